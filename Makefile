@@ -1,0 +1,40 @@
+# make demo   a trace across two services, seen at once, without anything but Python
+# make test   everything that needs no network beyond the package index
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: demo test check generate clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python docs/example/demo.py $(ARGS)
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest $(ARGS)
+
+# what CI runs beside the tests
+check: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+	$(BIN)/python proto_gen/generate.py --check
+	$(BIN)/swagent config --markdown | diff - docs/options.md
+
+generate: $(VENV)/.dev
+	$(BIN)/python proto_gen/generate.py
+	$(BIN)/swagent config --markdown > docs/options.md
+
+clean:
+	rm -rf $(VENV) dist build
+
+$(VENV)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[demo]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
