@@ -1,0 +1,115 @@
+"""What the generator needs to know of the messages, read from protoc's descriptors."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from google.protobuf import descriptor_pb2  # type: ignore[import-untyped, unused-ignore]
+
+HOT = (
+    *("SegmentObject", "SegmentReference", "SpanObject", "Log", "SegmentCollection", "KeyStringValuePair"),
+    *("LogData", "LogDataBody", "TextLog", "JSONLog", "YAMLLog", "TraceContext", "LogTags"),
+    *("Label", "MeterBucketValue", "MeterSingleValue", "MeterHistogram", "MeterData", "MeterDataCollection"),
+    *("InstanceProperties", "InstancePingPkg", "ThreadSnapshot", "ThreadStack", "Event", "Source"),
+)
+"""The messages that get an encoder: all that an agent sends, but for queries and acknowledgements."""
+
+UNIQUE = re.compile(r"trace_id|\w*trace_segment_id|uuid|text|json|yaml|message")
+"""The string fields that hardly ever repeat, and so are kept out of the caches."""
+
+
+class Kind(enum.Enum):
+    TEXT = enum.auto()
+    UNIQUE_TEXT = enum.auto()
+    PAIR = enum.auto()
+    MAP = enum.auto()
+    MESSAGE = enum.auto()
+    INT32 = enum.auto()
+    INT64 = enum.auto()
+    ENUM = enum.auto()
+    BOOL = enum.auto()
+    DOUBLE = enum.auto()
+
+
+SCALARS = {
+    1: Kind.DOUBLE,
+    3: Kind.INT64,
+    5: Kind.INT32,
+    8: Kind.BOOL,
+    9: Kind.TEXT,
+    11: Kind.MESSAGE,
+    14: Kind.ENUM,
+}
+"""By the type numbers of descriptor.proto."""
+
+GROUPED = frozenset({Kind.INT32, Kind.ENUM, Kind.BOOL})
+"""Few values each: neighbours share a cache. Times are too many for that."""
+
+
+@dataclass(frozen=True)
+class Field:
+    number: int
+    name: str
+    json_name: str
+    kind: Kind
+    repeated: bool
+    enum_names: dict[int, str] = field(default_factory=dict)
+    rivals: tuple[str, ...] = ()
+    """The members of its oneof that come before it, and win."""
+
+
+@dataclass(frozen=True)
+class Message:
+    name: str
+    fields: tuple[Field, ...]
+
+    @property
+    def function(self) -> str:
+        return snake_case(self.name)
+
+    def runs(self) -> Iterator[list[Field]]:
+        """The fields in order of their numbers; neighbours of few values come as one run."""
+        for is_grouped, run in groupby(self.fields, lambda one: one.kind in GROUPED and not one.repeated):
+            if is_grouped:
+                yield list(run)
+            else:
+                yield from ([one] for one in run)
+
+
+def snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+class Schema:
+    def __init__(self, descriptor_set: bytes) -> None:
+        files = descriptor_pb2.FileDescriptorSet.FromString(descriptor_set).file
+        self._messages = {message.name: message for file in files for message in file.message_type}
+        self._enums = {one.name: {v.number: v.name for v in one.value} for file in files for one in file.enum_type}
+
+    def hot_messages(self) -> Sequence[Message]:
+        return [self._read(self._messages[name]) for name in HOT]
+
+    def _read(self, message: Any) -> Message:
+        fields: list[Field] = []
+        for one in sorted(message.field, key=lambda one: int(one.number)):
+            members = [other for other in message.field if other.HasField("oneof_index")]
+            members = [other for other in members if one.HasField("oneof_index") and other.number < one.number]
+            rivals = tuple(snake_case(other.name) for other in members if other.oneof_index == one.oneof_index)
+            name, kind = snake_case(one.name), self._kind(message, one)
+            names = self._enums[one.type_name.rpartition(".")[2]] if kind is Kind.ENUM else {}
+            fields.append(Field(one.number, name, one.json_name, kind, one.label == 3, names, rivals))
+        return Message(message.name, tuple(fields))
+
+    def _kind(self, message: Any, one: Any) -> Kind:
+        type_name = one.type_name.rpartition(".")[2]
+        if any(entry.name == type_name and entry.options.map_entry for entry in message.nested_type):
+            return Kind.MAP
+        kind = SCALARS[one.type]
+        if kind is Kind.TEXT and UNIQUE.fullmatch(snake_case(one.name)):
+            return Kind.UNIQUE_TEXT
+        return Kind.PAIR if type_name == "KeyStringValuePair" else kind

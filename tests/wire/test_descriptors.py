@@ -1,0 +1,97 @@
+"""Our .proto files say the same as the official agent's, field for field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+PACKAGE = "skywalking.v3"
+
+FILES_LEFT_OUT = {
+    "browser/BrowserPerf.proto",
+    "ebpf/accesslog.proto",
+    "language-agent/CLRMetric.proto",
+    "language-agent/JVMMetric.proto",
+    "service-mesh-probe/service-mesh.proto",
+}
+"""Official files that ours have no counterpart of: the signals of other agents."""
+
+LEFT_OUT: set[str] = set()
+"""What official files define beside ours, within the files that we have."""
+
+NEWER = {
+    "profile/Profile.proto GoProfileData",
+    "profile/Profile.proto GoProfileData.1",
+    "profile/Profile.proto GoProfileData.2",
+    "profile/Profile.proto GoProfileData.3",
+    "profile/Profile.proto ProfileTask/goProfileReport",
+}
+"""What ours define and the official agent's release does not know yet: nothing to compare with."""
+
+Facts = dict[str, tuple[Any, ...]]
+
+
+def facts(descriptors: Any) -> Facts:
+    """Everything that decides what goes over the wire, one line each, by its full name."""
+    return dict(fact for file in descriptors.file if file.package == PACKAGE for fact in file_facts(file))
+
+
+def file_facts(file: Any) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    yield f"file {file.name}", (file.syntax, file.package)
+    for message in file.message_type:
+        yield from message_facts(message, f"{file.name} {message.name}")
+    for one in file.enum_type:
+        yield from enum_facts(one, f"{file.name} {one.name}")
+    for service in file.service:
+        yield f"{file.name} {service.name}", ("service",)
+        for rpc in service.method:
+            streams = (rpc.client_streaming, rpc.server_streaming)
+            yield f"{file.name} {service.name}/{rpc.name}", (rpc.input_type, rpc.output_type, *streams)
+
+
+def message_facts(message: Any, name: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    yield name, ("message", message.options.map_entry)
+    for field in message.field:
+        oneof = message.oneof_decl[field.oneof_index].name if field.HasField("oneof_index") else None
+        kind = (field.type, field.type_name, field.label, field.proto3_optional, oneof)
+        # Generated modules drop a JSON name that is the default: without underscores, the name itself.
+        yield f"{name}.{field.number}", (field.name, field.json_name or field.name, *kind)
+    for nested in message.nested_type:
+        yield from message_facts(nested, f"{name}.{nested.name}")
+    for one in message.enum_type:
+        yield from enum_facts(one, f"{name}.{one.name}")
+
+
+def enum_facts(one: Any, name: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    yield name, ("enum",)
+    for value in one.value:
+        yield f"{name}.{value.name}", (value.number,)
+
+
+@pytest.mark.timeout(300)  # the first run downloads
+def test_ours_are_the_official_ones(our_descriptors: Any, official_descriptors: Any) -> None:
+    ours, official = facts(our_descriptors), facts(official_descriptors)
+    assert len(ours) > 150
+    assert {name for name in ours if name not in official} == NEWER
+    assert {name: fact for name, fact in ours.items() if name not in NEWER and fact != official[name]} == {}
+
+
+@pytest.mark.timeout(300)
+def test_what_is_left_out_is_known(our_descriptors: Any, official_descriptors: Any) -> None:
+    ours, official = facts(our_descriptors), facts(official_descriptors)
+    absent = {name for name in official if name not in ours}
+    absent_files = {name.removeprefix("file ") for name in absent if name.startswith("file ")}
+    assert absent_files == FILES_LEFT_OUT
+    assert {name for name in absent if name.split()[0] not in {"file", *absent_files}} == LEFT_OUT
+
+
+def test_a_wrong_number_would_be_noticed(our_descriptors: Any) -> None:
+    changed = type(our_descriptors).FromString(our_descriptors.SerializeToString())
+    message = next(file for file in changed.file if file.name == "language-agent/Tracing.proto").message_type[0]
+    message.field[0].number = 99
+    before, after = facts(our_descriptors), facts(changed)
+    assert {name for name in before if before[name] != after.get(name)} == {
+        "language-agent/Tracing.proto SegmentObject.1"
+    }
