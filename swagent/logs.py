@@ -1,0 +1,52 @@
+"""Log records of libraries that do not go through `logging`.
+
+Records of `logging` are reported by themselves while an agent runs. So are those of loguru, where the application has
+loaded it before the agent starts; where it has not, `logger.add(loguru_sink)`. structlog needs `structlog_processor`
+among its processors. Without a running agent both do nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, cast
+
+from .options import level_number
+from .record.logs import running
+from .record.spans import current_trace_id
+
+__all__ = ["loguru_sink", "structlog_processor"]
+
+# structlog's names of methods, where `logging` has no level of that name
+_LEVELS = {"exception": logging.ERROR, "err": logging.ERROR, "trace": 5, "success": 25}
+
+
+def loguru_sink(message: Any) -> None:
+    """A sink for loguru: `logger.add(loguru_sink)`. A record that the agent got on its own way already is not reported
+    again. Not with `enqueue=True`, which hands records to a thread that knows no trace."""
+    capture = running()
+    record = getattr(message, "record", None)
+    if capture is not None and isinstance(record, Mapping):
+        capture.report_loguru(cast("Mapping[str, Any]", record))
+
+
+def structlog_processor(logger: Any, name: str, event: Any) -> Any:
+    """A processor for structlog; put it before the renderer.
+
+    Inside a recorded trace it adds `trace_id` to the event; nothing else changes. Events that structlog hands on to
+    `logging` are reported from there.
+    """
+    # a renderer before us may have made anything of it
+    fields: dict[str, Any] = event if isinstance(event, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+    trace_id = current_trace_id()
+    if trace_id and "trace_id" not in fields:
+        fields["trace_id"] = trace_id
+    capture = None if "_record" in fields else running()
+    if capture is not None and not isinstance(logger, logging.Logger):
+        capture.report_structlog(_level(name), name, logger, event)
+    return event  # pyright: ignore[reportUnknownVariableType]
+
+
+def _level(method: str) -> int:
+    number = _LEVELS.get(method) or level_number(method.upper())
+    return number if number is not None else logging.INFO

@@ -1,0 +1,43 @@
+"""Which operations are not traced: by the end of their name, or by an Ant-style path pattern."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+_TOKEN = re.compile(r"/\*\*/|\*\*|\*|\?|[^*?/]+|/")
+_REGEX = {"/**/": "/(?:[^/]*/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_REMEMBERED = 1024
+
+
+def ant_pattern(pattern: str) -> str:
+    """The regular expression for an Ant path: `?` one character, `*` any within a part, `**` any parts."""
+    return "".join(_REGEX.get(token) or re.escape(token) for token in _TOKEN.findall(pattern))
+
+
+def compile_ignored(suffixes: Sequence[str], paths: Sequence[str]) -> Callable[[str], bool]:
+    """Build the question `is this operation ignored?`.
+
+    A name of the form `METHOD:/path` is asked for its path as well. Answers are remembered for a bounded number of
+    names, since an application has few endpoints and asks at every request.
+    """
+    ends = tuple(suffix.lower() for suffix in suffixes)
+    # DOTALL: a path may hold an encoded line break, and must not escape its pattern by that
+    expression = re.compile("|".join(f"(?:{ant_pattern(path)})" for path in paths), re.DOTALL) if paths else None
+    remembered: dict[str, bool] = {}
+
+    def decide(name: str) -> bool:
+        path = name.partition(":")[2] or name
+        if ends and name.lower().endswith(ends):
+            return True
+        return expression is not None and (expression.fullmatch(path) or expression.fullmatch(name)) is not None
+
+    def is_ignored(name: str) -> bool:
+        answer = remembered.get(name)
+        if answer is None:
+            answer = decide(name)
+            if len(remembered) < _REMEMBERED:
+                remembered[name] = answer
+        return answer
+
+    return is_ignored

@@ -1,0 +1,46 @@
+"""How much of what the application says is kept, and how the rest is made visible."""
+
+from __future__ import annotations
+
+import traceback
+
+MAX_TAGS = 128
+MAX_LOGS = 128
+MAX_VALUE = 2048
+MAX_NAME = 150
+MAX_MESSAGE = 512
+MAX_FRAMES = 32
+_MARK = "…[truncated]"
+
+
+def short(text: str, limit: int = MAX_VALUE) -> str:
+    """The text, cut to the limit with a mark at the cut."""
+    return text if len(text) <= limit else text[: limit - len(_MARK)] + _MARK
+
+
+def as_text(value: object) -> str:
+    """The value as text, whatever its `__str__` does."""
+    if type(value) is str:
+        return value
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001, RUF100  (foreign code: whatever it raises, the application's call goes on)
+        return f"<{type(value).__name__} without text>"
+
+
+def describe(error: BaseException) -> dict[str, str]:
+    """An exception as the fields of a span log: kind, message, and the stack by places, innermost last.
+
+    No source lines, which would be read from disk inside the request, and no local values, which may be secrets.
+    """
+    frames = list(traceback.walk_tb(error.__traceback__))[-MAX_FRAMES:]
+    places = [f'File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}' for frame, line in frames]
+    # the innermost places matter most, so what is too much is cut at the outer end
+    while len(places) > 1 and sum(map(len, places)) + len(places) > MAX_VALUE:
+        places[:2] = ["…"]
+    kind = type(error)
+    return {
+        "error.kind": kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}",
+        "message": short(as_text(error), MAX_MESSAGE),
+        "stack": short("\n".join(places)),
+    }

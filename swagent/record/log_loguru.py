@@ -1,0 +1,45 @@
+"""loguru: a sink of ours for as long as the capture is attached.
+
+The work is done in the sink's filter and the sink itself gets nothing: loguru writes to sinks under a lock of its own,
+where the application's code (an exception's `__str__`) must not run, and formats before it does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+
+class LoguruSource:
+    """Puts the sink in place where the application has loaded loguru, and takes it out again."""
+
+    def __init__(self, level: int, report: Callable[[Mapping[str, Any]], None]) -> None:
+        """:param report: takes a record of loguru; never raises"""
+        self._level = level
+        self._report = report
+        self._logger: Any = None
+        self._id = -1
+
+    def attach(self) -> None:
+        """Add the sink, unless it is there or loguru is not loaded."""
+        logger = getattr(sys.modules.get("loguru"), "logger", None)
+        if self._logger is None and logger is not None:
+            self._id = logger.add(_ignore, level=self._level, filter=self._take, format="{message}")
+            self._logger = logger
+
+    def detach(self) -> None:
+        """Remove the sink; the application may have removed it long ago, along with all others."""
+        if self._logger is not None:
+            with suppress(ValueError):
+                self._logger.remove(self._id)
+            self._logger = None
+
+    def _take(self, record: Mapping[str, Any]) -> bool:
+        self._report(record)
+        return False
+
+
+def _ignore(message: object) -> None:
+    """The sink."""

@@ -1,0 +1,56 @@
+"""Putting a function of ours in the place of another one, and taking it out again, whatever others did meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+
+class Patch:
+    """One replaced method. Apply and remove it from one thread at a time; calls may come from any."""
+
+    def __init__(self, owner: type, name: str, wrap: Callable[[Patch], Callable[..., Any]]) -> None:
+        """
+        :param wrap: makes the replacement, which calls `patch.original` at each call and nothing else once
+            `patch.is_active` is False
+        """
+        self._owner = owner
+        self._name = name
+        self._wrap = wrap
+        self._wrapper: Callable[..., Any] | None = None
+        self.original: Callable[..., Any] = getattr(owner, name)
+        self.is_active = False
+
+    def apply(self) -> None:
+        """Put the replacement in place, around whatever stands there."""
+        if self.is_active:
+            return
+        self.original = _living(getattr(self._owner, self._name))
+        self._wrapper = self._wrap(self)
+        # by this mark a patch finds others of its kind, see _living
+        cast("Any", self._wrapper).swagent_patch = self
+        self.is_active = True
+        setattr(self._owner, self._name, self._wrapper)
+        _applied.append(self)
+
+    def remove(self) -> None:
+        """Take it out. Where somebody else has replaced it since, theirs stays, and what they kept of ours only passes
+        calls on."""
+        if not self.is_active:
+            return
+        self.is_active = False
+        _applied.remove(self)
+        if getattr(self._owner, self._name) is self._wrapper:
+            setattr(self._owner, self._name, _living(self.original))
+        for other in _applied:
+            other.original = _living(other.original)
+
+
+_applied: list[Patch] = []
+
+
+def _living(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands behind replacements of ours that were taken out but could not be removed at the time."""
+    while isinstance(patch := getattr(function, "swagent_patch", None), Patch) and not patch.is_active:
+        function = patch.original
+    return function

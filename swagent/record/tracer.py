@@ -1,0 +1,103 @@
+"""The tracer: decides which traces are recorded, and hands finished segments on."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .sampling import Sampler
+from .segment import Segment
+
+_tracers: weakref.WeakSet[Tracer] = weakref.WeakSet()
+
+
+class Tracer:
+    """What spans need to know of the agent that records them."""
+
+    def __init__(
+        self,
+        service: str,
+        instance: str,
+        offer: Callable[[Segment], None],
+        *,
+        is_ignored: Callable[[str], bool] = lambda _: False,
+        sampler: Sampler | None = None,
+        span_limit: int = 512,
+        correlation_limits: tuple[int, int] = (3, 128),
+        propagate_to: Sequence[str] = (),
+        trust_incoming: bool | Callable[[Any], bool] = True,
+    ) -> None:
+        """
+        :param offer: takes a finished segment; never raises, never waits
+        :param correlation_limits: how many elements, and how many characters a value
+        :param propagate_to: hosts that may be told the context; empty means all
+        """
+        self.service = service
+        self.instance = instance
+        self.is_ignored = is_ignored
+        self.span_limit = span_limit
+        self.correlation_limits = correlation_limits
+        self.trust_incoming = trust_incoming
+        # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
+        self.lock = threading.RLock()
+        self._offer = offer
+        self._sampler = sampler or Sampler(0)
+        self._hosts = frozenset(host.lower() for host in propagate_to)
+        _tracers.add(self)
+
+    def samples(self, forced: bool) -> bool:
+        """Whether one trace more is recorded."""
+        with self.lock:
+            return self._sampler.take(forced)
+
+    def propagates_to(self, peer: str) -> bool:
+        """Whether a call to this peer (`host` or `host:port`) may carry the context."""
+        return not self._hosts or peer.lower() in self._hosts or peer.rpartition(":")[0].lower() in self._hosts
+
+    def trusts(self, request: Any) -> bool:
+        """Whether the context that came with a request (an ASGI scope) is continued."""
+        if isinstance(self.trust_incoming, bool):
+            return self.trust_incoming
+        try:
+            return bool(self.trust_incoming(request))
+        except Exception:  # noqa: BLE001, RUF100  (the user's code: its fault costs the context, not the request)
+            return False
+
+    def finish(self, segment: Segment) -> None:
+        """Hand a finished segment on, and take apart the cycle of segment and spans so that nothing is left to the
+        garbage collector, even where a task's context still holds one of them."""
+        self._offer(segment)
+        segment.take_apart()
+
+
+_running: list[Tracer] = []
+
+
+def install(tracer: Tracer) -> None:
+    """Make a tracer the one that new traces go to, until it is uninstalled."""
+    _running.append(tracer)
+
+
+def uninstall(tracer: Tracer) -> None:
+    """Take a tracer back; the one installed before it, if any, is asked again. Unknown ones are no error."""
+    if tracer in _running:
+        _running.remove(tracer)
+
+
+def running() -> Tracer | None:
+    """The tracer installed last. A process-wide place, not a context variable: servers start each request in a fresh
+    context that has seen nothing of the start-up."""
+    return _running[-1] if _running else None
+
+
+def _renew_locks() -> None:
+    for tracer in list(_tracers):
+        tracer.lock = threading.RLock()
+
+
+# a thread of the parent may have held the lock at the fork; in the child nobody would ever release it
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_renew_locks)

@@ -1,0 +1,105 @@
+"""Whatever is logged, nothing is raised and exactly one bounded record is reported."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swagent.config import Config
+from swagent.errors import ConfigError
+from swagent.logs import structlog_processor
+from swagent.record.log_entry import MAX_TAG, MAX_TEXT, LogEntry
+from swagent.record.log_mask import mask
+
+from .captured import Captured, capturing
+
+
+class _Odd:
+    """A value that cannot be shown."""
+
+    def __init__(self, error: type[Exception]) -> None:
+        self._error = error
+
+    def __str__(self) -> str:
+        raise self._error
+
+    __repr__ = __str__
+
+    def __format__(self, form: str) -> str:
+        raise self._error
+
+    def __int__(self) -> int:
+        raise self._error
+
+
+_odd = st.builds(_Odd, st.sampled_from([ValueError, KeyError, RecursionError, MemoryError, StopIteration]))
+_texts = st.text() | st.text(st.sampled_from("%sd(){}a\ud800\0\n\x1b[31m‮é😀"))
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _texts | st.binary() | _odd,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_texts, inner, max_size=3) | st.tuples(inner),
+    max_leaves=5,
+)
+_logger = logging.getLogger("app.anything")
+_logger.addHandler(logging.NullHandler())
+
+
+def _check(captured: Captured) -> None:
+    entry = captured.only
+    assert isinstance(entry, LogEntry)
+    assert len(entry.text.encode("utf-8", "surrogatepass")) <= MAX_TEXT
+    assert all(type(text) is str and len(text) <= MAX_TAG for pair in entry.tags for text in pair)
+
+
+@given(_values, st.lists(_values, max_size=4), st.booleans(), st.booleans())
+def test_any_message_and_arguments(message: Any, args: list[Any], formatted: bool, safe_mode: bool) -> None:
+    with capturing(formatted=formatted, safe_mode=safe_mode) as captured:
+        _logger.warning(message, *args)
+    _check(captured)
+
+
+@given(_values, st.dictionaries(_texts, _values, max_size=3), st.booleans())
+def test_any_named_arguments(message: Any, args: dict[str, Any], formatted: bool) -> None:
+    with capturing(formatted=formatted) as captured:
+        _logger.warning(message, args)
+    _check(captured)
+
+
+_FIELDS = st.sampled_from(
+    ["name", "msg", "args", "levelname", "created", "msecs", "exc_info", "exc_text", "stack_info",
+     "threadName", "thread", "tid", "lineno", "other"]
+)  # fmt: skip
+
+
+@given(st.dictionaries(_FIELDS, _values, max_size=4), st.booleans())
+def test_any_fields_of_a_record(fields: dict[str, Any], formatted: bool) -> None:
+    record = logging.makeLogRecord({"levelno": 40, "name": "app", "msg": "m", **fields})
+    with capturing(formatted=formatted, layout="%(asctime)s %(lineno)d %(other)s %(message)s") as captured:
+        _logger.callHandlers(record)
+    assert len(captured.entries) <= 1
+    assert captured.entries or "name" in fields
+
+
+@given(_values)
+def test_any_event_of_structlog(event: Any) -> None:
+    with capturing() as captured:
+        assert structlog_processor(object(), "error", event) is event
+    _check(captured)
+
+
+@given(_texts)
+def test_any_layout_is_refused_or_can_be_applied(layout: str) -> None:
+    try:
+        layout = Config(log_reporter_layout=layout).log_reporter_layout
+    except ConfigError:
+        return
+    with capturing(layout=layout) as captured:
+        _logger.warning("m")
+    assert "layout not applied" not in captured.only.text
+
+
+@given(_texts)
+def test_masking_any_text(text: str) -> None:
+    assert isinstance(mask(text), str)

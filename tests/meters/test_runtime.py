@@ -1,0 +1,174 @@
+"""The runtime's meters: under the names that the collector's rules read, plausible, and without a trace left behind."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+import time
+from typing import Any
+
+import psutil
+import pytest
+
+from meters.readings import singles
+from swagent._runtime_gc import GcMeters
+from swagent._runtime_ledger import LedgerMeters
+from swagent._runtime_meters import RuntimeMeters
+from swagent.ledger import SignalStatistics, Statistics
+from swagent.record.meter_samples import Bucket, HistogramSample
+from swagent.signals import Signal
+
+RULED = {
+    "instance_pvm_total_cpu_utilization", "instance_pvm_process_cpu_utilization", "instance_pvm_total_mem_utilization",
+    "instance_pvm_process_mem_utilization", "instance_pvm_gc_g0", "instance_pvm_gc_g1", "instance_pvm_gc_g2",
+    "instance_pvm_gc_time", "instance_pvm_thread_active_count",
+}  # fmt: skip
+
+
+@pytest.fixture
+def attached() -> Any:
+    before = list(gc.callbacks)
+    meters = RuntimeMeters(lambda: 3)
+    meters.attach()
+    yield meters
+    meters.detach()
+    assert gc.callbacks == before
+
+
+def values(meters: RuntimeMeters | GcMeters) -> dict[str, float]:
+    found = singles(meters.collect())
+    assert all(labels == () for _, labels in found)
+    return {name: value for (name, _), value in found.items()}
+
+
+def test_the_names_are_those_of_the_rules(attached: RuntimeMeters) -> None:
+    assert values(attached).keys() == {*RULED, "swagent_tasks"}
+
+
+def test_work_shows(attached: RuntimeMeters) -> None:
+    until = time.process_time() + 0.1
+    while time.process_time() < until:
+        pass
+    found = values(attached)
+    assert 20 < found["instance_pvm_process_cpu_utilization"] < 1000
+    assert 0 < found["instance_pvm_total_cpu_utilization"] <= 100
+    assert 0 < found["instance_pvm_total_mem_utilization"] < 100
+    assert found["swagent_tasks"] == 3
+
+
+def test_memory_is_a_share_in_percent(attached: RuntimeMeters) -> None:
+    expected = psutil.Process().memory_info().rss / psutil.virtual_memory().total * 100
+    assert values(attached)["instance_pvm_process_mem_utilization"] == pytest.approx(expected, rel=0.2)
+
+
+def test_threads_are_counted(attached: RuntimeMeters) -> None:
+    before = values(attached)["instance_pvm_thread_active_count"]
+    release = threading.Event()
+    threads = [threading.Thread(target=release.wait) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    assert values(attached)["instance_pvm_thread_active_count"] == before + 3
+    release.set()
+    for thread in threads:
+        thread.join()
+
+
+def test_collections_are_counted_and_timed(attached: RuntimeMeters) -> None:
+    before = values(attached)
+    junk = [[number] for number in range(100_000)]
+    gc.collect()
+    after = values(attached)
+    assert after["instance_pvm_gc_g2"] >= before["instance_pvm_gc_g2"] + 1
+    assert 0 < after["instance_pvm_gc_time"] < 10_000
+    del junk
+    gc.disable()
+    try:
+        values(attached)
+        assert values(attached)["instance_pvm_gc_time"] == 0, "each report tells of its own period"
+    finally:
+        gc.enable()
+
+
+def test_a_collection_under_way_at_the_attach_is_not_timed() -> None:
+    meters = GcMeters()
+    meters._on_phase("stop", {})
+    assert values(meters)["instance_pvm_gc_time"] == 0
+
+
+def test_attach_and_detach_leave_the_interpreter_as_it_was() -> None:
+    before = list(gc.callbacks)
+    for _ in range(100):
+        one, other = RuntimeMeters(), RuntimeMeters()
+        one.attach()
+        other.attach()
+        one.detach()
+        one.detach()
+        other.detach()
+    assert gc.callbacks == before
+
+
+def test_the_applications_own_watch_on_the_processor_is_not_disturbed(
+    attached: RuntimeMeters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(psutil, "cpu_percent", lambda *_: pytest.fail("it remembers who asked last"))
+    assert "instance_pvm_total_cpu_utilization" in values(attached)
+
+
+def test_what_the_system_does_not_tell_is_left_out(attached: RuntimeMeters, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object) -> Any:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(psutil, "virtual_memory", denied)
+    monkeypatch.setattr(psutil.Process, "num_threads", denied)
+    found = values(attached)
+    assert RULED - found.keys() == {"instance_pvm_total_mem_utilization", "instance_pvm_thread_active_count"}
+
+
+def test_a_system_that_tells_nothing_costs_those_meters_only(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def missing(*_: object) -> Any:
+        raise FileNotFoundError("/proc")
+
+    monkeypatch.setattr(psutil, "Process", missing)
+    meters = RuntimeMeters()
+    with caplog.at_level(logging.WARNING, logger="swagent"):
+        meters.attach()
+    assert len(caplog.records) == 1
+    assert values(meters).keys() == {name for name in RULED if "_gc_" in name}
+    meters.detach()
+
+
+def test_a_report_takes_less_than_a_millisecond(attached: RuntimeMeters) -> None:
+    taken: list[float] = []
+    for _ in range(20):
+        started = time.perf_counter()
+        attached.collect()
+        taken.append(time.perf_counter() - started)
+    assert min(taken) < 0.001
+
+
+def test_the_ledger_as_meters() -> None:
+    segment = SignalStatistics(Signal.SEGMENT, 10, {"full": 1, "too_large": 2}, 3, {"expired": 1}, 2, 99, 1)
+    log = SignalStatistics(Signal.LOG, 0, {}, 0, {}, 0, 0, 0)
+    statistics = Statistics({Signal.SEGMENT: segment, Signal.LOG: log})
+    latencies = {"segment": [(0.0, 5), (100.0, 1)]}
+    samples = LedgerMeters(lambda: statistics, lambda: latencies).collect()
+    of_segments = {
+        name: value for (name, labels), value in singles(samples).items() if labels == (("signal", "segment"),)
+    }
+    assert of_segments == {
+        "swagent_records_offered": 10, "swagent_records_confirmed": 3, "swagent_records_queued": 2,
+        "swagent_records_in_flight": 1,
+    }  # fmt: skip
+    reasons = {(name, *labels): value for (name, labels), value in singles(samples).items() if len(labels) == 2}
+    assert reasons == {
+        ("swagent_records_refused", ("reason", "full"), ("signal", "segment")): 1,
+        ("swagent_records_refused", ("reason", "too_large"), ("signal", "segment")): 2,
+        ("swagent_records_dropped", ("reason", "expired"), ("signal", "segment")): 1,
+    }
+    assert samples[-1] == HistogramSample(
+        "swagent_delivery_latency", (("signal", "segment"),), (Bucket(0.0, 5, False), Bucket(100.0, 1, False))
+    )
+    assert len(singles(LedgerMeters(lambda: statistics).collect())) == 4 + 3 + 4

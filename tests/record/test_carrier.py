@@ -1,0 +1,169 @@
+"""The `sw8` header: what is written can be read, and whatever else is read is a carrier or nothing."""
+
+from __future__ import annotations
+
+import binascii
+import sys
+import time
+from base64 import b64encode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swagent.record.carrier import MAX_FIELD, MAX_HEADER, Carrier, _decode, format_sw8, parse_sw8
+
+_CARRIER = Carrier(True, "trace", "segment", 3, "front", "front-1", "GET:/cart", "shop:8080")
+_TEXT = st.text(min_size=1, max_size=100)
+_CARRIERS = st.builds(Carrier, st.booleans(), _TEXT, _TEXT, st.integers(0, 999_999_999), _TEXT, _TEXT, _TEXT, _TEXT)
+_BASE64_LIKE = st.text("AQRYWZabz01+/=-_ \n", max_size=12)
+
+
+def _header(**changed: str) -> str:
+    """A well-formed header with some of its fields, as they stand on the wire, replaced."""
+    names = ("sampled", "trace_id", "segment_id", "span_id", "service", "instance", "endpoint", "address")
+    fields = dict(zip(names, format_sw8(_CARRIER).split("-"), strict=True))
+    assert changed.keys() <= fields.keys()
+    return "-".join((fields | changed).values())
+
+
+def test_the_header_has_the_eight_fields_of_the_protocol() -> None:
+    assert format_sw8(_CARRIER) == "1-dHJhY2U=-c2VnbWVudA==-3-ZnJvbnQ=-ZnJvbnQtMQ==-R0VUOi9jYXJ0-c2hvcDo4MDgw"
+
+
+@given(_CARRIERS)
+def test_a_written_header_is_read_back(carrier: Carrier) -> None:
+    header = format_sw8(carrier)
+    assert parse_sw8(header) == carrier
+    assert parse_sw8(header.encode("ascii")) == carrier
+
+
+@given(st.builds(Carrier, *[st.text(st.characters())] * 8))
+def test_no_text_breaks_out_of_the_header(texts: Carrier) -> None:
+    carrier = texts._replace(sampled=True, span_id=1)
+    header = format_sw8(carrier)
+    assert header.isascii()
+    assert header.isprintable()
+    assert header.count("-") == 7
+
+
+@given(st.one_of(st.binary(), st.text(), st.text("01-=AQ/+ \n"), st.lists(_BASE64_LIKE).map("-".join)))
+def test_anything_is_read_as_a_carrier_or_as_nothing(value: bytes | str) -> None:
+    carrier = parse_sw8(value)
+    assert carrier is None or parse_sw8(format_sw8(carrier)) == carrier
+
+
+@given(_CARRIERS, st.integers(0, 400), st.binary(max_size=2))
+def test_a_damaged_header_is_read_as_a_carrier_or_as_nothing(carrier: Carrier, at: int, damage: bytes) -> None:
+    header = format_sw8(carrier).encode("ascii")
+    read = parse_sw8(header[:at] + damage + header[at + 1 :])
+    assert read is None or all(read[1:3])
+
+
+_HOSTILE = {
+    "empty": "",
+    "only separators": "-------",
+    "seven fields": _header().rpartition("-")[0],
+    "nine fields": _header() + "-" + "YQ==",
+    "two headers joined by a comma": f"{_header()},{_header()}",
+    "sample flag of two": _header(sampled="2"),
+    "no sample flag": _header(sampled=""),
+    "signed span id": _header(span_id="+3"),
+    "negative span id": _header().replace("-3-", "--3-"),
+    "span id with a blank": _header(span_id=" 3"),
+    "span id with an underscore": _header(span_id="1_0"),
+    "no span id": _header(span_id=""),
+    "superscript span id": _header(span_id="²"),
+    "span id in Arabic digits": _header(span_id="٣"),
+    "span id of ten digits": _header(span_id="1234567890"),
+    "span id of 5000 digits": _header(span_id="9" * 5000),
+    "span id of 10 to the 400": _header(span_id=str(10**400)),
+    "span id with an exponent": _header(span_id="1e5"),
+    "empty trace id": _header(trace_id=""),
+    "empty segment id": _header(segment_id=""),
+    "empty service": _header(service=""),
+    "empty instance": _header(instance=""),
+    "empty endpoint": _header(endpoint=""),
+    "empty address": _header(address=""),
+    "no padding": _header(trace_id="YQ"),
+    "half a padding": _header(trace_id="YQ="),
+    "too much padding": _header(trace_id="YWJj="),
+    "padding in the middle": _header(trace_id="YQ==YQ=="),
+    "padding only": _header(trace_id="===="),
+    "leading padding": _header(trace_id="=YWJj"),
+    "foreign characters": _header(trace_id="YWJj!!!!"),
+    "alphabet of URLs": _header(trace_id="_w=="),
+    "bits left over": _header(trace_id="YR=="),
+    "not UTF-8": _header(trace_id=b64encode(b"\xff\xfe").decode()),
+    "a surrogate in UTF-8": _header(trace_id=b64encode(b"\xed\xa0\x80").decode()),
+    "overlong UTF-8": _header(trace_id=b64encode(b"\xc0\xaf").decode()),
+    "NUL in the middle": _header(trace_id="YW\0Jj"),
+    "line break within Base64": _header(trace_id="YWJj\nYWJj"),
+    "line break behind": _header() + "\n",
+    "CRLF and another header": _header() + "\r\nx: y",
+    "blank before": " " + _header(),
+    "field too long": _header(endpoint=b64encode(b"x" * (MAX_FIELD + 1)).decode()),
+    "header too long": _header(endpoint="YWJj" * MAX_HEADER),
+    "full-width digits": _header(sampled="\uff11"),
+}
+
+
+@pytest.mark.parametrize("header", _HOSTILE.values(), ids=_HOSTILE.keys())
+def test_a_malformed_header_counts_as_none(header: str) -> None:
+    assert parse_sw8(header) is None
+    assert parse_sw8(header.encode("utf-8")) is None
+
+
+def test_the_well_formed_one_beside_the_malformed_is_read() -> None:
+    assert parse_sw8(_header()) == _CARRIER
+    assert parse_sw8(_header(sampled="0")) == _CARRIER._replace(sampled=False)
+
+
+def test_the_longest_field_and_the_longest_span_id_are_read() -> None:
+    longest = _CARRIER._replace(endpoint="x" * MAX_FIELD, span_id=999_999_999)
+    assert parse_sw8(format_sw8(longest)) == longest
+
+
+@given(st.text("aé€😀", min_size=MAX_FIELD // 4, max_size=MAX_FIELD * 2))
+def test_a_text_too_long_for_a_reader_is_cut_between_two_characters(endpoint: str) -> None:
+    read = parse_sw8(format_sw8(_CARRIER._replace(endpoint=endpoint)))
+    assert read is not None
+    assert endpoint.startswith(read.endpoint)
+    assert read.endpoint == endpoint or len(read.endpoint.encode()) > MAX_FIELD - 4
+
+
+def test_a_lone_surrogate_is_replaced() -> None:
+    read = parse_sw8(format_sw8(_CARRIER._replace(endpoint="a\ud800b")))
+    assert read is not None
+    assert read.endpoint == "a?b"
+
+
+@given(st.one_of(_BASE64_LIKE, st.binary(max_size=9).map(lambda data: b64encode(data).decode())))
+def test_a_field_is_taken_exactly_when_it_is_canonical_base64_of_utf8(field: str) -> None:
+    try:
+        data = binascii.a2b_base64(field)
+        expected: str | None = data.decode("utf-8") if b64encode(data).decode() == field else None
+    except ValueError:
+        expected = None
+    assert _decode(field) == expected
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no strict decoder to compare with")
+@given(_BASE64_LIKE)
+def test_no_field_is_taken_that_the_strict_decoder_refuses(field: str) -> None:
+    if _decode(field) is not None:
+        binascii.a2b_base64(field, strict_mode=True)  # type: ignore[call-arg, unused-ignore]
+
+
+def test_an_endless_header_costs_no_more_than_the_longest_allowed_one() -> None:
+    def cost(header: str) -> float:
+        best = float("inf")
+        for _ in range(5):
+            start = time.perf_counter()
+            parse_sw8(header)
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    for pattern in ("-", "=", "YWJj", "9", "1-"):
+        allowed, endless = pattern * (MAX_HEADER // len(pattern)), pattern * 1_000_000
+        assert cost(endless) <= cost(allowed) + 0.001

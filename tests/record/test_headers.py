@@ -1,0 +1,110 @@
+"""The headers of an outgoing call: what the peer reads in them, and who gets none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swagent import entry_span, exit_span, local_span
+from swagent.record.carrier import Carrier, format_sw8, parse_sw8
+from swagent.record.segment import RefKind
+
+from .recorded import INSTANCE, SERVICE, Recorder, recording
+
+
+def test_the_peer_reads_where_the_call_comes_from(recorder: Recorder) -> None:
+    with entry_span("GET:/cart") as request, exit_span("call", "shop:8080") as call:
+        headers = call.headers()
+    assert headers.keys() == {"sw8"}
+    assert parse_sw8(headers["sw8"]) == Carrier(
+        True, request.trace_id, request.segment_id, call.id, SERVICE, INSTANCE, "GET:/cart", "shop:8080"
+    )
+
+
+def test_the_service_behind_refers_to_the_call(recorder: Recorder) -> None:
+    with entry_span("front") as front, exit_span("call", "shop:8080") as call:
+        headers = call.headers()
+    with entry_span("shop", sw8=headers["sw8"].encode()) as shop:
+        assert shop.trace_id == front.trace_id
+    (reference,) = recorder.span("shop").refs
+    assert reference.kind is RefKind.CROSS_PROCESS
+    assert reference[1:] == (front.trace_id, front.segment_id, 1, SERVICE, INSTANCE, "front", "shop:8080")
+
+
+def test_a_malformed_header_begins_a_trace(recorder: Recorder) -> None:
+    with entry_span("request", sw8="1-²", correlation="²") as request:
+        assert request.trace_id != ""
+    assert request.refs == ()
+
+
+@given(st.text(), st.text())
+def test_whatever_the_names_are_the_peer_can_read_the_headers(name: str, peer: str) -> None:
+    with recording(), exit_span(name, peer) as call:
+        carrier = parse_sw8(call.headers()["sw8"])
+    assert carrier is not None
+    assert (carrier.trace_id, carrier.span_id) == (call.trace_id, 0)
+
+
+def test_unnamed_endpoints_and_peers_leave_no_field_empty(recorder: Recorder) -> None:
+    with local_span("") as span:
+        carrier = parse_sw8(span.headers()["sw8"])
+    assert carrier is not None
+    assert (carrier.endpoint, carrier.address) == ("-", "-")
+
+
+def test_the_endpoint_is_named_by_the_route_as_soon_as_it_is_known(recorder: Recorder) -> None:
+    with entry_span("GET:/items/7") as request, exit_span("call", "shop:80") as call:
+        assert request.segment is not None
+        request.segment.naming = lambda: "GET:/items/{id}"
+        carrier = parse_sw8(call.headers()["sw8"])
+    assert carrier is not None
+    assert carrier.endpoint == "GET:/items/{id}"
+
+
+@pytest.mark.parametrize("sampled", ["0", "1"])
+def test_an_unrecorded_trace_hands_nothing_on(sampled: str) -> None:
+    sw8 = sampled + format_sw8(Carrier(True, "t", "s", 0, "a", "b", "c", "d"))[1:]
+    with recording(is_ignored=lambda _: True), entry_span("request", sw8=sw8), exit_span("call", "shop:80") as call:
+        assert call.headers() == {}
+
+
+@pytest.mark.parametrize(
+    ("peer", "is_told"),
+    [
+        ("shop", True),
+        ("shop:8080", True),
+        ("SHOP:8080", True),
+        ("db:5432", True),
+        ("db:5433", False),
+        ("db", False),
+        ("[::1]:80", True),
+        ("shop.example", False),
+        ("evilshop", False),
+        ("", False),
+    ],
+)
+def test_only_listed_hosts_are_told(peer: str, is_told: bool) -> None:
+    with recording(propagate_to=("Shop", "db:5432", "[::1]")) as recorder, exit_span("call", peer) as call:
+        assert ("sw8" in call.headers()) is is_told
+    assert recorder.only.names == ["call"]
+
+
+def test_without_a_list_every_host_is_told(recorder: Recorder) -> None:
+    with exit_span("call", "anywhere.example:443") as call:
+        assert "sw8" in call.headers()
+
+
+@pytest.mark.parametrize("answer", [True, False, 1, "", None])
+def test_the_user_decides_whose_context_is_continued(answer: object) -> None:
+    recorder = Recorder(trust_incoming=lambda scope: scope["answer"])
+    assert recorder.tracer.trusts({"answer": answer}) is bool(answer)
+    assert Recorder(trust_incoming=False).tracer.trusts({}) is False
+    assert Recorder().tracer.trusts({}) is True
+
+
+def test_a_fault_in_the_users_decision_costs_the_context_and_not_the_request() -> None:
+    def fail(scope: object) -> bool:
+        raise LookupError
+
+    assert Recorder(trust_incoming=fail).tracer.trusts({}) is False

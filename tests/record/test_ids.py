@@ -1,0 +1,69 @@
+"""Ids repeat nowhere: not across threads, not in a forked child, not in a spawned process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import threading
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+
+from swagent.record.ids import new_id
+
+_MANY = 2000
+
+
+def _ids_of_a_forked_child(count: int) -> list[str]:
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # threads that other tests left idle are no danger to this child
+        child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, "\n".join(new_id() for _ in range(count)).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        lines = pipe.read().splitlines()
+    os.waitpid(child, 0)
+    return lines
+
+
+def test_an_id_is_32_hexadecimal_digits() -> None:
+    assert re.fullmatch("[0-9a-f]{32}", new_id())
+
+
+def test_threads_that_draw_at_the_same_time_draw_different_ids() -> None:
+    drawn: list[list[str]] = []
+    start = threading.Barrier(4)
+
+    def draw() -> None:
+        start.wait()
+        drawn.append([new_id() for _ in range(_MANY)])
+
+    threads = [threading.Thread(target=draw) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ids = [each for several in drawn for each in several]
+    assert len(set(ids)) == len(ids) == 4 * _MANY
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_forked_child_repeats_neither_its_parent_nor_its_sibling() -> None:
+    before = new_id()
+    first, second = _ids_of_a_forked_child(3), _ids_of_a_forked_child(3)
+    after = [new_id() for _ in range(3)]
+    assert len({before, *first, *second, *after}) == 10
+
+
+def test_a_spawned_process_draws_ids_of_its_own() -> None:
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as first, ProcessPoolExecutor(1, mp_context=spawn) as second:
+        ids = {pool.submit(new_id).result() for pool in (first, second)} | {new_id()}
+    assert len(ids) == 3

@@ -1,0 +1,87 @@
+"""Which operations are ignored: by the end of the name, and by Ant-style patterns."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swagent.config import Config
+from swagent.record.ignore import ant_pattern, compile_ignored
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matching", "others"),
+    [
+        ("/path", ["/path"], ["/path/", "/pathx", "/x/path", "/Path"]),
+        ("/path/*", ["/path/", "/path/a"], ["/path", "/path/a/b", "/x/path/a"]),
+        ("/path/**", ["/path/", "/path/a", "/path/a/b", "/path/a/b/"], ["/path", "/pathx/a", "/x/path/a"]),
+        ("/path/?", ["/path/a", "/path/é"], ["/path/", "/path/ab", "/path//"]),
+        ("/a/*/c", ["/a/b/c", "/a//c"], ["/a/c", "/a/b/b/c", "/a/b/c/"]),
+        ("/a/**/c", ["/a/c", "/a/b/c", "/a/b/b/c"], ["/ac", "/a/b/cc", "/xa/c"]),
+        ("**/health", ["/health", "/a/b/health", "x/health"], ["/health/", "/healthy"]),
+        ("/**", ["/", "/a", "/a/b"], ["a"]),
+        ("/a*z", ["/az", "/abz"], ["/ab/z", "/a"]),
+        ("/items/*.json", ["/items/a.json", "/items/.json"], ["/items/ajson", "/items/a/b.json"]),
+        ("/a.b+(c)[d]", ["/a.b+(c)[d]"], ["/aXb+(c)[d]", "/a.bb(c)d"]),
+    ],
+)
+def test_a_pattern_matches_whole_paths(pattern: str, matching: list[str], others: list[str]) -> None:
+    is_ignored = compile_ignored((), (pattern,))
+    assert [path for path in matching + others if is_ignored(path)] == matching
+
+
+@given(st.text())
+def test_a_pattern_of_any_text_is_a_regular_expression(pattern: str) -> None:
+    re.compile(ant_pattern(pattern))
+
+
+@given(st.text("abc/.-_"))
+def test_a_pattern_without_signs_matches_itself_only(path: str) -> None:
+    assert re.fullmatch(ant_pattern(path), path)
+    assert not re.fullmatch(ant_pattern(path), path + "x")
+
+
+def test_the_path_of_a_request_is_asked_without_its_method() -> None:
+    is_ignored = compile_ignored((), ("/health", "POST:/only/posts"))
+    assert is_ignored("GET:/health")
+    assert is_ignored("POST:/only/posts")
+    assert not is_ignored("GET:/only/posts")
+
+
+def test_a_line_break_in_a_path_does_not_evade_its_pattern() -> None:
+    is_ignored = compile_ignored((), ("/health/**",))
+    assert is_ignored("GET:/health/a\nb")
+
+
+def test_one_matching_pattern_of_several_is_enough() -> None:
+    is_ignored = compile_ignored((), ("/a", "/b/*|/c"))
+    assert is_ignored("/a")
+    assert not is_ignored("/c")
+
+
+def test_a_suffix_is_found_at_the_end_in_any_case() -> None:
+    is_ignored = compile_ignored((".jpg", ".JS"), ())
+    assert [name for name in ("GET:/a.jpg", "GET:/a.JPG", "/b.js", "/a.jpg/b", "/ajpg") if is_ignored(name)] == [
+        "GET:/a.jpg", "GET:/a.JPG", "/b.js",
+    ]  # fmt: skip
+
+
+def test_with_nothing_to_ignore_nothing_is_ignored() -> None:
+    is_ignored = compile_ignored((), ())
+    assert not any(map(is_ignored, ("", "/", "GET:/a.jpg")))
+
+
+def test_by_default_static_files_are_ignored() -> None:
+    config = Config()
+    is_ignored = compile_ignored(config.ignore_suffix, config.trace_ignore_path)
+    assert is_ignored("GET:/static/logo.svg")
+    assert not is_ignored("GET:/items")
+
+
+def test_answers_stay_right_beyond_the_number_that_is_remembered() -> None:
+    is_ignored = compile_ignored((), ("/no/*",))
+    for _ in range(2):
+        assert all(is_ignored(f"/no/{number}") and not is_ignored(f"/yes/{number}") for number in range(3000))

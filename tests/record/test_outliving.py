@@ -1,0 +1,167 @@
+"""Work that outlives its request: it continues the trace for a minute, and then is work of its own."""
+
+from __future__ import annotations
+
+import contextvars
+import gc
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import anyio
+import pytest
+
+from swagent import Span, current_span, entry_span, get_correlation, local_span, put_correlation
+from swagent.record import span as span_module
+from swagent.record.sampling import Sampler
+from swagent.record.segment import RefKind
+
+from .recorded import Recorder, recording
+
+
+class _WallClock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def time(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> _WallClock:
+    clock = _WallClock()
+    monkeypatch.setattr(span_module, "time", SimpleNamespace(time=clock.time))
+    return clock
+
+
+def _work(name: str) -> None:
+    with local_span(name):
+        pass
+
+
+def _left_behind_by(request: Span) -> Callable[..., object]:
+    """Runs work in the context of a task that the request started, after the request has ended."""
+    with request:
+        return contextvars.copy_context().run
+
+
+def test_a_task_that_outlives_its_request_continues_its_trace(recorder: Recorder, clock: _WallClock) -> None:
+    request = entry_span("request")
+    run = _left_behind_by(request)
+    clock.now += 60
+    run(_work, "late")
+    (reference,) = recorder.span("late").refs
+    assert (reference.kind, reference.segment_id, reference.span_id) == (RefKind.CROSS_THREAD, request.segment_id, 0)
+    assert recorder.of("late").trace_id == request.trace_id
+    assert recorder.of("late").id != request.segment_id
+
+
+def test_it_continues_the_trace_with_every_span_and_not_the_first_only(recorder: Recorder, clock: _WallClock) -> None:
+    request = entry_span("request")
+    run = _left_behind_by(request)
+    for name in ("first", "second", "third"):
+        clock.now += 10
+        run(_work, name)
+        assert recorder.span(name).refs[0].segment_id == request.segment_id
+
+
+def test_after_a_minute_it_begins_traces_of_its_own(recorder: Recorder, clock: _WallClock) -> None:
+    request = entry_span("request")
+    run = _left_behind_by(request)
+    for name in ("first", "second"):
+        clock.now += 61
+        run(_work, name)
+    assert recorder.span("first").refs == recorder.span("second").refs == ()
+    assert len({request.trace_id, recorder.of("first").trace_id, recorder.of("second").trace_id}) == 3
+
+
+def test_what_it_works_on_for_longer_stays_one_segment(recorder: Recorder, clock: _WallClock) -> None:
+    def work() -> None:
+        with local_span("job"):
+            clock.now += 600
+            _work("step")
+
+    _left_behind_by(entry_span("request"))(work)
+    assert recorder.of("job").names == ["job", "step"]
+
+
+def test_it_keeps_the_correlation_and_the_endpoint_of_its_request(recorder: Recorder, clock: _WallClock) -> None:
+    with entry_span("GET:/items/7") as request:
+        put_correlation("user", "ann")
+        run = contextvars.copy_context().run
+        request.name = "GET:/items/{id}"
+
+    def work() -> None:
+        with local_span("late"):
+            assert get_correlation("user") == "ann"
+
+    run(work)
+    assert recorder.span("late").refs[0].endpoint == "GET:/items/{id}"
+
+
+def test_the_request_alone_decides_on_sampling_within_the_minute(clock: _WallClock) -> None:
+    sampler = Sampler(1, clock=lambda: 1.0)
+    with recording(sampler=sampler) as recorder:
+        run = _left_behind_by(entry_span("request"))
+        run(_work, "late")
+        _work("unsampled")
+    assert recorder.names == [["request"], ["late"]]
+
+
+def test_after_an_unrecorded_request_it_begins_traces_of_its_own(clock: _WallClock) -> None:
+    with recording(is_ignored=lambda name: name == "health") as recorder:
+        _left_behind_by(entry_span("health"))(_work, "late")
+    assert recorder.span("late").refs == ()
+
+
+@pytest.mark.anyio
+async def test_a_background_task_outlives_its_request(recorder: Recorder, clock: _WallClock) -> None:
+    is_answered = anyio.Event()
+
+    async def send_mail() -> None:
+        await is_answered.wait()
+        _work("mail")
+
+    async with anyio.create_task_group() as background:
+        with entry_span("request") as request:
+            background.start_soon(send_mail)
+        is_answered.set()
+    assert recorder.span("mail").refs[0].segment_id == request.segment_id
+
+
+def _spans_alive() -> int:
+    return sum(type(each) is Span for each in gc.get_objects())
+
+
+def test_a_context_that_loses_its_spans_to_other_contexts_does_not_keep_them(recorder: Recorder) -> None:
+    def work_elsewhere_for_ever() -> None:
+        for _ in range(200):
+            span = local_span("job").start()
+            contextvars.copy_context().run(span.stop)
+            recorder.segments.clear()
+
+    context = contextvars.copy_context()
+    gc.collect()
+    before = _spans_alive()
+    context.run(work_elsewhere_for_ever)
+    assert _spans_alive() - before <= 2
+    assert context.run(current_span) is None
+
+
+def test_a_worker_for_ever_does_not_keep_its_spans(recorder: Recorder) -> None:
+    run = _left_behind_by(entry_span("request"))
+    gc.collect()
+    before = _spans_alive()
+    for number in range(200):
+        run(_work, str(number))
+        recorder.segments.clear()
+    assert _spans_alive() - before <= 1
+
+
+def test_a_request_does_not_continue_the_one_before_it(recorder: Recorder, clock: _WallClock) -> None:
+    def take_next_message() -> None:
+        with entry_span("second"):
+            pass
+
+    run = _left_behind_by(entry_span("first"))
+    run(take_next_message)
+    assert recorder.span("second").refs == ()

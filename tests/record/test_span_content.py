@@ -1,0 +1,195 @@
+"""What a span is told: tags, logs and errors, bounded and visibly cut, whatever the application hands in."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swagent import Span, exit_span, local_span
+from swagent.record.limits import MAX_FRAMES, MAX_LOGS, MAX_MESSAGE, MAX_NAME, MAX_TAGS, MAX_VALUE, short
+
+from .recorded import Recorder
+
+_MARK = "…[truncated]"
+
+
+class _Mute:
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+    __repr__ = __str__
+
+
+class _MuteError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+def _failed_with(span: Span) -> dict[str, str]:
+    assert span.failed
+    ((_, fields),) = span.logs
+    return dict(fields)
+
+
+def _dive(depth: int) -> None:
+    if depth == 0:
+        raise LookupError("at the bottom")
+    _dive(depth - 1)
+
+
+@given(st.text(), st.integers(20, 50))
+def test_a_text_is_cut_visibly_and_only_when_it_is_too_long(text: str, limit: int) -> None:
+    cut = short(text, limit)
+    assert len(cut) <= limit
+    assert cut == text or (cut.endswith(_MARK) and len(text) > limit)
+
+
+def test_tags_are_kept_in_order_as_text(recorder: Recorder) -> None:
+    with local_span("work") as span:
+        assert span.tag("items", 3).tag("ok", True).tag("items", "again") is span
+    assert span.tags == [("items", "3"), ("ok", "True"), ("items", "again")]
+
+
+def test_a_long_tag_is_cut_visibly(recorder: Recorder) -> None:
+    with local_span("work") as span:
+        span.tag("k" * 5000, "v" * 5000)
+    ((key, value),) = span.tags
+    assert len(key) == len(value) == MAX_VALUE
+    assert key.endswith(_MARK)
+    assert value.endswith(_MARK)
+
+
+@pytest.mark.parametrize(
+    ("add", "kept", "limit"),
+    [
+        (lambda span: span.tag("key", "value"), lambda span: span.tags, MAX_TAGS),
+        (lambda span: span.log(event="again"), lambda span: span.logs, MAX_LOGS),
+    ],
+    ids=["tags", "logs"],
+)
+def test_beyond_the_limit_the_segment_says_that_something_is_missing(
+    recorder: Recorder, add: Callable[[Span], object], kept: Callable[[Span], list[object]], limit: int
+) -> None:
+    with local_span("full") as span:
+        for _ in range(limit):
+            add(span)
+    assert not recorder.of("full").limited
+    with local_span("too full") as span:
+        for _ in range(limit + 1):
+            add(span)
+    assert recorder.of("too full").limited
+    assert len(kept(span)) == limit
+
+
+def test_a_log_entry_is_cut_visibly(recorder: Recorder) -> None:
+    with local_span("work") as span:
+        span.log(**{"event": "e" * 5000, "k" * 5000: 1})
+    ((at, fields),) = span.logs
+    assert span.start_time <= at <= span.end_time
+    assert [len(text) for field in fields for text in field] == [5, MAX_VALUE, MAX_VALUE, 1]
+
+
+def test_a_value_without_text_costs_only_its_text(recorder: Recorder) -> None:
+    with local_span("work") as span:
+        span.tag("mute", _Mute()).log(mute=_Mute()).error(_MuteError())
+    assert span.tags == [("mute", "<_Mute without text>")]
+    assert span.logs[0][1] == [("mute", "<_Mute without text>")]
+    assert dict(span.logs[1][1])["message"] == "<_MuteError without text>"
+
+
+@pytest.mark.parametrize("value", [None, 7, b"bytes", _Mute()])
+def test_a_name_or_peer_that_is_no_text_does_not_hurt(recorder: Recorder, value: object) -> None:
+    with exit_span(value, value) as span:  # type: ignore[arg-type]
+        assert "sw8" in span.headers()
+    assert type(span.name) is type(span.peer) is str
+
+
+def test_a_long_name_and_a_long_peer_are_cut_visibly(recorder: Recorder) -> None:
+    with exit_span("n" * 5000, "p" * 5000) as span:
+        pass
+    assert (len(span.name), len(span.peer)) == (MAX_NAME, MAX_VALUE)
+    assert span.name.endswith(_MARK)
+    assert span.peer.endswith(_MARK)
+
+
+def test_an_exception_marks_the_span_and_goes_on(recorder: Recorder) -> None:
+    error = LookupError("no such item")
+    with pytest.raises(LookupError) as caught, local_span("request"), local_span("price"):
+        raise error
+    assert caught.value is error
+    for name in ("request", "price"):
+        fields = _failed_with(recorder.span(name))
+        assert (fields["event"], fields["error.kind"], fields["message"]) == ("error", "LookupError", "no such item")
+        assert "in test_an_exception_marks_the_span_and_goes_on" in fields["stack"]
+
+
+def test_an_exception_of_a_library_is_named_with_its_module(recorder: Recorder) -> None:
+    with pytest.raises(anyio.ClosedResourceError), local_span("work") as span:
+        raise anyio.ClosedResourceError
+    assert _failed_with(span)["error.kind"] == f"{anyio.ClosedResourceError.__module__}.ClosedResourceError"
+
+
+def test_the_stack_holds_places_but_no_source_and_no_values(recorder: Recorder) -> None:
+    def check(password: str) -> None:
+        raise LookupError(len(password))  # but not this comment
+
+    with pytest.raises(LookupError), local_span("work") as span:
+        check("hunter2")
+    stack = _failed_with(span)["stack"]
+    assert f'File "{__file__}"' in stack
+    assert "hunter2" not in stack
+    assert "but not this comment" not in stack
+
+
+def test_a_deep_stack_keeps_its_innermost_places(recorder: Recorder) -> None:
+    with pytest.raises(LookupError) as caught, local_span("work") as span:
+        _dive(200)
+    stack = _failed_with(span)["stack"]
+    innermost = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert stack.endswith(f"line {innermost.lineno}, in _dive")
+    assert len(stack) <= MAX_VALUE
+    assert len(stack.splitlines()) <= MAX_FRAMES + 1
+
+
+def test_a_long_message_is_cut_visibly(recorder: Recorder) -> None:
+    with pytest.raises(LookupError), local_span("work") as span:
+        raise LookupError("m" * 5000)
+    message = _failed_with(span)["message"]
+    assert len(message) == MAX_MESSAGE
+    assert message.endswith(_MARK)
+
+
+def test_an_operation_can_be_marked_as_failed_without_an_exception(recorder: Recorder) -> None:
+    with local_span("work") as span:
+        span.error()
+    assert span.failed
+    assert span.logs == []
+
+
+@pytest.mark.parametrize("leaving", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_leaving_without_a_failure_marks_nothing(recorder: Recorder, leaving: type[BaseException]) -> None:
+    with pytest.raises(leaving), local_span("work"):
+        raise leaving
+    assert not recorder.span("work").failed
+
+
+@pytest.mark.anyio
+async def test_a_cancellation_marks_nothing_and_goes_on(recorder: Recorder) -> None:
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        with local_span("work"):
+            await anyio.sleep_forever()
+    assert scope.cancelled_caught
+    assert not recorder.span("work").failed
+
+
+def test_what_comes_after_the_end_changes_nothing(recorder: Recorder) -> None:
+    with local_span("work") as span:
+        pass
+    span.tag("late", 1).log(late=1).error(LookupError())
+    assert (span.tags, span.logs, span.failed) == ([], [], False)
