@@ -1,0 +1,74 @@
+"""What the author of a transport implements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol
+
+from .config import Config
+from .options import Address
+from .signals import Signal
+
+Codec = Literal["protobuf", "json"]
+Runtime = Literal["asyncio", "trio"]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Who reports: the service, this instance of it, and what is known of it."""
+
+    service: str
+    name: str
+    properties: Sequence[tuple[str, str]] = ()
+
+
+class Transport(Protocol):
+    """A client of one collector. Used by one event loop; several sends may be under way at the same time.
+
+    Every method may be cancelled at any time. What a method raises is its verdict, see `swagent.errors`:
+    RetryableError, AmbiguousError or RejectedError, nothing else. `swagent.testing.check_transport` proves it.
+    """
+
+    name: ClassVar[str]
+    codec: ClassVar[Codec]
+    """Which bytes `send` gets: finished records are encoded once, for the transport at hand."""
+    signals: ClassVar[frozenset[Signal]]
+    """What the collector takes over this transport."""
+    runtimes: ClassVar[frozenset[Runtime]]
+    """Where it runs by itself. An asyncio-only transport is run on trio through trio_asyncio."""
+
+    def __init__(self, config: Config, address: Address) -> None:
+        """Prepare the client; connects to nothing.
+
+        :raises ConfigError: when a setting cannot be used
+        """
+        ...
+
+    async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        """Deliver encoded records; returning means that the collector confirmed all of them."""
+        ...
+
+    async def report_properties(self, instance: Instance) -> None:
+        """Tell the collector who reports."""
+        ...
+
+    async def keep_alive(self, instance: Instance) -> None:
+        """Tell the collector that the instance lives."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of the connection, at once. Calls under way end as ambiguous; twice is harmless."""
+        ...
+
+
+def addresses_of(transport: type[Transport], config: Config) -> Sequence[Address]:
+    """Where to report: there is one transport object for each address, and the agent uses one of them at a time.
+
+    These are the collector's addresses, unless the transport has others and says so in a class method
+    `addresses(config)`. So does one whose servers are no alternatives to each other but form a cluster: one address.
+
+    :raises ConfigError: when an address cannot be used
+    """
+    own: Callable[[Config], Sequence[Address]] | None = getattr(transport, "addresses", None)
+    return config.addresses if own is None else own(config)

@@ -1,0 +1,181 @@
+"""The ledger: what became of every record, per signal, true at every instant.
+
+    offered  = accepted + refused{reason}
+    accepted = confirmed + dropped{reason} + queued + in_flight
+
+Refused happens at the channel's door, before swagent took responsibility; dropped happens behind it. A record
+that appears in neither is lost, and that is a bug.
+"""
+
+from __future__ import annotations
+
+import enum
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from .signals import Signal
+
+
+class Refusal(enum.Enum):
+    """Why a record was not taken in."""
+
+    FULL = "full"
+    TOO_LARGE = "too_large"
+    ENCODE_ERROR = "encode_error"
+    DISABLED = "disabled"
+    FORKED = "forked"
+    SHUTDOWN = "shutdown"
+
+    __hash__ = object.__hash__  # in C: see Ledger
+
+
+class Drop(enum.Enum):
+    """Why an accepted record was given up."""
+
+    REJECTED = "rejected"
+    AMBIGUOUS = "ambiguous"
+    EXPIRED = "expired"
+    EVICTED = "evicted"
+    SHUTDOWN = "shutdown"
+    INTERNAL = "internal"
+
+    __hash__ = object.__hash__  # in C: see Ledger
+
+
+LATENCY_BOUNDS_MS = (0, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000)
+"""Lower bounds of the buckets that count how long records took from their offer to their confirmation."""
+
+
+@dataclass
+class Ledger:
+    """The running counts of one signal. Its owner, the channel, changes it under its lock only.
+
+    A signal handler or a finaliser of the thread inside may come between any two calls and count too, so a count is
+    read and written without a call in between.
+    """
+
+    offered: int = 0
+    confirmed: int = 0
+    refused: dict[Refusal, int] = field(default_factory=dict[Refusal, int])
+    dropped: dict[Drop, int] = field(default_factory=dict[Drop, int])
+    latency: list[int] = field(default_factory=lambda: [0] * len(LATENCY_BOUNDS_MS))
+
+    def refuse(self, reason: Refusal) -> None:
+        """Count one record offered and turned away."""
+        self.refused.setdefault(reason, 0)
+        self.offered += 1
+        self.refused[reason] += 1
+
+    def drop(self, reason: Drop, count: int = 1) -> None:
+        """Count accepted records given up."""
+        self.dropped.setdefault(reason, 0)
+        self.dropped[reason] += count
+
+    def time(self, offered_at: Sequence[float], now: float) -> None:
+        """Count how long records took that are about to be confirmed.
+
+        :param offered_at: when each was offered, in seconds; oldest first
+        """
+        newer = len(offered_at)
+        # many records fall into few buckets: they are cut at the bounds, not looked at one by one
+        for index, bound in enumerate(LATENCY_BOUNDS_MS[1:]):
+            older = bisect_right(offered_at, now - bound / 1000)
+            self.latency[index] += newer - older
+            newer = older
+        self.latency[-1] += newer
+
+
+@dataclass(frozen=True)
+class SignalStatistics:
+    """One signal's ledger at one instant."""
+
+    signal: Signal
+    offered: int
+    refused: Mapping[str, int]
+    confirmed: int
+    dropped: Mapping[str, int]
+    queued: int
+    queued_bytes: int
+    in_flight: int
+    state: str = "on"
+    """`on`, or why this signal is off."""
+    latency: tuple[int, ...] = ()
+    """How many records were confirmed within each bucket of `LATENCY_BOUNDS_MS` since they were offered."""
+
+    @property
+    def accepted(self) -> int:
+        """Records that passed the channel's door."""
+        return self.offered - sum(self.refused.values())
+
+    @property
+    def balanced(self) -> bool:
+        """Whether the ledger's identity holds. False is a bug in swagent."""
+        return self.accepted == self.confirmed + sum(self.dropped.values()) + self.queued + self.in_flight
+
+    def __str__(self) -> str:
+        parts = [
+            f"{self.signal.value}: offered {self.offered}, accepted {self.accepted}",
+            f"confirmed {self.confirmed}",
+        ]
+        parts += [f"refused {count} ({reason})" for reason, count in self.refused.items()]
+        parts += [f"dropped {count} ({reason})" for reason, count in self.dropped.items()]
+        parts += [f"queued {self.queued}", f"in flight {self.in_flight}"]
+        return ", ".join(parts) + ("" if self.state == "on" else f" [{self.state}]")
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Every signal's ledger at one instant; `statistics["segment"]` or `statistics.segment`."""
+
+    signals: Mapping[Signal, SignalStatistics]
+
+    def __getitem__(self, signal: Signal | str) -> SignalStatistics:
+        return self.signals[Signal(signal)]
+
+    def __iter__(self) -> Iterator[SignalStatistics]:
+        return iter(self.signals.values())
+
+    @property
+    def segment(self) -> SignalStatistics:
+        """The traces' ledger."""
+        return self[Signal.SEGMENT]
+
+    @property
+    def log(self) -> SignalStatistics:
+        """The log records' ledger."""
+        return self[Signal.LOG]
+
+    @property
+    def meter(self) -> SignalStatistics:
+        """The meters' ledger; one record is one period's report."""
+        return self[Signal.METER]
+
+    @property
+    def event(self) -> SignalStatistics:
+        """The events' ledger."""
+        return self[Signal.EVENT]
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every signal's identity holds."""
+        return all(each.balanced for each in self)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was ever offered has been confirmed."""
+        return all(each.confirmed == each.offered for each in self)
+
+    def __str__(self) -> str:
+        return "; ".join(str(each) for each in self if each.offered) or "nothing was offered"
+
+
+def named(counts: Mapping[Refusal, int] | Mapping[Drop, int]) -> Mapping[str, int]:
+    """Freeze counts by reason under the reasons' names."""
+    return MappingProxyType({reason.value: count for reason, count in counts.items()})
+
+
+def nothing(signal: Signal, state: str) -> SignalStatistics:
+    """The ledger of a signal that is off."""
+    return SignalStatistics(signal, 0, named({}), 0, named({}), 0, 0, 0, state)

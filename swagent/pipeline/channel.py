@@ -1,0 +1,321 @@
+"""The channel: where the application's threads hand records over, and where they wait for a verdict.
+
+Theory of operation
+-------------------
+Records wait in a deque, bounded by items and bytes. The reporter does not take them out, it *leases* them: a leased
+record still counts against the bounds, and leaves only with a verdict (confirmed, dropped) or goes back to the head
+(released). So whatever happens to the task that holds a lease, each record's fate is decided and counted.
+
+An anyio memory object stream of capacity one is the doorbell. It carries no record, only the news that the reader's
+condition may hold now; losing or doubling a ring is harmless. A producer rings only when the reader asked for it:
+parked on an empty channel it asks to hear of the first record, waiting for a batch to fill it asks to hear when it is
+full. The ring goes through the loop's thread-safe door, since the stream itself must not be touched by other threads.
+
+The lock is held for a few statements, never across a wait or foreign code. It is re-entrant, because a signal handler
+or a finaliser of the very thread that is inside may offer a record too. The interpreter runs those at calls only;
+between any two calls inside the lock the counts are consistent, so such an offer nests without harm.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from .._backend import Door
+from ..ledger import Drop, Ledger, Refusal, SignalStatistics, named
+from ..signals import Bounds, Overflow, Signal
+from .batcher import Batcher
+
+_NEVER = math.inf
+# The record's bytes, when it was offered, and its number among all that were offered.
+Item = tuple[bytes, float, int]
+
+
+class Lease:
+    """Records on their way to the collector. Exactly one verdict is given, the first; later ones do nothing."""
+
+    def __init__(self, channel: Channel, items: Sequence[Item], size: int) -> None:
+        self._channel = channel
+        self.items = items
+        self.size = size
+        self.records = [item[0] for item in items]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether there is nothing left to decide."""
+        return self not in self._channel.leases
+
+    def confirm(self) -> None:
+        """The collector has them."""
+        self._channel.settle(self, None)
+
+    def drop(self, reason: Drop) -> None:
+        """Give them up, counted."""
+        self._channel.settle(self, reason)
+
+    def release(self) -> None:
+        """Put them back to the head of the channel: they were provably not sent."""
+        self._channel.restore(self)
+
+
+class Channel:
+    """One signal's bounded hand-over from any thread to the one reporter."""
+
+    def __init__(self, signal: Signal, bounds: Bounds, clock: Callable[[], float] = time.monotonic) -> None:
+        self.signal = signal
+        self.bounds = bounds
+        self.clock = clock
+        self._ledger = Ledger()
+        self._items: deque[Item] = deque()
+        self._held = 0  # records queued and in flight
+        self._held_bytes = 0
+        self._leased = 0  # those in flight
+        self._leased_bytes = 0
+        self.leases: set[Lease] = set()
+        self._refuses: Refusal | None = None
+        self._urgent = False
+        self._door: Door | None = None
+        self._ring_at: float = _NEVER
+        self._ring_at_bytes: float = _NEVER
+        self._settled = anyio.Event()
+        self._bell: MemoryObjectSendStream[None] | None = None
+        self._doorbell: MemoryObjectReceiveStream[None] | None = None
+        self._lock = threading.RLock()
+
+    # -- producers: any thread ----------------------------------------------------------------------------------------
+
+    def offer(self, payload: bytes) -> bool:
+        """Hand a record over. Never waits, never raises. False: refused, and counted with its reason."""
+        size = len(payload)
+        bounds = self.bounds
+        with self._lock:
+            if self._refuses is not None:
+                self._ledger.refuse(self._refuses)
+                return False
+            if size > bounds.max_item_bytes:
+                self._ledger.refuse(Refusal.TOO_LARGE)
+                return False
+            if not self._has_room(size):
+                self._make_room(size)
+            ledger, append = self._ledger, self._items.append
+            item = (payload, self.clock(), ledger.offered + 1)
+            # asked again, and without a call from here to the append: a nested offer may have taken the room
+            if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
+                ledger.refuse(Refusal.FULL)
+                return False
+            ledger.offered += 1
+            self._held += 1
+            self._held_bytes += size
+            append(item)
+            queued, queued_bytes = self._held - self._leased, self._held_bytes - self._leased_bytes
+            if queued < self._ring_at and queued_bytes < self._ring_at_bytes:
+                return True
+            self._ring_at = self._ring_at_bytes = _NEVER
+            door = self._door
+        if door is not None:
+            door(self._ring)
+        return True
+
+    def refuse(self, reason: Refusal) -> None:
+        """Count a record that could not be made, or that need not be: offered and refused."""
+        with self._lock:
+            self._ledger.refuse(self._refuses or reason)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an offer now would be taken in, as far as can be told without the record: ask before encoding."""
+        if self._refuses is not None:
+            return False
+        if self._held < self.bounds.max_items or self.bounds.overflow is Overflow.EVICT_OLDEST:
+            return True
+        with self._lock:
+            return bool(self._items) and self._is_expired(self._items[0])
+
+    def _has_room(self, size: int) -> bool:
+        return self._held < self.bounds.max_items and self._held_bytes + size <= self.bounds.max_bytes
+
+    def _make_room(self, size: int) -> None:
+        """Drop what is past its age, and by policy what is oldest, until the record fits."""
+        self._expire()
+        while self.bounds.overflow is Overflow.EVICT_OLDEST and self._items and not self._has_room(size):
+            self._drop_head(Drop.EVICTED)
+
+    # -- the reporter: the loop's thread ------------------------------------------------------------------------------
+
+    def attach(self, door: Door | None) -> None:
+        """Set the way into the loop of the reporter; None when nobody reads any more."""
+        self._door = door
+        for stream in (self._bell, self._doorbell):
+            if stream is not None:
+                stream.close()
+        self._bell, self._doorbell = anyio.create_memory_object_stream[None](1) if door is not None else (None, None)
+
+    async def wait_due(self, batcher: Batcher) -> bool:
+        """Wait until a batch is due, with the channel attached. False: it is closed and empty. Cancellation leaves
+        everything as it was."""
+        assert self._doorbell is not None, "the channel is attached before it is read"  # noqa: S101
+        while True:
+            delay = self._until_due(batcher)
+            if delay is None:
+                return False
+            if delay <= 0:
+                return True
+            with anyio.move_on_after(delay):
+                await self._doorbell.receive()
+
+    def _until_due(self, batcher: Batcher) -> float | None:
+        with self._lock:
+            self._ring_at = self._ring_at_bytes = _NEVER
+            if not self._items:
+                if self._refuses is not None:
+                    return None
+                self._ring_at = self._ring_at_bytes = 1
+                return math.inf
+            if self._refuses is not None or self._urgent:
+                return 0.0
+            size = self._held_bytes - self._leased_bytes
+            due = batcher.due_at(len(self._items), size, self._items[0][1])
+            self._ring_at, self._ring_at_bytes = batcher.max_items, batcher.max_bytes
+            return due - self.clock()
+
+    def lease(self, max_items: int, max_bytes: int) -> Lease:
+        """Take the oldest records, at least one if any waits; expired ones are dropped on the way."""
+        taken: list[Item] = []
+        size = 0
+        with self._lock:
+            self._expire()
+            while self._items and len(taken) < max_items:
+                following = size + len(self._items[0][0])
+                if taken and following > max_bytes:
+                    break
+                taken.append(self._items.popleft())
+                size = following
+            lease = Lease(self, taken, size)
+            if taken:
+                self.leases.add(lease)
+            self._leased += len(taken)
+            self._leased_bytes += size
+            self._urgent = self._urgent and bool(self._items)
+        return lease
+
+    def settle(self, lease: Lease, reason: Drop | None) -> None:
+        """Give a lease its verdict: confirmed, or dropped for a reason."""
+        count = len(lease.items)
+        with self._lock:
+            if not self._give_back(lease):
+                return
+            if reason is None:
+                self._ledger.time([item[1] for item in lease.items], self.clock())
+                self._ledger.confirmed += count
+            else:
+                self._ledger.drop(reason, count)
+            self._held -= count
+            self._held_bytes -= lease.size
+        self._tell_waiters()
+
+    def restore(self, lease: Lease) -> None:
+        """Put a lease's records back to the head, in the order in which they were offered."""
+        with self._lock:
+            if self._give_back(lease):
+                # a lease taken before this one may have come back already
+                older: list[Item] = []
+                while self._items and self._items[0][2] < lease.items[0][2]:
+                    older.append(self._items.popleft())
+                self._items.extendleft(reversed([*older, *lease.items]))
+        self._ring()
+        self._tell_waiters()
+
+    def drop_queued(self, reason: Drop) -> int:
+        """Give up everything that waits; returns how many records that were."""
+        count = 0
+        with self._lock:
+            while self._items:
+                self._drop_head(reason)
+                count += 1
+        self._tell_waiters()
+        return count
+
+    def close(self, reason: Refusal = Refusal.SHUTDOWN) -> None:
+        """Take nothing more in; what waits can still be leased. Closing is how the reporter learns of the end."""
+        self._refuses = self._refuses or reason
+        self._ring()
+
+    def hurry(self) -> None:
+        """Let the next batch be due at once, whatever its size."""
+        self._urgent = True
+        self._ring()
+
+    async def wait_settled(self) -> None:
+        """Wait until some record got its verdict or came back."""
+        await self._settled.wait()
+
+    def is_settled(self, number: int) -> bool:
+        """Whether each of the first `number` records offered was refused or has its verdict."""
+        with self._lock:
+            waiting = self._items[0][2] if self._items else _NEVER
+            return number < min(waiting, *(lease.items[0][2] for lease in self.leases), _NEVER)
+
+    def statistics(self) -> SignalStatistics:
+        """The ledger of this instant."""
+        with self._lock:
+            ledger = self._ledger
+            return SignalStatistics(
+                self.signal, ledger.offered, named(ledger.refused), ledger.confirmed, named(ledger.dropped),
+                self._held - self._leased, self._held_bytes - self._leased_bytes, self._leased,
+                "on" if self._refuses is None else self._refuses.value, tuple(ledger.latency),
+            )  # fmt: skip
+
+    def abandon_to_fork(self) -> None:
+        """In a forked child: the records belong to the parent, and so did a lock that may be held for ever."""
+        self._lock = threading.RLock()
+        self._door = None
+        self._bell = self._doorbell = None
+        self._items = deque()
+        self.leases = set()
+        self._held = self._held_bytes = self._leased = self._leased_bytes = 0
+        self._ledger = Ledger()
+        self._refuses = Refusal.FORKED
+
+    def _give_back(self, lease: Lease) -> bool:
+        if lease.is_settled:
+            return False
+        self.leases.discard(lease)
+        self._leased -= len(lease.items)
+        self._leased_bytes -= lease.size
+        return True
+
+    def _is_expired(self, item: Item) -> bool:
+        return self.clock() - item[1] > self.bounds.max_age
+
+    def _expire(self) -> None:
+        while self._items and self._is_expired(self._items[0]):
+            self._drop_head(Drop.EXPIRED)
+
+    def _drop_head(self, reason: Drop) -> None:
+        size = len(self._items.popleft()[0])
+        self._ledger.drop(reason)
+        self._held -= 1
+        self._held_bytes -= size
+
+    def _ring(self) -> None:
+        if self._bell is None:
+            return
+        try:
+            self._bell.send_nowait(None)
+        except (anyio.WouldBlock, anyio.BrokenResourceError):
+            return  # it rings already, or nobody listens any more
+
+    def _tell_waiters(self) -> None:
+        settled, self._settled = self._settled, anyio.Event()
+        settled.set()
+
+    def __repr__(self) -> str:
+        state = "open" if self._refuses is None else self._refuses.value
+        return (f"<Channel {self.signal.value} {self._held - self._leased}+{self._leased}/{self.bounds.max_items}, "
+                f"{self._held_bytes} bytes, {state}>")  # fmt: skip

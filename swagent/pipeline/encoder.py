@@ -1,0 +1,98 @@
+"""A finished record becomes bytes, in the codec that the transport asks for: the core module that knows the wire."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..abc import Codec
+from ..record.events import Event
+from ..record.log_entry import LogEntry
+from ..record.meter_samples import Sample
+from ..record.segment import Segment
+from ..record.span import Span
+from .meter_encoding import encode_meters
+
+
+class Encoder:
+    """Encodes one agent's records. Any thread; keeps no state of its own."""
+
+    def __init__(self, codec: Codec, service: str = "", instance: str = "") -> None:
+        """
+        :param codec: `protobuf` for the wire of gRPC and Kafka, `json` for HTTP
+        :param service: who reports, for the records that do not say so themselves
+        """
+        # two modules of the same functions, generated from the same .proto files
+        wire: Any
+        if codec == "protobuf":
+            from swagent_proto import wire as protobuf  # noqa: PLC0415, RUF100
+
+            wire = protobuf
+        else:
+            from swagent_proto import wire_json  # noqa: PLC0415, RUF100
+
+            wire = wire_json
+        self._wire = wire
+        self._service = service
+        self._instance = instance
+        self._segment_object: Callable[..., bytes | str] = wire.segment_object
+        self._segment_reference: Callable[..., Any] = wire.segment_reference
+        self._span_object: Callable[..., Any] = wire.span_object
+        self._log: Callable[..., Any] = wire.log
+
+    def segment(self, segment: Segment) -> bytes:
+        """A SegmentObject.
+
+        :raises ValueError: when a number does not fit its field
+        """
+        tracer = segment.tracer
+        spans = [self._span(span) for span in segment.spans]
+        encoded = self._segment_object(
+            segment.trace_id, segment.id, spans, tracer.service, tracer.instance, segment.limited
+        )
+        return _as_bytes(encoded)
+
+    def log(self, entry: LogEntry) -> bytes:
+        """A LogData."""
+        wire = self._wire
+        context = wire.trace_context(entry.trace_id, entry.segment_id, entry.span_id) if entry.trace_id else None
+        body = wire.log_data_body("text", wire.text_log(entry.text), None, None)
+        return _as_bytes(wire.log_data(
+            entry.time, self._service, self._instance, entry.endpoint, body, context, wire.log_tags(entry.tags), ""
+        ))  # fmt: skip
+
+    def meters(self, samples: Sequence[Sample]) -> bytes:
+        """A MeterDataCollection: the meters of one period, as of now."""
+        now = int(time.time() * 1000)
+        return _as_bytes(encode_meters(self._wire, samples, self._service, self._instance, now))
+
+    def event(self, event: Event) -> bytes:
+        """An Event of this instance."""
+        source = self._wire.source(self._service, self._instance, "")
+        times = event.start_time, event.end_time
+        return _as_bytes(
+            self._wire.event(event.id, source, event.name, 0, event.message, event.parameters, *times, "GENERAL")
+        )
+
+    def _span(self, span: Span) -> Any:
+        return self._span_object(
+            span.id,
+            span.parent_id,
+            int(span.start_time * 1000),
+            int(span.end_time * 1000),
+            [self._segment_reference(*reference) for reference in span.refs] if span.refs else (),
+            span.name,
+            span.peer,
+            span.kind,
+            span.layer,
+            span.component,
+            span.failed,
+            span.tags,
+            [self._log(int(at * 1000), fields) for at, fields in span.logs] if span.logs else (),
+            False,
+        )
+
+
+def _as_bytes(encoded: bytes | str) -> bytes:
+    return encoded if isinstance(encoded, bytes) else encoded.encode("utf-8")

@@ -1,0 +1,34 @@
+"""The meters of one period become one record: a MeterDataCollection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..record.meter_samples import HistogramSample, Labels, Sample
+
+
+def encode_meters(wire: Any, samples: Sequence[Sample], service: str, instance: str, now_ms: int) -> Any:
+    """A MeterDataCollection, whose first element alone says who reports and when: the collector takes all of them as
+    one input set.
+
+    :param wire: the codec, one of the two generated modules
+    :param now_ms: milliseconds since the epoch
+    :raises ValueError: when a number does not fit its field
+    """
+    told = [(service, instance, now_ms), *[("", "", 0)] * (len(samples) - 1)]
+    return wire.meter_data_collection(
+        [wire.meter_data(*_metric(wire, sample), *origin) for sample, origin in zip(samples, told, strict=False)]
+    )
+
+
+def _metric(wire: Any, sample: Sample) -> tuple[Any, Any]:
+    """The two branches of the `metric` union: single value and histogram."""
+    if isinstance(sample, HistogramSample):
+        buckets = [wire.meter_bucket_value(*bucket) for bucket in sample.buckets]
+        return None, wire.meter_histogram(sample.name, _labels(wire, sample.labels), buckets)
+    return wire.meter_single_value(sample.name, _labels(wire, sample.labels), sample.value), None
+
+
+def _labels(wire: Any, labels: Labels) -> list[Any]:
+    return [wire.label(name, value) for name, value in labels]

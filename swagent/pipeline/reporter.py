@@ -1,0 +1,117 @@
+"""The reporter drives one signal's road: channel, batch, route, transport, verdict."""
+
+from __future__ import annotations
+
+import math
+
+import anyio
+from anyio.abc import TaskGroup
+
+from .._backend import cancelled_by_scope, cancelled_natively
+from .._log import LimitedLog, log
+from ..abc import Transport
+from ..errors import DeliveryError, RejectedError
+from ..ledger import Drop
+from .batcher import Batcher
+from .channel import Channel, Lease
+from .delivery import Policy, RetryBudget, Step
+from .route import Route
+
+
+class Reporter:
+    """Sends what comes through one channel, several batches at a time over one connection."""
+
+    def __init__(self, channel: Channel, route: Route, policy: Policy, limited: LimitedLog, in_flight: int = 4) -> None:
+        """:param in_flight: how many batches may be under way: while one waits for its verdict the next is sent"""
+        bounds = channel.bounds
+        self._channel = channel
+        self._route = route
+        self._policy = policy
+        self._limited = limited
+        self._batcher = Batcher(bounds.batch_items, bounds.batch_bytes, bounds.batch_delay)
+        self._budget = RetryBudget()
+        self._in_flight = in_flight
+        self._rests_until = -math.inf
+
+    async def run(self) -> None:
+        """Report until the channel is closed and empty. Cancelled, it leaves no record without a verdict: what was
+        under way is dropped as ambiguous, what waited waits on."""
+        while True:
+            try:
+                async with anyio.create_task_group() as group:
+                    await self._feed(group)
+            finally:
+                # a task that asyncio cancelled before its first turn never ran: nothing of its lease was sent
+                for lease in list(self._channel.leases):
+                    lease.release()
+            # a batch that came back unsent after the last lease needs another round
+            if not self._channel.statistics().queued:
+                return
+
+    async def _feed(self, group: TaskGroup) -> None:
+        slots = anyio.Semaphore(self._in_flight)
+        while await self._channel.wait_due(self._batcher):
+            await slots.acquire()
+            left = self._rests_until - self._channel.clock()
+            is_over = left <= 0 or await self._route.rest(left)
+            transport = await self._route.wait_ready() if is_over else None
+            if transport is None:
+                self._channel.drop_queued(Drop.SHUTDOWN)
+                return
+            lease = self._channel.lease(self._batcher.max_items, self._batcher.max_bytes)
+            group.start_soon(self._carry, lease, transport, slots)
+
+    async def _carry(self, lease: Lease, transport: Transport, slots: anyio.Semaphore) -> None:
+        try:
+            await self._deliver(lease, transport)
+        except anyio.get_cancelled_exc_class() as error:
+            if cancelled_by_scope() or cancelled_natively():
+                raise
+            self._limited.warn("internal", "a stray cancellation came out of %s: %r", transport, error)
+        except Exception as error:  # noqa: BLE001, RUF100  (a transport that breaks its contract must not stop the signal)
+            self._limited.warn("internal", "%s failed unexpectedly: %r", transport, error)
+            lease.drop(Drop.INTERNAL)
+        finally:
+            # whatever ended the attempt without a verdict: bytes may have left
+            lease.drop(Drop.AMBIGUOUS)
+            slots.release()
+
+    async def _deliver(self, lease: Lease, transport: Transport | None) -> None:
+        if lease.is_settled:
+            return
+        started = self._channel.clock()
+        attempt = 1
+        while transport is not None:
+            try:
+                await self._route.call(transport.send, self._channel.signal, lease.records)
+            except DeliveryError as error:
+                self._note(transport, error)
+                seconds = self._channel.clock() - started
+                step = self._policy.decide(error, attempt, seconds, self._budget)
+            else:
+                self._budget.earn()
+                lease.confirm()
+                return
+            if step is not Step.REPEAT:
+                self._settle(lease, step)
+                return
+            attempt += 1
+            transport = None
+            with anyio.move_on_after(self._policy.max_seconds - seconds):
+                transport = await self._route.wait_ready()
+
+    def _note(self, transport: Transport, error: DeliveryError) -> None:
+        """Close the route, unless the collector is well and only refused this batch, or this kind of records."""
+        signal = self._channel.signal.value
+        log.debug("%s did not confirm %s records: %r", transport, signal, error)
+        if not isinstance(error, RejectedError) or (error.pause and not error.only_this_signal):
+            self._route.failed(transport, error)
+            return
+        self._rests_until = self._channel.clock() + error.pause
+        self._limited.warn(f"rejected {signal}", "%s rejected %s records: %s", transport, signal, error)
+
+    def _settle(self, lease: Lease, step: Step) -> None:
+        if step is Step.RELEASE:
+            lease.release()
+        else:
+            lease.drop(Drop.REJECTED if step is Step.DROP_REJECTED else Drop.AMBIGUOUS)

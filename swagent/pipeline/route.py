@@ -1,0 +1,139 @@
+"""The way to a collector that works, shared by all signals.
+
+The heartbeat keeps it: it tries the collectors with a harmless call until one answers, and declares that one ready.
+Records flow only while a collector is ready, so a peer that is absent, silent or hostile costs no record; they wait in
+their channels, within their bounds. Whoever sees a call fail reports it here, which closes the way until the heartbeat
+has opened it again, at the next collector of the list first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import anyio
+
+from .._backend import Runner
+from .._log import LimitedLog, log
+from ..abc import Transport
+from ..errors import DeliveryError, RejectedError
+from .failover import Failover
+
+
+class Route:
+    """Which transport to use now. Belongs to one event loop."""
+
+    def __init__(
+        self, transports: Sequence[Transport], failover: Failover, clock: Callable[[], float], limited: LimitedLog
+    ) -> None:
+        self.transports = transports
+        self._failover = failover
+        self._clock = clock
+        self._limited = limited
+        self._run: Runner | None = None
+        self._ready: Transport | None = None
+        self._changed = anyio.Event()
+        self._last_tries: int | None = None
+        self._second_chances = 3
+        self._outage = False
+
+    def attach(self, runner: Runner) -> None:
+        """Set where the transports' coroutines run."""
+        self._run = runner
+
+    async def call(self, function: Callable[..., Awaitable[None]], *args: Any) -> None:
+        """Await a method of a transport where it can run."""
+        assert self._run is not None, "the route is attached before anything is sent"  # noqa: S101
+        await self._run(function, *args)
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether the agent is stopping and every collector has had its last try."""
+        return self._last_tries is not None and self._last_tries <= 0
+
+    async def rest(self, seconds: float) -> bool:
+        """Wait so long, unless the agent stops. True: the time is over."""
+        with anyio.move_on_after(seconds):
+            while self._last_tries is None:
+                await self._changed.wait()
+            return False
+        return True
+
+    async def wait_ready(self) -> Transport | None:
+        """Wait for a transport whose collector works. None: there will be none any more."""
+        while self._ready is None:
+            if self.has_given_up:
+                return None
+            await self._changed.wait()
+        return self._ready
+
+    async def wait_lost(self) -> None:
+        """Wait until no collector is ready."""
+        while self._ready is not None:
+            await self._changed.wait()
+
+    async def next_candidate(self) -> Transport | None:
+        """Wait until some collector may be tried, and name it. None: no more tries."""
+        while not self.has_given_up:
+            index, delay = self._failover.choose(self._clock())
+            if delay <= 0:
+                return self.transports[index]
+            with anyio.move_on_after(delay):
+                await self._changed.wait()
+        return None
+
+    def opened(self, transport: Transport) -> None:
+        """A collector answered: records may flow to it."""
+        self._failover.confirmed(self._index(transport))
+        self._ready = transport
+        (log.info if self._outage else log.debug)("reporting to %s", transport)
+        self._outage = False
+        self._tell()
+
+    def failed(self, transport: Transport, error: DeliveryError) -> None:
+        """A call to the collector that is ready failed. Of several calls that were under way the first that fails
+        counts: reports on a collector that is no longer in use are late, and ignored."""
+        if transport is self._ready:
+            self._note(transport, error, was_ready=True)
+
+    def not_opened(self, transport: Transport, error: DeliveryError) -> None:
+        """The collector that `next_candidate` named did not answer."""
+        self._note(transport, error, was_ready=False)
+
+    def _note(self, transport: Transport, error: DeliveryError, *, was_ready: bool) -> None:
+        pause = error.pause if isinstance(error, RejectedError) and not error.only_this_signal else 0.0
+        self._failover.failed(self._index(transport), self._clock(), pause)
+        self._ready = None
+        if self._last_tries is not None:
+            self._count_down(was_ready)
+        self._outage = True
+        self._limited.warn("collector", "no report to %s: %s; records wait within their bounds", transport, error)
+        self._tell()
+
+    def _count_down(self, was_ready: bool) -> None:
+        """While the agent stops: a collector that answered and then failed a batch is asked again at once, a few
+        times, for the sake of the other batches; one that did not answer has had its last try."""
+        if was_ready and self._second_chances:
+            self._second_chances -= 1
+            self._failover.wake()
+        else:
+            self._last_tries = (self._last_tries or 0) - 1
+
+    def drain(self) -> None:
+        """The agent stops: cut all rests short and give every collector one last try."""
+        if self._last_tries is None:
+            self._last_tries = len(self.transports)
+        self._failover.wake()
+        self._tell()
+
+    def give_up(self) -> None:
+        """No collector is tried any more."""
+        self._last_tries = 0
+        self._tell()
+
+    def _index(self, transport: Transport) -> int:
+        return next(index for index, each in enumerate(self.transports) if each is transport)
+
+    def _tell(self) -> None:
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()

@@ -1,0 +1,90 @@
+"""The signals: what has a pipeline of its own, and the bounds that it keeps."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .config import Config
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+class Signal(enum.Enum):
+    """One kind of telemetry with its own channel, reporter and ledger."""
+
+    SEGMENT = "segment"
+    LOG = "log"
+    METER = "meter"
+    """One record holds all meters of one period: a MeterDataCollection, which the collector takes as one input set."""
+    EVENT = "event"
+
+
+class Overflow(enum.Enum):
+    """What a full channel does with one record more."""
+
+    REFUSE_NEWEST = "refuse_newest"
+    """The new record is refused, so what was accepted stays: a burst keeps its beginning."""
+    EVICT_OLDEST = "evict_oldest"
+    """The oldest waiting record makes room, so the newest view is kept."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Hard limits of one signal's channel and of its batches. Queued and in-flight records count alike."""
+
+    max_items: int
+    max_bytes: int
+    max_item_bytes: int
+    max_age: float
+    """Seconds after which a record that still waits is dropped as expired."""
+    batch_items: int
+    batch_bytes: int
+    batch_delay: float
+    """Seconds that the oldest record waits for company."""
+    overflow: Overflow
+
+
+_BOUNDS: dict[Signal, Bounds] = {
+    Signal.SEGMENT: Bounds(
+        max_items=10_000, max_bytes=16 * MIB, max_item_bytes=256 * KIB, max_age=60.0,
+        batch_items=512, batch_bytes=MIB, batch_delay=0.5, overflow=Overflow.REFUSE_NEWEST,
+    ),
+    Signal.LOG: Bounds(
+        max_items=10_000, max_bytes=8 * MIB, max_item_bytes=64 * KIB, max_age=300.0,
+        batch_items=512, batch_bytes=MIB, batch_delay=0.5, overflow=Overflow.REFUSE_NEWEST,
+    ),
+    # all or nothing, so a batch is one period; of periods that could not be told the newest are worth most
+    Signal.METER: Bounds(
+        max_items=4, max_bytes=4 * MIB, max_item_bytes=2 * MIB, max_age=60.0,
+        batch_items=1, batch_bytes=2 * MIB, batch_delay=0.0, overflow=Overflow.EVICT_OLDEST,
+    ),
+    Signal.EVENT: Bounds(
+        max_items=64, max_bytes=MIB, max_item_bytes=16 * KIB, max_age=300.0,
+        batch_items=64, batch_bytes=MIB, batch_delay=0.0, overflow=Overflow.REFUSE_NEWEST,
+    ),
+}  # fmt: skip
+
+
+def bounds_of(signal: Signal, config: Config) -> Bounds:
+    """The bounds of a signal, with what the user set."""
+    bounds = _BOUNDS[signal]
+    if signal is Signal.SEGMENT:
+        return replace(bounds, max_items=config.trace_max_buffer_size)
+    if signal is Signal.LOG:
+        return replace(bounds, max_items=config.log_reporter_max_buffer_size)
+    return bounds
+
+
+def is_wanted(signal: Signal, config: Config) -> bool | None:
+    """What the user says of a signal: on, off, or None for wherever the transport carries it."""
+    if signal is Signal.LOG:
+        return config.log_reporter_active
+    if signal is Signal.METER:
+        return config.meter_reporter_active
+    if signal is Signal.EVENT:
+        return config.event_reporter_active
+    return None

@@ -1,0 +1,56 @@
+"""A channel with small bounds on a clock that stands still until it is moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from swagent.pipeline.batcher import Batcher
+from swagent.pipeline.channel import Channel
+from swagent.signals import Bounds, Overflow, Signal
+
+BOUNDS = Bounds(
+    max_items=5,
+    max_bytes=100,
+    max_item_bytes=60,
+    max_age=60.0,
+    batch_items=3,
+    batch_bytes=1000,
+    batch_delay=0.5,
+    overflow=Overflow.REFUSE_NEWEST,
+)
+EVICTING: dict[str, Any] = {"overflow": Overflow.EVICT_OLDEST}
+AMPLE: dict[str, Any] = {"max_items": 100_000, "max_bytes": 100_000_000}
+
+
+@dataclass
+class Clock:
+    """Monotonic seconds that pass on request."""
+
+    now: float = 0.0
+    readings: int = field(default=0, compare=False)
+
+    def __call__(self) -> float:
+        self.readings += 1
+        return self.now
+
+
+def channel_of(clock: Clock | None = None, **changes: Any) -> Channel:
+    return Channel(Signal.SEGMENT, replace(BOUNDS, **changes), clock or Clock())
+
+
+def batcher_of(channel: Channel) -> Batcher:
+    bounds = channel.bounds
+    return Batcher(bounds.batch_items, bounds.batch_bytes, bounds.batch_delay)
+
+
+def fill(channel: Channel, *records: bytes) -> None:
+    for record in records:
+        assert channel.offer(record)
+
+
+def waiting(channel: Channel) -> list[bytes]:
+    """What the next leases would bring, without taking it."""
+    lease = channel.lease(1_000_000, 1_000_000_000)
+    lease.release()
+    return lease.records

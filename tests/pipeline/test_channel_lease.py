@@ -1,0 +1,109 @@
+"""Leases: records on their way, and the one verdict that each gets."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from pipeline.channels import channel_of, fill, waiting
+from swagent.ledger import Drop
+from swagent.pipeline.channel import Channel, Lease
+
+Verdict = Callable[[Lease], None]
+VERDICTS: dict[str, Verdict] = {
+    "confirm": Lease.confirm,
+    "drop": lambda lease: lease.drop(Drop.REJECTED),
+    "release": Lease.release,
+}
+
+
+def outcome(channel: Channel) -> tuple[int, dict[str, int], int, int]:
+    statistics = channel.statistics()
+    assert statistics.balanced
+    return statistics.confirmed, dict(statistics.dropped), statistics.queued, statistics.in_flight
+
+
+def test_a_lease_takes_the_oldest_in_order() -> None:
+    channel = channel_of()
+    fill(channel, b"1", b"2", b"3")
+    assert channel.lease(2, 1000).records == [b"1", b"2"]
+    assert outcome(channel) == (0, {}, 1, 2)
+
+
+def test_a_lease_keeps_to_its_bytes_but_takes_at_least_one() -> None:
+    channel = channel_of()
+    fill(channel, b"x" * 50, b"y" * 10, b"z" * 10, b"0")
+    assert len(channel.lease(10, 20).records) == 1
+    assert len(channel.lease(10, 20).records) == 2
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [("confirm", (2, {}, 0, 0)), ("drop", (0, {"rejected": 2}, 0, 0)), ("release", (0, {}, 2, 0))],
+)
+def test_a_verdict_settles_all_records_of_a_lease(verdict: str, expected: tuple[int, dict[str, int], int, int]) -> None:
+    channel = channel_of()
+    fill(channel, b"1", b"2")
+    lease = channel.lease(2, 1000)
+    assert not lease.is_settled
+    VERDICTS[verdict](lease)
+    assert lease.is_settled
+    assert outcome(channel) == expected
+
+
+@pytest.mark.parametrize(("first", "second"), [*itertools.product(VERDICTS, VERDICTS)])
+def test_only_the_first_verdict_counts(first: str, second: str) -> None:
+    channel = channel_of()
+    fill(channel, b"1", b"2", b"3")
+    lease = channel.lease(2, 1000)
+    VERDICTS[first](lease)
+    settled = outcome(channel)
+    VERDICTS[second](lease)
+    assert outcome(channel) == settled
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_a_verdict_on_nothing_does_nothing(verdict: str) -> None:
+    channel = channel_of()
+    lease = channel.lease(2, 1000)
+    assert lease.is_settled
+    VERDICTS[verdict](lease)
+    assert outcome(channel) == (0, {}, 0, 0)
+
+
+def test_a_late_verdict_does_not_touch_the_lease_that_took_the_records_next() -> None:
+    channel = channel_of()
+    fill(channel, b"1")
+    early = channel.lease(1, 1000)
+    early.release()
+    again = channel.lease(1, 1000)
+    early.confirm()
+    assert outcome(channel) == (0, {}, 0, 1)
+    again.confirm()
+    assert outcome(channel) == (1, {}, 0, 0)
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_released_records_come_back_to_the_head_in_the_order_of_their_offers(order: tuple[int, ...]) -> None:
+    channel = channel_of(max_items=10)
+    fill(channel, b"1", b"2", b"3", b"4", b"5", b"6", b"7")
+    leases = [channel.lease(2, 1000) for _ in range(3)]
+    for index in order:
+        leases[index].release()
+    assert waiting(channel) == [b"1", b"2", b"3", b"4", b"5", b"6", b"7"]
+
+
+def test_settled_tells_whether_everything_offered_so_far_has_its_verdict() -> None:
+    channel = channel_of()
+    fill(channel, b"1", b"2")
+    first, second = channel.lease(1, 1000), channel.lease(1, 1000)
+    fill(channel, b"3")
+    channel.lease(1, 1000).confirm()
+    second.confirm()
+    assert channel.is_settled(0)
+    assert not channel.is_settled(2)
+    first.drop(Drop.AMBIGUOUS)
+    assert channel.is_settled(2)
+    assert channel.is_settled(3)

@@ -1,0 +1,245 @@
+"""The reader's side of the channel: what it waits for, and who wakes it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import anyio
+import pytest
+import sniffio
+from anyio.lowlevel import checkpoint
+
+from pipeline.channels import AMPLE, Clock, batcher_of, channel_of, fill
+from swagent._backend import loop_door
+from swagent.pipeline.batcher import Batcher
+from swagent.pipeline.channel import Channel
+
+pytestmark = pytest.mark.anyio
+
+PATIENT: dict[str, Any] = {"batch_delay": 3600.0}
+Attach = Callable[[Channel], Channel]
+
+
+@pytest.fixture
+def attached() -> Iterator[Attach]:
+    """Hangs a channel's doorbell at the running loop, until the test ends."""
+    channels: list[Channel] = []
+
+    def attach(channel: Channel) -> Channel:
+        channel.attach(loop_door())
+        channels.append(channel)
+        return channel
+
+    yield attach
+    for channel in channels:
+        channel.attach(None)
+
+
+class Reader:
+    """Waits for one batch beside the test."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.answer: bool | None = None
+
+    async def run(self) -> None:
+        self.answer = await self.channel.wait_due(batcher_of(self.channel))
+
+
+async def parked(group: anyio.abc.TaskGroup, channel: Channel) -> Reader:
+    reader = Reader(channel)
+    group.start_soon(reader.run)
+    await anyio.wait_all_tasks_blocked()
+    return reader
+
+
+async def offer_from_a_thread(channel: Channel, *records: bytes) -> None:
+    await anyio.to_thread.run_sync(fill, channel, *records)
+
+
+async def test_a_parked_reader_wakes_at_the_first_record(attached: Attach) -> None:
+    channel = attached(channel_of(batch_delay=0.0))
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            reader = await parked(group, channel)
+            assert reader.answer is None
+            await offer_from_a_thread(channel, b"1")
+    assert reader.answer is True
+
+
+async def test_a_record_without_bytes_wakes_it_too(attached: Attach) -> None:
+    channel = attached(channel_of(batch_delay=0.0))
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            await parked(group, channel)
+            await offer_from_a_thread(channel, b"")
+
+
+async def test_the_reader_waits_for_a_full_batch(attached: Attach) -> None:
+    channel = attached(channel_of(batch_items=3, **PATIENT))
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            reader = await parked(group, channel)
+            await offer_from_a_thread(channel, b"1", b"2")
+            await anyio.wait_all_tasks_blocked()
+            assert reader.answer is None
+            await offer_from_a_thread(channel, b"3")
+    assert reader.answer is True
+
+
+async def test_a_batch_is_full_by_bytes_too(attached: Attach) -> None:
+    channel = attached(channel_of(batch_items=100, batch_bytes=40, **PATIENT))
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            reader = await parked(group, channel)
+            await offer_from_a_thread(channel, b"x" * 39)
+            await anyio.wait_all_tasks_blocked()
+            assert reader.answer is None
+            await offer_from_a_thread(channel, b"x")
+    assert reader.answer is True
+
+
+async def test_what_is_in_flight_does_not_fill_the_next_batch(attached: Attach) -> None:
+    channel = attached(channel_of(batch_items=3, **PATIENT))
+    fill(channel, b"1", b"2")
+    channel.lease(2, 1000)
+    fill(channel, b"3")
+    async with anyio.create_task_group() as group:
+        reader = await parked(group, channel)
+        assert reader.answer is None
+        group.cancel_scope.cancel()
+
+
+async def test_a_batch_is_due_when_its_oldest_record_is_old_enough(attached: Attach) -> None:
+    clock = Clock()
+    channel = attached(channel_of(clock, batch_delay=0.5))
+    fill(channel, b"1")
+    clock.now = 0.5
+    with anyio.fail_after(5):
+        assert await channel.wait_due(batcher_of(channel))
+
+
+async def test_hurry_makes_the_next_batch_due_at_once_and_no_later_one(attached: Attach) -> None:
+    channel = attached(channel_of(**PATIENT))
+    fill(channel, b"1", b"2")
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            await parked(group, channel)
+            channel.hurry()
+    channel.lease(10, 1000).confirm()
+    fill(channel, b"3")
+    async with anyio.create_task_group() as group:
+        reader = await parked(group, channel)
+        assert reader.answer is None
+        group.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("records", [(), (b"1",)], ids=["empty", "holding"])
+async def test_closing_wakes_the_reader_and_tells_whether_something_is_left(
+    attached: Attach, records: tuple[bytes, ...]
+) -> None:
+    channel = attached(channel_of(**PATIENT))
+    fill(channel, *records)
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            reader = await parked(group, channel)
+            channel.close()
+    assert reader.answer is bool(records)
+
+
+async def test_released_records_wake_the_reader(attached: Attach) -> None:
+    channel = attached(channel_of(batch_items=1, **PATIENT))
+    fill(channel, b"1")
+    lease = channel.lease(1, 1000)
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            reader = await parked(group, channel)
+            lease.release()
+    assert reader.answer is True
+
+
+async def test_a_cancelled_wait_leaves_everything_as_it_was(attached: Attach) -> None:
+    channel = attached(channel_of(**PATIENT))
+    fill(channel, b"1", b"2")
+    before = channel.statistics()
+    async with anyio.create_task_group() as group:
+        await parked(group, channel)
+        group.cancel_scope.cancel()
+    assert channel.statistics() == before
+    fill(channel, b"3")
+    with anyio.fail_after(5):
+        assert await channel.wait_due(batcher_of(channel))
+
+
+@pytest.mark.parametrize("anyio_backend", [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})])
+async def test_native_cancellation_of_the_reader_loses_nothing(attached: Attach) -> None:
+    channel = attached(channel_of(**AMPLE, batch_items=1))
+    reading = asyncio.ensure_future(channel.wait_due(batcher_of(channel)))
+    await anyio.wait_all_tasks_blocked()
+    channel.offer(b"1")
+    await checkpoint()
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    with anyio.fail_after(5):
+        assert await channel.wait_due(batcher_of(channel))
+    assert channel.lease(10, 1000).records == [b"1"]
+
+
+async def read_all(channel: Channel, expected: int) -> list[bytes]:
+    batcher = Batcher(max_items=512, max_bytes=1 << 20, max_delay=0.01)
+    read: list[bytes] = []
+    while len(read) < expected and await channel.wait_due(batcher):
+        lease = channel.lease(512, 1 << 20)
+        read += lease.records
+        lease.confirm()
+    return read
+
+
+async def test_offers_from_eight_threads_lose_nothing_and_keep_each_threads_order(attached: Attach) -> None:
+    channel = attached(channel_of(**AMPLE))
+    channel.clock = time.monotonic
+    each = 2_000
+    start = threading.Barrier(8)
+
+    def produce(thread: int) -> None:
+        start.wait()
+        for number in range(each):
+            assert channel.offer(b"%d %d" % (thread, number))
+
+    # eight threads of their own, the loop's pool may be smaller
+    threads = [threading.Thread(target=produce, args=(thread,)) for thread in range(8)]
+    for thread in threads:
+        thread.start()
+    with anyio.fail_after(20):
+        read = await read_all(channel, 8 * each)
+    for thread in threads:
+        thread.join()
+    for number in range(8):
+        mine = [record for record in read if record.startswith(b"%d " % number)]
+        assert mine == [b"%d %d" % (number, index) for index in range(each)]
+    assert channel.statistics().balanced
+    assert channel.statistics().confirmed == 8 * each
+
+
+async def test_a_record_offered_after_the_loop_has_ended_is_taken_in_and_waits(attached: Attach) -> None:
+    channel = channel_of()
+
+    def live_once() -> None:
+        async def attach() -> None:
+            attached(channel)
+            with anyio.move_on_after(0):
+                await channel.wait_due(batcher_of(channel))
+
+        anyio.run(attach, backend=library)
+
+    library = sniffio.current_async_library()
+    await anyio.to_thread.run_sync(live_once)
+    fill(channel, b"1")
+    channel.attach(None)
+    fill(channel, b"2")
+    assert channel.statistics().queued == 2

@@ -1,0 +1,110 @@
+"""A finished segment becomes bytes that say the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from swagent.pipeline.encoder import Encoder
+from swagent.record.segment import Component, Layer, Reference, RefKind, Segment, SpanKind
+from swagent.record.span import Span
+from swagent.record.tracer import Tracer
+from swagent_proto.messages import SegmentObject, SpanLayer, SpanType
+
+START = 1_700_000_000.123
+FROM_UPSTREAM = Reference(
+    RefKind.CROSS_PROCESS, "trace-1", "segment-0", 7, "upstream", "instance-0", "GET:/cart", "shop:80"
+)
+FROM_A_TASK = Reference(RefKind.CROSS_THREAD, "trace-1", "segment-9", 2, "shop", "one", "/job", "")
+
+
+def span(name: str, kind: SpanKind, number: int, parent: int) -> Span:
+    one = Span(name, kind)
+    one.id, one.parent_id = number, parent
+    one.start_time, one.end_time = START + number, START + number + 0.25
+    return one
+
+
+def full_segment(start: float = START) -> Segment:
+    """A segment in which every field of every message has a value."""
+    tracer = Tracer("shop", "one", lambda _: None)
+    entry = span("GET:/örder", SpanKind.ENTRY, 0, -1)
+    entry.layer, entry.component = Layer.HTTP, Component.FASTAPI
+    entry.refs = (FROM_UPSTREAM, FROM_A_TASK)
+    entry.tags = [("http.method", "GET"), ("note", 'quote " and \n line')]
+    entry.start_time = start
+    leaving = span("GET:/price", SpanKind.EXIT, 1, 0)
+    leaving.peer, leaving.failed = "prices:443", True
+    leaving.logs = [(START + 0.5, [("event", "error"), ("message", "läuft nicht")])]
+    segment = Segment(tracer, entry, "trace-1")
+    segment.id = "segment-1"
+    segment.limited = True
+    segment.spans = [leaving, entry]
+    return segment
+
+
+def test_protobuf_says_everything() -> None:
+    decoded = SegmentObject().parse(Encoder("protobuf").segment(full_segment()))
+    assert (decoded.trace_id, decoded.trace_segment_id) == ("trace-1", "segment-1")
+    assert (decoded.service, decoded.service_instance, decoded.is_size_limited) == ("shop", "one", True)
+    leaving, entry = decoded.spans
+    assert (entry.span_id, entry.parent_span_id, entry.start_time, entry.end_time) == (
+        0, -1, 1_700_000_000_123, 1_700_000_000_373,
+    )  # fmt: skip
+    assert (entry.operation_name, entry.span_type, entry.span_layer) == ("GET:/örder", SpanType.Entry, SpanLayer.Http)
+    assert entry.component_id == Component.FASTAPI
+    assert [(tag.key, tag.value) for tag in entry.tags] == [("http.method", "GET"), ("note", 'quote " and \n line')]
+    assert [
+        (
+            Reference(
+                RefKind(each.ref_type), each.trace_id, each.parent_trace_segment_id, each.parent_span_id,
+                each.parent_service, each.parent_service_instance, each.parent_endpoint,
+                each.network_address_used_at_peer,
+            )
+        )
+        for each in entry.refs
+    ] == [FROM_UPSTREAM, FROM_A_TASK]  # fmt: skip
+    assert (leaving.span_type, leaving.peer, leaving.is_error, leaving.parent_span_id) == (
+        SpanType.Exit, "prices:443", True, 0,
+    )  # fmt: skip
+    assert [(log.time, [(each.key, each.value) for each in log.data]) for log in leaving.logs] == [
+        (1_700_000_000_623, [("event", "error"), ("message", "läuft nicht")])
+    ]
+
+
+def test_json_says_everything() -> None:
+    decoded: dict[str, Any] = json.loads(Encoder("json").segment(full_segment()))
+    assert (decoded["traceId"], decoded["traceSegmentId"]) == ("trace-1", "segment-1")
+    assert (decoded["service"], decoded["serviceInstance"], decoded["isSizeLimited"]) == ("shop", "one", True)
+    leaving, entry = decoded["spans"]
+    assert (entry["operationName"], entry["spanLayer"]) == ("GET:/örder", "Http")
+    assert "spanType" not in entry, "Entry is the first of its enum, which JSON leaves out"
+    assert (entry["parentSpanId"], int(entry["startTime"]), int(entry["endTime"])) == (
+        -1, 1_700_000_000_123, 1_700_000_000_373,
+    )  # fmt: skip
+    assert entry["tags"][1] == {"key": "note", "value": 'quote " and \n line'}
+    upstream, task = entry["refs"]
+    assert (upstream["parentSpanId"], upstream["parentService"], upstream["networkAddressUsedAtPeer"]) == (
+        7, "upstream", "shop:80",
+    )  # fmt: skip
+    assert task["refType"] == "CrossThread"
+    assert (leaving["spanType"], leaving["peer"], leaving["isError"]) == ("Exit", "prices:443", True)
+    assert leaving["logs"][0]["data"][1] == {"key": "message", "value": "läuft nicht"}
+
+
+@pytest.mark.parametrize("codec", ["protobuf", "json"])
+def test_lone_surrogates_from_an_application_do_not_hinder(codec: Any) -> None:
+    segment = full_segment()
+    segment.spans[0].tags.append(("broken", "\ud800"))
+    assert Encoder(codec).segment(segment)
+
+
+@pytest.mark.parametrize("codec", ["protobuf", "json"])
+@pytest.mark.parametrize("start", [float("nan"), float("inf"), 1e300])
+def test_a_number_that_does_not_fit_fails_alone(codec: Any, start: float) -> None:
+    encoder = Encoder(codec)
+    with pytest.raises((ValueError, OverflowError)):
+        encoder.segment(full_segment(start))
+    assert encoder.segment(full_segment())
