@@ -1,0 +1,145 @@
+"""The agent's pipelines: one a signal, each a channel and the reporter that empties it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from ._backend import Door
+from ._log import LimitedLog
+from .abc import Transport
+from .config import Config
+from .errors import ConfigError
+from .ledger import LATENCY_BOUNDS_MS, Drop, Refusal, SignalStatistics, Statistics, nothing
+from .pipeline.channel import Channel
+from .pipeline.delivery import Policy
+from .pipeline.reporter import Reporter
+from .pipeline.route import Route
+from .signals import Signal, bounds_of, is_wanted
+
+T = TypeVar("T")
+
+
+class Pipelines:
+    """Where finished records go, by signal. A signal that is off takes nothing and says why."""
+
+    def __init__(
+        self,
+        config: Config,
+        transport: type[Transport],
+        route: Route,
+        clock: Callable[[], float],
+        limited: LimitedLog,
+    ) -> None:
+        """:raises ConfigError: when a signal is asked for that the transport cannot carry"""
+        self._limited = limited
+        self._off: dict[Signal, str] = {}
+        self.channels: dict[Signal, Channel] = {}
+        self.reporters: dict[Signal, Reporter] = {}
+        policy = Policy(at_least_once=config.delivery == "at_least_once")
+        for signal in Signal:
+            reason = _why_off(signal, config, transport)
+            if reason:
+                self._off[signal] = reason
+                continue
+            channel = self.channels[signal] = Channel(signal, bounds_of(signal, config), clock)
+            self.reporters[signal] = Reporter(channel, route, policy, limited)
+
+    def is_on(self, signal: Signal) -> bool:
+        """Whether there is a pipeline for it."""
+        return signal in self.channels
+
+    def offer(self, signal: Signal, encode: Callable[[T], bytes], record: T) -> None:
+        """Encode a finished record and hand it over. Any thread; never raises, never waits."""
+        channel = self.channels[signal]
+        if not channel.is_open:
+            # asked before encoding, so that an overload costs as little as can be
+            channel.refuse(Refusal.FULL)
+            return
+        try:
+            payload = encode(record)
+        except Exception as error:  # noqa: BLE001, RUF100  (a poison record fails alone)
+            channel.refuse(Refusal.ENCODE_ERROR)
+            self._limited.warn("encode", "a %s could not be encoded: %r", signal.value, error)
+        else:
+            channel.offer(payload)
+
+    def attach(self, door: Door | None) -> None:
+        """Set the way into the reporters' loop."""
+        for channel in self.channels.values():
+            channel.attach(door)
+
+    def close(self) -> None:
+        """Take nothing more in; what waits is still delivered."""
+        for channel in self.channels.values():
+            channel.close()
+
+    def end(self) -> None:
+        """Give up what could not be delivered in time."""
+        for channel in self.channels.values():
+            channel.close()
+            channel.drop_queued(Drop.SHUTDOWN)
+            channel.attach(None)
+
+    def has_queued(self) -> bool:
+        """Whether anything waits."""
+        return any(each.queued for each in self.statistics())
+
+    def switch_off(self, signal: Signal) -> None:
+        """Give a signal up."""
+        channel = self.channels[signal]
+        channel.close(Refusal.DISABLED)
+        channel.drop_queued(Drop.INTERNAL)
+
+    def abandon_to_fork(self) -> None:
+        """In a forked child: leave everything to the parent."""
+        for channel in self.channels.values():
+            channel.abandon_to_fork()
+
+    async def flush(self) -> bool:
+        """Send what waits now, and wait for its verdicts; True when all of it was confirmed."""
+        outcomes = [await _flush(channel) for channel in self.channels.values()]
+        return all(outcomes)
+
+    def statistics(self) -> Statistics:
+        """The ledger of this instant."""
+        return Statistics({signal: self._of(signal) for signal in Signal})
+
+    def latencies(self) -> dict[str, list[tuple[float, int]]]:
+        """For each signal that is on, how many records took how long from offer to confirmation: pairs of a lower bound
+        in milliseconds and a count."""
+        found = {signal.value: channel.statistics().latency for signal, channel in self.channels.items()}
+        return {signal: list(zip(LATENCY_BOUNDS_MS, counts, strict=True)) for signal, counts in found.items()}
+
+    def _of(self, signal: Signal) -> SignalStatistics:
+        channel = self.channels.get(signal)
+        return channel.statistics() if channel is not None else nothing(signal, self._off.get(signal, "off"))
+
+    def __iter__(self) -> Iterator[tuple[Signal, Reporter]]:
+        return iter(self.reporters.items())
+
+    def __repr__(self) -> str:
+        return f"<Pipelines {list(self.channels.values())}>"
+
+
+def _why_off(signal: Signal, config: Config, transport: type[Transport]) -> str:
+    """Why a signal has no pipeline; empty when it has one."""
+    is_carried = signal in transport.signals
+    setting = is_wanted(signal, config)
+    if setting is False:
+        return "off: switched off"
+    if setting and not is_carried:
+        raise ConfigError(
+            f"{signal.value}_reporter_active",
+            True,
+            f"unset or false: the transport {transport.name} carries no {signal.value}s",
+        )
+    return "" if is_carried else f"off: {transport.name} carries no {signal.value}s"
+
+
+async def _flush(channel: Channel) -> bool:
+    before = channel.statistics()
+    while not channel.is_settled(before.offered):
+        channel.hurry()
+        await channel.wait_settled()
+    return sum(channel.statistics().dropped.values()) == sum(before.dropped.values())

@@ -1,0 +1,109 @@
+"""What one agent records: its tracer, its capture of log records, its meters and its events.
+
+All of it is put in place when the agent starts and taken back when it stops; nothing of ours stays behind.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from ._log import LimitedLog
+from ._meter_report import MeterReport, Source
+from ._pipelines import Pipelines
+from ._runtime_ledger import LedgerMeters
+from ._runtime_meters import RuntimeMeters
+from .config import Config
+from .pipeline.encoder import Encoder
+from .record import tracer as tracers
+from .record.events import Event, started, stopping
+from .record.ignore import compile_ignored
+from .record.log_entry import LogEntry
+from .record.logs import LogCapture, LogSettings
+from .record.meter_samples import Sample
+from .record.meters import REGISTRY
+from .record.sampling import Sampler
+from .record.segment import Segment
+from .record.tracer import Tracer
+from .signals import Signal
+
+
+class Recording:
+    """Everything that hands records to the pipelines."""
+
+    def __init__(
+        self,
+        config: Config,
+        pipelines: Pipelines,
+        encoder: Encoder,
+        limited: LimitedLog,
+        count_tasks: Callable[[], int],
+    ) -> None:
+        """:param count_tasks: how many tasks live on the agent's loop"""
+        self._begun_at = time.time()
+        self._has_ended = False
+        self._pipelines = pipelines
+        self._encoder = encoder
+        self.tracer = _build_tracer(config, self._offer_segment)
+        self._logs = LogCapture(self._offer_log, LogSettings.from_config(config))
+        self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
+        ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)
+        sources: list[Source] = [ledger.collect, *([self._runtime.collect] if self._runtime else ())]
+        self.meter_report = MeterReport(REGISTRY, sources, self._offer_meters, config.meter_reporter_period, limited)
+        """The child that reports the meters every period."""
+        REGISTRY.limit = config.meter_reporter_max_buffer_size
+
+    def begin(self) -> None:
+        """Take records in."""
+        tracers.install(self.tracer)
+        if self._pipelines.is_on(Signal.LOG):
+            self._logs.attach()
+        if self._pipelines.is_on(Signal.METER) and self._runtime is not None:
+            self._runtime.attach()
+        self._offer_event(started(self._begun_at))
+
+    def end(self) -> None:
+        """Take nothing more in, after a last report. A second call does nothing."""
+        if self._has_ended:
+            return
+        tracers.uninstall(self.tracer)
+        self._logs.detach()
+        if self._pipelines.is_on(Signal.METER):
+            self.meter_report.report_now()
+        self._offer_event(stopping())
+        if self._runtime is not None:
+            self._runtime.detach()
+        self._has_ended = True
+
+    def abandon_to_fork(self) -> None:
+        """In a forked child: record nothing more for the parent's agent."""
+        tracers.uninstall(self.tracer)
+        self._logs.detach()
+
+    def _offer_segment(self, segment: Segment) -> None:
+        self._pipelines.offer(Signal.SEGMENT, self._encoder.segment, segment)
+
+    def _offer_log(self, entry: LogEntry) -> None:
+        self._pipelines.offer(Signal.LOG, self._encoder.log, entry)
+
+    def _offer_meters(self, samples: Sequence[Sample]) -> None:
+        if samples and not self._has_ended:
+            self._pipelines.offer(Signal.METER, self._encoder.meters, samples)
+
+    def _offer_event(self, event: Event) -> None:
+        if self._pipelines.is_on(Signal.EVENT):
+            self._pipelines.offer(Signal.EVENT, self._encoder.event, event)
+
+
+def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
+    return Tracer(
+        config.service_name,
+        config.instance,
+        offer,
+        is_ignored=compile_ignored(config.ignore_suffix, config.trace_ignore_path),
+        sampler=Sampler(config.sample_n_per_3_secs),
+        span_limit=config.span_limit,
+        correlation_limits=(config.correlation_element_max_number, config.correlation_value_max_length),
+        propagate_to=config.propagate_to,
+        trust_incoming=config.trust_incoming,
+    )

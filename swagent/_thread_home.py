@@ -1,0 +1,146 @@
+"""The thread home: the agent in a thread with an event loop of its own, for WSGI applications, scripts, `swagent run`.
+
+The pipeline is the same as inside a host's loop; only here the backend setting chooses which loop that is.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+
+from ._backend import loop_door
+from .agent import CLOSE_GRACE, Agent
+from .config import Config
+from .errors import AgentStateError, ConfigError
+from .ledger import Statistics
+
+
+class ThreadHome:
+    """One agent in one thread."""
+
+    def __init__(self, config: Config) -> None:
+        self.agent = Agent(config)
+        self._config = config
+        self._stop: Callable[[], None] | None = None
+        self._started = threading.Event()
+        self._failure: BaseException | None = None
+        # daemonic, so that a stop that never came cannot hold the interpreter; atexit does the stopping
+        self._thread = threading.Thread(target=self._run, name="swagent", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread and return once traces are taken in.
+
+        :raises ConfigError: when a setting cannot be used
+        """
+        backend, options = loop_of(self._config.backend)
+        self._options: tuple[str, dict[str, Any]] = backend, options
+        self._thread.start()
+        self._started.wait()
+        if self._failure is not None:
+            self._thread.join()
+            raise self._failure
+
+    def stop(self) -> Statistics:
+        """Flush and end the thread, within the shutdown timeout and half a second."""
+        if self._stop is not None:
+            self._stop()
+        self._thread.join(self._config.shutdown_timeout + 2 * CLOSE_GRACE)
+        return self.agent.statistics()
+
+    def _run(self) -> None:
+        backend, options = self._options
+        try:
+            anyio.run(self._live, backend=backend, backend_options=options)
+        except BaseException as error:  # noqa: BLE001, RUF100  (handed to the starting thread)
+            if self._started.is_set():
+                raise
+            self._failure = error
+            self._started.set()
+
+    async def _live(self) -> None:
+        asked_to_stop = anyio.Event()
+        door = loop_door()
+        async with self.agent:
+            self._stop = lambda: door(asked_to_stop.set)
+            self._started.set()
+            await asked_to_stop.wait()
+
+
+def loop_of(backend: str) -> tuple[str, dict[str, Any]]:
+    """The anyio backend and its options for the backend setting; `auto` takes uvloop where it is installed.
+
+    :raises ConfigError: when the wanted loop is not installed
+    """
+    if backend == "trio":
+        _require("trio", backend)
+        return "trio", {}
+    if backend == "uvloop":
+        _require("uvloop", backend)
+    return "asyncio", {"use_uvloop": backend == "uvloop" or (backend == "auto" and _is_installed("uvloop"))}
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        __import__(module)
+    except ImportError:
+        return False
+    return True
+
+
+def _require(module: str, backend: str) -> None:
+    if not _is_installed(module):
+        raise ConfigError("backend", backend, f"a loop that is installed: pip install 'swagent[{module}]'")
+
+
+_home: ThreadHome | None = None
+_lock = threading.Lock()
+
+
+def start(config: Config | None = None) -> Agent:
+    """Start the process's agent in a thread of its own. It is stopped by `stop()` or when the interpreter exits.
+
+    :param config: `Config.from_env()` when left out
+    :returns: the agent, for its `statistics()`; its `flush()` belongs to the thread's loop
+    :raises ConfigError: when a setting cannot be used
+    :raises AgentStateError: when one is running already
+    """
+    global _home  # noqa: PLW0603, RUF100
+    with _lock:
+        if _home is not None:
+            raise AgentStateError("the agent was started already; call swagent.stop() first")
+        home = ThreadHome(config or Config.from_env())
+        home.start()
+        _home = home
+    atexit.register(stop)
+    return home.agent
+
+
+def stop() -> Statistics | None:
+    """Flush, stop the process's agent, and return its ledger. Without a running agent it does nothing: None."""
+    global _home  # noqa: PLW0603, RUF100
+    with _lock:
+        home, _home = _home, None
+    if home is None:
+        return None
+    atexit.unregister(stop)
+    return home.stop()
+
+
+def running() -> Agent | None:
+    """The process's agent, if `start()` started one."""
+    return _home.agent if _home is not None else None
+
+
+def _forget_in_child() -> None:
+    """A forked child has no thread of its parent's; it may start an agent of its own."""
+    global _home, _lock  # noqa: PLW0603, RUF100
+    _home, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_forget_in_child)

@@ -1,0 +1,31 @@
+"""Finding a transport by its name."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import cast
+
+from .abc import Transport
+from .config import Config
+from .errors import ConfigError
+
+GROUP = "swagent.transports"
+
+
+def find_transport(config: Config) -> type[Transport]:
+    """The transport class that an installed distribution registered under the configured protocol's name.
+
+    :raises ConfigError: when none has the name, or when what it needs is not installed
+    """
+    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    entry = found.get(config.protocol)
+    if entry is None:
+        raise ConfigError("protocol", config.protocol, ", ".join(sorted(found)) or "none: no transport is installed")
+    try:
+        return cast("type[Transport]", entry.load())
+    except ImportError as error:
+        raise ConfigError(
+            "protocol",
+            config.protocol,
+            f"{error.name} must be installed for it: pip install 'swagent[{config.protocol}]'",
+        ) from error

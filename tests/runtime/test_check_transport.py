@@ -1,0 +1,164 @@
+"""The conformance suite for transports: the fake passes it, and broken ones do not."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import anyio
+import pytest
+
+from runtime.worlds import config, hanging, rejecting, unreachable
+from swagent.abc import Transport
+from swagent.errors import AmbiguousError, RetryableError
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector, MemoryTransport, check_transport
+
+pytestmark = pytest.mark.anyio
+
+
+class MemoryPeer:
+    """A MemoryCollector in the states that the suite asks for."""
+
+    def __init__(self, kind: type[MemoryTransport] = MemoryTransport) -> None:
+        self.collector = MemoryCollector()
+        self.kind: type[MemoryTransport] = type(kind.__name__, (kind,), {"collector": self.collector})
+
+    def connect(self) -> Transport:
+        settings = config(request_timeout=0.5)
+        return self.kind(settings, settings.addresses[0])
+
+    async def serve(self) -> None:
+        self.collector.behaviour = None
+
+    async def refuse(self) -> None:
+        self.collector.behaviour = rejecting
+
+    async def hang(self) -> None:
+        self.collector.behaviour = hanging
+
+    async def vanish(self) -> None:
+        self.collector.behaviour = unreachable
+
+    async def received(self, signal: Signal) -> Sequence[bytes]:
+        return self.collector.records[signal]
+
+
+def sample(number: int) -> bytes:
+    return b"segment %d" % number
+
+
+async def run_here(function: Callable[..., Awaitable[None]], *args: Any) -> None:
+    await function(*args)
+
+
+async def test_the_fake_keeps_all_promises() -> None:
+    await check_transport(MemoryPeer(), sample, run_here)
+
+
+class Losing(MemoryTransport):
+    async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        await super().send(signal, records[:-1])
+
+
+class Doubling(MemoryTransport):
+    async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        await super().send(signal, [*records, records[0]])
+
+
+class ConfirmingTheRefused(MemoryTransport):
+    async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        try:
+            await super().send(signal, records)
+        except (AmbiguousError, RetryableError):
+            raise
+        except Exception:
+            return
+
+
+class ConfirmingSilence(MemoryTransport):
+    async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        try:
+            await super().send(signal, records)
+        except AmbiguousError:
+            return
+
+
+class ConfirmingWithoutAnyone(MemoryTransport):
+    async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        try:
+            await super().send(signal, records)
+        except RetryableError:
+            return
+
+
+class SwallowingCancellation(MemoryTransport):
+    async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        try:
+            await super().send(signal, records)
+        except anyio.get_cancelled_exc_class():
+            return
+
+
+class TranslatingCancellation(MemoryTransport):
+    async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        try:
+            await super().send(signal, records)
+        except anyio.get_cancelled_exc_class():
+            raise AmbiguousError("cancelled") from None
+
+
+class Shielding(MemoryTransport):
+    async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        with anyio.CancelScope(shield=True):
+            await super().send(signal, records)
+
+
+class CallingSilenceUnsentAndRefusalsAmbiguous(MemoryTransport):
+    async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        try:
+            await super().send(signal, records)
+        except Exception as error:
+            raise AmbiguousError("something") from error
+
+
+class WorkingAfterItsEnd(MemoryTransport):
+    async def aclose(self) -> None:
+        await anyio.lowlevel.checkpoint()
+
+
+class ClosingOnlyOnce(MemoryTransport):
+    async def aclose(self) -> None:
+        assert not self._is_closed, "closed twice"
+        await super().aclose()
+
+
+class NeverReconnecting(MemoryTransport):
+    async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        try:
+            await super().send(signal, records)
+        except RetryableError:
+            self._is_closed = True
+            raise
+
+
+BROKEN: list[tuple[type[MemoryTransport], type[Exception]]] = [
+    (Losing, AssertionError),
+    (Doubling, AssertionError),
+    (ConfirmingTheRefused, AssertionError),
+    (ConfirmingSilence, AssertionError),
+    (ConfirmingWithoutAnyone, AssertionError),
+    (SwallowingCancellation, AssertionError),
+    (TranslatingCancellation, AssertionError),
+    (Shielding, AssertionError),
+    (CallingSilenceUnsentAndRefusalsAmbiguous, AssertionError),
+    (WorkingAfterItsEnd, AssertionError),
+    (ClosingOnlyOnce, AssertionError),
+    (NeverReconnecting, RetryableError),
+]
+
+
+@pytest.mark.parametrize(("kind", "error"), BROKEN, ids=[kind.__name__ for kind, _ in BROKEN])
+async def test_a_broken_transport_is_found_out(kind: type[MemoryTransport], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        await check_transport(MemoryPeer(kind), sample, run_here)

@@ -1,0 +1,256 @@
+"""What an application recorded reaches the collector, once, and every record is accounted for."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from runtime.worlds import (
+    agent_of,
+    ambiguous,
+    failing_once,
+    hanging,
+    outcome,
+    record,
+    rejecting,
+    unreachable,
+)
+from swagent import Agent, AgentStateError
+from swagent.errors import AmbiguousError, RejectedError, RetryableError
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector
+
+pytestmark = pytest.mark.anyio
+
+
+async def settled(agent: Agent) -> dict[str, int]:
+    """The outcome once nothing waits and nothing is under way."""
+    with anyio.fail_after(5):
+        await agent.flush(5)
+    return outcome(agent)
+
+
+async def test_recorded_flushed_delivered() -> None:
+    collector = MemoryCollector()
+    async with agent_of(collector) as agent:
+        record(3)
+        assert outcome(agent) == {"queued": 3}
+        assert await agent.flush()
+        assert collector.count(Signal.SEGMENT) == 3
+        assert outcome(agent) == {"confirmed": 3}
+    assert agent.statistics().complete
+
+
+async def test_a_batch_leaves_by_its_age_without_a_flush() -> None:
+    collector = MemoryCollector()
+    async with agent_of(collector):
+        record(3)
+        await collector.wait_until(lambda it: it.count(Signal.SEGMENT) == 3)
+        assert collector.batches == [3]
+
+
+async def test_stopping_delivers_what_waits() -> None:
+    collector = MemoryCollector()
+    async with agent_of(collector) as agent:
+        record(1300)
+    assert collector.count(Signal.SEGMENT) == 1300
+    assert max(collector.batches) == 512
+    assert outcome(agent) == {"confirmed": 1300}
+
+
+async def test_the_ledger_balances_at_every_step() -> None:
+    collector = MemoryCollector()
+    seen: list[dict[str, int]] = []
+
+    async def look() -> None:
+        seen.append(outcome(agent))
+
+    collector.behaviour = look
+    async with agent_of(collector) as agent:
+        record(600)
+        seen.append(outcome(agent))
+        await agent.flush()
+        record(1)
+    assert {"queued": 600} in seen
+    assert any("in flight" in each for each in seen)
+    assert outcome(agent) == {"confirmed": 601}
+
+
+async def test_records_before_the_start_and_after_the_stop_are_nobodys() -> None:
+    collector = MemoryCollector()
+    agent = agent_of(collector)
+    record()
+    async with agent:
+        pass
+    record()
+    assert outcome(agent) == {}
+
+
+async def test_records_wait_for_a_collector_that_comes_later() -> None:
+    collector = MemoryCollector()
+    collector.behaviour = unreachable
+    async with agent_of(collector) as agent:
+        record(5)
+        assert not await agent.flush(0.05)
+        assert outcome(agent) == {"queued": 5}
+        collector.behaviour = None
+        with anyio.fail_after(5):
+            assert await agent.flush(5)
+        assert outcome(agent) == {"confirmed": 5}
+
+
+async def test_a_collector_that_stays_away_costs_nothing_but_the_records() -> None:
+    collector = MemoryCollector()
+    collector.behaviour = unreachable
+    with anyio.fail_after(5):
+        async with agent_of(collector) as agent:
+            record(5)
+    assert outcome(agent) == {"dropped shutdown": 5}
+
+
+async def test_a_rejected_batch_is_dropped_and_the_next_one_goes_on() -> None:
+    collector = MemoryCollector()
+    async with agent_of(collector) as agent:
+        await collector.wait_until(lambda it: bool(it.properties))
+        collector.behaviour = rejecting
+        record(2)
+        assert not await agent.flush()
+        collector.behaviour = None
+        record(3)
+        assert await agent.flush()
+        assert outcome(agent) == {"confirmed": 3, "dropped rejected": 2}
+
+
+async def test_at_most_once_an_ambiguous_batch_is_never_sent_again() -> None:
+    collector = MemoryCollector()
+    async with agent_of(collector) as agent:
+        await collector.wait_until(lambda it: bool(it.properties))
+        collector.behaviour = failing_once(AmbiguousError("?"))
+        record(2)
+        assert not await agent.flush(5)
+        record(3)
+        assert await agent.flush(5)
+        assert outcome(agent) == {"confirmed": 3, "dropped ambiguous": 2}
+    assert collector.batches == [3]
+
+
+async def test_at_least_once_an_ambiguous_batch_is_sent_again() -> None:
+    collector = MemoryCollector()
+    async with agent_of(collector, delivery="at_least_once") as agent:
+        await collector.wait_until(lambda it: bool(it.properties))
+        collector.behaviour = failing_once(AmbiguousError("?"))
+        record(2)
+        assert await agent.flush(5)
+        assert outcome(agent) == {"confirmed": 2}
+
+
+async def test_what_was_provably_not_sent_waits_and_is_sent_once() -> None:
+    collector = MemoryCollector()
+    async with agent_of(collector) as agent:
+        await collector.wait_until(lambda it: bool(it.properties))
+        collector.behaviour = failing_once(RetryableError("no connection"))
+        record(2)
+        assert await agent.flush(5)
+        assert outcome(agent) == {"confirmed": 2}
+    assert collector.batches == [2]
+    assert len(set(collector.records[Signal.SEGMENT])) == 2
+
+
+async def test_a_record_that_cannot_be_encoded_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    collector = MemoryCollector()
+    async with agent_of(collector) as agent:
+        encode = agent._encoder.segment
+
+        def poisoned(segment: object) -> bytes:
+            raise ValueError("poison")
+
+        monkeypatch.setattr(agent._encoder, "segment", poisoned)
+        record()
+        monkeypatch.setattr(agent._encoder, "segment", encode)
+        record()
+    assert outcome(agent) == {"confirmed": 1, "refused encode_error": 1}
+
+
+async def test_a_full_channel_refuses_before_it_encodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    collector = MemoryCollector()
+    collector.behaviour = unreachable
+    async with agent_of(collector, trace_max_buffer_size=2) as agent:
+        record(2)
+        monkeypatch.setattr(agent._encoder, "segment", None)
+        record(3)
+        assert outcome(agent) == {"queued": 2, "refused full": 3}
+
+
+async def test_the_timeout_of_a_flush_wins() -> None:
+    collector = MemoryCollector()
+    async with agent_of(collector, shutdown_timeout=0.0) as agent:
+        await collector.wait_until(lambda it: bool(it.properties))
+        collector.behaviour = hanging
+        record()
+        with anyio.fail_after(1):
+            assert not await agent.flush(0.05)
+        assert outcome(agent) == {"in flight": 1}
+
+
+async def test_a_flush_waits_for_its_own_records_and_not_for_as_many_others() -> None:
+    """Batches overtake each other: a later one that is confirmed says nothing of an earlier one."""
+    collector = MemoryCollector()
+    released = anyio.Event()
+    first = True
+
+    async def hold_the_first() -> None:
+        nonlocal first
+        if first:
+            first = False
+            await released.wait()
+
+    async with agent_of(collector) as agent:
+        await collector.wait_until(lambda it: bool(it.properties))
+        collector.behaviour = hold_the_first
+        record()
+        flushed: list[bool] = []
+
+        async def flush() -> None:
+            flushed.append(await agent.flush(5))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(flush)
+            await anyio.wait_all_tasks_blocked()
+            record(512)
+            await collector.wait_until(lambda it: it.count(Signal.SEGMENT) == 512)
+            await anyio.wait_all_tasks_blocked()
+            assert flushed == []
+            released.set()
+        assert flushed == [True]
+
+
+async def test_a_flush_with_nothing_to_do_is_true_at_once() -> None:
+    async with agent_of(MemoryCollector()) as agent:
+        assert await agent.flush(0.5)
+
+
+async def test_a_flush_before_the_start_is_an_error() -> None:
+    with pytest.raises(AgentStateError):
+        await agent_of(MemoryCollector()).flush()
+
+
+async def test_a_flush_after_the_stop_does_nothing() -> None:
+    collector = MemoryCollector()
+    collector.behaviour = ambiguous
+    async with agent_of(collector) as agent:
+        record()
+    with anyio.fail_after(1):
+        await agent.flush()
+    assert outcome(agent) == {"dropped shutdown": 1}
+
+
+async def test_a_rejection_with_a_pause_holds_the_records_back() -> None:
+    collector = MemoryCollector()
+    async with agent_of(collector) as agent:
+        await collector.wait_until(lambda it: bool(it.properties))
+        collector.behaviour = failing_once(RejectedError("token", pause=60.0))
+        record(2)
+        await agent.flush()
+        record(1)
+        assert not await agent.flush(0.1)
+        assert outcome(agent) == {"dropped rejected": 2, "queued": 1}

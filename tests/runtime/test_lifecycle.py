@@ -1,0 +1,184 @@
+"""An agent lives once, beside its host, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import sys
+import threading
+
+import anyio
+import pytest
+
+from runtime.worlds import FaultyTransport, agent_of, config, no_task_is_left, outcome, record
+from swagent import Agent, AgentStateError, ConfigError
+from swagent.abc import Transport
+from swagent.config import Config
+from swagent.options import Address
+from swagent.record import tracer as tracers
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector
+
+if sys.version_info < (3, 11):
+    from exceptiongroup import BaseExceptionGroup, ExceptionGroup
+
+pytestmark = pytest.mark.anyio
+
+
+class EndOfTheWorldError(BaseException):
+    """What is no Exception, like KeyboardInterrupt."""
+
+
+async def test_entering_a_running_agent_is_an_error() -> None:
+    collector = MemoryCollector()
+    async with agent_of(collector) as agent:
+        with pytest.raises(AgentStateError):
+            async with agent:
+                pass
+        record()
+    assert outcome(agent) == {"confirmed": 1}
+
+
+async def test_entering_a_stopped_agent_is_an_error() -> None:
+    agent = agent_of(MemoryCollector())
+    async with agent:
+        pass
+    with pytest.raises(AgentStateError):
+        async with agent:
+            pass
+
+
+async def test_a_bad_setting_raises_on_entering_and_nothing_was_started() -> None:
+    class Choosy(FaultyTransport):
+        def __init__(self, config: Config, address: Address) -> None:
+            raise ConfigError("tls_ca", "/nowhere", "a file")
+
+    agent = agent_of(Choosy)
+    with no_task_is_left():
+        with pytest.raises(ConfigError):
+            async with agent:
+                raise AssertionError("unreachable")
+        assert tracers.running() is None
+
+
+async def test_one_agent_after_another() -> None:
+    collectors = [MemoryCollector(), MemoryCollector()]
+    for collector in collectors:
+        async with agent_of(collector):
+            record(2)
+    assert [each.count(Signal.SEGMENT) for each in collectors] == [2, 2]
+
+
+async def test_of_two_nested_agents_the_inner_one_records() -> None:
+    outer, inner = MemoryCollector(), MemoryCollector()
+    async with agent_of(outer):
+        record(1)
+        async with agent_of(inner):
+            record(2)
+        record(4)
+    assert (outer.count(Signal.SEGMENT), inner.count(Signal.SEGMENT)) == (5, 2)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("host"),
+        EndOfTheWorldError(),
+        KeyboardInterrupt(),
+        ExceptionGroup("hosts", [ValueError("one"), OSError("two")]),
+        BaseExceptionGroup("hosts", [EndOfTheWorldError()]),
+        StopIteration(1),
+        StopAsyncIteration(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+async def test_what_the_host_raises_comes_out_as_it_is_after_a_flush(error: BaseException) -> None:
+    agent = agent_of(MemoryCollector())
+    caught: BaseException | None = None
+    try:
+        async with agent:
+            record(2)
+            raise error
+    except BaseException as raised:
+        caught = raised
+    assert caught is error
+    assert outcome(agent) == {"confirmed": 2}
+
+
+async def test_hosts_task_group_around_the_agent_sees_plain_errors() -> None:
+    async def host() -> None:
+        async with agent_of(MemoryCollector()):
+            raise ValueError("host")
+
+    with pytest.raises(ExceptionGroup) as caught:
+        async with anyio.create_task_group() as group:
+            group.start_soon(host)
+    assert [type(each) for each in caught.value.exceptions] == [ValueError]
+
+
+async def test_nothing_is_left_after_a_hundred_lives() -> None:
+    threads = threading.active_count()
+    with no_task_is_left():
+        for _ in range(100):
+            agent = agent_of(MemoryCollector())
+            async with agent:
+                record()
+            assert outcome(agent) == {"confirmed": 1}
+    assert threading.active_count() == threads
+    assert tracers.running() is None
+
+
+async def test_a_stopped_agent_is_garbage() -> None:
+    collector = MemoryCollector()
+    agent = agent_of(collector)
+    async with agent:
+        record()
+    del agent
+    gc.collect()  # an unclosed stream would warn, and warnings are errors
+    assert not [each for each in gc.get_objects() if isinstance(each, Agent) and each._phase.value == "running"]
+
+
+class Unclosable(FaultyTransport):
+    async def aclose(self) -> None:
+        raise OSError("already gone")
+
+
+class Unending(FaultyTransport):
+    async def aclose(self) -> None:
+        await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize("transport", [Unclosable, Unending])
+async def test_a_transport_that_cannot_be_closed_holds_nothing_up(transport: type[FaultyTransport]) -> None:
+    with anyio.fail_after(3), no_task_is_left():
+        async with agent_of(transport) as agent:
+            record()
+            assert await agent.flush()
+    assert outcome(agent) == {"confirmed": 1}
+
+
+async def test_every_transport_is_closed_though_one_of_them_hangs() -> None:
+    closed: list[int] = []
+
+    class Half(FaultyTransport):
+        async def aclose(self) -> None:
+            if self._address.port == 1:
+                await anyio.sleep_forever()
+            closed.append(self._address.port)
+
+    transport: type[Transport] = Half
+    async with Agent(config(collector="memory:1,memory:2,memory:3"), transport=transport):
+        pass
+    assert sorted(closed) == [2, 3]
+
+
+async def test_the_last_word_is_the_ledger(caplog: pytest.LogCaptureFixture) -> None:
+    async with agent_of(MemoryCollector()):
+        record(2)
+    (last,) = [each for each in caplog.records if "stopped" in each.getMessage()]
+    assert last.levelno == logging.INFO
+    assert "offered 2, accepted 2, confirmed 2" in last.getMessage()
+
+
+async def test_statistics_before_the_start_are_empty() -> None:
+    assert list(agent_of(MemoryCollector()).statistics()) == []

@@ -1,0 +1,302 @@
+"""Everything that takes its time, on a clock that jumps to the next deadline: hours pass in no time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import anyio
+import pytest
+import trio
+
+from runtime.worlds import (
+    Collectors,
+    FaultyTransport,
+    agent_of,
+    ambiguous,
+    failing_once,
+    hanging,
+    outcome,
+    record,
+    unreachable,
+    virtual_trio,
+)
+from swagent import Agent
+from swagent.abc import Instance
+from swagent.errors import AmbiguousError, RetryableError
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector, MemoryTransport
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> Any:
+    return virtual_trio()
+
+
+def timed(collector: Any, /, **changes: Any) -> Agent:
+    return agent_of(collector, clock=trio.current_time, **changes)
+
+
+@pytest.fixture
+def full_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every rest is as long as jitter can make it."""
+    monkeypatch.setattr("swagent.agent.random.random", lambda: 1.0)
+
+
+@dataclass
+class Diary:
+    """A collector that writes down what it was told, and when."""
+
+    collector: MemoryCollector = field(default_factory=MemoryCollector)
+    entries: list[tuple[float, str]] = field(default_factory=list)
+
+    @property
+    def transport(self) -> type[MemoryTransport]:
+        diary = self
+
+        class Noted(MemoryTransport):
+            collector = diary.collector
+
+            async def report_properties(self, instance: Instance) -> None:
+                diary.note("properties")
+                await super().report_properties(instance)
+
+            async def keep_alive(self, instance: Instance) -> None:
+                diary.note("alive")
+                await super().keep_alive(instance)
+
+        return Noted
+
+    def note(self, what: str) -> None:
+        self.entries.append((round(anyio.current_time(), 1), what))
+
+    def since(self, began: float) -> list[tuple[float, str]]:
+        return [(round(at - began, 1), what) for at, what in self.entries]
+
+
+# -- heartbeat --------------------------------------------------------------------------------------------------------
+
+
+async def test_properties_come_first_then_a_sign_of_life_each_period_and_properties_each_tenth() -> None:
+    diary = Diary()
+    began = anyio.current_time()
+    async with timed(diary.transport):
+        await anyio.sleep(20 * 30 + 1)
+    expected = [(30.0 * beat, "properties" if beat % 10 == 0 else "alive") for beat in range(21)]
+    assert diary.since(began) == expected
+
+
+async def test_after_a_loss_properties_come_again() -> None:
+    diary = Diary()
+    async with timed(diary.transport) as agent:
+        await anyio.sleep(31)
+        diary.collector.behaviour = failing_once(RetryableError("connection lost"))
+        record()
+        assert await agent.flush(30)
+        await anyio.sleep(31)
+    assert [what for _, what in diary.entries] == ["properties", "alive", "properties", "alive"]
+
+
+async def test_a_missed_heartbeat_moves_on_to_the_next_collector() -> None:
+    collectors = Collectors(2)
+    async with timed(collectors.transport, collector=collectors.addresses) as agent:
+        await anyio.sleep(1)
+        collectors[0].behaviour = hanging
+        await anyio.sleep(30 + 5 + 1)
+        assert len(collectors[1].properties) == 1
+        record()
+        assert await agent.flush(1)
+    assert collectors.counts() == [0, 1]
+
+
+async def test_a_new_collector_is_found_while_a_heartbeat_still_hangs_on_the_old_one() -> None:
+    """Bounded by one call's time, not by the heartbeat's period."""
+    collectors = Collectors(2)
+    async with timed(collectors.transport, collector=collectors.addresses, request_timeout=5.0) as agent:
+        await anyio.sleep(29.9)
+        collectors[0].behaviour = hanging
+        record()
+        await anyio.sleep(0.2)
+        record()
+        began = anyio.current_time()
+        await agent.flush(60)
+        assert anyio.current_time() - began <= 6.0
+        record()
+        assert await agent.flush(1)
+
+
+# -- outages ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("full_rests")
+async def test_attempts_during_an_outage_follow_the_backoff() -> None:
+    diary = Diary()
+    diary.collector.behaviour = unreachable
+    began = anyio.current_time()
+    async with timed(diary.transport):
+        await anyio.sleep(100)
+    attempts = [at for at, _ in diary.since(began) if at < 100]
+    gaps = [round(later - earlier, 1) for earlier, later in pairwise(attempts)]
+    assert gaps[:4] == [1.0, 1.6, 2.6, 4.1]
+    assert max(gaps) <= 30.0
+
+
+@pytest.mark.usefixtures("full_rests")
+async def test_a_collector_that_comes_back_is_in_use_within_the_cap() -> None:
+    collector = MemoryCollector()
+    collector.behaviour = unreachable
+    async with timed(collector):
+        await anyio.sleep(24 * 3600)
+        collector.behaviour = None
+        record()
+        came_back = anyio.current_time()
+        await collector.wait_until(lambda it: it.count(Signal.SEGMENT) == 1, timeout=60)
+        assert anyio.current_time() - came_back <= 31.0
+
+
+async def test_records_older_than_their_age_are_dropped_as_expired() -> None:
+    collector = MemoryCollector()
+    collector.behaviour = unreachable
+    async with timed(collector) as agent:
+        record(3)
+        await anyio.sleep(50)
+        record(2)
+        await anyio.sleep(11)
+        collector.behaviour = None
+        await collector.wait_until(lambda it: it.count(Signal.SEGMENT) > 0, timeout=60)
+        assert outcome(agent) == {"confirmed": 2, "dropped expired": 3}
+
+
+@pytest.mark.usefixtures("full_rests")
+async def test_an_outage_is_one_warning_and_its_end_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    collector = MemoryCollector()
+    collector.behaviour = unreachable
+    async with timed(collector):
+        await anyio.sleep(25)
+        collector.behaviour = None
+        await anyio.sleep(31)
+        lines = [(each.levelno, each.getMessage()) for each in caplog.records if "memory:1" in each.getMessage()]
+    assert [level for level, _ in lines] == [logging.WARNING, logging.INFO]
+
+
+async def test_a_long_outage_repeats_its_warning_every_half_minute_at_most(caplog: pytest.LogCaptureFixture) -> None:
+    collector = MemoryCollector()
+    collector.behaviour = unreachable
+    async with timed(collector):
+        await anyio.sleep(3600)
+        warnings = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
+    assert len(warnings) <= 3600 / 30 + 1
+    assert "more like it since" in warnings[-1]
+
+
+# -- verdicts ---------------------------------------------------------------------------------------------------------
+
+
+async def test_at_least_once_repeats_within_its_attempts() -> None:
+    sends: list[float] = []
+
+    class Silent(FaultyTransport):
+        async def send(self, signal: Signal, records: Any) -> None:
+            sends.append(anyio.current_time())
+            raise AmbiguousError("no verdict")
+
+    async with timed(Silent, delivery="at_least_once") as agent:
+        await anyio.sleep(1)
+        record(2)
+        assert not await agent.flush(300)
+        assert outcome(agent) == {"dropped ambiguous": 2}
+    assert len(sends) == 3
+
+
+async def test_at_least_once_does_not_repeat_after_a_minute() -> None:
+    collector = MemoryCollector()
+    async with timed(collector, delivery="at_least_once") as agent:
+        await anyio.sleep(1)
+        collector.behaviour = failing_once(AmbiguousError("no verdict"), then=unreachable)
+        record(2)
+        assert not await agent.flush(61)
+        assert outcome(agent) == {"dropped ambiguous": 2}
+        collector.behaviour = None
+        await anyio.sleep(60)
+        assert collector.count(Signal.SEGMENT) == 0
+
+
+# -- stopping ---------------------------------------------------------------------------------------------------------
+
+
+async def never(self: object, *_: object) -> None:
+    await anyio.sleep_forever()
+
+
+HANGING: dict[str, dict[str, Callable[..., Awaitable[None]]]] = {
+    "from the start": {"report_properties": never, "keep_alive": never, "send": never},
+    "in send": {"send": never},
+    "in everything": {"report_properties": never, "keep_alive": never, "send": never, "aclose": never},
+    "in aclose": {"aclose": never},
+}
+
+
+@pytest.mark.parametrize("timeout", [0.0, 0.5, 5.0, 60.0])
+@pytest.mark.parametrize("methods", HANGING.values(), ids=HANGING.keys())
+async def test_stopping_keeps_its_deadline_whatever_hangs(
+    methods: dict[str, Callable[..., Awaitable[None]]], timeout: float
+) -> None:
+    transport: type[FaultyTransport] = type("Hanging", (FaultyTransport,), dict(methods))
+    async with timed(transport, shutdown_timeout=timeout) as agent:
+        await anyio.sleep(1)
+        record(600)
+        began = anyio.current_time()
+    assert anyio.current_time() - began <= timeout + 0.5
+    assert sum(outcome(agent).values()) == 600
+
+
+async def test_under_outer_cancellation_the_flush_is_shielded_for_a_second() -> None:
+    collector = MemoryCollector()
+
+    async def slowly() -> None:
+        await anyio.sleep(0.9)
+
+    with anyio.CancelScope() as scope:
+        async with timed(collector) as agent:
+            await anyio.sleep(1)
+            collector.behaviour = slowly
+            record(3)
+            began = anyio.current_time()
+            scope.cancel()
+            await anyio.sleep_forever()
+    assert scope.cancelled_caught
+    assert anyio.current_time() - began == pytest.approx(0.9)
+    assert outcome(agent) == {"confirmed": 3}
+
+
+async def test_stopping_cuts_a_long_rest_short_for_one_last_try() -> None:
+    collector = MemoryCollector()
+    collector.behaviour = ambiguous
+    async with timed(collector) as agent:
+        record(3)
+        await anyio.sleep(3600)
+        record(2)
+        collector.behaviour = None
+        began = anyio.current_time()
+    assert anyio.current_time() - began == 0.0
+    assert outcome(agent) == {"confirmed": 2, "dropped expired": 3}
+
+
+@pytest.mark.usefixtures("full_rests")
+async def test_a_day_without_a_collector() -> None:
+    """However long, the outage costs records within the bounds and nothing else."""
+    collector = MemoryCollector()
+    collector.behaviour = unreachable
+    async with timed(collector, trace_max_buffer_size=100) as agent:
+        for _ in range(24):
+            record(150)
+            assert agent.statistics().segment.queued == 100
+            await anyio.sleep(3600)
+    counts = outcome(agent)
+    assert counts["refused full"] == 24 * 50
+    assert counts["dropped expired"] + counts.get("dropped shutdown", 0) == 24 * 100
