@@ -1,0 +1,224 @@
+"""Connections: kept, shared, given up, and never left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import anyio
+import httpx
+import pytest
+import sniffio
+
+from support.servers import Parrot
+from swagent.errors import AmbiguousError, DeliveryError, RetryableError
+from swagent_transports import _http_pool
+from transports.http import http_answers as answers  # noqa: TID251  (tests/transports)
+from transports.http.http_answers import confirm, first  # noqa: TID251
+from transports.http.http_client import Client, http_client  # noqa: TID251
+from transports.http.http_peer import Behaviour, Call, HttpPeer  # noqa: TID251
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_one_connection_serves_one_call_after_the_other() -> None:
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address) as client:
+            for _ in range(50):
+                await client.send()
+        assert len(peer.calls) == 50
+        assert len(peer.links) == 1
+
+
+async def test_as_many_connections_as_calls_at_the_same_time() -> None:
+    with HttpPeer(first(answers.late(0.1), confirm)) as peer:
+        async with http_client(peer.address) as client:
+            for _ in range(3):
+                with anyio.fail_after(1.0):
+                    assert await client.verdicts(8) == [None] * 8
+        assert len(peer.calls) == 24
+        assert len(peer.links) == 8
+
+
+@pytest.mark.parametrize("goodbye", [answers.hang_up, answers.abort], ids=["FIN", "RST"])
+async def test_connection_that_the_server_closed_meanwhile_costs_nothing(goodbye: Behaviour) -> None:
+    with HttpPeer(first(confirm, goodbye)) as peer:
+        async with http_client(peer.address) as client:
+            for _ in range(10):
+                assert await client.verdict() is None
+                with anyio.fail_after(2):
+                    await peer.thread.call(peer.links[-1].gone.wait)
+                await anyio.sleep(0.01)
+        assert len(peer.links) == 10
+
+
+async def test_connection_that_the_server_closes_right_now_is_never_taken_for_unsent() -> None:
+    """FIN and request cross on the way, sometimes: confirmed by a new connection, or ambiguous, never sent twice."""
+    with HttpPeer(first(confirm, answers.hang_up)) as peer:
+        async with http_client(peer.address) as client:
+            verdicts = [await client.verdict(b"%d" % number) for number in range(200)]
+        sent = [number for call in peer.calls if call.is_complete for number in call.json]
+    assert len(sent) == len(set(sent))
+    for number, verdict in enumerate(verdicts):
+        assert verdict is None or isinstance(verdict, (AmbiguousError, RetryableError))
+        assert verdict is not None or number in sent
+        assert not isinstance(verdict, RetryableError) or number not in sent
+
+
+async def test_idle_connection_is_not_used_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _http_pool._LIMITS.keepalive_expiry is not None
+    assert _http_pool._LIMITS.keepalive_expiry <= 10.0
+    monkeypatch.setattr(_http_pool, "_LIMITS", httpx.Limits(max_connections=None, keepalive_expiry=0.1))
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address) as client:
+            await client.send()
+            await anyio.sleep(0.2)
+            await client.send()
+            with anyio.fail_after(2):
+                await peer.thread.call(peer.links[0].gone.wait)
+        assert len(peer.links) == 2
+
+
+async def test_failed_call_gives_up_the_idle_connections_and_not_its_neighbours() -> None:
+    async def behave(call: Call) -> None:
+        if b"1" in call.body:
+            await answers.late(0.1)(call)
+            call.link.abort()
+        else:
+            await answers.late(0.2)(call)
+            await confirm(call)
+
+    with HttpPeer(behave) as peer:
+        async with http_client(peer.address) as client:
+            kinds = [type(each).__name__ for each in await client.verdicts(3)]
+            assert sorted(kinds) == ["AmbiguousError", "NoneType", "NoneType"]
+            for link in peer.links:
+                with anyio.fail_after(2):
+                    await peer.thread.call(link.gone.wait)
+            peer.behave = confirm
+            assert await client.verdict() is None
+        assert len(peer.links) == 4
+
+
+async def _close_amid(client: Client, count: int, is_there: Callable[[], bool]) -> list[DeliveryError | None]:
+    found: list[DeliveryError | None] = []
+
+    async def one() -> None:
+        found.append(await client.verdict(bytes(100)))
+
+    with anyio.fail_after(1.0):
+        async with anyio.create_task_group() as group:
+            for _ in range(count):
+                group.start_soon(one)
+            while not is_there():  # noqa: ASYNC110
+                await anyio.sleep(0.005)
+            await client.transport.aclose()
+            assert not client.transport._under_way
+    return found
+
+
+async def test_closing_amid_calls_that_wait_for_an_answer() -> None:
+    with HttpPeer(answers.silent) as peer:
+        async with http_client(peer.address) as client:
+            verdicts = await _close_amid(client, 5, lambda: len(peer.calls) == 5)
+            assert all(isinstance(each, AmbiguousError) and "closed" in str(each) for each in verdicts)
+            assert len(verdicts) == 5
+            for link in peer.links:
+                with anyio.fail_after(1):
+                    await peer.thread.call(link.gone.wait)
+
+
+async def test_closing_amid_a_reply() -> None:
+    with HttpPeer(answers.raw(answers.head("Content-Length: 10"))) as peer:
+        async with http_client(peer.address) as client:
+            assert await _close_amid(client, 1, lambda: len(peer.calls) == 1) == [None]
+
+
+async def test_closing_amid_calls_that_dial() -> None:
+    """A listener whose backlog is full answers no SYN."""
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        address = full.getsockname()
+        with socket.create_connection(address), socket.socket() as waiting:
+            waiting.setblocking(False)
+            waiting.connect_ex(address)
+            async with http_client(f"{address[0]}:{address[1]}", request_timeout=5.0) as client:
+                verdicts = await _close_amid(client, 2, lambda: len(client.transport._under_way) == 2)
+                assert [type(each) for each in verdicts] == [RetryableError, RetryableError]
+
+
+async def test_dialling_has_the_deadline_too() -> None:
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        address = full.getsockname()
+        with socket.create_connection(address), socket.socket() as waiting:
+            waiting.setblocking(False)
+            waiting.connect_ex(address)
+            async with http_client(f"{address[0]}:{address[1]}", request_timeout=0.3) as client:
+                with anyio.fail_after(1.0):
+                    assert isinstance(await client.verdict(), RetryableError)
+
+
+async def test_closing_again_and_again() -> None:
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address) as client:
+            await client.send()
+            async with anyio.create_task_group() as group:
+                for _ in range(3):
+                    group.start_soon(client.transport.aclose)
+            await client.transport.aclose()
+            error = await client.verdict()
+            assert isinstance(error, RetryableError)
+        assert len(peer.calls) == 1
+        async with http_client(peer.address) as unused:
+            await unused.transport.aclose()
+
+
+async def test_cancelled_close_still_closes() -> None:
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address) as client:
+            await client.verdicts(4)
+            with anyio.CancelScope() as scope:
+                scope.cancel()
+                await client.transport.aclose()
+            assert isinstance(await client.verdict(), RetryableError)
+            for link in peer.links:
+                with anyio.fail_after(1):
+                    await peer.thread.call(link.gone.wait)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.0005, 0.001, 0.002, 0.005, 0.02])
+async def test_cancelled_anywhere_leaves_nothing(delay: float) -> None:
+    with HttpPeer(first(answers.late(0.002), confirm)) as peer:
+        async with http_client(peer.address) as client:
+            for step in range(20):
+                with anyio.move_on_after(delay * step / 20):
+                    await client.verdicts(4)
+            with anyio.fail_after(1.0):
+                assert await client.verdict() is None
+
+
+async def test_cancelled_natively_anywhere_leaves_nothing() -> None:
+    if sniffio.current_async_library() != "asyncio":
+        pytest.skip("trio's tasks cannot be cancelled from outside")
+    with HttpPeer(first(answers.late(0.002), confirm)) as peer:
+        async with http_client(peer.address) as client:
+            for turns in range(40):
+                task = asyncio.ensure_future(client.send())
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                if task.cancel():
+                    with pytest.raises(asyncio.CancelledError):
+                        await task
+            assert await client.verdict() is None
+
+
+async def test_silent_server_lets_itself_be_left_at_once() -> None:
+    with Parrot(b"") as peer:
+        async with http_client(peer.address, request_timeout=30.0) as client:
+            with anyio.fail_after(1.0), anyio.move_on_after(0.1) as scope:
+                await client.send()
+            assert scope.cancelled_caught

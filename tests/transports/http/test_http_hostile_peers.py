@@ -1,0 +1,268 @@
+"""Collectors that break the protocol, or break off: a verdict in time, at little cost, and the next call works."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import anyio
+import pytest
+
+from support.servers import Parrot, TcpServer, nobody
+from swagent.errors import AmbiguousError, RejectedError, RetryableError
+from transports.http import http_answers as answers  # noqa: TID251  (tests/transports)
+from transports.http.http_answers import confirm, first, raw, status  # noqa: TID251
+from transports.http.http_client import http_client  # noqa: TID251
+from transports.http.http_peer import Behaviour, Call, HttpPeer  # noqa: TID251
+
+pytestmark = pytest.mark.anyio
+
+BROKEN: dict[str, Behaviour] = {
+    "FIN": answers.hang_up,
+    "RST": answers.abort,
+    "half a status line, then FIN": first(raw(b"HTTP/1.1 20"), answers.hang_up),
+    "half a head, then FIN": first(raw(b"HTTP/1.1 200 OK\r\nContent-Le"), answers.hang_up),
+    "half a head, then RST": first(raw(b"HTTP/1.1 200 OK\r\nContent-Le"), answers.abort),
+    "interim answer, then FIN": first(raw(b"HTTP/1.1 100 Continue\r\n\r\n"), answers.hang_up),
+    "switched protocol": raw(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n"),
+    "garbage": raw(b"\xff\0\x16\x03\x01 garbage \r\n\r\n"),
+    "HTTP/2 preface": raw(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+    "HTTP/2 settings": raw(b"\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0"),
+    "status 99": raw(b"HTTP/1.1 099 What\r\nContent-Length: 0\r\n\r\n"),
+    "status beyond": raw(b"HTTP/1.1 20000 What\r\nContent-Length: 0\r\n\r\n"),
+    "header without a name": raw(b"HTTP/1.1 200 OK\r\n: x\r\n\r\n"),
+    "NUL in a header": raw(b"HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n"),
+    "two lengths": raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n[]"),
+    "negative length": raw(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"),
+    "length of 100 digits": raw(b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 100 + b"\r\n\r\n"),
+    "unknown transfer coding": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n"),
+    "endless head": answers.endless(b"HTTP/1.1 200 OK\r\n", b"X-Padding: " + b"y" * 1000 + b"\r\n"),
+    "endless header": answers.endless(b"HTTP/1.1 200 OK\r\nX: ", b"y" * 1000),
+    "endless status line": answers.endless(b"HTTP/1.1 200 ", b"y" * 1000),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+async def test_broken_head_is_ambiguous_at_once_and_the_next_call_works(name: str) -> None:
+    with HttpPeer(BROKEN[name]) as peer:
+        async with http_client(peer.address) as client:
+            with anyio.fail_after(1.5):
+                error = await client.verdict()
+            assert isinstance(error, AmbiguousError), error
+            assert len(str(error)) < 300
+            assert str(error).isprintable()
+            peer.behave = confirm
+            assert await client.verdict() is None
+
+
+async def test_broken_heads_byte_by_byte() -> None:
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address) as client:
+            for name, behave in BROKEN.items():
+                peer.behave, peer.slice = behave, 100 if "endless" in name else 1
+                assert isinstance(await client.verdict(), AmbiguousError), name
+
+
+CUT: dict[str, Behaviour] = {
+    "half a body, then FIN": first(raw(answers.head("Content-Length: 10") + b"[]"), answers.hang_up),
+    "half a body, then RST": first(raw(answers.head("Content-Length: 10") + b"[]"), answers.abort),
+    "half a chunk, then FIN": first(raw(answers.head("Transfer-Encoding: chunked") + b"9\r\n[]"), answers.hang_up),
+    "no chunk at all": raw(answers.head("Transfer-Encoding: chunked") + b"zz\r\n"),
+    "endless trailers": answers.endless(
+        answers.head("Transfer-Encoding: chunked") + b"0\r\n", b"X: " + b"y" * 999 + b"\r\n"
+    ),
+    "body that never comes": raw(answers.head("Content-Length: 10")),
+    "body that never ends": answers.endless(answers.head("Content-Length: 999999999"), b"x" * 9999),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CUT)
+async def test_head_is_the_answer_whatever_becomes_of_the_body(name: str) -> None:
+    with HttpPeer(CUT[name]) as peer:
+        async with http_client(peer.address, request_timeout=0.4) as client:
+            with anyio.fail_after(1.5):
+                assert await client.verdict() is None
+            peer.behave = confirm
+            assert await client.verdict() is None
+        assert len(peer.links) == 2, "a connection that still has something to say is not used again"
+
+
+async def test_refusal_keeps_its_pause_without_its_body() -> None:
+    behave = raw(b"HTTP/1.1 503 No\r\nRetry-After: 30\r\nContent-Length: 10\r\n\r\n[]")
+    with HttpPeer(first(behave, answers.hang_up)) as peer:
+        async with http_client(peer.address) as client:
+            error = await client.verdict()
+            assert isinstance(error, RejectedError)
+            assert error.pause == 30.0
+
+
+@contextmanager
+def costs_no_memory(limit: int = 2 * 2**20) -> Iterator[None]:
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        yield
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak - before < limit
+
+
+BOMB = gzip.compress(bytes(64 * 2**20))
+GIANT: dict[str, Behaviour] = {
+    "declared": answers.endless(answers.head("Content-Length: 209715200"), bytes(65_536)),
+    "chunked": answers.endless(answers.head("Transfer-Encoding: chunked"), b"10000\r\n" + bytes(65_536) + b"\r\n"),
+    "until the end": answers.endless(answers.head(), bytes(65_536)),
+    "gzip bomb": raw(answers.answer(200, "Content-Encoding: gzip", body=BOMB)),
+}
+
+
+@pytest.mark.parametrize("name", GIANT)
+async def test_giant_reply_costs_no_memory(name: str) -> None:
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address, request_timeout=10.0) as client:
+            await client.send()
+            peer.behave = GIANT[name]
+            with costs_no_memory(), anyio.fail_after(8.0):
+                assert await client.verdict() is None
+            peer.behave = confirm
+            assert await client.verdict() is None
+
+
+FLOODS = {
+    "interim answers": answers.endless(b"", b"HTTP/1.1 100 C\r\n\r\n" * 1000),
+    "chunks of one byte": answers.endless(answers.head("Transfer-Encoding: chunked"), b"1\r\nx\r\n" * 1000),
+    "header lines": answers.endless(b"HTTP/1.1 200 OK\r\n", b"X:\r\n" * 1000),
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+async def test_flood(name: str) -> None:
+    """Ends, and does not keep the loop from the application for long."""
+    with HttpPeer(FLOODS[name]) as peer:
+        async with http_client(peer.address, request_timeout=0.5) as client, anyio.create_task_group() as group:
+            longest = 0.0
+
+            async def beat() -> None:
+                nonlocal longest
+                while True:
+                    begun = time.perf_counter()
+                    await anyio.lowlevel.checkpoint()
+                    longest = max(longest, time.perf_counter() - begun)
+
+            group.start_soon(beat)
+            begun = time.perf_counter()
+            await client.verdict()
+            took = time.perf_counter() - begun
+            group.cancel_scope.cancel()
+        print(f"{name}: {took:.2f} s, longest hold of the loop: {longest * 1000:.0f} ms")
+        assert took < 1.5
+        assert longest < 0.5, "one read's worth of them"
+
+
+async def test_silence_costs_one_timeout_and_a_new_connection() -> None:
+    with HttpPeer(answers.silent) as peer:
+        async with http_client(peer.address, request_timeout=0.2) as client:
+            error = await client.verdict()
+            assert isinstance(error, AmbiguousError)
+            assert "0.2 s" in str(error)
+            with anyio.fail_after(2):
+                await peer.thread.call(peer.links[0].gone.wait)
+            peer.behave = confirm
+            assert await client.verdict() is None
+        assert len(peer.links) == 2
+
+
+async def test_answer_that_drips_does_not_prolong_the_deadline() -> None:
+    """Each byte comes in time, which is all that a timeout per read would look at."""
+
+    async def drip(call: Call) -> None:
+        for byte in answers.answer(200):
+            await first(raw(bytes([byte])), answers.late(0.05))(call)
+
+    with HttpPeer(drip) as peer:
+        async with http_client(peer.address, request_timeout=0.3) as client:
+            with anyio.fail_after(1.0):
+                assert isinstance(await client.verdict(), AmbiguousError)
+
+
+async def test_peer_that_does_not_read_is_left_at_the_deadline() -> None:
+    with HttpPeer(answers.late(0.5), eager=True) as peer:
+        async with http_client(peer.address, request_timeout=0.3) as client:
+            with anyio.fail_after(1.5):
+                assert isinstance(await client.verdict(bytes(32 * 2**20)), AmbiguousError)
+
+
+@pytest.mark.parametrize("behave", [answers.hang_up, answers.abort], ids=["FIN", "RST"])
+@pytest.mark.parametrize("size", [10, 8 * 2**20])
+async def test_broken_off_before_the_body_was_read(behave: Behaviour, size: int) -> None:
+    with HttpPeer(behave, eager=True) as peer:
+        async with http_client(peer.address) as client:
+            for _ in range(5):
+                assert isinstance(await client.verdict(bytes(size)), (AmbiguousError, RetryableError))
+            peer.behave, peer.eager = confirm, False
+            assert await client.verdict() is None
+
+
+@pytest.mark.parametrize("answer", [b"", b"?", b"\x15\x03\x01\x00\x02\x02\x46", b"SSH-2.0-OpenSSH_9.2\r\n"])
+@pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])
+async def test_what_does_not_speak_http(answer: bytes, hang_up: bool) -> None:
+    with Parrot(answer, hang_up=hang_up) as peer:
+        async with http_client(peer.address, request_timeout=0.3) as client:
+            for _ in range(2):
+                assert isinstance(await client.verdict(), AmbiguousError)
+        assert peer.connected == 2
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+async def test_nobody_there(host: str) -> None:
+    with nobody(host) as address:
+        async with http_client(address) as client:
+            for _ in range(3):
+                assert isinstance(await client.verdict(), RetryableError)
+
+
+@pytest.mark.parametrize("name", ["no-such-host.invalid", "a" * 64 + ".invalid", "%41"])
+async def test_name_that_nobody_knows(name: str) -> None:
+    async with http_client(f"{name}:12800", request_timeout=5.0) as client:
+        assert isinstance(await client.verdict(), RetryableError)
+
+
+class Cutter(TcpServer):
+    """Resets each connection after it heard so many bytes."""
+
+    limit = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError):
+            await reader.readexactly(self.limit)
+
+
+async def test_every_byte_of_a_batch_to_break_off_at() -> None:
+    batch = [b"{}"] * 5
+    with Parrot(answers.answer(200)) as peer:
+        async with http_client(peer.address) as client:
+            await client.send(*batch)
+    with Cutter() as cutter:
+        async with http_client(cutter.address) as client:
+            for cutter.limit in range(len(peer.heard) + 1):
+                error = await client.verdict(*batch)
+                assert isinstance(error, (AmbiguousError, RetryableError)), cutter.limit
+        assert cutter.connected > 100
+
+
+async def test_every_moment_of_an_answer_to_break_off() -> None:
+    """Whatever the peer has heard and said so far, the verdict is one of those that cannot duplicate."""
+    whole = answers.answer(200)
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address) as client:
+            for cut in range(len(whole)):
+                peer.behave = first(raw(whole[:cut]), answers.hang_up if cut % 2 else answers.abort)
+                error = await client.verdict()
+                assert error is None or isinstance(error, AmbiguousError)
+                assert error is None or cut < whole.index(b"\r\n\r\n") + 4
+                peer.behave = status(200)

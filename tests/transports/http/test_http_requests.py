@@ -1,0 +1,166 @@
+"""What leaves: paths, headers, bytes; and what of the environment has no say in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from support.servers import Parrot
+from swagent.abc import Instance, Transport
+from swagent.config import Config
+from swagent.errors import ConfigError, RejectedError
+from swagent.options import Address
+from swagent.signals import Signal
+from swagent_transports.http import HttpTransport
+from transports.http.http_answers import confirm, status  # noqa: TID251  (tests/transports)
+from transports.http.http_client import http_client, numbered  # noqa: TID251
+from transports.http.http_peer import HttpPeer  # noqa: TID251
+
+pytestmark = pytest.mark.anyio
+
+INSTANCE = Instance("shöp", 'one"1', (("language", "python"), ("mood", "line\nbreak ☂ 😀"), ("language", "twice")))
+
+
+def test_says_what_it_is() -> None:
+    kind: type[Transport] = HttpTransport
+    assert kind.name == "http"
+    assert kind.codec == "json"
+    assert kind.signals == {Signal.SEGMENT, Signal.LOG, Signal.EVENT}
+    assert kind.runtimes == {"asyncio", "trio"}
+
+
+def test_is_found_by_its_name() -> None:
+    from swagent._transports import find_transport
+
+    assert find_transport(Config(service="checked", protocol="http")) is HttpTransport
+
+
+@pytest.mark.parametrize(
+    ("signal", "path"), [(Signal.SEGMENT, "/v3/segments"), (Signal.LOG, "/v3/logs"), (Signal.EVENT, "/v3/events")]
+)
+async def test_batch_is_one_array_in_order(signal: Signal, path: str) -> None:
+    records = [json.dumps({"n": number, "text": 'ü" \u2028 😀'}, ensure_ascii=False).encode() for number in range(50)]
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address) as client:
+            await client.transport.send(signal, records)
+            await client.transport.send(signal, records[:1])
+            await client.transport.send(signal, ())
+        call, single, empty = peer.calls
+    assert (call.method, call.path) == ("POST", path)
+    assert bytes(call.body) == b"[" + b",".join(records) + b"]"
+    assert [each["n"] for each in call.json] == list(range(50))
+    assert bytes(single.body) == b"[" + records[0] + b"]"
+    assert bytes(empty.body) == b"[]"
+
+
+async def test_management() -> None:
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address) as client:
+            await client.transport.report_properties(INSTANCE)
+            await client.transport.keep_alive(INSTANCE)
+        properties, ping = peer.calls
+    assert (properties.method, properties.path) == ("POST", "/v3/management/reportProperties")
+    assert properties.json == {
+        "service": INSTANCE.service,
+        "serviceInstance": INSTANCE.name,
+        "properties": [{"key": key, "value": value} for key, value in INSTANCE.properties],
+    }
+    assert (ping.method, ping.path) == ("POST", "/v3/management/keepAlive")
+    assert ping.json == {"service": INSTANCE.service, "serviceInstance": INSTANCE.name}
+
+
+async def test_management_has_verdicts_too() -> None:
+    with HttpPeer(status(404)) as peer:
+        async with http_client(peer.address) as client:
+            with pytest.raises(RejectedError):
+                await client.transport.report_properties(INSTANCE)
+            with pytest.raises(RejectedError):
+                await client.transport.keep_alive(INSTANCE)
+
+
+async def test_headers_are_these_and_no_others() -> None:
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address) as client:
+            await client.send(b"{}")
+        async with http_client(peer.address, authentication="s3cret ~token~") as client:
+            await client.send(b"{}")
+            assert "s3cret" not in f"{client.transport} {client.transport!r}"
+        plain, authentic = peer.calls
+    expected = {"host": peer.address, "content-type": "application/json", "accept-encoding": "identity",
+                "content-length": "4"}  # fmt: skip
+    assert plain.headers == expected
+    assert authentic.headers == {**expected, "authentication": "s3cret ~token~"}
+
+
+async def test_big_batch() -> None:
+    records = [b'{"text":"%s"}' % (b"x" * 2000)] * 2000
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address) as client:
+            await client.send(*records)
+        assert peer.records() == records
+
+
+async def test_many_batches_at_the_same_time() -> None:
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address) as client:
+            assert await client.verdicts(100) == [None] * 100
+        assert sorted(peer.records()) == sorted(map(numbered, range(100)))
+
+
+@pytest.mark.parametrize(("host", "name"), [("127.0.0.1", "localhost"), ("::1", "[::1]")])
+async def test_hosts(host: str, name: str) -> None:
+    with HttpPeer(confirm, host=host) as peer:
+        async with http_client(f"{name}:{peer.port}") as client:
+            await client.send()
+            assert str(client.transport) == f"http://{name}:{peer.port}"
+        assert peer.calls[0].headers["host"] == f"{name}:{peer.port}"
+
+
+@pytest.mark.parametrize("host", ["xn--\N{BULLET}", "\N{CJK COMPATIBILITY IDEOGRAPH-F900}\N{SOFT HYPHEN}..x"])
+def test_host_that_no_url_can_name_is_said_at_start(host: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        HttpTransport(Config(service="checked"), Address(host, 12800, tls=False))
+    assert caught.value.name == "collector"
+
+
+async def test_environment_has_no_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login somebody password hunter2\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    netrc.rename(tmp_path / ".netrc")
+    with Parrot(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as proxy, HttpPeer(confirm) as peer:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://user:word@{proxy.address}")
+            monkeypatch.setenv(name.lower(), f"http://user:word@{proxy.address}")
+        monkeypatch.setenv("NO_PROXY", "example.org")
+        monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file")
+        monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+        async with http_client(peer.address) as client:
+            await client.send()
+        assert not proxy.connected
+        assert not {"authorization", "proxy-authorization"} & set(peer.calls[0].headers)
+
+
+async def test_cancelled_before_it_began() -> None:
+    with HttpPeer(confirm) as peer:
+        async with http_client(peer.address) as client:
+            with anyio.CancelScope() as scope:
+                scope.cancel()
+                await client.send()
+            assert scope.cancelled_caught
+            assert await client.verdict() is None
+        assert len(peer.calls) == 1
+
+
+async def test_logs_nothing_above_debug(caplog: Any) -> None:
+    with HttpPeer(confirm) as peer, caplog.at_level("INFO"):
+        async with http_client(peer.address) as client:
+            await client.send()
+            peer.behave = status(500)
+            await client.verdict()
+    assert not [each for each in caplog.records if each.name.startswith(("http", "swagent"))]

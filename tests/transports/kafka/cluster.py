@@ -1,0 +1,128 @@
+"""A real broker as tests of the transport use it: its states, its topics, and what it holds."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import anyio.to_thread
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import KafkaError
+
+from e2e.servers.kafka import Kafka
+from support.loop_thread import LoopThread
+
+TOPICS = ("skywalking-managements", "skywalking-segments", "skywalking-logs", "skywalking-meters")
+_UNLIMITED = "1048588"  # the broker's default
+
+
+class Cluster:
+    """One broker with topics under a namespace of their own."""
+
+    def __init__(self, kafka: Kafka, tools: LoopThread) -> None:
+        self.address = kafka.address
+        self.namespace = f"test{uuid.uuid4().hex[:8]}"
+        self._kafka = kafka
+        self._tools = tools
+
+    def topic(self, name: str) -> str:
+        """A topic of ours: `cluster.topic("segments")`."""
+        return f"{self.namespace}-skywalking-{name}"
+
+    async def serve(self) -> None:
+        """Be up, and say so only when every partition of ours has its leader back."""
+        self._kafka.resume()
+        await anyio.to_thread.run_sync(self._kafka.start)
+        await self._tools.call(self._wait_leaders)
+
+    async def vanish(self) -> None:
+        """As `kill -9`."""
+        await anyio.to_thread.run_sync(self._kafka.kill)
+
+    async def pause(self) -> None:
+        """The kernel takes connections and bytes, nobody answers."""
+        await anyio.to_thread.run_sync(self._kafka.pause)
+
+    def resume(self) -> None:
+        self._kafka.resume()
+
+    async def create_topics(self, partitions: int = 1, namespace: str = "") -> None:
+        """The four topics."""
+        names = [f"{namespace or self.namespace}-{name}" for name in TOPICS]
+        topics = [NewTopic(name, num_partitions=partitions, replication_factor=1) for name in names]
+        await self._with_admin(lambda admin: admin.create_topics(topics))
+        await self._tools.call(self._wait_leaders)
+
+    async def limit(self, topic: str, size: int | None) -> None:
+        """Let the broker refuse batches that are larger. None: as it was."""
+        settings = {"max.message.bytes": _UNLIMITED if size is None else str(size)}
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic, settings)
+        await self._with_admin(lambda admin: admin.alter_configs([resource]))
+        await anyio.sleep(0.3)  # until the log takes over what the broker knows
+
+    async def records(self, topic: str) -> list[tuple[bytes | None, bytes]]:
+        """Key and value of everything that a topic holds, from its first offset on, partition by partition."""
+        return [record for partition in await self.partitions(topic) for record in partition]
+
+    async def partitions(self, topic: str) -> list[list[tuple[bytes | None, bytes]]]:
+        """The same, by partition."""
+        found: list[list[tuple[bytes | None, bytes]]] = await self._tools.call(self._read, topic)
+        return found
+
+    async def _with_admin(self, use: Callable[[Any], Any]) -> None:
+        async def run() -> None:
+            admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
+            await admin.start()
+            try:
+                await use(admin)
+            finally:
+                await admin.close()
+
+        await self._tools.call(run)
+
+    async def _read(self, topic: str) -> list[list[tuple[bytes | None, bytes]]]:
+        found: list[list[tuple[bytes | None, bytes]]] = []
+        async with AIOKafkaConsumer(bootstrap_servers=self.address, auto_offset_reset="earliest") as consumer:
+            for place in await self._places(topic):
+                consumer.assign([place])
+                end = (await consumer.end_offsets([place]))[place]
+                await consumer.seek_to_beginning(place)
+                found.append([])
+                while await consumer.position(place) < end:
+                    record = await consumer.getone()
+                    found[-1].append((record.key, record.value))
+        return found
+
+    async def _places(self, prefix: str) -> list[Any]:
+        """The partitions of the topics whose names begin so."""
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
+        try:
+            await admin.start()
+            topics = [topic for topic in await admin.list_topics() if topic.startswith(prefix)]
+            described = await admin.describe_topics(topics)
+        finally:
+            await admin.close()
+        return [
+            TopicPartition(topic["topic"], number)
+            for topic in described
+            for number in sorted(each["partition"] for each in topic["partitions"])
+        ]
+
+    async def _wait_leaders(self) -> None:
+        """A new partition, or one of a broker that was killed, takes a moment to get its leader."""
+        while True:
+            consumer = AIOKafkaConsumer(bootstrap_servers=self.address, retry_backoff_ms=20)
+            try:
+                await consumer.start()
+                # only a leader that is ready tells the end
+                await consumer.end_offsets(await self._places(self.namespace))
+            except KafkaError:
+                await asyncio.sleep(0.1)
+            else:
+                return
+            finally:
+                await consumer.stop()

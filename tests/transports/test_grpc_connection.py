@@ -1,0 +1,173 @@
+"""One connection, many batches: how it is dialled, and how the wire is used."""
+
+from __future__ import annotations
+
+import random
+import socket
+import time
+from collections.abc import Iterator
+from threading import Event as ThreadEvent
+from typing import Any
+
+import anyio
+import pytest
+
+from support import answers
+from support.answers import confirm, first
+from support.client import grpc_client
+from support.h2_peer import Call, H2Peer
+from swagent.abc import Instance
+from swagent.errors import RetryableError
+from swagent_proto import messages
+
+pytestmark = pytest.mark.anyio
+
+
+def batch(count: int, size: int, seed: int = 1) -> list[bytes]:
+    source = random.Random(seed)
+    return [source.randbytes(source.randrange(size)) for _ in range(count)]
+
+
+async def test_batch_is_one_stream_and_as_few_frames_as_fit() -> None:
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address) as client:
+            await client.send(*[b"r" * 70] * 100)
+            await client.send(b"")
+        first_call, second_call = peer.calls
+        assert (first_call.data_frames, len(first_call.messages)) == (1, 100)
+        assert (second_call.data_frames, second_call.messages) == (1, [b""])
+
+
+async def test_headers_are_those_of_grpc() -> None:
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address, authentication="sesame") as client:
+            await client.send()
+        headers = peer.calls[0].headers
+    assert headers[b":method"] == b"POST"
+    assert headers[b":scheme"] == b"http"
+    assert headers[b":path"] == b"/skywalking.v3.TraceSegmentReportService/collect"
+    assert headers[b":authority"] == peer.address.encode()
+    assert headers[b"te"] == b"trailers"
+    assert headers[b"content-type"] == b"application/grpc"
+    assert headers[b"authentication"] == b"sesame"
+
+
+async def test_management_calls() -> None:
+    instance = Instance("shop", "shop-1", (("language", "python"),))
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address) as client:
+            await client.run(client.transport.report_properties, instance)
+            await client.run(client.transport.keep_alive, instance)
+        told, beat = peer.calls
+    assert told.headers[b":path"] == b"/skywalking.v3.ManagementService/reportInstanceProperties"
+    assert beat.headers[b":path"] == b"/skywalking.v3.ManagementService/keepAlive"
+    properties = messages.InstanceProperties().parse(told.messages[0])
+    assert (properties.service, properties.service_instance) == ("shop", "shop-1")
+    assert [(pair.key, pair.value) for pair in properties.properties] == [("language", "python")]
+    assert messages.InstancePingPkg().parse(beat.messages[0]).service_instance == "shop-1"
+
+
+async def test_many_batches_share_one_connection_at_the_same_time() -> None:
+    everyone_is_here = ThreadEvent()
+
+    async def wait_for_all(call: Call) -> None:
+        if len(peer.calls) == 50:
+            everyone_is_here.set()
+        while not everyone_is_here.is_set():
+            await answers.late(0.005)(call)
+        await confirm(call)
+
+    with H2Peer(wait_for_all) as peer:
+        async with grpc_client(peer.address) as client:
+            assert await client.verdicts(50) == [None] * 50
+        assert len(peer.links) == 1
+        assert sorted(peer.records) == sorted(b"record %d" % number for number in range(50))
+
+
+@pytest.mark.parametrize("size", [0, 1], ids=["whole", "sliced"])
+async def test_batch_beyond_every_window_arrives_byte_for_byte(size: int) -> None:
+    records = batch(40, 150_000)
+    assert sum(map(len, records)) > 2.5 * 2**20
+    with H2Peer(confirm, slice=size * 7) as peer:
+        async with grpc_client(peer.address, request_timeout=10) as client:
+            await client.send(*records)
+        assert peer.calls[0].messages == records
+
+
+async def test_large_batches_at_the_same_time_do_not_mix() -> None:
+    batches = [batch(5, 100_000, seed) for seed in range(8)]
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address, request_timeout=10) as client, anyio.create_task_group() as group:
+            for each in batches:
+                group.start_soon(client.send, *each)
+        assert sorted(call.messages for call in peer.calls) == sorted(batches)
+        assert len(peer.links) == 1
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+async def test_addresses(host: str) -> None:
+    if host == "::1" and not has_ipv6():
+        pytest.skip("no IPv6 loopback here")
+    with H2Peer(confirm, host=host) as peer:
+        async with grpc_client(peer.address) as client:
+            await client.send()
+        assert peer.calls[0].headers[b":authority"] == peer.address.encode()
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+async def test_name_is_resolved_at_each_dial(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    resolve = socket.getaddrinfo
+
+    def listening(host: Any, *args: Any, **kwargs: Any) -> Any:
+        asked.append(host)
+        return resolve(host, *args, **kwargs)
+
+    with H2Peer(first(confirm, answers.hang_up)) as peer:
+        monkeypatch.setattr(socket, "getaddrinfo", listening)
+        async with grpc_client(f"localhost:{peer.port}") as client:
+            await client.send()
+            await peer.thread.call(peer.links[0].gone.wait)
+            await client.send()
+        monkeypatch.undo()
+        assert asked.count("localhost") == 2
+
+
+async def test_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    async with grpc_client("collector.invalid:11800") as client:
+        assert isinstance(await client.verdict(), RetryableError)
+
+
+@pytest.fixture
+def slow_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A resolver that does not come back before the test is over, or three seconds are."""
+    over = ThreadEvent()
+
+    def dawdle(*args: Any, **kwargs: Any) -> Any:
+        over.wait(3.0)
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", dawdle)
+    yield
+    over.set()
+
+
+@pytest.mark.usefixtures("slow_resolver")
+async def test_slow_resolver_holds_up_neither_the_loop_nor_the_end() -> None:
+    began = time.monotonic()
+    async with grpc_client("collector.invalid:11800", request_timeout=0.2) as client:
+        assert isinstance(await client.verdict(), RetryableError)
+        assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 1.0

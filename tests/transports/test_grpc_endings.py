@@ -1,0 +1,150 @@
+"""How connections end: restarts, failures, closing; and that nothing is left of them."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+from grpclib.const import Status
+from h2.settings import SettingCodes
+
+from support import answers
+from support.answers import confirm, first
+from support.client import grpc_client, open_files, until, wait_files_closed
+from support.h2_peer import Call, H2Peer
+from support.servers import Parrot, collector_thread
+from swagent.errors import AmbiguousError, RetryableError
+from swagent_proto import messages
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_collector_that_is_restarted_is_dialled_again() -> None:
+    with collector_thread() as (collector, thread):
+        async with grpc_client(collector.address) as client:
+            await client.send(bytes(messages.SegmentObject("t", "s1")))
+            await thread.call(collector.stop)
+            assert isinstance(await client.verdict(bytes(messages.SegmentObject("t", "s2"))), RetryableError)
+            await thread.call(collector.start)
+            await client.send(bytes(messages.SegmentObject("t", "s3")))
+        assert [segment.segment_id for segment in collector.store.segments] == ["s1", "s3"]
+
+
+async def test_idle_connection_that_the_peer_closed_is_dialled_again() -> None:
+    with H2Peer(first(confirm, answers.hang_up)) as peer:
+        async with grpc_client(peer.address) as client:
+            for _ in range(3):
+                await client.send()
+                await peer.thread.call(peer.links[-1].gone.wait)
+                await anyio.sleep(0.02)
+        assert len(peer.links) == 3
+
+
+async def test_calls_that_fail_together_leave_the_next_connection_alone() -> None:
+    """Of the calls of a broken connection one is told first; what it begins anew is no business of the others."""
+    doomed = 5
+
+    async def break_down(call: Call) -> None:
+        if len(peer.calls) >= doomed:
+            peer.behave = first(answers.late(0.05), confirm)
+            call.link.abort()
+
+    with H2Peer(break_down) as peer:
+        async with grpc_client(peer.address) as client:
+            again = []
+
+            async def send_twice() -> None:
+                assert isinstance(await client.verdict(), AmbiguousError)
+                again.append(await client.verdict())
+
+            async with anyio.create_task_group() as group:
+                for _ in range(doomed):
+                    group.start_soon(send_twice)
+            assert again == [None] * doomed
+        assert len(peer.links) == 2
+
+
+async def test_dial_that_is_given_up_leaves_nothing() -> None:
+    """A peer whose TLS handshake stalls: each call ends in time, unsent, and nothing is left of it."""
+    before = open_files()
+    with Parrot() as peer:
+        async with grpc_client(f"grpcs://{peer.address}", request_timeout=0.2) as client:
+            verdicts = await client.verdicts(3)
+            assert [type(each) for each in verdicts] == [RetryableError] * 3
+            assert not await client.tasks()
+    assert not await wait_files_closed(before)
+
+
+async def test_closing_ends_calls_under_way_as_ambiguous() -> None:
+    with H2Peer(answers.silent) as peer:
+        async with grpc_client(peer.address, request_timeout=30) as client:
+            verdicts = []
+
+            async def call() -> None:
+                verdicts.append(await client.verdict())
+
+            async with anyio.create_task_group() as group:
+                for _ in range(5):
+                    group.start_soon(call)
+                await until(lambda: sum(each.is_complete for each in peer.calls) == 5)
+                with anyio.fail_after(1):
+                    await client.run(client.transport.aclose)
+            assert [type(each) for each in verdicts] == [AmbiguousError] * 5
+            assert isinstance(await client.verdict(), RetryableError)
+            assert not await client.tasks()
+
+
+async def test_closing_ends_a_dial_under_way_as_unsent() -> None:
+    with Parrot() as peer:
+        async with grpc_client(f"grpcs://{peer.address}", request_timeout=30) as client:
+            async with anyio.create_task_group() as group:
+                verdicts = []
+
+                async def call() -> None:
+                    verdicts.append(await client.verdict())
+
+                group.start_soon(call)
+                await until(lambda: peer.connected)
+                with anyio.fail_after(1):
+                    await client.run(client.transport.aclose)
+            assert [type(each) for each in verdicts] == [RetryableError]
+
+
+ENDINGS = {
+    "confirmed": confirm,
+    "rejected": answers.status(Status.PERMISSION_DENIED),
+    "reset": answers.reset(2),
+    "retired": answers.go_away(),
+    "cut": answers.abort,
+    "silent": answers.silent,
+    "broken": answers.raw(b"\x00" * 4 + b"garbage of all kinds"),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+async def test_nothing_is_left_open_or_running(ending: str) -> None:
+    before = open_files()
+    with H2Peer(ENDINGS[ending]) as peer:
+        async with grpc_client(peer.address, request_timeout=0.3) as client:
+            await client.verdicts(3)
+            await client.run(client.transport.aclose)
+            assert not await client.tasks()
+            assert not peer.complaints
+        with anyio.fail_after(2):
+            for link in peer.links:
+                await peer.thread.call(link.gone.wait)
+    assert not await wait_files_closed(before)
+
+
+async def test_peer_that_does_not_read_cannot_keep_the_socket_open() -> None:
+    """What waits to be written to a dead peer is dropped with the connection."""
+
+    async def stop_reading(call: Call) -> None:
+        call.link._reader._transport.pause_reading()  # type: ignore[attr-defined]
+
+    before = open_files()
+    with H2Peer(stop_reading, settings={SettingCodes.INITIAL_WINDOW_SIZE: 2**30}, eager=True) as peer:
+        async with grpc_client(peer.address, request_timeout=0.3) as client:
+            idle = open_files()
+            await client.verdict(bytes(30 * 2**20))
+            await until(lambda: len(open_files() - idle) <= 1)  # the peer's end is open still
+    assert not await wait_files_closed(before)

@@ -1,0 +1,157 @@
+"""When the peer takes no more calls, or not yet: GOAWAY, refused streams, limits on streams and windows."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+from h2.errors import ErrorCodes
+from h2.settings import SettingCodes
+from hyperframe.frame import SettingsFrame
+
+from support import answers
+from support.answers import confirm, first, frame
+from support.client import grpc_client, until
+from support.h2_peer import Behaviour, Call, H2Peer
+from swagent.errors import AmbiguousError, RetryableError
+
+pytestmark = pytest.mark.anyio
+
+NOT_PROCESSED: dict[str, Behaviour] = {
+    "GOAWAY after stream 0": answers.go_away(0),
+    "GOAWAY after stream 0, ENHANCE_YOUR_CALM": answers.go_away(0, ErrorCodes.ENHANCE_YOUR_CALM),
+    "GOAWAY after stream 0, then FIN": first(answers.go_away(0), answers.hang_up),
+    "reset: REFUSED_STREAM": answers.reset(ErrorCodes.REFUSED_STREAM),
+}
+
+
+@pytest.mark.parametrize("name", NOT_PROCESSED)
+async def test_what_was_not_processed_may_be_sent_again(name: str) -> None:
+    with H2Peer(NOT_PROCESSED[name]) as peer:
+        async with grpc_client(peer.address) as client:
+            assert isinstance(await client.verdict(), RetryableError)
+            peer.behave = confirm
+            assert await client.verdict() is None
+
+
+async def test_graceful_goaway_lets_the_taken_calls_finish() -> None:
+    """As a server does that is being restarted: first a warning, then the last call that it takes, then the answers."""
+
+    async def retire(call: Call) -> None:
+        if call.stream_id == 3:
+            while len(peer.calls) < 4:
+                await answers.late(0.005)(call)
+            await answers.go_away(2**31 - 1)(call)
+            await answers.go_away(3)(call)
+        if call.stream_id <= 3:
+            await answers.late(0.1)(call)
+            await confirm(call)
+
+    with H2Peer(retire) as peer:
+        async with grpc_client(peer.address) as client:
+            peer.behave = confirm
+            await client.send(b"warm")
+            peer.behave = retire
+            verdicts = await client.verdicts(3)
+            peer.behave = confirm
+            assert await client.verdict(b"next") is None
+        kinds = sorted(type(each).__name__ for each in verdicts)
+        assert kinds == ["NoneType", "RetryableError", "RetryableError"]
+        assert len(peer.links) == 2
+
+
+async def test_retired_connection_is_closed_when_its_last_call_is_done() -> None:
+    with H2Peer(first(answers.go_away(), answers.late(0.05), confirm)) as peer:
+        async with grpc_client(peer.address) as client:
+            assert await client.verdict() is None
+            with anyio.fail_after(2):
+                await peer.thread.call(peer.links[0].gone.wait)
+
+
+async def test_retired_connection_does_not_outlive_the_transport() -> None:
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address, request_timeout=5.0) as client, anyio.create_task_group() as group:
+            await client.send()
+            peer.behave = answers.go_away()
+            group.start_soon(client.verdict)
+            await until(lambda: client.transport._channel and not client.transport._channel._connected)
+            peer.behave = confirm
+            assert await client.verdict() is None
+            await client.run(client.transport.aclose)
+            with anyio.fail_after(1):
+                await peer.thread.call(peer.links[0].gone.wait)
+
+
+async def test_window_shut_before_the_batch_leaves_it_unsent() -> None:
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address, request_timeout=0.3) as client:
+            peer.behave = first(frame(SettingsFrame(0, settings={SettingCodes.INITIAL_WINDOW_SIZE: 0})), confirm)
+            await client.send()
+            assert isinstance(await client.verdict(), RetryableError)
+            peer.behave = confirm
+            assert await client.verdict() is None
+        assert [len(call.body) for call in peer.calls] == [11, 0, 11]
+
+
+async def test_window_shut_amid_the_batch_leaves_the_outcome_open() -> None:
+    with H2Peer(confirm, stingy=True) as peer:
+        async with grpc_client(peer.address, request_timeout=0.3) as client:
+            assert isinstance(await client.verdict(bytes(100_000)), AmbiguousError)
+            peer.stingy = False
+            assert await client.verdict(bytes(100_000)) is None
+        assert [len(call.body) for call in peer.calls] == [65_535, 100_005]
+
+
+async def test_no_stream_allowed_leaves_the_batch_unsent() -> None:
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address, request_timeout=0.3) as client:
+            await client.send()
+            forbid = SettingsFrame(0, settings={SettingCodes.MAX_CONCURRENT_STREAMS: 0})
+            peer.behave = first(frame(forbid), confirm)
+            await client.send()
+            assert isinstance(await client.verdict(), RetryableError)
+            peer.behave = confirm
+            assert await client.verdict() is None
+        assert len(peer.links) == 2, "the deadline had the connection dialled anew"
+
+
+async def test_one_stream_at_a_time() -> None:
+    with H2Peer(first(answers.late(0.02), confirm), settings={SettingCodes.MAX_CONCURRENT_STREAMS: 1}) as peer:
+        async with grpc_client(peer.address) as client:
+            await client.send()
+            assert await client.verdicts(5) == [None] * 5
+        assert len(peer.links) == 1
+
+
+async def test_waiting_for_a_stream_ends_when_the_limit_is_raised() -> None:
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address, request_timeout=5.0) as client, anyio.create_task_group() as group:
+            peer.behave = first(frame(SettingsFrame(0, settings={SettingCodes.MAX_CONCURRENT_STREAMS: 0})), confirm)
+            await client.send()
+            peer.behave = confirm
+
+            async def relent() -> None:
+                await anyio.sleep(0.1)
+                allow = SettingsFrame(0, settings={SettingCodes.MAX_CONCURRENT_STREAMS: 9}).serialize()
+                await peer.thread.call(peer.links[0].write, allow)
+
+            group.start_soon(relent)
+            with anyio.fail_after(2):
+                assert await client.verdict() is None
+
+
+async def test_waiting_for_a_stream_ends_when_the_connection_does() -> None:
+    with H2Peer(answers.silent, settings={SettingCodes.MAX_CONCURRENT_STREAMS: 1}) as peer:
+        async with grpc_client(peer.address, request_timeout=5.0) as client, anyio.create_task_group() as group:
+            peer.behave = confirm
+            await client.send()
+            peer.behave = answers.silent
+
+            async def cut() -> None:
+                await anyio.sleep(0.1)
+                await peer.thread.call(peer.stop)
+
+            group.start_soon(cut)
+            with anyio.fail_after(2):
+                verdicts = await client.verdicts(3)
+        kinds = sorted(type(each).__name__ for each in verdicts)
+        assert kinds == ["AmbiguousError", "RetryableError", "RetryableError"]

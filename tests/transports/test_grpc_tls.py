@@ -1,0 +1,178 @@
+"""TLS: who is trusted, who is not, and that the token is shown to nobody else."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import anyio
+import pytest
+
+from support.answers import confirm
+from support.certificates import Certificates
+from support.client import grpc_client
+from support.h2_peer import H2Peer
+from support.servers import Parrot
+from swagent.config import Config
+from swagent.errors import AmbiguousError, ConfigError, DeliveryError, RetryableError
+from swagent_transports._tls import client_context
+
+pytestmark = pytest.mark.anyio
+
+TOKEN = "sesame-7f3a"
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates(tmp_path_factory.mktemp("trusted"))
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """An authority that nobody here trusts."""
+    return Certificates(tmp_path_factory.mktemp("stranger"))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+async def test_trusted_collector(certificates: Certificates, host: str) -> None:
+    context = certificates.server("127.0.0.1", "localhost", "::1")
+    with H2Peer(confirm, host="::1" if host == "[::1]" else "127.0.0.1", context=context) as peer:
+        address = f"grpcs://{host}:{peer.port}"
+        async with grpc_client(address, tls_ca=certificates.ca, authentication=TOKEN) as client:
+            await client.send(b"secret")
+            assert await client.verdicts(20) == [None] * 20
+    assert len(peer.links) == 1
+    assert peer.records[0] == b"secret"
+    headers = peer.calls[0].headers
+    assert (headers[b":scheme"], headers[b"authentication"]) == (b"https", TOKEN.encode())
+
+
+async def test_tls_may_be_asked_for_by_a_switch(certificates: Certificates) -> None:
+    with H2Peer(confirm, context=certificates.server("127.0.0.1")) as peer:
+        async with grpc_client(peer.address, force_tls=True, tls_ca=certificates.ca) as client:
+            await client.send()
+
+
+async def test_large_batch_over_tls(certificates: Certificates) -> None:
+    records = [bytes([number]) * 200_000 for number in range(15)]
+    with H2Peer(confirm, context=certificates.server("127.0.0.1")) as peer:
+        async with grpc_client(f"grpcs://{peer.address}", tls_ca=certificates.ca, request_timeout=10) as client:
+            await client.send(*records)
+        assert peer.records == records
+
+
+@pytest.mark.parametrize("flaw", ["unknown authority", "another host's", "expired"])
+async def test_untrusted_collector_gets_nothing(certificates: Certificates, stranger: Certificates, flaw: str) -> None:
+    context = {
+        "unknown authority": lambda: stranger.server("127.0.0.1"),
+        "another host's": lambda: certificates.server("collector.example.org"),
+        "expired": lambda: certificates.server("127.0.0.1", expired=True),
+    }[flaw]()
+    with Parrot(context=context) as peer:
+        async with grpc_client(f"grpcs://{peer.address}", tls_ca=certificates.ca, authentication=TOKEN) as client:
+            error = await client.verdict(b"secret")
+            assert isinstance(error, RetryableError)
+            assert "certificate verify failed" in str(error)
+        assert not peer.heard
+
+
+async def test_system_authorities_do_not_vouch_for_a_stranger(stranger: Certificates) -> None:
+    with Parrot(context=stranger.server("127.0.0.1")) as peer:
+        async with grpc_client(f"grpcs://{peer.address}", authentication=TOKEN) as client:
+            assert isinstance(await client.verdict(b"secret"), RetryableError)
+        assert not peer.heard
+
+
+@pytest.mark.parametrize(
+    "answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00\x00\x00\x04\x00\x00\x00\x00\x00", b"??"]
+)
+async def test_tls_to_a_port_without(answer: bytes) -> None:
+    with Parrot(answer) as peer:
+        async with grpc_client(f"grpcs://{peer.address}", request_timeout=0.4, authentication=TOKEN) as client:
+            assert isinstance(await client.verdict(b"secret"), RetryableError)
+    assert TOKEN.encode() not in peer.heard
+    assert b"secret" not in peer.heard
+
+
+async def test_plaintext_to_a_tls_port(certificates: Certificates) -> None:
+    with Parrot(context=certificates.server("127.0.0.1")) as peer:
+        async with grpc_client(peer.address) as client:
+            with anyio.fail_after(1):
+                assert isinstance(await client.verdict(), (AmbiguousError, RetryableError))
+            assert isinstance(await client.verdict(), (AmbiguousError, RetryableError))
+
+
+async def test_handshake_that_stalls_ends_in_time() -> None:
+    with Parrot() as peer:
+        async with grpc_client(f"grpcs://{peer.address}", request_timeout=0.2, authentication=TOKEN) as client:
+            with anyio.fail_after(1):
+                error = await client.verdict(b"secret")
+            assert isinstance(error, RetryableError)
+            assert "0.2 s" in str(error)
+    assert TOKEN.encode() not in peer.heard
+
+
+async def test_old_tls_is_not_spoken(certificates: Certificates) -> None:
+    context = certificates.server("127.0.0.1")
+    try:
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+            context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+    except (ssl.SSLError, ValueError):
+        pytest.skip("this OpenSSL has no TLS 1.1 to offer")
+    with Parrot(context=context) as peer:
+        async with grpc_client(f"grpcs://{peer.address}", tls_ca=certificates.ca) as client:
+            assert isinstance(await client.verdict(b"secret"), RetryableError)
+        assert not peer.heard
+
+
+async def test_collector_that_asks_for_our_certificate(certificates: Certificates) -> None:
+    chain, key = certificates.client()
+    with H2Peer(confirm, context=certificates.server("127.0.0.1", asks_client=True)) as peer:
+        address = f"grpcs://{peer.address}"
+        async with grpc_client(address, tls_ca=certificates.ca, tls_cert=chain, tls_key=key) as client:
+            await client.send()
+        async with grpc_client(address, tls_ca=certificates.ca) as client:
+            with anyio.fail_after(1):
+                assert isinstance(await client.verdict(), DeliveryError)
+        assert len(peer.calls) == 1
+
+
+async def test_authority_that_is_renewed_is_trusted_by_the_next_transport(
+    certificates: Certificates, stranger: Certificates
+) -> None:
+    with H2Peer(confirm, context=stranger.server("127.0.0.1")) as peer:
+        async with grpc_client(f"grpcs://{peer.address}", tls_ca=certificates.ca) as client:
+            assert isinstance(await client.verdict(), RetryableError)
+        async with grpc_client(f"grpcs://{peer.address}", tls_ca=stranger.ca) as client:
+            await client.send()
+
+
+def test_nothing_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+    context = client_context(Config(service="checked"))
+    assert context.keylog_filename is None
+    assert context.check_hostname
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+@pytest.mark.parametrize(
+    "content", [None, "", "no PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"]
+)
+def test_unusable_authority_file_is_said_at_start(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "ca.pem"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(ConfigError) as caught:
+        client_context(Config(service="checked", tls_ca=str(path)))
+    assert caught.value.name == "tls_ca"
+
+
+def test_unusable_client_key_is_said_at_start(certificates: Certificates, tmp_path: Path) -> None:
+    chain, key = certificates.client()
+    for other in (str(tmp_path / "missing"), chain, certificates.ca):
+        with pytest.raises(ConfigError) as caught:
+            client_context(Config(service="checked", tls_cert=chain, tls_key=other))
+        assert caught.value.name == "tls_cert"
+    client_context(Config(service="checked", tls_cert=chain, tls_key=key))

@@ -1,0 +1,213 @@
+"""What `swagent_transports` touches of grpclib's and h2's insides. A failure says what changed, and so what to look at
+in `_grpclib.py` and `_grpclib_connection.py` before another version is allowed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import grpclib.protocol
+import grpclib.stream
+import pytest
+from grpclib.client import Channel, Handler, Stream
+from grpclib.config import Configuration
+from grpclib.exceptions import StreamTerminatedError
+from grpclib.protocol import Buffer, Connection, EventsProcessor, H2Protocol
+from grpclib.utils import Wrapper
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import Event
+from h2.frame_buffer import FrameBuffer
+from hyperframe.frame import GoAwayFrame, PingFrame, SettingsFrame
+
+from swagent_transports import _grpclib_connection
+from swagent_transports._grpclib import GrpcChannel
+from swagent_transports._grpclib_connection import GrpcProcessor, GrpcProtocol, NotProcessedError
+
+
+def parameters(function: Callable[..., Any]) -> list[str]:
+    return list(inspect.signature(function).parameters)
+
+
+def source(thing: Any) -> str:
+    return inspect.getsource(thing)
+
+
+def test_version() -> None:
+    parts = tuple(int(part) for part in version("grpclib").split(".")[:3])
+    assert (0, 4, 9) <= parts < (0, 5), "only grpclib 0.4.9 to below 0.5 was looked at"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [(GrpcChannel, Channel), (GrpcProtocol, H2Protocol), (GrpcProcessor, EventsProcessor),
+     (NotProcessedError, StreamTerminatedError)],
+)  # fmt: skip
+def test_every_method_that_we_override_is_there(ours: type, theirs: type) -> None:
+    inherited = {name for name in vars(theirs) if callable(getattr(theirs, name))}
+    new = {"process_go_away", "connect", "abort", "_turn_away"}
+    for name, member in vars(ours).items():
+        if inspect.isfunction(member) and name not in new:
+            assert name in inherited or hasattr(theirs, name), f"{theirs.__name__}.{name} is gone: ours is never called"
+
+
+SIGNATURES: dict[Callable[..., Any], list[str]] = {
+    Channel._protocol_factory: ["self"],
+    Channel._create_connection: ["self"],
+    Channel.__connect__: ["self"],
+    Channel.close: ["self"],
+    H2Protocol.__init__: ["self", "handler", "config", "h2_config"],
+    H2Protocol.connection_made: ["self", "transport"],
+    H2Protocol.connection_lost: ["self", "exc"],
+    H2Protocol.data_received: ["self", "data"],
+    EventsProcessor.__init__: ["self", "handler", "connection"],
+    EventsProcessor.process: ["self", "event"],
+    EventsProcessor.register: ["self", "stream"],
+    EventsProcessor.close: ["self", "reason"],
+    EventsProcessor.process_data_received: ["self", "event"],
+    EventsProcessor.process_stream_ended: ["self", "event"],
+    EventsProcessor.process_stream_reset: ["self", "event"],
+    EventsProcessor.process_remote_settings_changed: ["self", "event"],
+    grpclib.protocol.Stream.send_data: ["self", "data", "end_stream"],
+    grpclib.protocol.Stream.recv_data: ["self", "size"],
+    Wrapper.cancel: ["self", "error"],
+    Buffer.add: ["self", "data", "ack_size"],
+}
+
+
+@pytest.mark.parametrize("function", SIGNATURES, ids=lambda function: function.__qualname__)
+def test_signatures(function: Callable[..., Any]) -> None:
+    found = parameters(function)
+    assert found == SIGNATURES[function], f"{function.__qualname__} takes {found} now"
+
+
+ATTRIBUTES: list[tuple[Any, str, str]] = [
+    (Channel, "_protocol", "GrpcChannel.abort() closes the connection in use through it"),
+    (Channel, "self._loop", "GrpcChannel dials through it"),
+    (Channel, "self._ssl", "GrpcChannel dials with it"),
+    (Channel, "self._host", "GrpcChannel resolves it"),
+    (Channel, "self._port", "GrpcChannel dials it"),
+    (Channel, "self._config", "GrpcProtocol is made with it"),
+    (Channel, "self._h2_config", "GrpcProtocol is made with it"),
+    (Channel, "self._protocol.handler.connection_lost", "a retired connection is told by it"),
+    (Handler, "connection_lost", "a retired connection is marked by it"),
+    (Stream, "self._wrapper", "calls that wait for their turn are turned away through it"),
+    (Stream, "self._stream", "a batch is written to it"),
+    (Stream, "self._end_done", "a batch that was written past send_message() sets it"),
+    (Stream, "self._send_message_done", "a batch that was written past send_message() sets it"),
+    (Stream, "self._maybe_raise", "a status that came before a reset is raised by it"),
+    (Connection, "self._transport", "a connection is aborted through it"),
+    (Connection, "self._connection", "h2's state is looked at through it"),
+    (Connection, "self.stream_close_waiter", "calls that wait for a free stream are woken through it"),
+    (EventsProcessor, "self.processors", "GOAWAY is handled through it"),
+    (EventsProcessor, "self.streams", "calls are found in it"),
+    (grpclib.protocol.Stream, "self.wrapper", "a call's fate is sealed by taking it away"),
+    (grpclib.protocol.Stream, "self.data_sent", "whether a batch has left is told by it"),
+    (grpclib.protocol.Stream, "self.trailers", "whether an answer is complete is told by it"),
+    (grpclib.protocol.Stream, "self.headers", "whether an answer is complete is told by it"),
+    (H2Connection, "self._frame_dispatch_table", "GOAWAY is taken from h2 through it"),
+    (H2Connection, "self.incoming_buffer", "overlong frames are seen in it"),
+    (FrameBuffer, "self._data", "overlong frames are seen in it"),
+]
+
+
+@pytest.mark.parametrize(("owner", "name", "why"), ATTRIBUTES, ids=lambda value: getattr(value, "__name__", str(value)))
+def test_attributes(owner: Any, name: str, why: str) -> None:
+    assert name in source(owner), f"{owner.__name__} has no {name} any more; {why}"
+
+
+REASONS: list[tuple[Any, str, str]] = [
+    (EventsProcessor.process, "raise NotImplementedError(event)", "unknown events raise no more: process"),
+    (Buffer.read, "if not ack_size:", "empty DATA frames end no stream any more: process_data_received"),
+    (Stream._maybe_finish, "is_closing()", "a closing connection skips no status any more: recv_trailing_metadata"),
+    (Wrapper.cancel, "task.cancel()", "calls are not ended by cancelling their task any more: one task per call"),
+    (EventsProcessor.process_connection_terminated, "self.close(", "a GOAWAY does not close any more: process_go_away"),
+    (H2Connection._receive_goaway_frame, "clear_outbound_data_buffer", "h2 survives a GOAWAY now: process_go_away"),
+    (grpclib.stream.recv_message, "stream.recv_data(message_len)", "replies are capped now, or read otherwise"),
+    (grpclib.protocol.Stream.send_request, "stream_close_waiter.wait()", "waiting for a stream works otherwise now"),
+]
+
+
+@pytest.mark.parametrize(("function", "line", "change"), REASONS, ids=lambda value: getattr(value, "__qualname__", ""))
+def test_reasons_for_the_touch_still_stand(function: Callable[..., Any], line: str, change: str) -> None:
+    assert line in source(function), change
+
+
+def test_events_are_dispatched_by_their_class() -> None:
+    protocol = connected(FakeSocket())
+    assert protocol.processor.processors.keys() > {_grpclib_connection._GoAway}
+    processed: list[Event] = []
+    protocol.processor.process_go_away = processed.append  # type: ignore[method-assign, assignment]
+    protocol.processor.processors[_grpclib_connection._GoAway] = processed.append
+    protocol.data_received(SettingsFrame(0).serialize() + GoAwayFrame(0, last_stream_id=7).serialize())
+    assert [getattr(event, "last_stream_id", None) for event in processed] == [7]
+
+
+class FakeSocket:
+    """A transport of asyncio's whose peer never reads."""
+
+    def __init__(self) -> None:
+        self.written = 0
+        self.is_aborted = False
+
+    def get_extra_info(self, name: str) -> None:
+        """Nothing is known of it."""
+
+    def write(self, data: bytes) -> None:
+        self.written += len(data)
+
+    def get_write_buffer_size(self) -> int:
+        return self.written
+
+    def is_closing(self) -> bool:
+        return self.is_aborted
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def close(self) -> None:
+        self.is_aborted = True
+
+
+def connected(transport: FakeSocket) -> GrpcProtocol:
+    config = H2Configuration(client_side=True, header_encoding="ascii")
+    settings = Configuration().__for_client__()
+    protocol = GrpcProtocol(set(), Handler(), settings, config)
+    protocol.connection_made(transport)
+    return protocol
+
+
+@pytest.mark.parametrize("kind", ["PING", "SETTINGS"])
+def test_peer_that_asks_without_reading_is_cut_off(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_grpclib_connection, "MAX_UNREAD", 100_000)
+    transport = FakeSocket()
+    protocol = connected(transport)
+    frame = PingFrame(0, opaque_data=b"12345678") if kind == "PING" else SettingsFrame(0, settings={3: 100})
+    flood = frame.serialize() * 500
+    for _ in range(1000):
+        protocol.data_received(flood)
+        if transport.is_aborted:
+            break
+    assert transport.is_aborted
+    assert transport.written < 120_000
+
+
+def test_overlong_frame_is_not_waited_for() -> None:
+    transport = FakeSocket()
+    protocol = connected(transport)
+    protocol.data_received(SettingsFrame(0).serialize())
+    assert not transport.is_aborted
+    protocol.data_received(b"\x00\x40\x01\x00")
+    assert transport.is_aborted, "16,385 bytes are one too many"
+
+
+def test_nothing_is_raised_after_the_end() -> None:
+    """The loop may still deliver what had arrived."""
+    transport = FakeSocket()
+    protocol = connected(transport)
+    protocol.processor.close("test")
+    protocol.data_received(SettingsFrame(0).serialize() + PingFrame(0, opaque_data=b"12345678").serialize())
+    protocol.connection_lost(None)
+    protocol.connection_lost(None)

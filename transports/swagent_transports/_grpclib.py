@@ -1,0 +1,166 @@
+"""grpclib's channel and call, hardened. Every touch of grpclib's internals is here and in `_grpclib_connection`;
+`tests/transports/test_grpclib_touch.py` fails when grpclib changes.
+
+What grpclib 0.4 does not offer, and is needed inside somebody else's process:
+
+* A frame that it does not know, or a 1xx answer, raises inside `data_received` and so lands in the *application's* loop
+  exception handler. Here such events are ignored, and bytes that h2 cannot digest close the connection.
+* `send_message` writes one message at a time. A batch goes out as one write of many length-prefixed messages.
+* `recv_message` buffers whatever length a reply declares, and h2 whatever length a frame declares. Here both are capped
+  before they are read, and so is what a peer makes us answer (pings, settings) without reading it.
+* A stream that the peer provably did not process (GOAWAY with a lower last stream id, REFUSED_STREAM) is not told apart
+  from one that it may have. Here it is, since such a batch may be sent again.
+* A graceful GOAWAY ends all calls at once. Here the connection retires: the calls that the peer took finish on it.
+* A call is not told when its stream ends without a status, when its answer comes before all was sent, or when the
+  connection breaks while it waits for its turn; and a complete answer is thrown away when the connection breaks behind
+  it. Here each call ends as soon as its outcome is known, and what is answered stays answered.
+* The loop's own resolver runs in a thread that the loop waits for. Here nobody waits, see `_resolver`.
+* `Channel.close()` lets asyncio drain the write buffer first, which a dead peer never does. Here it is aborted.
+"""
+
+# ruff: noqa: SLF001
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from ssl import SSLContext
+from typing import Any, cast
+
+from grpclib.client import Channel, Handler
+from grpclib.config import Configuration
+from grpclib.const import Cardinality
+from grpclib.encoding.base import CodecBase
+from grpclib.protocol import H2Protocol
+from grpclib.protocol import Stream as H2Stream
+
+from ._grpclib_connection import GrpcProtocol
+from ._resolver import resolve
+
+MAX_REPLY = 256 * 1024
+# the smallest windows that HTTP/2 allows: what a hostile peer can make us buffer unread
+_CONFIGURATION = Configuration(http2_connection_window_size=65_535, http2_stream_window_size=65_535)
+_PREFIX = struct.Struct(">xI")
+
+
+class ReplyTooLargeError(Exception):
+    """The peer announced a reply beyond the cap, or a compressed one."""
+
+
+class _RawCodec(CodecBase):
+    """Lets bytes pass: records are encoded already, replies are read by `_receive_reply`."""
+
+    @property
+    def __content_subtype__(self) -> str:
+        return "proto"
+
+    def encode(self, message: Any, message_type: Any) -> bytes:  # noqa: ARG002
+        return bytes(message)
+
+    def decode(self, data: bytes, message_type: Any) -> bytes:  # noqa: ARG002
+        return data
+
+
+class GrpcChannel(Channel):
+    """One HTTP/2 connection to one collector, dialled anew by the next call after it broke or retired."""
+
+    def __init__(self, host: str, port: int, context: SSLContext | None) -> None:
+        super().__init__(host, port, ssl=context, codec=_RawCodec(), config=_CONFIGURATION)
+        # the connection in use, and those that retire
+        self._open: set[GrpcProtocol] = set()
+        self._is_aborted = False
+
+    def _protocol_factory(self) -> H2Protocol:
+        return GrpcProtocol(self._open, Handler(), self._config, self._h2_config)
+
+    async def _create_connection(self) -> H2Protocol:
+        """Dial the host's addresses one after the other."""
+        name = self._host if self._ssl else None
+        failure = OSError(f"{self._host} has no address")
+        for address in await resolve(self._host, self._port):
+            try:
+                _, protocol = await self._loop.create_connection(
+                    self._protocol_factory, address, self._port, ssl=self._ssl, server_hostname=name
+                )
+            except OSError as error:
+                failure = error
+            else:
+                return protocol
+        raise failure
+
+    async def connect(self) -> GrpcProtocol:
+        """Dial, unless connected. Nothing of any call is sent by this.
+
+        :raises OSError: when that fails, or when the channel is aborted meanwhile
+        """
+        if not self._is_aborted:
+            protocol = await self.__connect__()
+            if not self._is_aborted:
+                return cast("GrpcProtocol", protocol)
+            self.abort()
+        raise ConnectionAbortedError("given up while it was dialled")
+
+    def abort(self) -> None:
+        """Drop every connection and what is in its buffers, now and for ever."""
+        self._is_aborted = True
+        for protocol in tuple(self._open):
+            protocol.processor.close()
+        self.close()
+
+
+class Progress:
+    """How far a call came."""
+
+    stream: H2Stream | None = None
+
+    @property
+    def may_have_sent(self) -> bool:
+        """Whether bytes of the batch have left."""
+        return self.stream is not None and self.stream.data_sent > 0
+
+
+def pack(records: Sequence[bytes]) -> bytes:
+    """Length-prefixed gRPC messages, one after the other, none of them compressed."""
+    prefix = _PREFIX.pack
+    return b"".join([part for record in records for part in (prefix(len(record)), record)])
+
+
+async def exchange(
+    channel: GrpcChannel, path: str, packed: bytes, metadata: Mapping[str, str], progress: Progress
+) -> bytes:
+    """One call: packed messages out, half-close, one reply back.
+
+    Run it in a task of its own: grpclib cancels the calling task when the stream or the connection breaks.
+
+    :returns: the reply's bytes, empty when there is none
+    """
+    protocol = await channel.connect()
+    request = channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, metadata=dict(metadata))
+    async with request as stream:
+        wrapper = stream._wrapper
+        protocol.processor.starting.add(wrapper)
+        try:
+            await stream.send_request()
+        finally:
+            protocol.processor.starting.discard(wrapper)
+        progress.stream = stream._stream
+        with wrapper:
+            await stream._stream.send_data(packed, end_stream=True)
+        stream._send_message_done = stream._end_done = True
+        await stream.recv_initial_metadata()
+        with wrapper:
+            reply = await _receive_reply(stream._stream)
+        # left to itself, grpclib would do without a status when the connection is closing
+        await stream.recv_trailing_metadata()
+        return reply
+
+
+async def _receive_reply(stream: H2Stream) -> bytes:
+    head = await stream.recv_data(_PREFIX.size)
+    if not head:
+        return b""
+    (length,) = _PREFIX.unpack(head)
+    if head[0] or length > MAX_REPLY:
+        raise ReplyTooLargeError(f"a {'compressed ' if head[0] else ''}reply of {length} bytes")
+    return await stream.recv_data(length)

@@ -1,0 +1,96 @@
+"""One POST over httpx's transport layer, and how far it came."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import anyio
+import httpcore
+import httpx
+from anyio import CancelScope
+
+MAX_REPLY = 256 * 1024
+# What a piece of a reply counts at least: a reply of one-byte pieces costs time, not memory.
+_LEAST_PIECE = 1024
+
+
+class _Body(httpx.AsyncByteStream):
+    """A request's body in one piece, which knows how far it came.
+
+    Not an async generator: one that a failing write leaves behind would be finished in a task of its own, at any time.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self.may_have_left = False
+        self.is_written = False
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self.may_have_left:
+            self.is_written = True
+            raise StopAsyncIteration
+        self.may_have_left = True
+        return self._content
+
+
+class Exchange:
+    """One POST and its answer: what is known of them, whatever ends it.
+
+    :ivar response: the answer's head, None as long as there is none
+    :ivar scope: ends it
+    :ivar ended: set when it is over and holds no connection any more
+    """
+
+    def __init__(self, url: httpx.URL, headers: Mapping[str, str], content: bytes) -> None:
+        self._body = _Body(content)
+        fields = {"host": url.netloc.decode("ascii"), **headers, "content-length": str(len(content))}
+        tracing = {"trace": self._trace}
+        self._request = httpx.Request("POST", url, headers=fields, stream=self._body, extensions=tracing)
+        self._dialled: httpcore.AsyncNetworkStream | None = None
+        self.response: httpx.Response | None = None
+        self.scope = CancelScope()
+        self.ended = anyio.Event()
+
+    @property
+    def may_have_sent(self) -> bool:
+        """Whether any byte of the body may have left. A request's head alone delivers nothing."""
+        return self._body.may_have_left
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether all of the body was written."""
+        return self._body.is_written
+
+    async def run(self, http: httpx.AsyncHTTPTransport) -> None:
+        """Send, take the head of the answer, and read the rest only to have the connection for the next call.
+
+        Cancelled, or broken, it closes its connection.
+
+        :raises Exception: whatever httpx and the layers below it raise
+        """
+        try:
+            self.response = await http.handle_async_request(self._request)
+        except BaseException:
+            # httpcore 1.0 does not close what it dialled when it is cancelled amid the TLS handshake
+            if self._dialled is not None:
+                with CancelScope(shield=True):
+                    await self._dialled.aclose()
+            raise
+        await self._drain(self.response)
+
+    async def _drain(self, response: httpx.Response) -> None:
+        size = 0
+        with CancelScope() as scope:
+            async for piece in response.aiter_raw():
+                size += max(len(piece), _LEAST_PIECE)
+                if size > MAX_REPLY:
+                    # by a cancelled read and not by `break`, which would leave httpx's generators unfinished
+                    scope.cancel()
+
+    async def _trace(self, event: str, info: Mapping[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            self._dialled = info["return_value"]

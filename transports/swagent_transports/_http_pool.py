@@ -1,0 +1,65 @@
+"""Kept-alive connections to one collector (httpx, without its client).
+
+httpx's client would keep a collector's cookies, log a line about each request into the application's log, and
+decompress what the collector sends. Its transport layer does none of it.
+"""
+
+from __future__ import annotations
+
+import socket
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext
+
+import httpx
+from anyio import CancelScope
+
+from ._http_exchange import Exchange
+
+# Shorter than what OAP (30 s) and proxies allow, so that it is our side that hangs up. The server's FIN and our request
+# would otherwise cross on the way, and nobody could say what became of the batch.
+_KEEP_ALIVE = 5.0
+# As many connections as there are calls at the same time, which is the caller's to bound.
+_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_ALIVE)
+# What a reply may fill unread. With the system's own, uvloop takes 8 MiB at once from a collector that is fast enough.
+_RECEIVE_BUFFER = (socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
+
+
+class Pool:
+    """Connections that are opened on demand, used again and again, and closed together once the pool is retired.
+
+    A call that did not end well retires its pool. There is no reason to trust the other connections of a collector that
+    has just failed; and httpcore, cancelled at certain moments, keeps a connection forever without using it.
+    """
+
+    def __init__(self, context: SSLContext | None) -> None:
+        # without TLS httpx wants a context all the same: one that trusts nobody, and is made without reading files
+        verify = SSLContext(PROTOCOL_TLS_CLIENT) if context is None else context
+        self._http = httpx.AsyncHTTPTransport(
+            verify=verify, trust_env=False, limits=_LIMITS, socket_options=[_RECEIVE_BUFFER]
+        )
+        self._users = 0
+        self.is_retired = False
+
+    async def run(self, exchange: Exchange) -> None:
+        """Do the exchange over one of the connections; cancelled or failing, it retires the pool.
+
+        :raises Exception: whatever httpx and the layers below it raise
+        """
+        self._users += 1
+        try:
+            await exchange.run(self._http)
+        except BaseException:
+            self.is_retired = True
+            raise
+        finally:
+            self._users -= 1
+            await self._close_when_done()
+
+    async def retire(self) -> None:
+        """Close the connections, now or at the end of the exchange that uses the pool last."""
+        self.is_retired = True
+        await self._close_when_done()
+
+    async def _close_when_done(self) -> None:
+        if self.is_retired and not self._users:
+            with CancelScope(shield=True):
+                await self._http.aclose()

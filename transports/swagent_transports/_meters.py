@@ -1,0 +1,35 @@
+"""A MeterDataCollection taken apart: Kafka carries it whole, a gRPC `collect` stream carries its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+_TAG = 0x0A  # field 1, length-delimited: the only field of the message
+
+
+def elements(collection: bytes) -> Iterator[bytes]:
+    """The encoded MeterData of an encoded MeterDataCollection.
+
+    :raises ValueError: when these are not the bytes of one, as our own encoder writes it
+    """
+    position = 0
+    while position < len(collection):
+        if collection[position] != _TAG:
+            raise ValueError(f"not a MeterDataCollection at byte {position}")
+        size, position = _varint(collection, position + 1)
+        if position + size > len(collection):
+            raise ValueError(f"a MeterData is cut short at byte {position}")
+        yield collection[position : position + size]
+        position += size
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    value = shift = 0
+    while position < len(data):
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+        shift += 7
+    raise ValueError("a length is cut short")

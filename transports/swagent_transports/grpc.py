@@ -1,0 +1,176 @@
+"""gRPC over one multiplexed HTTP/2 connection (grpclib).
+
+One `collect` stream a batch, because the collector answers a stream and not a message: so each batch has its verdict.
+Several batches share the connection. There is no HTTP/2 keepalive, since a stock OAP answers frequent pings with
+GOAWAY; instead a call that passes its deadline aborts the connection, and the next one dials anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from grpclib.const import Status
+from grpclib.exceptions import GRPCError
+
+from swagent.abc import Codec, Instance, Runtime
+from swagent.config import Config
+from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
+from swagent.options import Address
+from swagent.signals import Signal
+from swagent_proto import wire
+
+from ._grpclib import GrpcChannel, Progress, exchange, pack
+from ._grpclib_connection import NotProcessedError
+from ._meters import elements
+from ._tls import client_context
+
+_COLLECT = {
+    Signal.SEGMENT: "/skywalking.v3.TraceSegmentReportService/collect",
+    Signal.LOG: "/skywalking.v3.LogReportService/collect",
+    Signal.METER: "/skywalking.v3.MeterReportService/collect",
+    Signal.EVENT: "/skywalking.v3.EventService/collect",
+}
+_REPORT_PROPERTIES = "/skywalking.v3.ManagementService/reportInstanceProperties"
+_KEEP_ALIVE = "/skywalking.v3.ManagementService/keepAlive"
+
+# Seconds for which a collector that refuses everything is left alone. Statuses that are not named here leave the
+# outcome open: the call may have been processed before it failed.
+_REJECTIONS = {
+    Status.PERMISSION_DENIED: 60.0,
+    Status.UNAUTHENTICATED: 60.0,
+    Status.RESOURCE_EXHAUSTED: 5.0,
+    Status.UNIMPLEMENTED: 300.0,
+    Status.INVALID_ARGUMENT: 0.0,
+    Status.FAILED_PRECONDITION: 0.0,
+    Status.OUT_OF_RANGE: 0.0,
+    Status.DATA_LOSS: 0.0,
+    Status.NOT_FOUND: 0.0,
+    Status.ALREADY_EXISTS: 0.0,
+}
+# What a cancelled call may take to let go of its stream.
+_LETTING_GO = 0.2
+_MAX_TEXT = 200
+
+
+class GrpcTransport:
+    """Reports to one collector over gRPC."""
+
+    name: ClassVar[str] = "grpc"
+    codec: ClassVar[Codec] = "protobuf"
+    signals: ClassVar[frozenset[Signal]] = frozenset(_COLLECT)
+    runtimes: ClassVar[frozenset[Runtime]] = frozenset({"asyncio"})
+
+    def __init__(self, config: Config, address: Address) -> None:
+        """:raises ConfigError: when a TLS file cannot be used"""
+        self._address = address
+        self._timeout = config.request_timeout
+        self._context = client_context(config, ["h2"]) if address.tls else None
+        token = config.authentication.reveal()
+        self._metadata = {"authentication": token} if token else {}
+        self._channel: GrpcChannel | None = None
+        self._calls: set[asyncio.Future[bytes]] = set()
+        self._is_closed = False
+
+    async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        """Deliver a batch in one `collect` stream; of meters, each period in a stream of its own, which is what the
+        collector takes as one input set."""
+        path = _COLLECT[signal]
+        if signal is not Signal.METER:
+            await self._call(path, pack(records))
+            return
+        for collection in records:
+            await self._call(path, pack(list(elements(collection))))
+
+    async def report_properties(self, instance: Instance) -> None:
+        """Tell the collector who reports."""
+        message = wire.instance_properties(instance.service, instance.name, instance.properties, "")
+        await self._call(_REPORT_PROPERTIES, pack([message]))
+
+    async def keep_alive(self, instance: Instance) -> None:
+        """Tell the collector that the instance lives."""
+        await self._call(_KEEP_ALIVE, pack([wire.instance_ping_pkg(instance.service, instance.name, "")]))
+
+    async def aclose(self) -> None:
+        """Abort the connection. A call that still dials ends as unsent."""
+        self._is_closed = True
+        if self._channel is not None:
+            self._hang_up(self._channel)
+        await _let_go(self._calls)
+
+    async def _call(self, path: str, packed: bytes) -> bytes:
+        """Make one call within the timeout, in a task of its own (see `exchange`)."""
+        if self._is_closed:
+            raise RetryableError("the transport is closed")
+        channel = self._channel
+        if channel is None:
+            channel = self._channel = GrpcChannel(self._address.host, self._address.port, self._context)
+        progress = Progress()
+        task = asyncio.ensure_future(exchange(channel, path, packed, self._metadata, progress))
+        self._calls.add(task)
+        task.add_done_callback(self._forget)
+        try:
+            await asyncio.wait({task}, timeout=self._timeout)
+        except asyncio.CancelledError:
+            await _let_go({task})
+            raise
+        if not task.done():
+            self._hang_up(channel)
+            await _let_go({task})
+            raise _open_verdict(progress, f"no answer within {self._timeout:g} s")
+        if task.cancelled():
+            raise _open_verdict(progress, "the call was cancelled from inside")
+        error = task.exception()
+        if error is None:
+            return task.result()
+        raise self._translate(channel, progress, error) from error
+
+    def _translate(self, channel: GrpcChannel, progress: Progress, error: BaseException) -> DeliveryError:
+        if isinstance(error, GRPCError):
+            text = f"{error.status.name} {error.message or ''}".strip()
+            pause = _REJECTIONS.get(error.status)
+            if pause is None:
+                return _open_verdict(progress, text)
+            # a collector without this service may well have the others
+            is_one_service = error.status is Status.UNIMPLEMENTED
+            return RejectedError(_legible(text), pause=pause, only_this_signal=is_one_service)
+        if isinstance(error, NotProcessedError):
+            return RetryableError(_legible(str(error)))
+        # a broken connection, or a peer that does not speak the protocol: the next call starts with a clean one
+        self._hang_up(channel)
+        return _open_verdict(progress, f"{type(error).__name__}: {error}")
+
+    def _hang_up(self, channel: GrpcChannel) -> None:
+        """Abort a channel; the next one, which a later call may have opened already, is left alone."""
+        if self._channel is channel:
+            self._channel = None
+        channel.abort()
+
+    def _forget(self, task: asyncio.Future[bytes]) -> None:
+        """Look at the outcome of a call that maybe nobody waits for, or asyncio reports it to the application."""
+        self._calls.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+    def __str__(self) -> str:
+        return f"grpc{'s' if self._context else ''}://{self._address}"
+
+
+def _open_verdict(progress: Progress, text: str) -> DeliveryError:
+    """What a failure without an answer of the collector means for the batch."""
+    return AmbiguousError(_legible(text)) if progress.may_have_sent else RetryableError(_legible(text))
+
+
+def _legible(text: str) -> str:
+    """What a peer may have written, fit for a log line."""
+    return "".join(each if each.isprintable() else "?" for each in text[:_MAX_TEXT])
+
+
+async def _let_go(calls: Iterable[asyncio.Future[bytes]]) -> None:
+    """Cancel calls, and give them a moment to reset their streams."""
+    waiting = set(calls)
+    for task in waiting:
+        task.cancel()
+    if waiting:
+        await asyncio.wait(waiting, timeout=_LETTING_GO)
