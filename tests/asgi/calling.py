@@ -1,0 +1,137 @@
+"""ASGI by hand: scopes, one call of an application, and an application with a middleware and a collector in memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import httpx
+
+from swagent import Agent, Config
+from swagent._asgi_lifespan import App, Message, Receive, Scope, Send
+from swagent.asgi import SkyWalkingMiddleware
+from swagent.collector.trace_records import Segment, Span
+from swagent.collector.trace_translation import segment_of
+from swagent.record.carrier import Carrier, format_sw8
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector
+from swagent_proto import messages as wire
+
+SEGMENTS_ONLY: dict[str, Any] = {
+    "log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False
+}  # fmt: skip
+CONFIG = Config(service="shop", **SEGMENTS_ONLY)
+# The context of a caller.
+CARRIER = Carrier(True, "trace-1", "segment-1", 3, "web", "web-1", "GET:/cart", "shop:80")
+SW8 = format_sw8(CARRIER).encode()
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+def http_scope(path: str = "/", headers: Headers = (), **others: Any) -> Scope:
+    scope: Scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode("utf-8", "replace"),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"shop.test"), *headers],
+        "client": ("192.0.2.1", 5000),
+        "server": ("192.0.2.2", 80),
+    }
+    return {**scope, **others}
+
+
+def websocket_scope(path: str = "/", headers: Headers = (), **others: Any) -> Scope:
+    scope = http_scope(path, headers, type="websocket", scheme="ws", subprotocols=[], **others)
+    del scope["method"]
+    return scope
+
+
+REQUEST: Message = {"type": "http.request", "body": b"", "more_body": False}
+DISCONNECT: Message = {"type": "http.disconnect"}
+
+
+async def call(app: App, scope: Scope, *heard: Message) -> list[Message]:
+    """Run an application over one scope and return what it said.
+
+    It hears the messages given, a plain request by default, and then nothing more for ever.
+    """
+    waiting = list(heard) or [REQUEST]
+    said: list[Message] = []
+
+    async def receive() -> Message:
+        await anyio.lowlevel.checkpoint()
+        if not waiting:
+            await anyio.sleep_forever()
+        return waiting.pop(0)
+
+    async def send(message: Message) -> None:
+        await anyio.lowlevel.checkpoint()
+        said.append(message)
+
+    await app(scope, receive, send)
+    return said
+
+
+def start(status: int = 200) -> Message:
+    return {"type": "http.response.start", "status": status, "headers": []}
+
+
+def body(data: bytes = b"", more: bool = False) -> Message:
+    return {"type": "http.response.body", "body": data, "more_body": more}
+
+
+def answers(status: int = 200, data: bytes = b"ok") -> App:
+    """An application that answers every request alike, and has no lifespan."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        assert scope["type"] == "http"
+        await send(start(status))
+        await send(body(data))
+
+    return app
+
+
+@dataclass
+class Traced:
+    """An application behind a middleware whose agent reports into memory."""
+
+    app: SkyWalkingMiddleware
+    agent: Agent
+    collector: MemoryCollector = field(repr=False)
+
+    async def segments(self) -> list[Segment]:
+        """Everything that has been recorded so far."""
+        assert await self.agent.flush()
+        return [segment_of(wire.SegmentObject().parse(each)) for each in self.collector.records[Signal.SEGMENT]]
+
+    async def span(self) -> Span:
+        """The one span of the one segment."""
+        [segment] = await self.segments()
+        [span] = segment.spans
+        return span
+
+    def client(self, *, raises: bool = True, **options: Any) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(self.app, raise_app_exceptions=raises, **options)
+        return httpx.AsyncClient(transport=transport, base_url="http://shop.test")
+
+
+@asynccontextmanager
+async def traced(app: App, **config: Any) -> AsyncGenerator[Traced]:
+    """The application behind a middleware, with an agent of its own around it."""
+    collector = MemoryCollector()
+    async with Agent(Config(**{**SEGMENTS_ONLY, "service": "shop", **config}), transport=collector.transport) as agent:
+        yield Traced(SkyWalkingMiddleware(app, agent=agent), agent, collector)
+
+
+def tags(span: Span) -> dict[str, str]:
+    """The tags, of which no key may occur twice."""
+    assert len(dict(span.tags)) == len(span.tags)
+    return dict(span.tags)

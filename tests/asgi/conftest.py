@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import pytest
+
+from swagent import Agent
+from swagent import asgi as asgi_module
+from swagent.record import tracer as tracers
+from swagent.testing import MemoryCollector
+
+
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryCollector]:
+    """Where the agents that middlewares start report to."""
+    collector = MemoryCollector()
+    monkeypatch.setattr(asgi_module, "Agent", functools.partial(Agent, transport=collector.transport))
+    yield collector
+    assert tracers.running() is None, "no agent is left behind"

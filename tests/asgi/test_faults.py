@@ -1,0 +1,192 @@
+"""What breaks inside the middleware is counted and logged, and never reaches a request."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from asgi.calling import answers, body, call, http_scope, start, traced
+from swagent import Agent, Config, _asgi_request, exit_span
+from swagent._asgi_lifespan import Receive, Scope, Send
+from swagent.asgi import SkyWalkingMiddleware
+from swagent.record.carrier import parse_sw8
+from swagent.record.context import current
+from swagent.record.segment import Segment
+from swagent.record.span import Span
+from swagent.record.tracer import Tracer
+
+pytestmark = pytest.mark.anyio
+
+
+class BugError(Exception):
+    """Planted."""
+
+
+def broken(*args: object, **kwargs: object) -> Any:
+    raise BugError
+
+
+PLANTS: dict[str, tuple[Any, str]] = {
+    "reading headers": (_asgi_request, "_read_headers"),
+    "making the span": (Span, "__init__"),
+    "starting the span": (Span, "start"),
+    "opening the segment": (Segment, "__init__"),
+    "asking the sampler": (Tracer, "samples"),
+    "tagging": (Span, "tag"),
+    "naming": (_asgi_request, "route_template"),
+    "finding the framework": (_asgi_request, "component_of"),
+    "ending the span": (Span, "stop"),
+    "leaving the segment": (Segment, "leave"),
+    "handing on": (Tracer, "finish"),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+@pytest.mark.parametrize("status", [200, 500])
+async def test_the_request_is_served_whatever_breaks(
+    plant: tuple[Any, str], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with traced(answers(status)) as shop:
+        with monkeypatch.context() as patch:
+            patch.setattr(*plant, broken)
+            assert await call(shop.app, http_scope()) == [start(status), body(b"ok")]
+        assert shop.app.faults.count
+        assert current.get() is None
+        await call(shop.app, http_scope("/later"))
+        later = (await shop.segments())[-1]
+    assert later.spans[0].operation == "GET:/later"
+    assert not later.spans[0].references
+
+
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+async def test_the_applications_exception_passes_whatever_breaks(
+    plant: tuple[Any, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        raise LookupError("no such lamp")
+
+    async with traced(app) as shop:
+        with monkeypatch.context() as patch:
+            patch.setattr(*plant, broken)
+            with pytest.raises(LookupError):
+                await call(shop.app, http_scope())
+        assert current.get() is None
+
+
+@pytest.mark.parametrize("plant", ["tagging", "naming", "finding the framework"])
+async def test_a_span_that_cannot_be_described_is_sent_all_the_same(
+    plant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with traced(answers()) as shop:
+        with monkeypatch.context() as patch:
+            patch.setattr(*PLANTS[plant], broken)
+            await call(shop.app, http_scope("/items/7"))
+        assert (await shop.span()).operation == "GET:/items/7"
+
+
+async def test_a_fault_is_logged_once_and_then_counted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "swagent")
+    async with traced(answers()) as shop:
+        monkeypatch.setattr(*PLANTS["making the span"], broken)
+        for _ in range(20):
+            await call(shop.app, http_scope())
+    assert shop.app.faults.count == 20
+    assert [record.getMessage() for record in caplog.records] == [
+        "opening the span of a request failed, and the request goes on: BugError()"]  # fmt: skip
+
+
+async def test_a_frameworks_object_that_raises_when_looked_at_costs_the_template_only() -> None:
+    class Odd:
+        @property
+        def path_format(self) -> str:
+            raise BugError
+
+    told: dict[str, str] = {}
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = Odd()
+        with exit_span("GET:/stock", peer="stock:80") as span:
+            told.update(span.headers())
+        await answers()(scope, receive, send)
+
+    async with traced(app) as shop:
+        await call(shop.app, http_scope("/items/7"))
+        [segment] = await shop.segments()
+    carrier = parse_sw8(told["sw8"])
+    assert carrier is not None
+    assert carrier.endpoint == "GET:/items/7"
+    assert len(segment.spans) == 2
+
+
+async def test_an_odd_message_that_the_server_takes_is_no_error_of_ours() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": "fine"})
+        await send({"type": "http.response.start"})
+        await send({})
+        await send(body(b"ok"))
+
+    async with traced(app) as shop:
+        assert len(await call(shop.app, http_scope())) == 4
+        assert shop.app.faults.count
+        assert (await shop.span()).operation == "GET:/"
+
+
+async def test_what_the_server_raises_passes() -> None:
+    async def send(message: object) -> None:
+        raise BugError("from the server")
+
+    async def receive() -> dict[str, object]:
+        return {}
+
+    async with traced(answers()) as shop:
+        with pytest.raises(BugError, match="from the server"):
+            await shop.app(http_scope(), receive, send)
+        assert (await shop.span()).is_error
+    assert shop.app.faults.count == 0
+
+
+async def test_an_agent_that_was_never_started_costs_no_request() -> None:
+    app = SkyWalkingMiddleware(answers(), agent=Agent(Config(service="shop")))
+    assert await call(app, http_scope()) == [start(), body(b"ok")]
+    assert app.faults.count == 1
+
+
+async def test_an_agent_that_has_stopped_costs_no_request() -> None:
+    async with traced(answers()) as shop:
+        pass
+    assert await call(shop.app, http_scope()) == [start(), body(b"ok")]
+    assert shop.app.faults.count == 0
+    segments = shop.agent.statistics().segment
+    assert segments.offered == sum(segments.refused.values()) == 1
+
+
+async def test_a_poisoned_application_cannot_poison_its_own_span() -> None:
+    """The exception's own methods raise."""
+
+    class PoisonError(Exception):
+        def __str__(self) -> str:
+            raise BugError
+
+        __repr__ = __str__
+
+    async def fail(request: Request) -> Response:
+        raise PoisonError
+
+    async def fine(request: Request) -> Response:
+        return PlainTextResponse("ok")
+
+    async with traced(Starlette(routes=[Route("/", fail), Route("/fine", fine)])) as shop:
+        with pytest.raises(PoisonError):
+            await call(shop.app, http_scope())
+        await call(shop.app, http_scope("/fine"))
+        first, second = await shop.segments()
+    assert first.spans[0].is_error
+    assert not second.spans[0].is_error

@@ -1,0 +1,212 @@
+"""The context that comes with a request: continued when it is well-formed and trusted, and harmless otherwise."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from asgi.calling import CARRIER, SW8, answers, body, call, http_scope, start, traced
+from swagent import current_trace_id, exit_span, get_correlation
+from swagent._asgi_lifespan import Receive, Scope, Send
+from swagent.asgi import SkyWalkingMiddleware
+from swagent.config import Config
+from swagent.record.carrier import format_correlation
+from swagent.record.segment import Segment
+from swagent.record.tracer import Tracer
+
+pytestmark = pytest.mark.anyio
+
+FIELDS = SW8.split(b"-")
+
+
+def with_field(index: int, value: bytes) -> bytes:
+    """The good header with one field changed."""
+    return b"-".join([*FIELDS[:index], value, *FIELDS[index + 1 :]])
+
+
+HOSTILE: dict[str, list[bytes]] = {
+    "empty": [b""],
+    "blank": [b" "],
+    "no context at all": [b"null"],
+    "too few fields": [b"-".join(FIELDS[:7])],
+    "too many fields": [SW8 + b"-1"],
+    "only separators": [b"-------"],
+    "sample flag": [with_field(0, b"2")],
+    "bad base64": [with_field(1, b"!!!!")],
+    "base64 without padding": [with_field(1, b"YWI")],
+    "base64 with too much": [with_field(1, b"YWI=====")],
+    "not UTF-8": [with_field(1, b64encode(b"\xff\xfe"))],
+    "raw bytes": [b"\xff\xfe\x00\x01"],
+    "empty trace id": [with_field(1, b"")],
+    "long trace id": [with_field(1, b64encode(b"x" * 600))],
+    "span id a text": [with_field(3, b"one")],
+    "span id negative": [with_field(3, b"+1")],
+    "span id a latin-1 digit": [with_field(3, b"\xb2")],
+    "span id Arabic digits": [with_field(3, "\u0661".encode())],
+    "span id underscored": [with_field(3, b"1_0")],
+    "span id of 10 digits": [with_field(3, b"9" * 10)],
+    "span id of 5,000 digits": [with_field(3, b"1" * 5000)],
+    "NUL": [SW8 + b"\x00"],
+    "NUL in a field": [with_field(5, b"d2Vi\x00")],
+    "CRLF": [SW8 + b"\r\nx-injected: 1"],
+    "CRLF in a field": [with_field(1, b"dHJh\r\nY2U=")],
+    "1 MiB": [b"x" * 1_048_576],
+    "1 MiB of separators": [b"-" * 1_048_576],
+    "1 MiB in a field": [with_field(7, b"QUFB" * 262_144)],
+    "twice": [SW8, SW8],
+    "twice, once good": [b"bad", SW8],
+    "comma-joined": [SW8 + b"," + SW8],
+    "comma and blank": [SW8 + b", " + SW8],
+    "blank around": [b" " + SW8 + b" "],
+    "percent-encoded": [SW8.replace(b"=", b"%3D")],
+    "url-safe base64": [with_field(1, b"_-8=")],
+}
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers what it was asked."""
+    asked = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+    await send({**start(), "headers": [(b"content-type", b"application/json")]})
+    await send(body(json.dumps([scope["path"], asked]).encode()))
+
+
+async def test_the_trace_is_continued() -> None:
+    seen: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(current_trace_id())
+        await answers()(scope, receive, send)
+
+    async with traced(app) as shop:
+        await call(shop.app, http_scope("/", [(b"sw8", SW8)]))
+        [segment] = await shop.segments()
+    [reference] = segment.spans[0].references
+    assert segment.trace_id == CARRIER.trace_id == seen[0]
+    assert (reference.kind, reference.trace_id, reference.segment_id, reference.span_id) == (
+        "CrossProcess", "trace-1", "segment-1", 3)  # fmt: skip
+    assert (reference.service, reference.instance, reference.endpoint, reference.address) == (
+        "web", "web-1", "GET:/cart", "shop:80")  # fmt: skip
+
+
+async def test_correlation_travels_through() -> None:
+    passed_on: dict[str, str] = {}
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        assert get_correlation("user") == "7"
+        with exit_span("GET:/stock", peer="stock:80") as span:
+            passed_on.update(span.headers())
+        await answers()(scope, receive, send)
+
+    correlation = format_correlation({"user": "7"})
+    async with traced(app) as shop:
+        await call(shop.app, http_scope("/", [(b"sw8", SW8), (b"sw8-correlation", correlation.encode())]))
+    assert passed_on["sw8-correlation"] == correlation
+
+
+async def test_correlation_without_a_trace_is_not_taken() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        assert get_correlation("user") is None
+        await answers()(scope, receive, send)
+
+    async with traced(app) as shop:
+        await call(shop.app, http_scope("/", [(b"sw8-correlation", b"dXNlcg==:Nw==")]))
+        assert (await shop.span()).operation == "GET:/"
+
+
+@pytest.mark.parametrize("values", HOSTILE.values(), ids=HOSTILE)
+async def test_a_hostile_header_changes_nothing_and_a_new_trace_begins(values: list[bytes]) -> None:
+    scope = http_scope("/items/7", [(b"sw8", value) for value in values])
+    plain = await call(echo, dict(scope))
+    async with traced(echo) as shop:
+        assert await call(shop.app, dict(scope)) == plain
+        [segment] = await shop.segments()
+    assert not segment.spans[0].references
+    assert segment.trace_id not in ("", CARRIER.trace_id)
+    assert shop.app.faults.count == 0, "a bad header is foreseen, and no fault of ours"
+
+
+@pytest.mark.parametrize("values", HOSTILE.values(), ids=HOSTILE)
+async def test_a_hostile_correlation_changes_nothing_and_the_trace_goes_on(values: list[bytes]) -> None:
+    scope = http_scope("/items/7", [(b"sw8", SW8), *((b"sw8-correlation", value) for value in values)])
+    plain = await call(echo, dict(scope))
+    async with traced(echo) as shop:
+        assert await call(shop.app, dict(scope)) == plain
+        [segment] = await shop.segments()
+    assert segment.trace_id == CARRIER.trace_id
+    assert shop.app.faults.count == 0
+
+
+def test_any_headers_at_all_change_nothing() -> None:
+    names = st.sampled_from([b"sw8", b"sw8-correlation", b"sw8-x", b"host", b"x-other"])
+    values = st.one_of(st.binary(max_size=64), st.sampled_from([SW8, *FIELDS, b"-", b",", b":"]))
+    mixed = st.lists(values, max_size=10).map(b"-".join)
+
+    @settings(max_examples=200, deadline=None)
+    @given(st.lists(st.tuples(names, st.one_of(values, mixed)), max_size=6))
+    def holds(headers: list[tuple[bytes, bytes]]) -> None:
+        async def compare() -> None:
+            finished: list[Segment] = []
+            agent: Any = type("Agent", (), {"tracer": Tracer("shop", "shop-1", finished.append)})
+            middleware = SkyWalkingMiddleware(echo, agent=agent)
+            scope = http_scope("/", headers)
+            assert await call(middleware, dict(scope)) == await call(echo, dict(scope))
+            assert len(finished) == 1 or any(name == b"sw8" and value[:1] == b"0" for name, value in headers)
+            assert middleware.faults.count == 0
+
+        anyio.run(compare)
+
+    holds()
+
+
+@pytest.mark.parametrize(
+    ("trust", "is_continued"),
+    [
+        (True, True),
+        (False, False),
+        (lambda scope: scope["client"][0] == "192.0.2.1", True),
+        (lambda scope: scope["client"][0] == "198.51.100.1", False),
+    ],
+    ids=["always", "never", "this client", "another client"],
+)
+async def test_who_is_trusted(trust: bool | Callable[[Any], bool], is_continued: bool) -> None:
+    async with traced(answers(), trust_incoming=trust) as shop:
+        await call(shop.app, http_scope("/", [(b"sw8", SW8), (b"sw8-correlation", b"dXNlcg==:Nw==")]))
+        [segment] = await shop.segments()
+    assert (segment.trace_id == CARRIER.trace_id) is is_continued
+    assert bool(segment.spans[0].references) is is_continued
+
+
+async def test_a_trust_that_raises_trusts_nobody_and_hurts_no_request() -> None:
+    def trust(scope: Any) -> bool:
+        raise KeyError("x-forwarded-for")
+
+    async with traced(answers(), trust_incoming=trust) as shop:
+        for _ in range(3):
+            assert len(await call(shop.app, http_scope("/", [(b"sw8", SW8)]))) == 2
+        segments = await shop.segments()
+    assert len({segment.trace_id for segment in segments} - {CARRIER.trace_id}) == 3
+
+
+async def test_the_limits_of_correlation_are_the_configured_ones() -> None:
+    seen: list[str | None] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.extend(get_correlation(key) for key in "abc")
+        await answers()(scope, receive, send)
+
+    config = Config(correlation_element_max_number=2, correlation_value_max_length=3)
+    limits = {
+        "correlation_element_max_number": config.correlation_element_max_number,
+        "correlation_value_max_length": config.correlation_value_max_length,
+    }
+    async with traced(app, **limits) as shop:
+        correlation = format_correlation({"a": "1234", "b": "123", "c": "1"}).encode()
+        await call(shop.app, http_scope("/", [(b"sw8", SW8), (b"sw8-correlation", correlation)]))
+    assert seen == [None, "123", "1"]

@@ -1,0 +1,129 @@
+"""A server that sends no lifespan: the first request starts the process's thread home."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+import warnings
+from collections.abc import Iterator
+
+import anyio
+import pytest
+from starlette.applications import Starlette
+
+import swagent
+from asgi import conversing
+from asgi.calling import answers, body, call, http_scope, start
+from swagent import Agent, Config, _thread_home
+from swagent import asgi as asgi_module
+from swagent.asgi import SkyWalkingMiddleware
+from swagent.ledger import Statistics
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # newer versions of Starlette would rather have another HTTP client
+    from starlette.testclient import TestClient
+
+pytestmark = pytest.mark.anyio
+
+CONFIG = Config(service="shop", backend="asyncio")
+
+
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryCollector]:
+    """Where agents report to, in whatever home they live; the thread home is stopped behind the test."""
+    collector = MemoryCollector()
+    agent = functools.partial(Agent, transport=collector.transport)
+    monkeypatch.setattr(_thread_home, "Agent", agent)
+    monkeypatch.setattr(asgi_module, "Agent", agent)
+    yield collector
+    swagent.stop()
+
+
+def confirmed(statistics: Statistics | None) -> int:
+    assert statistics is not None
+    return statistics.segment.confirmed
+
+
+async def test_the_first_request_starts_the_thread_home(collector: MemoryCollector) -> None:
+    middleware = SkyWalkingMiddleware(answers(), config=CONFIG)
+    assert _thread_home.running() is None
+    for _ in range(3):
+        assert await call(middleware, http_scope()) == [start(), body(b"ok")]
+    assert [thread.name for thread in threading.enumerate()].count("swagent") == 1
+    assert confirmed(swagent.stop()) == collector.count(Signal.SEGMENT) == 3
+
+
+async def test_many_first_requests_start_one(collector: MemoryCollector) -> None:
+    middleware = SkyWalkingMiddleware(answers(), config=CONFIG)
+    async with anyio.create_task_group() as group:
+        for _ in range(20):
+            group.start_soon(call, middleware, http_scope())
+    assert confirmed(swagent.stop()) == 20
+
+
+async def test_two_applications_share_it(collector: MemoryCollector) -> None:
+    for _ in range(2):
+        await call(SkyWalkingMiddleware(answers(), config=CONFIG), http_scope())
+    assert confirmed(swagent.stop()) == 2
+
+
+async def test_one_that_runs_already_is_taken(collector: MemoryCollector) -> None:
+    agent = swagent.start(CONFIG)
+    await call(SkyWalkingMiddleware(answers()), http_scope())
+    assert confirmed(swagent.stop()) == 1
+    assert agent.statistics().complete
+
+
+async def test_twice_around_one_application_makes_one_span(collector: MemoryCollector) -> None:
+    inner = SkyWalkingMiddleware(answers(), config=CONFIG)
+    await call(SkyWalkingMiddleware(inner, config=CONFIG), http_scope())
+    assert confirmed(swagent.stop()) == 1
+
+
+async def test_a_setting_that_cannot_be_used_switches_tracing_off_by_one_clear_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("SW_AGENT_BACKEND", "twisted")
+    middleware = SkyWalkingMiddleware(answers())
+    for _ in range(3):
+        assert await call(middleware, http_scope()) == [start(), body(b"ok")]
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == [
+        "swagent is off: SW_AGENT_BACKEND='twisted' cannot be used; allowed: auto, asyncio, uvloop, trio"]  # fmt: skip
+    assert not any(record.exc_info for record in caplog.records)
+
+
+async def test_a_thread_that_cannot_be_started_costs_no_request(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_thread(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    middleware = SkyWalkingMiddleware(answers(), config=CONFIG)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", no_thread)
+        assert await call(middleware, http_scope()) == [start(), body(b"ok")]
+    assert await call(middleware, http_scope()) == [start(), body(b"ok")]
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == ["swagent is off"]
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_test_client_used_twice(backend: str, collector: MemoryCollector) -> None:
+    app = SkyWalkingMiddleware(conversing.starlette(), config=CONFIG)
+    for turn in (1, 2):
+        with TestClient(app, backend=backend) as client:  # type: ignore[arg-type]
+            assert client.get("/").text == "ok"
+        assert collector.count(Signal.SEGMENT) == turn
+    assert _thread_home.running() is None
+
+
+def test_a_test_client_without_and_then_with_a_lifespan(collector: MemoryCollector) -> None:
+    app = Starlette()
+    app.mount("/", answers())
+    app.add_middleware(SkyWalkingMiddleware, config=CONFIG)
+    assert TestClient(app).get("/").text == "ok"
+    with TestClient(app) as client:
+        assert client.get("/").text == "ok"
+    assert confirmed(swagent.stop()) == 2

@@ -1,0 +1,188 @@
+"""The operation's name: the route's template where the framework tells it, and the path where it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fastapi import APIRouter, FastAPI
+from litestar import Litestar, get
+from litestar import Router as LitestarRouter
+from quart import Quart
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Host, Mount, Route, Router
+from starlette.staticfiles import StaticFiles
+
+from asgi.calling import answers, call, http_scope, traced
+from swagent import exit_span
+from swagent._asgi_lifespan import App
+from swagent.record.carrier import parse_sw8
+from swagent.record.segment import Component
+
+pytestmark = pytest.mark.anyio
+
+HERE = Path(__file__).parent
+
+
+async def hello(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("hello")
+
+
+async def item(id: int) -> int:  # noqa: A002
+    return id
+
+
+def starlette() -> App:
+    inner = Router([Route("/items/{id:int}", hello)])
+    return Starlette(
+        routes=[
+            Route("/items/{id:int}", hello, methods=["GET"]),
+            Mount("/outer", routes=[Mount("/inner", routes=[Route("/{leaf}", hello)])]),
+            Mount("/tenants/{tenant}", app=inner),
+            Mount("/files", app=StaticFiles(directory=HERE)),
+            Mount("/raw", app=answers()),
+            Host("items.test", app=inner),
+        ]
+    )
+
+
+def fastapi(**options: str) -> FastAPI:
+    app, sub = FastAPI(**options), FastAPI()  # type: ignore[arg-type]
+    router, deeper = APIRouter(prefix="/shelf"), APIRouter(prefix="/box")
+    for each in (app, sub, router, deeper):
+        each.add_api_route("/items/{id}", item)
+    router.include_router(deeper, prefix="/old")
+    app.include_router(router, prefix="/v1")
+    sub.include_router(deeper)
+    app.mount("/sub", sub)
+    return app
+
+
+def litestar() -> App:
+    @get("/items/{id:int}")
+    async def handler() -> str:
+        return "hello"
+
+    app: App = Litestar([handler, LitestarRouter("/v1", route_handlers=[handler])])  # type: ignore[assignment]
+    return app
+
+
+def quart() -> App:
+    app = Quart("shop")
+
+    @app.get("/items/<id>")
+    async def handler(id: str) -> str:  # noqa: A002
+        return id
+
+    served: App = app  # type: ignore[assignment]
+    return served
+
+
+async def operation(app: App, path: str, *, method: str = "GET", host: str = "shop.test", root_path: str = "") -> str:
+    async with traced(app) as shop, shop.client(root_path=root_path) as client:
+        await client.request(method, f"http://{host}{path}")
+        return (await shop.span()).operation
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/items/7", "GET:/items/{id}"),
+        ("/outer/inner/7", "GET:/outer/inner/{leaf}"),
+        ("/tenants/acme/items/7", "GET:/tenants/acme/items/{id}"),
+        ("/files/calling.py", "GET:/files/calling.py"),
+        ("/raw/a/b", "GET:/raw/a/b"),
+        ("/outer/inner/", "GET:/outer/inner/"),
+        ("/nowhere", "GET:/nowhere"),
+    ],
+)
+async def test_starlette(path: str, expected: str) -> None:
+    assert await operation(starlette(), path) == expected
+
+
+async def test_starlette_method_that_the_route_does_not_take() -> None:
+    assert await operation(starlette(), "/items/7", method="POST") == "POST:/items/{id}"
+
+
+async def test_starlette_route_behind_a_host() -> None:
+    assert await operation(starlette(), "/items/7", host="items.test") == "GET:/items/{id}"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/items/7", "GET:/items/{id}"),
+        ("/v1/shelf/items/7", "GET:/v1/shelf/items/{id}"),
+        ("/v1/shelf/old/box/items/7", "GET:/v1/shelf/old/box/items/{id}"),
+        ("/sub/items/7", "GET:/sub/items/{id}"),
+        ("/sub/box/items/7", "GET:/sub/box/items/{id}"),
+        ("/sub/nowhere", "GET:/sub/nowhere"),
+        ("/nowhere", "GET:/nowhere"),
+    ],
+)
+async def test_fastapi(path: str, expected: str) -> None:
+    assert await operation(fastapi(), path) == expected
+
+
+async def test_fastapi_tells_itself_by_its_component() -> None:
+    async with traced(fastapi()) as shop, shop.client() as client:
+        await client.get("/items/7")
+        assert (await shop.span()).component_id == Component.FASTAPI
+
+
+@pytest.mark.parametrize("path", ["/items/7", "/v1/items/7"])
+async def test_litestar(path: str) -> None:
+    assert await operation(litestar(), path) == "GET:" + path.replace("7", "{id}")
+
+
+async def test_litestar_mounted_in_starlette() -> None:
+    app = Starlette(routes=[Mount("/lite", app=litestar())])
+    assert await operation(app, "/lite/items/7") == "GET:/lite/items/{id}"
+
+
+async def test_quart_tells_no_template(anyio_backend_name: str) -> None:
+    if anyio_backend_name == "trio":
+        pytest.skip("Quart runs on asyncio")
+    assert await operation(quart(), "/items/7") == "GET:/items/7"
+
+
+async def test_an_application_without_routes() -> None:
+    assert await operation(answers(), "/items/7?secret=1", method="PUT") == "PUT:/items/7"
+
+
+@pytest.mark.parametrize("path", ["/api/items/7", "/api/sub/items/7"])
+async def test_the_servers_root_path_is_no_part_of_the_name(path: str) -> None:
+    expected = "GET:" + path.removeprefix("/api").replace("7", "{id}")
+    assert await operation(fastapi(), path, root_path="/api") == expected
+
+
+@pytest.mark.filterwarnings("ignore:The `root_path` parameter is deprecated")
+@pytest.mark.parametrize("path", ["/items/7", "/api/items/7", "/api/sub/items/7"])
+async def test_the_applications_root_path_is_no_part_of_the_name(path: str) -> None:
+    expected = "GET:" + path.removeprefix("/api").replace("7", "{id}")
+    assert await operation(fastapi(root_path="/api"), path) == expected
+
+
+async def test_what_is_told_to_the_next_service_is_the_template_too() -> None:
+    told = {}
+
+    async def ask(id: int) -> None:  # noqa: A002
+        with exit_span("GET:/stock", peer="stock:80") as span:
+            told.update(span.headers())
+
+    app = FastAPI()
+    app.add_api_route("/orders/{id}", ask)
+    async with traced(app) as shop, shop.client() as client:
+        await client.get("/orders/7")
+    carrier = parse_sw8(told["sw8"])
+    assert carrier is not None
+    assert carrier.endpoint == "GET:/orders/{id}"
+
+
+@pytest.mark.parametrize("path", ["/" + "x" * 10_000, "/\udc80", "/\x00", "/%0d%0a", "//", ""])
+async def test_any_path_is_served_and_recorded(path: str) -> None:
+    async with traced(answers()) as shop:
+        assert len(await call(shop.app, http_scope(path))) == 2
+        assert (await shop.span()).operation.startswith("GET:")
