@@ -1,0 +1,68 @@
+"""Arrivals: how those who wait hear of a new record, in whatever thread and event loop they are.
+
+A waiter leaves a bell; an arrival rings each bell once and forgets it. So a flood of records costs a waiter one
+wake-up per look, not one per record. The condition is looked at under the store's lock, in the same step as the
+bell is left: no arrival fits between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from threading import RLock
+
+import anyio
+
+from swagent._backend import loop_door
+
+from .records import Record
+
+Listener = Callable[[Record], None]
+
+
+class Arrivals:
+    """Bells, rung once, and listeners, called for every record. Any thread."""
+
+    def __init__(self, lock: RLock) -> None:
+        """:param lock: guards what conditions look at"""
+        self._lock = lock
+        self._bells: list[Callable[[], None]] = []
+        self._listeners: list[Listener] = []
+
+    def announce(self, record: Record) -> None:
+        """Tell everybody; called without holding the lock, since listeners are foreign code."""
+        with self._lock:
+            bells, self._bells = self._bells, []
+            listeners = tuple(self._listeners)
+        for ring in bells:
+            ring()
+        for listener in listeners:
+            listener(record)
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Have `listener(record)` called for each arrival; returns a function that ends the subscription."""
+        with self._lock:
+            self._listeners.append(listener)
+        return partial(self._listeners.remove, listener)
+
+    async def wait_until(self, condition: Callable[[], bool], timeout: float) -> bool:
+        """Wait until the condition holds; False when it does not within `timeout` seconds."""
+        door = loop_door()
+        with anyio.move_on_after(timeout):
+            while True:
+                event = anyio.Event()
+                bell = partial(door, event.set)
+                with self._lock:
+                    if condition():
+                        return True
+                    self._bells.append(bell)
+                try:
+                    await event.wait()
+                finally:
+                    self._take_down(bell)
+        return False
+
+    def _take_down(self, bell: Callable[[], None]) -> None:
+        with self._lock:
+            if bell in self._bells:
+                self._bells.remove(bell)

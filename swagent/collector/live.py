@@ -1,0 +1,107 @@
+"""Prints each trace once it has come to rest: when no new segment of it arrived for a second."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+from .records import Record
+from .shelf import Shelf
+from .store import Store
+from .trace_records import Segment
+from .view import Palette, render
+
+QUIET_SECONDS = 1.0
+# How many printed traces are remembered, to mark one that is printed again for its late segments.
+_REMEMBERED = 20_000
+
+
+class Debouncer:
+    """Says which keys have come to rest. Knows no clock: `now` is always handed in."""
+
+    def __init__(self, quiet: float) -> None:
+        """:param quiet: seconds without a touch that make a key come to rest"""
+        self._quiet = quiet
+        self._touched: dict[str, float] = {}  # the longest untouched comes first
+
+    def touch(self, key: str, now: float) -> None:
+        """Note that something of this key has arrived."""
+        self._touched.pop(key, None)
+        self._touched[key] = now
+
+    def due_at(self) -> float | None:
+        """When the next key comes to rest, if none is touched until then; None when there is no key."""
+        first = next(iter(self._touched.values()), None)
+        return None if first is None else first + self._quiet
+
+    def take(self, now: float) -> list[str]:
+        """Remove and return the keys that are at rest."""
+        keys: list[str] = []
+        while (due := self.due_at()) is not None and due <= now:
+            key = next(iter(self._touched))
+            del self._touched[key]
+            keys.append(key)
+        return keys
+
+
+class LivePrinter:
+    """Writes traces as they come to rest. asyncio only: it belongs to the loop of the intake it watches."""
+
+    def __init__(
+        self,
+        store: Store,
+        output: TextIO,
+        palette: Palette,
+        quiet: float = QUIET_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """:param quiet: seconds without a new segment after which a trace is printed"""
+        self._store = store
+        self._output = output
+        self._palette = palette
+        self._clock = clock
+        self._resting = Debouncer(quiet)
+        self._arrived = asyncio.Event()
+        self._printed = Shelf[str, None](_REMEMBERED)
+
+    async def run(self) -> None:
+        """Print until cancelled; what has not come to rest by then is left to `finish`.
+
+        :raises OSError: when the output cannot be written to
+        """
+        unsubscribe = self._store.subscribe(self._notice)
+        try:
+            while True:
+                await self._arrived.wait()
+                self._arrived.clear()
+                await self._print_resting()
+        finally:
+            unsubscribe()
+
+    def finish(self) -> None:
+        """Print what has not come to rest yet.
+
+        :raises OSError: when the output cannot be written to
+        """
+        self._print(self._resting.take(float("inf")))
+
+    def _notice(self, record: Record) -> None:
+        if isinstance(record, Segment):
+            self._resting.touch(record.trace_id, self._clock())
+            self._arrived.set()
+
+    async def _print_resting(self) -> None:
+        while (due := self._resting.due_at()) is not None:
+            await asyncio.sleep(max(due - self._clock(), 0.0))
+            self._print(self._resting.take(self._clock()))
+
+    def _print(self, trace_ids: list[str]) -> None:
+        for trace_id in trace_ids:
+            # empty when a flood has evicted the trace before its turn; the totals count that
+            if segments := self._store.trace(trace_id):
+                remark = "(again, with late segments)" if trace_id in self._printed else ""
+                self._printed.put(trace_id, None)
+                self._output.write(render(trace_id, segments, self._palette, remark) + "\n\n")
+        self._output.flush()

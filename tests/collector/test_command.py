@@ -1,0 +1,127 @@
+"""The command, as a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from grpclib.client import Channel
+
+from swagent_proto import messages as wire
+
+pytestmark = pytest.mark.anyio
+COMMAND = [sys.executable, "-m", "swagent.collector"]
+
+
+@contextmanager
+def running(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """The command, once it listens, and its port."""
+    with subprocess.Popen(
+        [*COMMAND, "--port", "0", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, int(process.stdout.readline().rsplit(":", 1)[1])
+        finally:
+            process.kill()
+
+
+def rest(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """What it still writes. Not `communicate`, which does not see what `readline` has read ahead."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    return process.stdout.read(), process.stderr.read()
+
+
+async def report(port: int, segment_id: str, token: str = "") -> None:
+    span = wire.SpanObject(
+        parent_span_id=-1, start_time=5, end_time=9, operation_name="/a", span_type=wire.SpanType.from_string("Entry")
+    )
+    async with Channel("127.0.0.1", port) as channel:
+        stub = wire.TraceSegmentReportServiceStub(channel, metadata={"authentication": token} if token else None)
+        await stub.collect([wire.SegmentObject("t", segment_id, [span], "shop")])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_prints_address_traces_and_totals(number: signal.Signals) -> None:
+    with running("--token", "sesam") as (process, port):
+        await report(port, "s1", "sesam")
+        process.send_signal(number)
+        output, errors = rest(process)
+        assert (process.wait(timeout=10), errors) == (0, "")
+    assert (
+        output
+        == f"""\
+Point an agent at it:
+  SW_AGENT_COLLECTOR_BACKEND_SERVICES=127.0.0.1:{port} SW_AGENT_AUTHENTICATION=<token>
+Stop with Ctrl-C.
+
+Trace t
+  4 ms · 1 service · 1 span
+  4 ms    /a  Entry  shop
+
+swagent collector: received 1 segment (0 duplicates), 0 logs, 0 meters; 1 service: shop
+"""
+    )
+
+
+async def test_traces_are_printed_live() -> None:
+    with running() as (process, port):
+        await report(port, "s1")
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(6)]
+        assert lines[4] == "Trace t\n"
+
+
+async def test_quiet_prints_no_traces() -> None:
+    with running("--quiet") as (process, port):
+        await report(port, "s1")
+        process.terminate()
+        output, _ = rest(process)
+    assert "Trace" not in output
+    assert "received 1 segment " in output
+
+
+async def test_reader_that_goes_away_ends_it() -> None:
+    with running() as (process, port):
+        assert process.stdout is not None
+        while process.stdout.readline() != "\n":
+            pass
+        process.stdout.close()
+        await report(port, "s1")
+        assert process.wait(timeout=10) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_port_in_use() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        result = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, timeout=10)
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"swagent collector: cannot listen on 127.0.0.1:{port}: ")
+    assert "--port" in result.stderr
+
+
+def test_missing_extra_is_named() -> None:
+    code = "import sys; sys.modules['grpclib'] = None; from swagent.collector.__main__ import main; sys.exit(main())"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=10)
+    assert result.returncode == 1
+    assert "pip install 'swagent[collector]'" in result.stderr
+
+
+def test_command_starts_quickly() -> None:
+    code = "import sys, swagent.collector.command; print({'grpclib', 'betterproto', 'h2'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=10)
+    assert result.stdout == "set()\n"
+
+
+def test_port_out_of_range() -> None:
+    result = subprocess.run([*COMMAND, "--port", "65536"], capture_output=True, text=True, timeout=10)
+    assert result.returncode == 2

@@ -1,0 +1,128 @@
+"""The collector's life: token, closing with open connections, starting again on the same port."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from grpclib.client import Channel
+from grpclib.const import Cardinality, Status
+from grpclib.exceptions import GRPCError, StreamTerminatedError
+
+from swagent.collector.connections import TrackingServer
+from swagent.collector.server import Collector
+from swagent.collector.store import Store
+from swagent_proto import messages as wire
+
+pytestmark = pytest.mark.anyio
+
+
+def connect(collector: Collector) -> Channel:
+    host, port = collector.address.rsplit(":", 1)
+    return Channel(host, int(port))
+
+
+async def report(channel: Channel, segment_id: str, metadata: dict[str, str] | None = None) -> None:
+    segment = wire.SegmentObject("t", segment_id)
+    await wire.TraceSegmentReportServiceStub(channel).collect([segment], metadata=metadata, timeout=5)
+
+
+@pytest.mark.parametrize("metadata", [{}, {"authentication": "wrong"}, {"authentication": "sesam2"}])
+async def test_wrong_token_is_denied(metadata: dict[str, str]) -> None:
+    async with Collector(token="sesam") as collector, connect(collector) as channel:
+        with pytest.raises(GRPCError) as denied:
+            await report(channel, "s1", metadata)
+        assert denied.value.status is Status.PERMISSION_DENIED
+        await report(channel, "s2", {"authentication": "sesam"})
+        assert [segment.segment_id for segment in collector.store.segments] == ["s2"]
+
+
+async def test_without_a_token_any_is_accepted(collector: Collector, channel: Channel) -> None:
+    await report(channel, "s1", {"authentication": "anything"})
+    assert len(collector.store.segments) == 1
+
+
+async def open_stream(channel: Channel) -> None:
+    """A stream that never half-closes."""
+    path = "/skywalking.v3.LogReportService/collect"
+    async with channel.request(path, Cardinality.STREAM_UNARY, wire.LogData, wire.Commands) as stream:
+        await stream.send_message(wire.LogData(service="shop"))
+        await stream.recv_message()
+
+
+async def test_restart_on_the_same_port_with_open_connections_and_streams() -> None:
+    collector = Collector()
+    async with collector:
+        address = collector.address
+        channel = connect(collector)
+        await report(channel, "s1")
+        hanging = asyncio.create_task(open_stream(channel))
+        await collector.store.wait_for(lambda store: len(store.logs) == 1)
+        began = time.monotonic()
+    assert time.monotonic() - began < 1.0
+    with pytest.raises(StreamTerminatedError):
+        await hanging
+    with pytest.raises(OSError, match="Connect"):
+        await report(channel, "s2")
+    async with collector:
+        assert collector.address == address
+        await report(channel, "s3")
+    async with Collector(port=int(address.rsplit(":", 1)[1]), store=collector.store):
+        await report(channel, "s4")
+    channel.close()
+    assert [segment.segment_id for segment in collector.store.segments] == ["s1", "s3", "s4"]
+
+
+async def test_flood_on_a_stream_leaves_room_for_others() -> None:
+    async with Collector() as collector, connect(collector) as flooding, connect(collector) as other:
+        path = "/skywalking.v3.TraceSegmentReportService/collect"
+        async with flooding.request(path, Cardinality.STREAM_UNARY, wire.SegmentObject, wire.Commands) as stream:
+            spans = [wire.SpanObject(operation_name="/a") for _ in range(20)]
+            for number in range(300):
+                await stream.send_message(wire.SegmentObject("t", f"s{number}", spans), end=number == 299)
+            await report(other, "other")
+            assert len(collector.store.segments) < 300
+            await collector.store.wait_for(lambda store: len(store.segments) == 301, timeout=20)
+            await stream.recv_message()
+
+
+async def test_client_that_does_not_read_cannot_hold_the_stop_up() -> None:
+    collector = Collector()
+    await collector.start()
+    host, port = collector.address.rsplit(":", 1)
+    _, writer = await asyncio.open_connection(host, int(port), limit=1)
+    pings = bytes([0, 0, 8, 6, 0, 0, 0, 0, 0]) + bytes(8)
+    writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+    for _ in range(200):  # each ping asks for a reply that nobody takes
+        writer.write(pings * 1000)
+        await asyncio.sleep(0)
+    began = time.monotonic()
+    await collector.stop()
+    assert time.monotonic() - began < 1.0
+    writer.transport.abort()
+
+
+async def test_starting_twice_and_stopping_twice() -> None:
+    collector = Collector()
+    await collector.start()
+    with pytest.raises(RuntimeError, match="runs already"):
+        await collector.start()
+    await collector.stop()
+    await collector.stop()
+    assert repr(collector).endswith(" stopped, 0 segments (0 duplicates), 0 logs, 0 meters; 0 services>")
+
+
+async def test_a_port_in_use_is_an_os_error(collector: Collector) -> None:
+    with pytest.raises(OSError, match="in use"):
+        await Collector(port=int(collector.address.rsplit(":", 1)[1])).start()
+
+
+async def test_ipv6_address_is_bracketed() -> None:
+    collector = Collector(host="::1", port=1, store=Store())
+    assert collector.address == "[::1]:1"
+
+
+async def test_what_is_touched_of_grpclib_is_there() -> None:
+    assert "_protocol_factory" in dir(TrackingServer.__base__)
+    assert TrackingServer([])._server is None

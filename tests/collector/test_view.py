@@ -1,0 +1,155 @@
+"""The tree, joined and rendered."""
+
+from __future__ import annotations
+
+import io
+
+import anyio
+import pytest
+from grpclib.client import Channel
+
+from swagent.collector.live import Debouncer, LivePrinter
+from swagent.collector.server import Collector
+from swagent.collector.store import Store
+from swagent.collector.trace_records import Reference, Segment, Span
+from swagent.collector.tree import join, walk
+from swagent.collector.view import PLAIN, Palette, render
+from swagent_proto import messages as wire
+
+pytestmark = pytest.mark.anyio
+
+TREE = """\
+Trace 1.2.3
+  1,242 ms · 2 services · 5 spans · 1 error
+  1,242 ms    GET /checkout         Entry  shop  http.method=GET http.status_code=200
+      2 ms    ├─ read cart          Local  shop
+  1,230 ms    └─ /pay               Exit   shop  → pay:8080
+  1,200 ms       └─ POST /pay       Entry  pay
+  1,100 ms ✗        └─ SQL/execute  Exit   pay   → db:5432 a=1 b=2 c=3 d=4 +1 tags"""
+
+
+def span(number: int, parent: int, start: int, duration: int, name: str, kind: str) -> wire.SpanObject:
+    begin = 1_700_000_000_000 + start
+    return wire.SpanObject(
+        span_id=number,
+        parent_span_id=parent,
+        start_time=begin,
+        end_time=begin + duration,
+        operation_name=name,
+        span_type=wire.SpanType.from_string(kind),
+    )
+
+
+def two_services() -> list[wire.SegmentObject]:
+    pair = wire.KeyStringValuePair
+    entry = span(0, -1, 0, 1242, "GET /checkout", "Entry")
+    entry.tags = [pair("http.method", "GET"), pair("http.status_code", "200")]
+    leave = span(2, 0, 10, 1230, "/pay", "Exit")
+    leave.peer = "pay:8080"
+    shop = [leave, span(1, 0, 1, 2, "read cart", "Local"), entry]
+    arrive = span(0, -1, 20, 1200, "POST /pay", "Entry")
+    arrive.refs = [
+        wire.SegmentReference(trace_id="1.2.3", parent_trace_segment_id="a", parent_span_id=2, parent_service="shop")
+    ]
+    query = span(1, 0, 30, 1100, "SQL/execute", "Exit")
+    query.peer, query.is_error = "db:5432", True
+    query.tags = [pair(name, str(number)) for number, name in enumerate("abcde", 1)]
+    return [
+        wire.SegmentObject("1.2.3", "b", [arrive, query], "pay", "p1"),
+        wire.SegmentObject("1.2.3", "a", shop, "shop", "s1"),
+    ]
+
+
+async def test_tree_across_two_services(collector: Collector, channel: Channel) -> None:
+    await wire.TraceSegmentReportServiceStub(channel).collect(two_services())
+    assert render("1.2.3", collector.store.trace("1.2.3")) == TREE
+
+
+async def test_missing_parent_is_said(collector: Collector, channel: Channel) -> None:
+    await wire.TraceSegmentReportServiceStub(channel).collect(two_services()[:1])
+    assert (
+        render("1.2.3", collector.store.trace("1.2.3"))
+        == """\
+Trace 1.2.3
+  1,200 ms · 1 service · 2 spans · 1 error
+  incomplete: 1 span hangs under a parent that was not received
+  1,200 ms    POST /pay       Entry  pay  (missing: span 2 of shop)
+  1,100 ms ✗  └─ SQL/execute  Exit   pay  → db:5432 a=1 b=2 c=3 d=4 +1 tags"""
+    )
+
+
+def one(segment_id: str, *spans: Span, service: str = "shop") -> Segment:
+    return Segment("t", segment_id, service, "i", spans)
+
+
+def reference(segment_id: str, span_id: int) -> Reference:
+    return Reference("CrossProcess", "t", segment_id, span_id, "", "", "", "")
+
+
+def test_every_span_appears_once_whatever_its_parents() -> None:
+    looped = [
+        one("a", Span(0, -1, 1, 2, "a0", references=(reference("b", 0),)), Span(0, 0, 1, 2, "again")),
+        one("b", Span(0, -1, 2, 3, "b0", references=(reference("a", 0),)), Span(5, 5, 2, 3, "own parent")),
+        one("c", Span(3, 2, 3, 4, "c3"), Span(4, 3, 0, 1, "c4")),
+    ]
+    names = [node.span.operation for node, _ in walk(join(looped))]
+    assert sorted(names) == ["a0", "again", "b0", "c3", "c4", "own parent"]
+    assert "incomplete: 3 spans hang" in render("t", looped)
+
+
+def test_first_known_reference_is_the_parent() -> None:
+    batch = Span(0, -1, 5, 6, "consume", references=(reference("gone", 0), reference("b", 0)))
+    [root] = join([one("a", batch), one("b", Span(0, -1, 1, 2, "produce"))])
+    assert [child.span.operation for child in root.children] == ["consume"]
+
+
+def test_deep_and_wide_traces_are_cut() -> None:
+    deep = [Span(number, number - 1, number, number, f"n{number}") for number in range(5000)]
+    lines = render("t", [one("a", *deep)]).splitlines()
+    assert lines[-1] == "  … 4,800 more spans"
+    assert max(map(len, lines)) < 150
+
+
+def test_foreign_text_cannot_reach_the_terminal() -> None:
+    text = render("t\n\x1b[2J", [one("a", Span(0, -1, 5, 0, "x\x1b]0;y\x07" + "z" * 99), service="s\r")])
+    assert all(character.isprintable() or character == "\n" for character in text)
+    assert "? ms" in text
+    assert len(text.splitlines()) == 3
+
+
+def test_colours() -> None:
+    failed = [one("a", Span(0, -1, 1, 2, "x", is_error=True))]
+    assert "\033[31m✗\033[0m" in render("t", failed, Palette(colours=True))
+    assert "\033" not in render("t", failed)
+
+
+def test_debouncer() -> None:
+    keys = Debouncer(quiet=1.0)
+    assert keys.due_at() is None
+    keys.touch("a", 0.0)
+    keys.touch("b", 0.5)
+    keys.touch("a", 0.9)
+    assert keys.due_at() == 1.5
+    assert keys.take(1.4) == []
+    assert keys.take(1.6) == ["b"]
+    assert keys.take(1.9) == ["a"]
+
+
+async def test_live_printer_prints_at_rest_again_and_at_the_end() -> None:
+    store, output = Store(), io.StringIO()
+    printer = LivePrinter(store, output, PLAIN, quiet=0.02)
+    async with anyio.create_task_group() as group:
+        group.start_soon(printer.run)
+        await anyio.lowlevel.checkpoint()
+        for segment_id in ("a", "b"):
+            store.add(one(segment_id, Span(0, -1, 1, 2, segment_id)))
+        await anyio.sleep(0.1)
+        assert output.getvalue().count("Trace t\n") == 1
+        store.add(one("c", Span(0, -1, 1, 2, "c")))
+        await anyio.sleep(0.1)
+        assert output.getvalue().count("Trace t (again, with late segments)\n") == 1
+        store.add(Segment("u", "d", "shop", "i", ()))
+        group.cancel_scope.cancel()
+    assert "Trace u" not in output.getvalue()
+    printer.finish()
+    assert output.getvalue().endswith("Trace u\n  0 ms · 0 services · 0 spans\n\n")
