@@ -1,0 +1,31 @@
+"""Put on the path by `swagent run`: Python imports a module of this name when it starts, and so the agent starts in the
+command's own process, before its code. A `sitecustomize` that stands further down the path still gets its turn.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _chain() -> None:
+    rest = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
+    if spec is not None and spec.loader is not None:
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        spec.loader.exec_module(module)
+
+
+_chain()
+
+import swagent  # noqa: E402  (the site's own customisation comes first)
+
+try:
+    swagent.start()
+except swagent.ConfigError as error:
+    # `site` would print a traceback and go on without the agent, but the user asked for it by name
+    sys.stderr.write(f"swagent run: {error}\n")
+    os._exit(2)

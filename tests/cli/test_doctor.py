@@ -1,0 +1,96 @@
+"""`swagent doctor` says what is configured, what works, and what to do about the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.conftest import Run
+from support.servers import Parrot, nobody
+from swagent.collector.server import Collector
+
+BACKENDS = ("asyncio", "uvloop", "trio")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_all_is_well_with_a_collector_that_takes_the_token(swagent: Run, collector: Collector, backend: str) -> None:
+    result = swagent(
+        "doctor",
+        SW_AGENT_NAME="shop",
+        SW_AGENT_BACKEND=backend,
+        SW_AGENT_AUTHENTICATION="sesame",
+        SW_AGENT_COLLECTOR_BACKEND_SERVICES=collector.address,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert f"{collector.address} took a heartbeat of 'shop'" in result.stdout
+    assert [beat.service for beat in collector.store.instances] == ["shop"]
+
+
+def test_it_tells_where_each_value_comes_from_and_shows_no_secret(swagent: Run, collector: Collector) -> None:
+    result = swagent("doctor", "--no-network", SW_AGENT_NAME="shop", SW_AGENT_AUTHENTICATION="sesame")
+    lines = {line.split()[0]: line for line in result.stdout.splitlines()}
+    assert lines["service"].endswith("shop  (from SW_AGENT_NAME)")
+    assert lines["protocol"].endswith("grpc  (default)")
+    assert lines["authentication"].endswith("*** (set)  (from SW_AGENT_AUTHENTICATION)")
+    assert "sesame" not in result.stdout
+    assert collector.store.instances == []
+    assert result.returncode == 0
+
+
+def test_a_refused_token_is_named_as_the_cause(swagent: Run, collector: Collector) -> None:
+    result = swagent("doctor", SW_AGENT_COLLECTOR_BACKEND_SERVICES=collector.address, SW_AGENT_AUTHENTICATION="wrong")
+    assert result.returncode == 1
+    assert "the token is refused" in result.stdout
+    assert "SW_AGENT_AUTHENTICATION" in result.stdout
+
+
+def test_a_port_where_nothing_listens_is_named(swagent: Run) -> None:
+    with nobody() as address:
+        result = swagent("doctor", SW_AGENT_COLLECTOR_BACKEND_SERVICES=address)
+    assert result.returncode == 1
+    assert f"{address}: the connection is refused" in result.stdout
+
+
+def test_a_host_that_does_not_exist_is_named(swagent: Run) -> None:
+    result = swagent("doctor", SW_AGENT_COLLECTOR_BACKEND_SERVICES="nosuchhost.invalid:11800")
+    assert result.returncode == 1
+    assert "the host name cannot be resolved" in result.stdout
+
+
+def test_a_peer_of_another_protocol_is_named(swagent: Run) -> None:
+    with Parrot(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n") as parrot:
+        result = swagent("doctor", SW_AGENT_COLLECTOR_BACKEND_SERVICES=parrot.address, SW_AGENT_REQUEST_TIMEOUT="1")
+    assert result.returncode == 1
+    assert "perhaps it is the port of another protocol" in result.stdout
+
+
+def test_tls_to_a_plaintext_port_is_named(swagent: Run, collector: Collector) -> None:
+    result = swagent(
+        "doctor",
+        SW_AGENT_COLLECTOR_BACKEND_SERVICES=collector.address,
+        SW_AGENT_FORCE_TLS="true",
+        SW_AGENT_REQUEST_TIMEOUT="1",
+    )
+    assert result.returncode == 1
+    assert "perhaps it does not speak TLS" in result.stdout
+
+
+def test_one_bad_collector_of_several_fails_the_examination(swagent: Run, collector: Collector) -> None:
+    with nobody() as address:
+        result = swagent(
+            "doctor",
+            SW_AGENT_COLLECTOR_BACKEND_SERVICES=f"{collector.address},{address}",
+            SW_AGENT_AUTHENTICATION="sesame",
+        )
+    assert result.returncode == 1
+    assert f"✓ {collector.address} took a heartbeat" in result.stdout
+    assert f"✗ {address}" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("SW_AGENT_PROTOCOL", "pigeon"), ("SW_AGENT_BACKEND", "twisted"), ("SW_AGENT_COLLECTOR_BACKEND_SERVICES", "oap")],
+)
+def test_a_wrong_setting_is_named_with_what_is_allowed(swagent: Run, variable: str, value: str) -> None:
+    result = swagent("doctor", **{variable: value})
+    assert result.returncode == 2
+    assert f"={value!r} cannot be used; allowed: " in result.stdout
