@@ -1,0 +1,125 @@
+"""Records as an agent would send them, small, and fresh on every call."""
+
+from __future__ import annotations
+
+import time
+import uuid
+
+from swagent_proto.messages import (
+    KeyStringValuePair,
+    Log,
+    LogData,
+    LogDataBody,
+    LogTags,
+    MeterData,
+    MeterSingleValue,
+    RefType,
+    SegmentObject,
+    SegmentReference,
+    SpanLayer,
+    SpanObject,
+    SpanType,
+    TextLog,
+    TraceContext,
+)
+
+# by string, because type checkers take the members themselves for plain integers
+ENTRY, EXIT = SpanType.from_string("Entry"), SpanType.from_string("Exit")
+HTTP, CROSS_PROCESS = SpanLayer.from_string("Http"), RefType.from_string("CrossProcess")
+FASTAPI, HTTPX = 7014, 7019
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def unique(prefix: str) -> str:
+    """A name that no other test's data carries: the servers are shared."""
+    return f"{prefix}-{uuid.uuid4().hex[:8]}"
+
+
+def instance(service: str) -> str:
+    return f"{service}@host"
+
+
+def segment(service: str, operation: str = "GET:/hello") -> SegmentObject:
+    """A served request: one entry span with a status tag."""
+    now = now_ms()
+    span = SpanObject(
+        span_id=0,
+        parent_span_id=-1,
+        start_time=now - 25,
+        end_time=now,
+        operation_name=operation,
+        span_type=ENTRY,
+        span_layer=HTTP,
+        component_id=FASTAPI,
+        tags=tags({"http.method": "GET", "http.status_code": "200"}),
+    )
+    return SegmentObject(
+        trace_id=uuid.uuid4().hex,
+        trace_segment_id=uuid.uuid4().hex,
+        spans=[span],
+        service=service,
+        service_instance=instance(service),
+    )
+
+
+def call(caller: SegmentObject, callee: SegmentObject, peer: str) -> None:
+    """Let the first segment's request have caused the second's, over the network."""
+    parent = caller.spans[0]
+    out = SpanObject(
+        span_id=1,
+        parent_span_id=0,
+        start_time=parent.start_time + 1,
+        end_time=parent.end_time - 1,
+        operation_name="/callee",
+        peer=peer,
+        span_type=EXIT,
+        span_layer=HTTP,
+        component_id=HTTPX,
+    )
+    caller.spans.append(out)
+    callee.trace_id = caller.trace_id
+    callee.spans[0].refs.append(
+        SegmentReference(
+            ref_type=CROSS_PROCESS,
+            trace_id=caller.trace_id,
+            parent_trace_segment_id=caller.trace_segment_id,
+            parent_span_id=out.span_id,
+            parent_service=caller.service,
+            parent_service_instance=caller.service_instance,
+            parent_endpoint=parent.operation_name,
+            network_address_used_at_peer=peer,
+        )
+    )
+
+
+def fail(span: SpanObject, kind: str) -> None:
+    span.is_error = True
+    span.logs.append(Log(time=span.end_time, data=tags({"event": "error", "error.kind": kind})))
+
+
+def log_line(within: SegmentObject, text: str) -> LogData:
+    return LogData(
+        timestamp=now_ms(),
+        service=within.service,
+        service_instance=within.service_instance,
+        endpoint=within.spans[0].operation_name,
+        body=LogDataBody(type="text", text=TextLog(text=text)),
+        trace_context=TraceContext(trace_id=within.trace_id, trace_segment_id=within.trace_segment_id, span_id=0),
+        tags=LogTags(data=tags({"level": "WARNING"})),
+    )
+
+
+def gauge(service: str, name: str, value: float) -> MeterData:
+    return MeterData(
+        single_value=MeterSingleValue(name=name, value=value),
+        service=service,
+        service_instance=instance(service),
+        timestamp=now_ms(),
+    )
+
+
+def tags(items: dict[str, str]) -> list[KeyStringValuePair]:
+    return [KeyStringValuePair(key=key, value=value) for key, value in items.items()]

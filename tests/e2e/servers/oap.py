@@ -1,0 +1,77 @@
+"""A real SkyWalking OAP on loopback: `python tests/e2e/servers/oap.py`, or `with Oap() as oap:`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+if __name__ == "__main__":  # a script finds its own folder on the path, and imports need the tests folder
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
+
+from e2e.servers.foreground import run
+from e2e.servers.ports import HOST, free_ports
+from e2e.servers.server import JavaServer
+
+_CONFIG = Path(__file__).resolve().parent / "oap_config"
+
+
+class Oap(JavaServer):
+    """Its storage is memory: restart() and kill() give an empty one on the same ports."""
+
+    name, version, heap = "oap", "10.1.0", "1g"
+
+    def __init__(
+        self,
+        *,
+        kafka: str | None = None,
+        token: str | None = None,
+        grpc_port: int | None = None,
+        http_port: int | None = None,
+    ) -> None:
+        grpc, http = free_ports(2)
+        super().__init__((grpc_port or grpc, http_port or http))
+        self._kafka, self._token = kafka, token
+        self._group = f"oap-{uuid.uuid4().hex}"  # two OAPs in one group would share the topics out
+
+    @property
+    def grpc_address(self) -> str:
+        return f"{HOST}:{self.ports[0]}"
+
+    @property
+    def http_address(self) -> str:
+        return f"{HOST}:{self.ports[1]}"
+
+    def arguments(self) -> list[str]:
+        return ["org.apache.skywalking.oap.server.starter.OAPServerStartUp"]
+
+    def classpath(self) -> list[Path]:
+        return [_CONFIG, *super().classpath()]
+
+    def environment(self) -> Mapping[str, str]:
+        """The names that oap_config/application.yml reads."""
+        settings = {"OAP_GRPC_PORT": str(self.ports[0]), "OAP_HTTP_PORT": str(self.ports[1])}
+        settings["OAP_TOKEN"] = self._token or ""
+        settings["OAP_KAFKA_FETCHER"] = "default" if self._kafka else "-"  # "-" leaves the module out
+        settings["OAP_KAFKA_SERVERS"] = self._kafka or ""
+        settings["OAP_KAFKA_GROUP"] = self._group
+        return settings
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run a SkyWalking OAP on loopback until Ctrl-C.")
+    parser.add_argument("--kafka", metavar="HOST:PORT", help="also fetch from this broker's topics")
+    parser.add_argument("--token", help="ask gRPC clients for this token")
+    parser.add_argument("--grpc-port", type=int, default=11800)
+    parser.add_argument("--http-port", type=int, default=12800)
+    given = vars(parser.parse_args())
+    run(
+        lambda: Oap(**given),
+        lambda oap: f"OAP is up: gRPC {oap.grpc_address}, HTTP and GraphQL http://{oap.http_address}/graphql",
+    )
+
+
+if __name__ == "__main__":
+    main()

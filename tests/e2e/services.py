@@ -1,0 +1,70 @@
+"""The documentation's two example services, each under a real server in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from e2e.servers.ports import free_ports, is_listening
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "example"
+
+# how each server is told which application and port to serve, and on which event loop
+SERVERS: Mapping[str, tuple[str, ...]] = {
+    "uvicorn-asyncio": ("uvicorn", "{app}", "--port", "{port}", "--loop", "asyncio"),
+    "uvicorn-uvloop": ("uvicorn", "{app}", "--port", "{port}", "--loop", "uvloop"),
+    "hypercorn-trio": ("hypercorn", "{app}", "--bind", "127.0.0.1:{port}", "--worker-class", "trio"),
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two running services, under names that no other test uses."""
+
+    shop: str
+    stock: str
+    url: str
+
+
+@contextmanager
+def serve_pair(server: str, environ: Mapping[str, str], suffix: str) -> Iterator[Pair]:
+    """Run both for as long as the block lasts; leaving it lets them drain.
+
+    :param environ: variables for both, such as where the collector is
+    """
+    shop_port, stock_port = free_ports(2)
+    pair = Pair(f"shop-{suffix}", f"stock-{suffix}", f"http://127.0.0.1:{shop_port}")
+    environ = {**environ, "STOCK": f"127.0.0.1:{stock_port}"}
+    shop, stock = ({**environ, "SW_AGENT_NAME": name} for name in (pair.shop, pair.stock))
+    with _serve(server, "shop", shop_port, shop), _serve(server, "stock", stock_port, stock):
+        yield pair
+
+
+async def wait_served(url: str, timeout: float = 20.0) -> None:
+    """Wait until something listens there."""
+    port = int(url.rpartition(":")[2])
+    with anyio.fail_after(timeout):
+        while not is_listening(port):  # noqa: ASYNC110  (another process's start has no event to wait for)
+            await anyio.sleep(0.05)
+
+
+@contextmanager
+def _serve(server: str, app: str, port: int, environ: Mapping[str, str]) -> Iterator[None]:
+    arguments = [part.format(app=f"{app}:app", port=port) for part in SERVERS[server]]
+    command = [sys.executable, "-m", *arguments]
+    process = subprocess.Popen(command, cwd=EXAMPLE, env={**os.environ, **environ, "PYTHONPATH": str(EXAMPLE)})
+    try:
+        yield
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) in (0, -signal.SIGTERM), f"{app} under {server} did not end cleanly"
+    finally:
+        process.kill()
+        process.wait()

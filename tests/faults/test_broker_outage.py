@@ -1,0 +1,102 @@
+"""The Kafka broker is away at the start and for 20 s in between: the application serves on, all is accounted for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from aiokafka import AIOKafkaConsumer
+
+from e2e.conftest import make
+from e2e.servers.kafka import Kafka
+from e2e.servers.ports import free_ports
+from faults.loaded_app import load, serve_app, stop
+
+pytestmark = [pytest.mark.anyio, pytest.mark.e2e]
+
+RATE = 100
+SECONDS = 45
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"  # of the load; the application chooses its own
+
+
+@pytest.fixture
+def broker() -> Iterator[Kafka]:
+    """A broker that does not run yet."""
+    kafka = make(Kafka)
+    try:
+        yield kafka
+    finally:
+        kafka.close()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("server", ["uvicorn-asyncio", "hypercorn-trio"])
+async def test_the_ledger_equals_what_a_consumer_reads(server: str, broker: Kafka, tmp_path: Path) -> None:
+    (app_port,) = free_ports(1)
+    output = tmp_path / "output"
+    environ = {
+        "SW_AGENT_PROTOCOL": "kafka",
+        "SW_KAFKA_BOOTSTRAP_SERVERS": broker.address,
+        "SW_AGENT_LOGGING_LEVEL": "debug",
+    }
+    with output.open("w") as file, serve_app(server, app_port, environ, file) as app:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_come_and_go, broker)
+            answered = await load(app_port, RATE, SECONDS)
+        ledger = await anyio.to_thread.run_sync(stop, app, output)
+    seen = Counter(await _keys(broker.address, "skywalking-segments"))
+    print(ledger, len(seen))
+    assert answered == ledger["offered"] == RATE * SECONDS, "every request was answered and recorded"
+    assert ledger["balanced"]
+    assert ledger["queued"] == ledger["in_flight"] == 0
+    assert set(ledger["dropped"]) <= {"ambiguous"}
+    assert max(seen.values()) == 1, "nothing arrived twice"
+    ambiguous = ledger["dropped"].get("ambiguous", 0)
+    assert ledger["confirmed"] <= len(seen) <= ledger["confirmed"] + ambiguous
+    assert ambiguous <= 2 * RATE
+    assert "Traceback" not in output.read_text()
+
+
+@pytest.mark.parametrize("server", ["uvicorn-asyncio", "hypercorn-trio"])
+async def test_stopping_while_the_broker_is_away_keeps_its_deadline(server: str, tmp_path: Path) -> None:
+    app_port, nobody = free_ports(2)
+    output = tmp_path / "output"
+    environ = {"SW_AGENT_PROTOCOL": "kafka", "SW_KAFKA_BOOTSTRAP_SERVERS": f"127.0.0.1:{nobody}"}
+    with output.open("w") as file, serve_app(server, app_port, environ, file) as app:
+        assert await load(app_port, RATE, 1) == RATE
+        ledger = await anyio.to_thread.run_sync(stop, app, output)
+    assert ledger["stop_seconds"] <= 5.5
+    assert ledger["balanced"]
+    assert ledger["dropped"] == {"shutdown": RATE}
+
+
+async def _come_and_go(broker: Kafka) -> None:
+    """Away for 5 s, here for 8 s, away for 20 s, here for the rest."""
+    await anyio.sleep(5)
+    await anyio.to_thread.run_sync(broker.start)
+    await anyio.sleep(8)
+    await anyio.to_thread.run_sync(broker.kill)
+    await anyio.sleep(20)
+    await anyio.to_thread.run_sync(broker.start)
+
+
+async def _keys(address: str, topic: str) -> list[bytes]:
+    """The keys of all records of a topic, from its first offset to its end."""
+    consumer = AIOKafkaConsumer(topic, bootstrap_servers=address, auto_offset_reset="earliest", group_id=None)
+    await consumer.start()
+    try:
+        ends = await consumer.end_offsets(list(consumer.assignment()))
+        keys: list[bytes] = []
+        while any([await consumer.position(partition) < end for partition, end in ends.items()]):
+            batches = await consumer.getmany(timeout_ms=1000)
+            keys += [record.key for records in batches.values() for record in records]
+        return keys
+    finally:
+        await consumer.stop()
