@@ -1,0 +1,31 @@
+"""The stock: tells how many pieces of an item are left; it does not know umbrellas, and fails over them."""
+
+from __future__ import annotations
+
+import logging
+
+from fastapi import FastAPI
+
+from swagent import trace
+from swagent.asgi import SkyWalkingMiddleware
+
+logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
+
+app = FastAPI()
+
+SHELVES = {"lamp": 7, "chair": 2}
+
+
+@trace("count pieces")
+async def count(item: str) -> int:
+    """How many pieces are left."""
+    return SHELVES[item]
+
+
+@app.get("/stock/{item}")
+async def stock(item: str) -> dict[str, int]:
+    """What is left of one item."""
+    return {"left": await count(item)}
+
+
+app.add_middleware(SkyWalkingMiddleware)
