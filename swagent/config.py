@@ -8,129 +8,31 @@ the environment is read, what is allowed and what the documentation says.
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import logging
+import inspect
 import os
-import re
 import socket
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from . import _environment as environment
+from . import option_kinds as kinds
+from ._environment import KAFKA_CLIENT
 from .errors import ConfigError
 from .options import (
     Address,
     Option,
     Secret,
-    between,
-    check_bool,
     check_filled,
     check_layout,
     check_level,
-    check_list,
     check_object,
     check_secret,
-    check_text,
-    one_of,
     parse_address,
-    parse_bool,
     parse_list,
     parse_object,
 )
-
-log = logging.getLogger("swagent")
-
-# What the official agent reads and swagent has no use for, or not yet: known, so not a spelling mistake.
-_OFFICIAL_ONLY = (
-    "SW_AGENT_ASYNCIO_ENHANCEMENT", "SW_AGENT_EXPERIMENTAL_FORK_SUPPORT", "SW_AGENT_QUEUE_TIMEOUT",
-    "SW_AGENT_SW_PYTHON_", "SW_AGENT_DISABLE_PLUGINS", "SW_PLUGIN_", "SW_AGENT_PROFILE_",
-    "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL", "SW_KAFKA_REPORTER_CUSTOM_CONFIGURATIONS",
-)  # fmt: skip
-# What stands behind it is an argument of the Kafka client. The official agent wants it in lower case, any case will do.
-_KAFKA_CLIENT = "SW_KAFKA_REPORTER_CONFIG_"
-
-
-def _option(
-    default: Any,
-    env: str,
-    help: str,  # noqa: A002  (the word every option table uses)
-    allowed: str,
-    check: Callable[[Any], Any],
-    parse: Callable[[str], Any] = str,
-    *,
-    secret: bool = False,
-) -> Any:
-    metadata = {"option": Option(env, help, allowed, parse, check, secret)}
-    if callable(default):
-        return dataclasses.field(default_factory=default, metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
-
-
-def _number(default: float, env: str, help: str, low: float, high: float) -> Any:  # noqa: A002
-    kind: type[int | float] = int if isinstance(default, int) else float
-    allowed = f"{'an integer' if kind is int else 'a number'} from {low:g} to {high:g}"
-    return _option(default, env, help, allowed, between(kind, low, high), kind)
-
-
-def _text(default: str, env: str, help: str) -> Any:  # noqa: A002
-    return _option(default, env, help, "any text", check_text)
-
-
-def _choice(default: str, env: str, help: str, *choices: str) -> Any:  # noqa: A002
-    return _option(default, env, help, ", ".join(choices), one_of(*choices))
-
-
-def _flag(default: bool, env: str, help: str) -> Any:  # noqa: A002
-    return _option(default, env, help, "true or false", check_bool, parse_bool)
-
-
-def _unset_flag(env: str, help: str) -> Any:  # noqa: A002
-    """Three states: wanted, not wanted, and None, which leaves it to the transport."""
-    return _option(
-        None,
-        env,
-        help,
-        "true or false; unset: where the transport carries it",
-        lambda value: value if value is None else check_bool(value),
-        parse_bool,
-    )
-
-
-def _list(default: str, env: str, help: str) -> Any:  # noqa: A002
-    return _option(parse_list(default), env, help, "comma-separated texts", check_list, parse_list)
-
-
-def _kafka_name(default: str, env: str, help: str) -> Any:  # noqa: A002
-    allowed = f"{'1' if default else '0'} to 200 of: letters, digits, dots, underscores, hyphens"
-    return _option(default, env, help, allowed, _check_topic if default else _check_kafka_name)
-
-
-def _check_kafka_name(value: Any) -> str:
-    """A part of a topic's name; all of it may have 249 characters."""
-    if not re.fullmatch(r"[A-Za-z0-9._-]{0,200}", check_text(value).strip()):
-        raise ValueError(value)
-    return check_text(value).strip()
-
-
-def _check_topic(value: Any) -> str:
-    return _check_kafka_name(check_filled(value))
-
-
-def _check_servers(value: Any) -> tuple[str, ...]:
-    """Addresses without a scheme; 9092 is the port where none is given."""
-    texts = [text if re.search(r":[0-9]+$", text) else f"{text}:9092" for text in check_list(value)]
-    if not texts or any("://" in text for text in texts):
-        raise ValueError(value)
-    return tuple(str(parse_address(text)) for text in texts)
-
-
-def _check_password(value: Any) -> Secret:
-    """NUL separates the parts of a SASL message."""
-    text = value.reveal() if isinstance(value, Secret) else check_text(value)
-    if "\0" in text:
-        raise ValueError("***")
-    return Secret(text)
 
 
 def _new_instance_name() -> str:
@@ -146,40 +48,40 @@ class Config:
     :raises ConfigError: naming the field (or variable), its value and what is allowed
     """
 
-    service: str = _option(
+    service: str = kinds.option(
         "Python Service Name",
         "SW_AGENT_NAME",
         "Name of the service that reports.",
         "a text that is not blank",
         check_filled,
     )
-    instance: str = _option(
+    instance: str = kinds.option(
         _new_instance_name,
         "SW_AGENT_INSTANCE_NAME",
         "Name of this instance of the service; by default a random id and the host's name.",
         "a text that is not blank",
         check_filled,
     )
-    namespace: str = _text(
+    namespace: str = kinds.text(
         "",
         "SW_AGENT_NAMESPACE",
         "Namespace: reported as a property and appended to the service's name as `|namespace`.",
     )
-    collector: str = _option(
+    collector: str = kinds.option(
         "127.0.0.1:11800",
         "SW_AGENT_COLLECTOR_BACKEND_SERVICES",
         "Where the collector (OAP) listens: `host:port`, several separated by commas.",
         "host:port[,host:port...], each optionally with grpc://, grpcs://, http:// or https://",
         check_filled,
     )
-    protocol: str = _option(
+    protocol: str = kinds.option(
         "grpc",
         "SW_AGENT_PROTOCOL",
         "The transport: grpc, or another one that is installed.",
         "the name of an installed transport, such as grpc",
         lambda value: check_filled(value).lower(),
     )
-    backend: str = _choice(
+    backend: str = kinds.choice(
         "auto",
         "SW_AGENT_BACKEND",
         "The event loop of the thread home (`swagent.start()`); inside an application's own loop "
@@ -189,7 +91,7 @@ class Config:
         "uvloop",
         "trio",
     )
-    delivery: str = _choice(
+    delivery: str = kinds.choice(
         "at_most_once",
         "SW_AGENT_DELIVERY",
         "What happens to a batch whose outcome is unknown: dropped and counted, or sent again "
@@ -197,7 +99,7 @@ class Config:
         "at_most_once",
         "at_least_once",
     )
-    authentication: Secret = _option(
+    authentication: Secret = kinds.option(
         Secret(""),
         "SW_AGENT_AUTHENTICATION",
         "Token that the collector asks for.",
@@ -205,64 +107,66 @@ class Config:
         check_secret,
         secret=True,
     )
-    allow_plaintext_token: bool = _flag(
+    allow_plaintext_token: bool = kinds.flag(
         False, "SW_AGENT_ALLOW_PLAINTEXT_TOKEN", "Send the token without TLS to a collector beyond this machine."
     )
-    force_tls: bool = _flag(False, "SW_AGENT_FORCE_TLS", "Use TLS for every collector address.")
-    tls_ca: str = _text(
+    force_tls: bool = kinds.flag(False, "SW_AGENT_FORCE_TLS", "Use TLS for every collector address.")
+    tls_ca: str = kinds.text(
         "",
         "SW_AGENT_SSL_TRUSTED_CA_PATH",
         "PEM file of the certificate authorities to trust; the system's own when empty.",
     )
-    tls_cert: str = _text("", "SW_AGENT_SSL_CERT_CHAIN_PATH", "PEM file of the client's certificate chain, for mTLS.")
-    tls_key: str = _text("", "SW_AGENT_SSL_KEY_PATH", "PEM file of the client certificate's private key.")
-    kafka_bootstrap_servers: tuple[str, ...] = _option(
+    tls_cert: str = kinds.text(
+        "", "SW_AGENT_SSL_CERT_CHAIN_PATH", "PEM file of the client's certificate chain, for mTLS."
+    )
+    tls_key: str = kinds.text("", "SW_AGENT_SSL_KEY_PATH", "PEM file of the client certificate's private key.")
+    kafka_bootstrap_servers: tuple[str, ...] = kinds.option(
         ("localhost:9092",),
         "SW_KAFKA_BOOTSTRAP_SERVERS",
         "Where the Kafka cluster can be entered; several separated by commas.",
         "host[:port][,host[:port]...]",
-        _check_servers,
+        kinds.check_servers,
         parse_list,
     )
-    kafka_namespace: str = _kafka_name("", "SW_KAFKA_NAMESPACE", "Prepended to each topic's name as `namespace-`.")
-    kafka_topic_management: str = _kafka_name(
+    kafka_namespace: str = kinds.kafka_name("", "SW_KAFKA_NAMESPACE", "Prepended to each topic's name as `namespace-`.")
+    kafka_topic_management: str = kinds.kafka_name(
         "skywalking-managements", "SW_KAFKA_TOPIC_MANAGEMENT", "Topic of instance properties and heartbeats."
     )
-    kafka_topic_segment: str = _kafka_name("skywalking-segments", "SW_KAFKA_TOPIC_SEGMENT", "Topic of segments.")
-    kafka_topic_log: str = _kafka_name("skywalking-logs", "SW_KAFKA_TOPIC_LOG", "Topic of logs.")
-    kafka_topic_meter: str = _kafka_name("skywalking-meters", "SW_KAFKA_TOPIC_METER", "Topic of meters.")
-    kafka_security_protocol: str = _choice(
+    kafka_topic_segment: str = kinds.kafka_name("skywalking-segments", "SW_KAFKA_TOPIC_SEGMENT", "Topic of segments.")
+    kafka_topic_log: str = kinds.kafka_name("skywalking-logs", "SW_KAFKA_TOPIC_LOG", "Topic of logs.")
+    kafka_topic_meter: str = kinds.kafka_name("skywalking-meters", "SW_KAFKA_TOPIC_METER", "Topic of meters.")
+    kafka_security_protocol: str = kinds.choice(
         "plaintext",
-        f"{_KAFKA_CLIENT}SECURITY_PROTOCOL",
+        f"{KAFKA_CLIENT}SECURITY_PROTOCOL",
         "How to talk to Kafka's brokers; with SW_AGENT_FORCE_TLS always over TLS.",
         "plaintext",
         "ssl",
         "sasl_plaintext",
         "sasl_ssl",
     )
-    kafka_sasl_mechanism: str = _choice(
-        "plain", f"{_KAFKA_CLIENT}SASL_MECHANISM", "How to log in to Kafka.", "plain", "scram-sha-256", "scram-sha-512"
+    kafka_sasl_mechanism: str = kinds.choice(
+        "plain", f"{KAFKA_CLIENT}SASL_MECHANISM", "How to log in to Kafka.", "plain", "scram-sha-256", "scram-sha-512"
     )
-    kafka_sasl_plain_username: str = _text(
-        "", f"{_KAFKA_CLIENT}SASL_PLAIN_USERNAME", "Who logs in to Kafka, with any mechanism."
+    kafka_sasl_plain_username: str = kinds.text(
+        "", f"{KAFKA_CLIENT}SASL_PLAIN_USERNAME", "Who logs in to Kafka, with any mechanism."
     )
-    kafka_sasl_plain_password: Secret = _option(
+    kafka_sasl_plain_password: Secret = kinds.option(
         Secret(""),
-        f"{_KAFKA_CLIENT}SASL_PLAIN_PASSWORD",
+        f"{KAFKA_CLIENT}SASL_PLAIN_PASSWORD",
         "The password of that login.",
         "a text without NUL",
-        _check_password,
+        kinds.check_password,
         secret=True,
     )
-    kafka_ssl_cafile: str = _text("", f"{_KAFKA_CLIENT}SSL_CAFILE", "As SW_AGENT_SSL_TRUSTED_CA_PATH, for Kafka alone.")
-    kafka_ssl_certfile: str = _text(
-        "", f"{_KAFKA_CLIENT}SSL_CERTFILE", "As SW_AGENT_SSL_CERT_CHAIN_PATH, for Kafka alone."
+    kafka_ssl_cafile: str = kinds.text("", f"{KAFKA_CLIENT}SSL_CAFILE", "As SW_AGENT_SSL_TRUSTED_CA_PATH, for Kafka.")
+    kafka_ssl_certfile: str = kinds.text(
+        "", f"{KAFKA_CLIENT}SSL_CERTFILE", "As SW_AGENT_SSL_CERT_CHAIN_PATH, for Kafka alone."
     )
-    kafka_ssl_keyfile: str = _text("", f"{_KAFKA_CLIENT}SSL_KEYFILE", "As SW_AGENT_SSL_KEY_PATH, for Kafka alone.")
-    kafka_client_id: str = _text("swagent", f"{_KAFKA_CLIENT}CLIENT_ID", "The name that the brokers log and meter.")
-    kafka_compression_type: str = _choice(
+    kafka_ssl_keyfile: str = kinds.text("", f"{KAFKA_CLIENT}SSL_KEYFILE", "As SW_AGENT_SSL_KEY_PATH, for Kafka alone.")
+    kafka_client_id: str = kinds.text("swagent", f"{KAFKA_CLIENT}CLIENT_ID", "The name that brokers log.")
+    kafka_compression_type: str = kinds.choice(
         "none",
-        f"{_KAFKA_CLIENT}COMPRESSION_TYPE",
+        f"{KAFKA_CLIENT}COMPRESSION_TYPE",
         "How batches are compressed, in the event loop; all but gzip need pip install 'aiokafka[all]'.",
         "none",
         "gzip",
@@ -270,21 +174,21 @@ class Config:
         "lz4",
         "zstd",
     )
-    kafka_max_batch_size: int = _number(
+    kafka_max_batch_size: int = kinds.number(
         900_000,
-        f"{_KAFKA_CLIENT}MAX_BATCH_SIZE",
+        f"{KAFKA_CLIENT}MAX_BATCH_SIZE",
         "Bytes of one Kafka batch; must be below the topics' max.message.bytes.",
         1024,
         16_777_216,
     )
-    kafka_request_timeout_ms: int = _number(
+    kafka_request_timeout_ms: int = kinds.number(
         0,
-        f"{_KAFKA_CLIENT}REQUEST_TIMEOUT_MS",
+        f"{KAFKA_CLIENT}REQUEST_TIMEOUT_MS",
         "SW_AGENT_REQUEST_TIMEOUT for Kafka, in milliseconds; 0: the same.",
         0,
         300_000,
     )
-    instance_properties: Mapping[str, str] = _option(
+    instance_properties: Mapping[str, str] = kinds.option(
         dict,
         "SW_AGENT_INSTANCE_PROPERTIES_JSON",
         "Properties of your own, reported with the instance.",
@@ -292,66 +196,66 @@ class Config:
         check_object,
         parse_object,
     )
-    heartbeat_period: float = _number(
+    heartbeat_period: float = kinds.number(
         30.0, "SW_AGENT_COLLECTOR_HEARTBEAT_PERIOD", "Seconds between two heartbeats.", 0.05, 3600
     )
-    properties_factor: int = _number(
+    properties_factor: int = kinds.number(
         10,
         "SW_AGENT_COLLECTOR_PROPERTIES_REPORT_PERIOD_FACTOR",
         "Every how many heartbeats the instance's properties are reported again.",
         1,
         10_000,
     )
-    trace_max_buffer_size: int = _number(
+    trace_max_buffer_size: int = kinds.number(
         10_000, "SW_AGENT_TRACE_REPORTER_MAX_BUFFER_SIZE", "How many segments may wait or be under way.", 1, 1_000_000
     )
-    request_timeout: float = _number(
+    request_timeout: float = kinds.number(
         5.0,
         "SW_AGENT_REQUEST_TIMEOUT",
         "Seconds that one connection attempt or one call to the collector may take.",
         0.05,
         300,
     )
-    shutdown_timeout: float = _number(
+    shutdown_timeout: float = kinds.number(
         5.0, "SW_AGENT_SHUTDOWN_TIMEOUT", "Seconds that the last flush may take when the agent stops.", 0.0, 300
     )
-    sample_n_per_3_secs: int = _number(
+    sample_n_per_3_secs: int = kinds.number(
         0, "SW_SAMPLE_N_PER_3_SECS", "How many new traces to record in 3 seconds; 0 or less: all.", -1, 1_000_000_000
     )
-    ignore_suffix: tuple[str, ...] = _list(
+    ignore_suffix: tuple[str, ...] = kinds.list_of(
         ".jpg,.jpeg,.js,.css,.png,.bmp,.gif,.ico,.mp3,.mp4,.html,.svg",
         "SW_AGENT_IGNORE_SUFFIX",
         "Operations whose name ends so are not traced.",
     )
-    trace_ignore_path: tuple[str, ...] = _list(
+    trace_ignore_path: tuple[str, ...] = kinds.list_of(
         "",
         "SW_AGENT_TRACE_IGNORE_PATH",
         "Ant-style patterns of operations that are not traced: `?` one character, `*` within a part, `**` any parts.",
     )
-    span_limit: int = _number(
+    span_limit: int = kinds.number(
         512,
         "SW_AGENT_SPAN_LIMIT_PER_SEGMENT",
         "How many spans one segment keeps; what is beyond is not recorded and the segment says so.",
         1,
         100_000,
     )
-    correlation_element_max_number: int = _number(
+    correlation_element_max_number: int = kinds.number(
         3, "SW_CORRELATION_ELEMENT_MAX_NUMBER", "How many correlation elements travel with a trace.", 0, 64
     )
-    correlation_value_max_length: int = _number(
+    correlation_value_max_length: int = kinds.number(
         128, "SW_CORRELATION_VALUE_MAX_LENGTH", "How long one correlation value may be.", 0, 4096
     )
-    propagate_to: tuple[str, ...] = _list(
+    propagate_to: tuple[str, ...] = kinds.list_of(
         "", "SW_AGENT_PROPAGATE_TO", "Hosts that outgoing calls may carry the trace's context to; empty: all."
     )
     trust_incoming: bool | Callable[[Any], bool] = dataclasses.field(default=True)
     """Whether the context of an incoming request is continued: always, never, or as a callable says of the
     ASGI scope. In code only."""
-    meter_reporter_active: bool | None = _unset_flag("SW_AGENT_METER_REPORTER_ACTIVE", "Report meters.")
-    meter_reporter_period: float = _number(
+    meter_reporter_active: bool | None = kinds.unset_flag("SW_AGENT_METER_REPORTER_ACTIVE", "Report meters.")
+    meter_reporter_period: float = kinds.number(
         20.0, "SW_AGENT_METER_REPORTER_PERIOD", "Seconds between two reports of all meters.", 0.05, 3600
     )
-    meter_reporter_max_buffer_size: int = _number(
+    meter_reporter_max_buffer_size: int = kinds.number(
         2000,
         "SW_AGENT_METER_REPORTER_MAX_BUFFER_SIZE",
         "How many series the application's meters may have; what is beyond "
@@ -359,55 +263,55 @@ class Config:
         1,
         1_000_000,
     )
-    pvm_meter_reporter_active: bool = _flag(
+    pvm_meter_reporter_active: bool = kinds.flag(
         True,
         "SW_AGENT_PVM_METER_REPORTER_ACTIVE",
         "Report meters of the Python runtime: processor, memory, garbage collector, threads, tasks.",
     )
-    event_reporter_active: bool | None = _unset_flag(
+    event_reporter_active: bool | None = kinds.unset_flag(
         "SW_AGENT_EVENT_REPORTER_ACTIVE", "Report the instance's start and stop as events."
     )
-    log_reporter_active: bool | None = _unset_flag("SW_AGENT_LOG_REPORTER_ACTIVE", "Report log records.")
-    log_reporter_safe_mode: bool = _flag(
+    log_reporter_active: bool | None = kinds.unset_flag("SW_AGENT_LOG_REPORTER_ACTIVE", "Report log records.")
+    log_reporter_safe_mode: bool = kinds.flag(
         False,
         "SW_AGENT_LOG_REPORTER_SAFE_MODE",
         "Mask credentials (those in URLs, and the values of `password=`, `token=` and "
         "their like) in what log records say.",
     )
-    log_reporter_max_buffer_size: int = _number(
+    log_reporter_max_buffer_size: int = kinds.number(
         10_000, "SW_AGENT_LOG_REPORTER_MAX_BUFFER_SIZE", "How many log records may wait or be under way.", 1, 1_000_000
     )
-    log_reporter_level: str = _option(
+    log_reporter_level: str = kinds.option(
         "WARNING",
         "SW_AGENT_LOG_REPORTER_LEVEL",
         "The lowest level of log records that are reported.",
         "the name of a level of `logging`, or a number from 0 to 1000",
         check_level,
     )
-    log_reporter_ignore_filter: bool = _flag(
+    log_reporter_ignore_filter: bool = kinds.flag(
         False, "SW_AGENT_LOG_REPORTER_IGNORE_FILTER", "Report also the log records that a logger's filters hold back."
     )
-    log_reporter_formatted: bool = _flag(
+    log_reporter_formatted: bool = kinds.flag(
         True,
         "SW_AGENT_LOG_REPORTER_FORMATTED",
         "Report log records as formatted by the layout; otherwise the bare message, "
         "with its arguments and the exception as tags.",
     )
-    log_reporter_layout: str = _option(
+    log_reporter_layout: str = kinds.option(
         "%(asctime)s [%(threadName)s] %(levelname)s %(name)s - %(message)s",
         "SW_AGENT_LOG_REPORTER_LAYOUT",
         "How log records are formatted: as `logging` has it, and with `%(tid)s` for the trace's id.",
         "a %-style format of the fields of a log record",
         check_layout,
     )
-    cause_exception_depth: int = _number(
+    cause_exception_depth: int = kinds.number(
         10,
         "SW_AGENT_CAUSE_EXCEPTION_DEPTH",
         "How many exceptions of a chain of causes, and how many places of each one's stack, a log record tells.",
         1,
         1000,
     )
-    log_level: str = _choice(
+    log_level: str = kinds.choice(
         "info",
         "SW_AGENT_LOGGING_LEVEL",
         "Level of the agent's own log lines.",
@@ -427,8 +331,10 @@ class Config:
                 object.__setattr__(self, field, option.check(value))
             except (ValueError, TypeError):
                 raise ConfigError(field, "***" if option.secret else value, option.allowed) from None
-        if not (callable(self.trust_incoming) or isinstance(self.trust_incoming, bool)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConfigError("trust_incoming", self.trust_incoming, "true, false or a callable")
+        trust: Any = self.trust_incoming
+        # the coroutine of an async callable would be true, whatever it came to
+        if not (callable(trust) or isinstance(trust, bool)) or inspect.iscoroutinefunction(trust):
+            raise ConfigError("trust_incoming", trust, "true, false or a callable that is not async")
         self._check_addresses()
 
     def _check_addresses(self) -> None:
@@ -475,16 +381,16 @@ class Config:
         :param environ: the variables, `os.environ` when left out
         :raises ConfigError: naming the variable, its value and what is allowed
         """
-        environ = _fold_kafka_names(os.environ if environ is None else environ)
+        environ = environment.fold_kafka_names(os.environ if environ is None else environ)
         values: dict[str, Any] = {}
         for field, option in options():
             text = environ.get(option.env, "")
             # an empty variable is an unset one, as the official agent has it for most of its options
             if text != "" and field not in overrides:
-                values[field] = _read(option, text)
-        _warn_of_unknown(environ)
+                values[field] = environment.read(option, text)
+        environment.warn_of_unknown(environ, _OPTIONS.values())
         if overrides.get("protocol", values.get("protocol")) == "kafka":
-            _refuse_unknown_kafka(environ)
+            environment.refuse_unknown_kafka(environ, _OPTIONS.values())
         try:
             return cls(**values, **overrides)
         except ConfigError as error:
@@ -501,39 +407,3 @@ def options() -> Iterator[tuple[str, Option]]:
 _OPTIONS: dict[str, Option] = {
     field.name: field.metadata["option"] for field in dataclasses.fields(Config) if "option" in field.metadata
 }
-
-
-def _read(option: Option, text: str) -> Any:
-    try:
-        return option.check(option.parse(text))
-    except (ValueError, TypeError, RecursionError):
-        raise ConfigError(option.env, "***" if option.secret else text, option.allowed) from None
-
-
-def _fold_kafka_names(environ: Mapping[str, str]) -> dict[str, str]:
-    folded: dict[str, str] = {}
-    for name, text in environ.items():
-        upper = name.upper()
-        key = upper if upper.startswith(_KAFKA_CLIENT) else name
-        if key in folded:
-            raise ConfigError(name, "***", "one spelling of this name")
-        folded[key] = text
-    return folded
-
-
-def _refuse_unknown_kafka(environ: Mapping[str, str]) -> None:
-    """A setting of the Kafka client that were ignored with a mere warning might have been one for its safety."""
-    known = [option.env for _, option in options() if option.env.startswith(_KAFKA_CLIENT)]
-    for name in sorted(environ):
-        if name.startswith(_KAFKA_CLIENT) and name not in known:
-            # whatever it is, it may be a password
-            raise ConfigError(name, "***", ", ".join(known))
-
-
-def _warn_of_unknown(environ: Mapping[str, str]) -> None:
-    known = [option.env for _, option in options()]
-    for name in sorted(environ):
-        if not name.startswith("SW_") or name in known or name.startswith(_OFFICIAL_ONLY):
-            continue
-        near = difflib.get_close_matches(name, known, n=1)
-        log.warning("the environment variable %s is not known%s", name, f"; did you mean {near[0]}?" if near else "")

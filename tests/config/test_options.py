@@ -251,7 +251,11 @@ def test_properties_of_any_text_are_read_from_json(properties: dict[str, Any]) -
     assert config.instance_properties == {key: str(value) for key, value in properties.items()}
 
 
-@pytest.mark.parametrize("value", [None, "true", 1])
+async def _decide_later(scope: object) -> bool:
+    return False
+
+
+@pytest.mark.parametrize("value", [None, "true", 1, _decide_later])
 def test_trust_is_yes_or_no_or_a_decision(value: Any) -> None:
     with pytest.raises(ConfigError, match="trust_incoming"):
         Config(trust_incoming=value)

@@ -35,9 +35,7 @@ async def lifespan(_: FastAPI) -> AsyncIterator[None]:
     )
 
 
-logging.basicConfig(level=logging.DEBUG, format="%(asctime)s %(name)s: %(message)s")
-for noisy in ("asyncio", "aiokafka", "uvicorn.access"):
-    logging.getLogger(noisy).setLevel(logging.WARNING)
+logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
 api = FastAPI(lifespan=lifespan)
 
 
