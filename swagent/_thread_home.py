@@ -5,8 +5,10 @@ The pipeline is the same as inside a host's loop; only here the backend setting 
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -81,7 +83,10 @@ def loop_of(backend: str) -> tuple[str, dict[str, Any]]:
         return "trio", {}
     if backend == "uvloop":
         _require("uvloop", backend)
-    return "asyncio", {"use_uvloop": backend == "uvloop" or (backend == "auto" and _is_installed("uvloop"))}
+    if backend == "uvloop" or (backend == "auto" and _is_installed("uvloop")):
+        return "asyncio", {"use_uvloop": True}
+    # by name: where trio_asyncio was imported, asyncio's policy makes another loop
+    return "asyncio", {} if sys.platform == "win32" else {"loop_factory": asyncio.SelectorEventLoop}
 
 
 def _is_installed(module: str) -> bool:
