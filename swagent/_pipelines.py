@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+import anyio
+
 from ._backend import Door
 from ._log import LimitedLog
 from .abc import Transport
@@ -98,7 +100,14 @@ class Pipelines:
 
     async def flush(self) -> bool:
         """Send what waits now, and wait for its verdicts; True when all of it was confirmed."""
-        outcomes = [await _flush(channel) for channel in self.channels.values()]
+        outcomes: list[bool] = []
+
+        async def flush(channel: Channel) -> None:
+            outcomes.append(await _flush(channel))
+
+        async with anyio.create_task_group() as group:
+            for channel in self.channels.values():
+                group.start_soon(flush, channel)
         return all(outcomes)
 
     def statistics(self) -> Statistics:
@@ -113,7 +122,7 @@ class Pipelines:
 
     def _of(self, signal: Signal) -> SignalStatistics:
         channel = self.channels.get(signal)
-        return channel.statistics() if channel is not None else nothing(signal, self._off.get(signal, "off"))
+        return channel.statistics() if channel is not None else nothing(signal, self._off[signal])
 
     def __iter__(self) -> Iterator[tuple[Signal, Reporter]]:
         return iter(self.reporters.items())
