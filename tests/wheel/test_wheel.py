@@ -1,0 +1,75 @@
+"""The built wheel, alone in an empty environment: what it lacks, or finds only in the repository, shows here. With the
+newest dependencies that there are, and with the oldest that pyproject.toml allows."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import make
+from e2e.servers.kafka import Kafka
+from faults.covering import covers
+from faults.matrix import BACKENDS, TRANSPORTS
+from support.servers import collector_thread
+from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
+from transports.http.http_peer import HttpPeer  # noqa: TID251  (tests/transports)
+from wheel.environments import Environment, build_wheel, lowest_versions
+
+pytestmark = pytest.mark.timeout(600)
+
+HERE = Path(__file__).parent
+EXTRAS = "[grpc,http,kafka,trio]"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module", params=["newest", "oldest"])
+def environment(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    folder = tmp_path_factory.mktemp(request.param) / "venv"
+    constraints = lowest_versions() if request.param == "oldest" else []
+    environment = Environment(folder, wheel, EXTRAS, constraints)
+    environment.run(["-m", "pip", "--quiet", "install", "uvloop"])
+    shutil.copy(HERE / "deliver.py", folder)
+    return environment
+
+
+@pytest.fixture(scope="module")
+def collectors() -> Iterator[dict[str, dict[str, str]]]:
+    """For each transport the settings that lead to a collector."""
+    with collector_thread() as (collector, _), HttpPeer(confirm) as peer, make(Kafka) as kafka:
+        yield {
+            "grpc": {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector.address},
+            "http": {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": peer.address},
+            "kafka": {"SW_KAFKA_BOOTSTRAP_SERVERS": kafka.address},
+        }
+
+
+@covers("R01")
+@pytest.mark.e2e
+@pytest.mark.parametrize("backend", BACKENDS.values())
+@pytest.mark.parametrize("transport", TRANSPORTS.values())
+def test_the_wheel_delivers(
+    environment: Environment, collectors: dict[str, dict[str, str]], transport: str, backend: str
+) -> None:
+    settings = {"SW_AGENT_PROTOCOL": transport, "SW_AGENT_BACKEND": backend, **collectors[transport]}
+    said = environment.run(["deliver.py"], settings)
+    assert said.startswith("segment: offered 1, accepted 1, confirmed 1, queued 0"), said
+
+
+def test_without_any_extra_it_imports_and_names_what_is_missing(wheel: Path, tmp_path: Path) -> None:
+    bare = Environment(tmp_path / "venv", wheel, "")
+    said = bare.run(
+        [
+            "-c",
+            "import swagent, swagent.asgi, swagent.meters\n"
+            "try: swagent.start(swagent.Config(service='x'))\n"
+            "except swagent.ConfigError as error: print(error)",
+        ]
+    )
+    assert "swagent[grpc]" in said
