@@ -58,8 +58,14 @@ def late(seconds: float) -> Behaviour:
 def status(code: Status | int, text: bytes = b"") -> Behaviour:
     """A whole answer that ends in a status."""
 
+    return ending(trailers(code, text))
+
+
+def ending(fields: Sequence[Header]) -> Behaviour:
+    """A good head, and any trailers."""
+
     async def behave(call: Call) -> None:
-        await call.head(OK_HEAD).head(trailers(code, text), end=True).send()
+        await call.head(OK_HEAD).head(fields, end=True).send()
 
     return behave
 
@@ -136,6 +142,19 @@ def frame(*frames: Frame) -> Behaviour:
 def unknown_frame(stream_id: int) -> Behaviour:
     """A frame of a type that nobody has defined."""
     return raw(b"\x00\x00\x06\xbe\x00" + stream_id.to_bytes(4, "big") + b"future")
+
+
+def flood(*pieces: bytes) -> Behaviour:
+    """Bytes past h2: the last piece again and again, for as long as the client takes them."""
+
+    async def behave(call: Call) -> None:
+        for each in pieces[:-1]:
+            await call.link.write(each)
+        while not call.link.gone.is_set():
+            await call.link.write(pieces[-1])
+            await asyncio.sleep(0)
+
+    return behave
 
 
 def raw(data: bytes) -> Behaviour:

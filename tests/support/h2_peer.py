@@ -52,6 +52,7 @@ class Link:
         self._window = asyncio.Event()
         self._writing = asyncio.Lock()
         self._held: bytearray | None = None
+        self._has_greeted = False
         self._behaviours: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -59,12 +60,14 @@ class Link:
         if self._peer.settings:
             self.h2.local_settings = Settings(client=False, initial_values=dict(self._peer.settings))
         self.h2.initiate_connection()
-        await self.flush()
+        if self._peer.greets:
+            await self.greet()
         try:
             while data := await self._reader.read(65_536):
                 for event in self.h2.receive_data(data):
                     self._take(event)
-                await self.flush()
+                if self._has_greeted:
+                    await self.flush()
         except ProtocolError as error:
             self._peer.complaints.append(error)
         finally:
@@ -72,6 +75,11 @@ class Link:
             for task in self._behaviours:
                 task.cancel()
             await asyncio.gather(*self._behaviours, return_exceptions=True)
+
+    async def greet(self) -> None:
+        """Send the SETTINGS that a connection begins with."""
+        self._has_greeted = True
+        await self.flush()
 
     async def flush(self) -> None:
         """Write what h2 has to say, as one piece or in slices."""
@@ -111,6 +119,10 @@ class Link:
     def abort(self) -> None:
         """Reset the connection."""
         self._writer.transport.abort()
+
+    def stop_reading(self) -> None:
+        """Let what the client sends wait in the kernel, and then with the client."""
+        self._reader._transport.pause_reading()  # type: ignore[attr-defined]
 
     async def wait_window(self, stream_id: int) -> int:
         """How much the client lets us send on a stream now, once it is more than nothing."""
@@ -202,12 +214,14 @@ class H2Peer(TcpServer):
         settings: Mapping[SettingCodes, int] | None = None,
         eager: bool = False,
         stingy: bool = False,
+        greets: bool = True,
         slice: int = 0,  # noqa: A002
         host: str = "127.0.0.1",
         context: ssl.SSLContext | None = None,
     ) -> None:
         """:param eager: behave as soon as a request's headers are there
         :param stingy: never open the window for the request's body again
+        :param greets: send the first SETTINGS at once; else `links[0].greet` does
         :param slice: the size of each write; 0 for whole pieces
         """
         super().__init__(host, context)
@@ -215,6 +229,7 @@ class H2Peer(TcpServer):
         self.settings = settings or {}
         self.eager = eager
         self.stingy = stingy
+        self.greets = greets
         self.slice = slice
         self.links: list[Link] = []
         self.calls: list[Call] = []

@@ -75,6 +75,8 @@ class TcpServer:
             writer.transport.abort()
             return
         self.connected += 1
+        # a reset that nobody looks at is reported, too
+        asyncio.ensure_future(writer.wait_closed()).add_done_callback(lambda end: end.cancelled() or end.exception())
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
+from faults.covering import covers
 from support import answers
 from support.answers import confirm, first
 from support.client import grpc_client
@@ -104,6 +105,15 @@ async def test_large_batches_at_the_same_time_do_not_mix() -> None:
         assert len(peer.links) == 1
 
 
+async def test_small_writes_are_not_held_back() -> None:
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address) as client:
+            await client.send()
+            channel: Any = client.transport._channel
+            ours = channel._protocol.connection._transport.get_extra_info("socket")
+            assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 async def test_addresses(host: str) -> None:
     if host == "::1" and not has_ipv6():
@@ -123,6 +133,7 @@ def has_ipv6() -> bool:
     return True
 
 
+@covers("F03", "grpc")
 async def test_name_is_resolved_at_each_dial(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     resolve = socket.getaddrinfo
@@ -141,6 +152,7 @@ async def test_name_is_resolved_at_each_dial(monkeypatch: pytest.MonkeyPatch) ->
         assert asked.count("localhost") == 2
 
 
+@covers("F03", "grpc")
 async def test_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
@@ -164,6 +176,7 @@ def slow_resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     over.set()
 
 
+@covers("F03", "grpc")
 @pytest.mark.usefixtures("slow_resolver")
 async def test_slow_resolver_holds_up_neither_the_loop_nor_the_end() -> None:
     began = time.monotonic()

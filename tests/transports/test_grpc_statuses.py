@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 from grpclib.const import Status
+from h2.settings import SettingCodes
 
+from faults.covering import covers
 from support import answers
 from support.client import Client, grpc_client
-from support.h2_peer import Behaviour, H2Peer
-from swagent.errors import AmbiguousError, DeliveryError, RejectedError
+from support.h2_peer import Behaviour, Call, H2Peer
+from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
 
 pytestmark = pytest.mark.anyio
 
@@ -48,6 +52,7 @@ FORMS = {
 }
 
 
+@covers("F15", "grpc")
 @pytest.mark.parametrize("form", FORMS)
 async def test_every_status(form: str) -> None:
     with H2Peer(answers.confirm) as peer:
@@ -68,20 +73,86 @@ async def still_works(client: Client, peer: H2Peer) -> bool:
     return await client.verdict() is None
 
 
-@pytest.mark.parametrize("status", [Status.PERMISSION_DENIED, Status.RESOURCE_EXHAUSTED, Status.UNAVAILABLE])
-async def test_status_given_before_the_batch_was_heard(status: Status) -> None:
-    """The window stays shut, so only the answer can end the sending."""
-    with H2Peer(answers.trailers_only(status), eager=True, stingy=True) as peer:
+async def amid(call: Call) -> None:
+    while not call.body:
+        await answers.late(0.002)(call)
+
+
+# when the status comes, and what opens before: the window for the batch's bytes, which never opens any further
+EARLY: dict[str, tuple[Behaviour | None, int]] = {
+    "before the batch was heard": (None, 0),
+    "amid the batch": (amid, 65_535),
+}
+
+
+@covers("F15", "grpc")
+@pytest.mark.parametrize("ending", [None, answers.reset(0)], ids=["", "then a reset"])
+@pytest.mark.parametrize("moment", EARLY)
+async def test_every_status_that_comes_early(moment: str, ending: Behaviour | None) -> None:
+    """So only the answer can end the sending."""
+    begin, window = EARLY[moment]
+    settings = {SettingCodes.INITIAL_WINDOW_SIZE: window}
+    for status in Status:
+        steps = [begin, answers.trailers_only(status), ending]
+        behave = answers.first(*[each for each in steps if each is not None])
+        with H2Peer(behave, settings=settings, eager=True, stingy=True) as peer:
+            async with grpc_client(peer.address) as client:
+                error = await client.verdict(bytes(300_000))
+        if status in PAUSES:
+            check(error, status)
+        elif window:
+            assert isinstance(error, AmbiguousError), f"{status}: {error!r}"
+        else:
+            assert isinstance(error, RetryableError), f"{status}: not one byte has left, and {error!r}"
+
+
+def retry_info(seconds: int) -> bytes:
+    """The trailer with which gRPC servers ask for a delay."""
+    duration = bytes([0x08]) + varint(seconds)
+    info = bytes([0x0A, len(duration)]) + duration
+    name = b"type.googleapis.com/google.rpc.RetryInfo"
+    detail = bytes([0x0A, len(name)]) + name + bytes([0x12, len(info)]) + info
+    return base64.b64encode(bytes([0x08, 8, 0x1A, len(detail)]) + detail).rstrip(b"=")
+
+
+def varint(number: int) -> bytes:
+    number &= 2**64 - 1
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(found) + bytes([number])
+
+
+ASKED = {
+    retry_info(0): 0.0,
+    retry_info(7): 7.0,
+    retry_info(61): 60.0,
+    retry_info(10**9): 60.0,
+    retry_info(-1): 0.0,
+    b"": 5.0,
+    b"%%%": 5.0,
+    b"AAAA" * 1000: 5.0,
+}
+
+
+@covers("F15", "grpc")
+@pytest.mark.parametrize("form", ["trailers only", "after a head"])
+async def test_delay_that_is_asked_for(form: str) -> None:
+    with H2Peer(answers.confirm) as peer:
         async with grpc_client(peer.address) as client:
-            check(await client.verdict(bytes(300_000)), status)
+            for details, pause in ASKED.items():
+                for status in (Status.RESOURCE_EXHAUSTED, Status.INVALID_ARGUMENT):
+                    last = [*answers.trailers(status), (b"grpc-status-details-bin", details)]
+                    both = answers.OK_HEAD + last
+                    peer.behave = answers.headers(both) if form == "trailers only" else answers.ending(last)
+                    error = await client.verdict()
+                    assert isinstance(error, RejectedError), error
+                    assert error.pause == (pause if status is Status.RESOURCE_EXHAUSTED else 0.0)
+        assert len(peer.links) == 1
 
 
-async def test_ok_before_the_batch_was_heard_confirms_nothing() -> None:
-    with H2Peer(answers.trailers_only(Status.OK), eager=True, stingy=True) as peer:
-        async with grpc_client(peer.address) as client:
-            assert isinstance(await client.verdict(bytes(300_000)), AmbiguousError)
-
-
+@covers("F15", "grpc")
 @pytest.mark.parametrize("code", [b"99", b"-1", b"", b"zero", b"7" * 5000])
 async def test_unknown_status_leaves_the_outcome_open(code: bytes) -> None:
     with H2Peer(answers.headers([*answers.OK_HEAD, (b"grpc-status", code)])) as peer:
@@ -103,6 +174,7 @@ HTTP: dict[int, tuple[type[DeliveryError], float | None]] = {
 }
 
 
+@covers("F14", "grpc")
 async def test_http_statuses_of_a_proxy_between() -> None:
     with H2Peer(answers.confirm) as peer:
         async with grpc_client(peer.address) as client:

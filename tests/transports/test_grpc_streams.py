@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import time
+
 import anyio
 import pytest
 from h2.errors import ErrorCodes
 from h2.settings import SettingCodes
 from hyperframe.frame import SettingsFrame
 
+from faults.covering import covers
 from support import answers
 from support.answers import confirm, first, frame
 from support.client import grpc_client, until
 from support.h2_peer import Behaviour, Call, H2Peer
+from support.memory import MIB, takes_at_most
+from swagent import Agent, Config, local_span
 from swagent.errors import AmbiguousError, RetryableError
+from swagent_transports.grpc import GrpcTransport
 
 pytestmark = pytest.mark.anyio
 
@@ -24,6 +30,7 @@ NOT_PROCESSED: dict[str, Behaviour] = {
 }
 
 
+@covers("F11", "grpc")
 @pytest.mark.parametrize("name", NOT_PROCESSED)
 async def test_what_was_not_processed_may_be_sent_again(name: str) -> None:
     with H2Peer(NOT_PROCESSED[name]) as peer:
@@ -33,6 +40,7 @@ async def test_what_was_not_processed_may_be_sent_again(name: str) -> None:
             assert await client.verdict() is None
 
 
+@covers("F11", "grpc")
 async def test_graceful_goaway_lets_the_taken_calls_finish() -> None:
     """As a server does that is being restarted: first a warning, then the last call that it takes, then the answers."""
 
@@ -59,6 +67,7 @@ async def test_graceful_goaway_lets_the_taken_calls_finish() -> None:
         assert len(peer.links) == 2
 
 
+@covers("F11", "grpc")
 async def test_retired_connection_is_closed_when_its_last_call_is_done() -> None:
     with H2Peer(first(answers.go_away(), answers.late(0.05), confirm)) as peer:
         async with grpc_client(peer.address) as client:
@@ -67,6 +76,7 @@ async def test_retired_connection_is_closed_when_its_last_call_is_done() -> None
                 await peer.thread.call(peer.links[0].gone.wait)
 
 
+@covers("F11", "grpc")
 async def test_retired_connection_does_not_outlive_the_transport() -> None:
     with H2Peer(confirm) as peer:
         async with grpc_client(peer.address, request_timeout=5.0) as client, anyio.create_task_group() as group:
@@ -81,26 +91,31 @@ async def test_retired_connection_does_not_outlive_the_transport() -> None:
                 await peer.thread.call(peer.links[0].gone.wait)
 
 
+@covers("F16", "grpc")
 async def test_window_shut_before_the_batch_leaves_it_unsent() -> None:
     with H2Peer(confirm) as peer:
         async with grpc_client(peer.address, request_timeout=0.3) as client:
             peer.behave = first(frame(SettingsFrame(0, settings={SettingCodes.INITIAL_WINDOW_SIZE: 0})), confirm)
             await client.send()
-            assert isinstance(await client.verdict(), RetryableError)
+            with anyio.fail_after(2):
+                assert isinstance(await client.verdict(), RetryableError)
             peer.behave = confirm
             assert await client.verdict() is None
         assert [len(call.body) for call in peer.calls] == [11, 0, 11]
 
 
+@covers("F16", "grpc")
 async def test_window_shut_amid_the_batch_leaves_the_outcome_open() -> None:
     with H2Peer(confirm, stingy=True) as peer:
         async with grpc_client(peer.address, request_timeout=0.3) as client:
-            assert isinstance(await client.verdict(bytes(100_000)), AmbiguousError)
+            with anyio.fail_after(2):
+                assert isinstance(await client.verdict(bytes(100_000)), AmbiguousError)
             peer.stingy = False
             assert await client.verdict(bytes(100_000)) is None
         assert [len(call.body) for call in peer.calls] == [65_535, 100_005]
 
 
+@covers("F16", "grpc")
 async def test_no_stream_allowed_leaves_the_batch_unsent() -> None:
     with H2Peer(confirm) as peer:
         async with grpc_client(peer.address, request_timeout=0.3) as client:
@@ -108,12 +123,14 @@ async def test_no_stream_allowed_leaves_the_batch_unsent() -> None:
             forbid = SettingsFrame(0, settings={SettingCodes.MAX_CONCURRENT_STREAMS: 0})
             peer.behave = first(frame(forbid), confirm)
             await client.send()
-            assert isinstance(await client.verdict(), RetryableError)
+            with anyio.fail_after(2):
+                assert isinstance(await client.verdict(), RetryableError)
             peer.behave = confirm
             assert await client.verdict() is None
         assert len(peer.links) == 2, "the deadline had the connection dialled anew"
 
 
+@covers("F16", "grpc")
 async def test_one_stream_at_a_time() -> None:
     with H2Peer(first(answers.late(0.02), confirm), settings={SettingCodes.MAX_CONCURRENT_STREAMS: 1}) as peer:
         async with grpc_client(peer.address) as client:
@@ -122,6 +139,7 @@ async def test_one_stream_at_a_time() -> None:
         assert len(peer.links) == 1
 
 
+@covers("F16", "grpc")
 async def test_waiting_for_a_stream_ends_when_the_limit_is_raised() -> None:
     with H2Peer(confirm) as peer:
         async with grpc_client(peer.address, request_timeout=5.0) as client, anyio.create_task_group() as group:
@@ -139,6 +157,7 @@ async def test_waiting_for_a_stream_ends_when_the_limit_is_raised() -> None:
                 assert await client.verdict() is None
 
 
+@covers("F16", "grpc")
 async def test_waiting_for_a_stream_ends_when_the_connection_does() -> None:
     with H2Peer(answers.silent, settings={SettingCodes.MAX_CONCURRENT_STREAMS: 1}) as peer:
         async with grpc_client(peer.address, request_timeout=5.0) as client, anyio.create_task_group() as group:
@@ -155,3 +174,55 @@ async def test_waiting_for_a_stream_ends_when_the_connection_does() -> None:
                 verdicts = await client.verdicts(3)
         kinds = sorted(type(each).__name__ for each in verdicts)
         assert kinds == ["AmbiguousError", "RetryableError", "RetryableError"]
+
+
+STUCK = {
+    "no window": {SettingCodes.INITIAL_WINDOW_SIZE: 0},
+    "no stream": {SettingCodes.MAX_CONCURRENT_STREAMS: 0},
+    "one stream": {SettingCodes.MAX_CONCURRENT_STREAMS: 1},
+}
+
+
+@covers("F16", "grpc")
+@pytest.mark.parametrize("name", STUCK)
+async def test_batches_that_cannot_leave_take_little_more_than_themselves(name: str) -> None:
+    async with grpc_client("127.0.0.1:1") as client:
+        await client.verdict()  # what is loaded once
+    with H2Peer(answers.silent, settings=STUCK[name], stingy=True) as peer:
+        async with grpc_client(peer.address, request_timeout=0.3) as client:
+            records = [bytes(MIB) for _ in range(4)]
+            kinds: list[type] = []
+
+            async def send(record: bytes) -> None:
+                # not the errors themselves, which refer to the batch by their tracebacks
+                kinds.append(type(await client.verdict(record)))
+
+            with takes_at_most(5 * MIB, keeps=MIB):
+                async with anyio.create_task_group() as group:
+                    for each in records:
+                        group.start_soon(send, each)
+            begun = [each for each in peer.calls if each.body]
+            assert kinds.count(AmbiguousError) == len(begun)
+            assert kinds.count(RetryableError) == 4 - len(begun)
+
+
+@covers("F16", "grpc")
+@pytest.mark.parametrize("name", ["no window", "no stream"])
+async def test_agent_stops_in_time_and_keeps_its_books(name: str) -> None:
+    silent = {"log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False}
+    with H2Peer(confirm) as peer:
+        config = Config(service="shop", collector=peer.address, shutdown_timeout=0.5, **silent)  # type: ignore[arg-type]
+        async with Agent(config, transport=GrpcTransport) as agent:
+            await until(lambda: peer.calls)
+            stuck = SettingsFrame(0, settings={int(code): value for code, value in STUCK[name].items()}).serialize()
+            await peer.thread.call(peer.links[0].write, stuck)
+            for _ in range(600):
+                with local_span("stuck"):
+                    pass
+            await until(lambda: agent.statistics().segment.in_flight)
+            begun = time.monotonic()
+        assert time.monotonic() - begun < 1.5
+        found = agent.statistics()
+        assert found.balanced
+        assert found.segment.confirmed + sum(found.segment.dropped.values()) == 600
+        assert not found.segment.dropped.get("rejected")

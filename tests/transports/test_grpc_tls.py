@@ -8,13 +8,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from support.answers import confirm
+from faults.covering import covers
+from support import answers
+from support.answers import confirm, first
 from support.certificates import Certificates
-from support.client import grpc_client
+from support.client import grpc_client, until
 from support.h2_peer import H2Peer
 from support.servers import Parrot
 from swagent.config import Config
-from swagent.errors import AmbiguousError, ConfigError, DeliveryError, RetryableError
+from swagent.errors import ConfigError, DeliveryError, RetryableError
 from swagent_transports._tls import client_context
 
 pytestmark = pytest.mark.anyio
@@ -33,6 +35,7 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     return Certificates(tmp_path_factory.mktemp("stranger"))
 
 
+@covers("F17", "grpc")
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
 async def test_trusted_collector(certificates: Certificates, host: str) -> None:
     context = certificates.server("127.0.0.1", "localhost", "::1")
@@ -61,6 +64,7 @@ async def test_large_batch_over_tls(certificates: Certificates) -> None:
         assert peer.records == records
 
 
+@covers("F17", "grpc")
 @pytest.mark.parametrize("flaw", ["unknown authority", "another host's", "expired"])
 async def test_untrusted_collector_gets_nothing(certificates: Certificates, stranger: Certificates, flaw: str) -> None:
     context = {
@@ -76,6 +80,7 @@ async def test_untrusted_collector_gets_nothing(certificates: Certificates, stra
         assert not peer.heard
 
 
+@covers("F17", "grpc")
 async def test_system_authorities_do_not_vouch_for_a_stranger(stranger: Certificates) -> None:
     with Parrot(context=stranger.server("127.0.0.1")) as peer:
         async with grpc_client(f"grpcs://{peer.address}", authentication=TOKEN) as client:
@@ -83,6 +88,7 @@ async def test_system_authorities_do_not_vouch_for_a_stranger(stranger: Certific
         assert not peer.heard
 
 
+@covers("F17", "grpc")
 @pytest.mark.parametrize(
     "answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00\x00\x00\x04\x00\x00\x00\x00\x00", b"??"]
 )
@@ -94,14 +100,66 @@ async def test_tls_to_a_port_without(answer: bytes) -> None:
     assert b"secret" not in peer.heard
 
 
+@covers("F17", "grpc")
 async def test_plaintext_to_a_tls_port(certificates: Certificates) -> None:
     with Parrot(context=certificates.server("127.0.0.1")) as peer:
         async with grpc_client(peer.address) as client:
             with anyio.fail_after(1):
-                assert isinstance(await client.verdict(), (AmbiguousError, RetryableError))
-            assert isinstance(await client.verdict(), (AmbiguousError, RetryableError))
+                assert isinstance(await client.verdict(), RetryableError)
+            assert isinstance(await client.verdict(), RetryableError)
+        assert not peer.heard
 
 
+def without_alpn(certificates: Certificates) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificates.authority.issue_cert("127.0.0.1").configure_cert(context)
+    return context
+
+
+@covers("F17", "grpc")
+async def test_collector_without_alpn_is_known_by_its_greeting(certificates: Certificates) -> None:
+    with H2Peer(confirm, context=without_alpn(certificates)) as peer:
+        async with grpc_client(f"grpcs://{peer.address}", tls_ca=certificates.ca, authentication=TOKEN) as client:
+            await client.send()
+
+
+@covers("F17", "grpc")
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+async def test_verified_server_without_http2_hears_no_token(certificates: Certificates, answer: bytes) -> None:
+    for context in (without_alpn(certificates), http1(certificates)):
+        with Parrot(answer, context=context) as peer:
+            address = f"grpcs://{peer.address}"
+            async with grpc_client(
+                address, tls_ca=certificates.ca, authentication=TOKEN, request_timeout=0.3
+            ) as client:
+                assert isinstance(await client.verdict(b"secret"), RetryableError)
+            assert TOKEN.encode() not in peer.heard
+            assert b"secret" not in peer.heard
+
+
+def http1(certificates: Certificates) -> ssl.SSLContext:
+    context = certificates.server("127.0.0.1")
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+@covers("F17", "grpc")
+async def test_authority_that_is_renewed_while_the_agent_runs(
+    certificates: Certificates, stranger: Certificates
+) -> None:
+    context = certificates.server("127.0.0.1")
+    with H2Peer(first(confirm, answers.hang_up), context=context) as peer:
+        async with grpc_client(f"grpcs://{peer.address}", tls_ca=certificates.ca, authentication=TOKEN) as client:
+            assert await client.verdict() is None
+            stranger.authority.issue_cert("127.0.0.1").configure_cert(context)
+            await until(lambda: client.transport._channel and not client.transport._channel._connected)
+            assert isinstance(await client.verdict(), RetryableError)
+            certificates.authority.issue_cert("127.0.0.1").configure_cert(context)
+            assert await client.verdict() is None
+        assert len(peer.calls) == 2
+
+
+@covers("F17", "grpc")
 async def test_handshake_that_stalls_ends_in_time() -> None:
     with Parrot() as peer:
         async with grpc_client(f"grpcs://{peer.address}", request_timeout=0.2, authentication=TOKEN) as client:
@@ -112,6 +170,7 @@ async def test_handshake_that_stalls_ends_in_time() -> None:
     assert TOKEN.encode() not in peer.heard
 
 
+@covers("F17", "grpc")
 async def test_old_tls_is_not_spoken(certificates: Certificates) -> None:
     context = certificates.server("127.0.0.1")
     try:
@@ -138,6 +197,7 @@ async def test_collector_that_asks_for_our_certificate(certificates: Certificate
         assert len(peer.calls) == 1
 
 
+@covers("F17", "grpc")
 async def test_authority_that_is_renewed_is_trusted_by_the_next_transport(
     certificates: Certificates, stranger: Certificates
 ) -> None:
@@ -148,13 +208,30 @@ async def test_authority_that_is_renewed_is_trusted_by_the_next_transport(
             await client.send()
 
 
-def test_nothing_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_key_is_logged_for_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Which `ssl.create_default_context()` would do."""
     monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+    assert ssl.create_default_context().keylog_filename == str(tmp_path / "keys")
     context = client_context(Config(service="checked"))
     assert context.keylog_filename is None
     assert context.check_hostname
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+@covers("F17", "grpc")
+async def test_authorities_of_the_environment_stand_in_for_the_systems(
+    certificates: Certificates, stranger: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SSL_CERT_FILE is OpenSSL's own name for where a system keeps its authorities: container images rely on it, and
+    who can set it can set `tls_ca`, too. It says whom to trust, never not to verify; and `tls_ca` outweighs it."""
+    monkeypatch.setenv("SSL_CERT_FILE", stranger.ca)
+    with H2Peer(confirm, context=stranger.server("127.0.0.1")) as peer:
+        async with grpc_client(f"grpcs://{peer.address}", authentication=TOKEN) as client:
+            assert await client.verdict() is None
+        async with grpc_client(f"grpcs://{peer.address}", tls_ca=certificates.ca, authentication=TOKEN) as client:
+            assert isinstance(await client.verdict(), RetryableError)
+        assert len(peer.calls) == 1
 
 
 @pytest.mark.parametrize(

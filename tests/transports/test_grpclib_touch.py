@@ -1,5 +1,5 @@
 """What `swagent_transports` touches of grpclib's and h2's insides. A failure says what changed, and so what to look at
-in `_grpclib.py` and `_grpclib_connection.py` before another version is allowed."""
+in `_grpclib*.py` before another version is allowed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,15 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import Event
 from h2.frame_buffer import FrameBuffer
+from hpack.hpack import Encoder
+from hpack.table import HeaderTable
 from hyperframe.frame import GoAwayFrame, PingFrame, SettingsFrame
 
-from swagent_transports import _grpclib_connection
+from swagent_transports import _grpclib_connection, _grpclib_processor
 from swagent_transports._grpclib import GrpcChannel
-from swagent_transports._grpclib_connection import GrpcProcessor, GrpcProtocol, NotProcessedError
+from swagent_transports._grpclib_connection import GrpcProtocol
+from swagent_transports._grpclib_processor import GrpcProcessor, NotProcessedError
+from swagent_transports._rebinding import rebound
 
 
 def parameters(function: Callable[..., Any]) -> list[str]:
@@ -47,7 +51,8 @@ def test_version() -> None:
 )  # fmt: skip
 def test_every_method_that_we_override_is_there(ours: type, theirs: type) -> None:
     inherited = {name for name in vars(theirs) if callable(getattr(theirs, name))}
-    new = {"process_go_away", "connect", "abort", "_turn_away"}
+    new = {"process_go_away", "connect", "abort", "_turn_away", "wait_greeted", "take_pause"}
+    new |= {"_receive_counted", "_forget_frames"}
     for name, member in vars(ours).items():
         if inspect.isfunction(member) and name not in new:
             assert name in inherited or hasattr(theirs, name), f"{theirs.__name__}.{name} is gone: ours is never called"
@@ -110,6 +115,9 @@ ATTRIBUTES: list[tuple[Any, str, str]] = [
     (H2Connection, "self._frame_dispatch_table", "GOAWAY is taken from h2 through it"),
     (H2Connection, "self.incoming_buffer", "overlong frames are seen in it"),
     (FrameBuffer, "self._data", "overlong frames are seen in it"),
+    (H2Connection, "self._receive_frame(frame)", "frames are counted through it"),
+    (H2Connection, "self.encoder = Encoder()", "hpack's log lines are silenced through it"),
+    (Encoder, "self.header_table = HeaderTable()", "hpack's log lines are silenced through it"),
 ]
 
 
@@ -122,6 +130,9 @@ REASONS: list[tuple[Any, str, str]] = [
     (EventsProcessor.process, "raise NotImplementedError(event)", "unknown events raise no more: process"),
     (Buffer.read, "if not ack_size:", "empty DATA frames end no stream any more: process_data_received"),
     (Stream._maybe_finish, "is_closing()", "a closing connection skips no status any more: recv_trailing_metadata"),
+    (Encoder.add, "log.debug(", "hpack logs no headers any more: without_logs"),
+    (Encoder.encode, "log.debug(", "hpack logs no headers any more: without_logs"),
+    (HeaderTable._shrink, "log.debug(", "hpack logs no headers any more: without_logs"),
     (Wrapper.cancel, "task.cancel()", "calls are not ended by cancelling their task any more: one task per call"),
     (EventsProcessor.process_connection_terminated, "self.close(", "a GOAWAY does not close any more: process_go_away"),
     (H2Connection._receive_goaway_frame, "clear_outbound_data_buffer", "h2 survives a GOAWAY now: process_go_away"),
@@ -137,12 +148,31 @@ def test_reasons_for_the_touch_still_stand(function: Callable[..., Any], line: s
 
 def test_events_are_dispatched_by_their_class() -> None:
     protocol = connected(FakeSocket())
-    assert protocol.processor.processors.keys() > {_grpclib_connection._GoAway}
+    assert protocol.processor.processors.keys() > {_grpclib_processor._GoAway}
     processed: list[Event] = []
     protocol.processor.process_go_away = processed.append  # type: ignore[method-assign, assignment]
-    protocol.processor.processors[_grpclib_connection._GoAway] = processed.append
+    protocol.processor.processors[_grpclib_processor._GoAway] = processed.append
     protocol.data_received(SettingsFrame(0).serialize() + GoAwayFrame(0, last_stream_id=7).serialize())
     assert [getattr(event, "last_stream_id", None) for event in processed] == [7]
+
+
+def test_functions_are_given_other_names_and_no_others() -> None:
+    quiet = rebound(Encoder.add, log=None)
+    assert quiet.__globals__["log"] is None
+    assert Encoder.add.__globals__["log"] is not None
+    assert parameters(quiet) == parameters(Encoder.add)
+    with pytest.raises(AttributeError, match="logger"):
+        rebound(Encoder.add, logger=None)
+
+
+def test_headers_are_encoded_as_by_the_library() -> None:
+    headers = [(":path", "/x"), ("authentication", "sesame"), ("te", "trailers"), ("x" * 200, "y" * 5000)]
+    theirs, ours = Encoder(), _grpclib_connection._SilentEncoder()
+    ours.header_table = _grpclib_connection._SilentTable()
+    for size in (4096, 0, 100, 4096):
+        theirs.header_table_size = ours.header_table_size = size
+        for _ in range(2):
+            assert ours.encode(headers) == theirs.encode(headers)
 
 
 class FakeSocket:

@@ -6,8 +6,10 @@ What AIOKafkaProducer does not offer, and is needed inside somebody else's proce
   Here each batch has one attempt, see `_kafka_attempt`. Its deadline in the accumulator is over from the start, so
   that it does not wait for a leader either.
 * `start()` hides why it cannot connect, a refused login above all, and leaves its connection behind when it is
-  cancelled. Here the first connection is made by the function that the client itself uses, and put where the client
-  keeps the one that it was bootstrapped from.
+  cancelled. Here the first connection is made by us, and put where the client keeps the one that it was
+  bootstrapped from.
+* The loop's own resolver looks up the brokers' names, in a thread that the loop waits for at its end. Here connections
+  to brokers are made like the first one.
 * `stop()` waits for brokers that never answer, and nothing else lets go. Here `abandon()` ends every task and
   connection at once, and every batch with an error that says whether it may have left.
 """
@@ -26,7 +28,8 @@ from aiokafka.client import ConnectionGroup  # pyright: ignore[reportMissingType
 from aiokafka.errors import KafkaConnectionError, NodeNotReadyError  # pyright: ignore[reportMissingTypeStubs]
 
 from ._kafka_attempt import Attempt
-from ._kafka_entry import connect_to_one
+from ._kafka_entry import connect_to_broker, connect_to_one
+from ._kafka_quiet import hush, mark_ours, unhush
 
 
 class Producer:
@@ -55,7 +58,9 @@ class Producer:
         self._connection = connection
         self._timeout_ms: int = arguments["request_timeout_ms"]
         self._is_abandoned = False
+        hush()
         self.client: Any = self._producer.client
+        self.client._get_conn = self._connect_to_broker
         self.turns = itertools.count()
         self._starting = asyncio.ensure_future(self._start())
         self._starting.add_done_callback(retrieve)
@@ -95,6 +100,8 @@ class Producer:
     def abandon(self) -> None:
         """Drop it: every connection is aborted, every task cancelled. Batches that wait end with NodeNotReadyError,
         those under way with KafkaConnectionError. Twice is harmless."""
+        if not self._is_abandoned:
+            unhush()
         self._is_abandoned = True
         self._fail_batches()
         for connection in tuple(self.client._conns.values()):
@@ -116,6 +123,7 @@ class Producer:
         await asyncio.sleep(0)  # for the callbacks of the connections
 
     async def _start(self) -> None:
+        mark_ours()
         self.client._conns["bootstrap", ConnectionGroup.DEFAULT] = await connect_to_one(
             self.client.hosts, self._timeout_ms, self._connection
         )
@@ -124,7 +132,12 @@ class Producer:
             raise KafkaConnectionError("no broker tells about the cluster")
         await self._sender.start()
 
+    async def _connect_to_broker(self, node_id: int, *, group: Any = ConnectionGroup.DEFAULT, **_: Any) -> Any:
+        return None if self._is_abandoned else await connect_to_broker(self.client, node_id, group, self._connection)
+
     async def _deliver_tracked(self, node_id: int, batches: Any) -> None:
+        if self._is_abandoned:
+            return  # the sender began this right before, and the batches have failed already
         if task := asyncio.current_task():
             self._deliveries.add(task)
             task.add_done_callback(self._deliveries.discard)

@@ -1,5 +1,5 @@
-"""grpclib's channel and call, hardened. Every touch of grpclib's internals is here and in `_grpclib_connection`;
-`tests/transports/test_grpclib_touch.py` fails when grpclib changes.
+"""grpclib's channel and call, hardened. Every touch of grpclib's internals is here, in `_grpclib_connection` and in
+`_grpclib_processor`; `tests/transports/test_grpclib_touch.py` fails when grpclib changes.
 
 What grpclib 0.4 does not offer, and is needed inside somebody else's process:
 
@@ -7,10 +7,15 @@ What grpclib 0.4 does not offer, and is needed inside somebody else's process:
   exception handler. Here such events are ignored, and bytes that h2 cannot digest close the connection.
 * `send_message` writes one message at a time. A batch goes out as one write of many length-prefixed messages.
 * `recv_message` buffers whatever length a reply declares, and h2 whatever length a frame declares. Here both are capped
-  before they are read, and so is what a peer makes us answer (pings, settings) without reading it.
+  before they are read, and so is what a peer makes us answer (pings, settings) without reading it, and the number of
+  frames that it sends without an answer.
 * A stream that the peer provably did not process (GOAWAY with a lower last stream id, REFUSED_STREAM) is not told apart
   from one that it may have. Here it is, since such a batch may be sent again.
-* A graceful GOAWAY ends all calls at once. Here the connection retires: the calls that the peer took finish on it.
+* A graceful GOAWAY ends all calls at once. Here the connection retires: the calls that the peer took finish on it. A
+  peer that asks for calm with it is left alone for a while.
+* The first call is sent before the peer has said anything. Here its SETTINGS are waited for, so that a port where
+  something else listens hears neither token nor records.
+* hpack logs every header at level DEBUG. Here it logs nothing.
 * A call is not told when its stream ends without a status, when its answer comes before all was sent, or when the
   connection breaks while it waits for its turn; and a complete answer is thrown away when the connection breaks behind
   it. Here each call ends as soon as its outcome is known, and what is answered stays answered.
@@ -35,8 +40,10 @@ from grpclib.encoding.base import CodecBase
 from grpclib.protocol import H2Protocol
 from grpclib.protocol import Stream as H2Stream
 
+from ._dialling import dial
 from ._grpclib_connection import GrpcProtocol
-from ._resolver import resolve
+from ._grpclib_processor import NotProcessedError
+from ._retry_info import read_retry_delay
 
 MAX_REPLY = 256 * 1024
 # the smallest windows that HTTP/2 allows: what a hostile peer can make us buffer unread
@@ -75,25 +82,27 @@ class GrpcChannel(Channel):
         return GrpcProtocol(self._open, Handler(), self._config, self._h2_config)
 
     async def _create_connection(self) -> H2Protocol:
-        """Dial the host's addresses one after the other."""
-        name = self._host if self._ssl else None
-        failure = OSError(f"{self._host} has no address")
-        for address in await resolve(self._host, self._port):
-            try:
-                _, protocol = await self._loop.create_connection(
-                    self._protocol_factory, address, self._port, ssl=self._ssl, server_hostname=name
-                )
-            except OSError as error:
-                failure = error
-            else:
-                return protocol
-        raise failure
+        context: SSLContext | None = cast("Any", self._ssl)
+        _, dialled = await dial(self._protocol_factory, self._host or "", self._port or 0, context)
+        protocol = cast("GrpcProtocol", dialled)
+        try:
+            if self._is_aborted:
+                raise ConnectionAbortedError("given up while it was dialled")
+            await protocol.processor.wait_greeted()
+        except BaseException:
+            protocol.processor.close("given up before it greeted")
+            raise
+        return protocol
 
     async def connect(self) -> GrpcProtocol:
         """Dial, unless connected. Nothing of any call is sent by this.
 
         :raises OSError: when that fails, or when the channel is aborted meanwhile
+        :raises NotProcessedError: when the peer asked for calm, or speaks no HTTP/2
         """
+        last = cast("GrpcProtocol | None", self._protocol)
+        if last is not None and (pause := last.processor.take_pause()):
+            raise NotProcessedError("the collector asked to be left alone", pause)
         if not self._is_aborted:
             protocol = await self.__connect__()
             if not self._is_aborted:
@@ -118,6 +127,12 @@ class Progress:
     def may_have_sent(self) -> bool:
         """Whether bytes of the batch have left."""
         return self.stream is not None and self.stream.data_sent > 0
+
+    @property
+    def retry_delay(self) -> float | None:
+        """Seconds that the peer asked for in its status, if it did."""
+        fields: list[tuple[str, str]] = (self.stream and (self.stream.trailers or self.stream.headers)) or []
+        return read_retry_delay(dict(fields).get("grpc-status-details-bin", ""))
 
 
 def pack(records: Sequence[bytes]) -> bytes:
@@ -145,8 +160,12 @@ async def exchange(
         finally:
             protocol.processor.starting.discard(wrapper)
         progress.stream = stream._stream
-        with wrapper:
-            await stream._stream.send_data(packed, end_stream=True)
+        protocol.processor.sending.add(stream._stream)
+        try:
+            with wrapper:
+                await stream._stream.send_data(packed, end_stream=True)
+        finally:
+            protocol.processor.sending.discard(stream._stream)
         stream._send_message_done = stream._end_done = True
         await stream.recv_initial_metadata()
         with wrapper:

@@ -10,6 +10,8 @@ import httpcore
 import httpx
 from anyio import CancelScope
 
+from ._http_reading import FrugalStream
+
 MAX_REPLY = 256 * 1024
 # What a piece of a reply counts at least: a reply of one-byte pieces costs time, not memory.
 _LEAST_PIECE = 1024
@@ -84,6 +86,9 @@ class Exchange:
 
     async def _drain(self, response: httpx.Response) -> None:
         size = 0
+        stream = response.extensions.get("network_stream")
+        if isinstance(stream, FrugalStream):
+            stream.allow(2 * MAX_REPLY)  # how the reply is framed comes on top
         with CancelScope() as scope:
             async for piece in response.aiter_raw():
                 size += max(len(piece), _LEAST_PIECE)

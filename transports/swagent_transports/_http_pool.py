@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import socket
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
+from typing import Any
 
 import httpx
 from anyio import CancelScope
 
+from ._http_dialling import Dialler
 from ._http_exchange import Exchange
+from ._http_reading import Frugal
 
 # Shorter than what OAP (30 s) and proxies allow, so that it is our side that hangs up. The server's FIN and our request
 # would otherwise cross on the way, and nobody could say what became of the batch.
@@ -36,6 +39,9 @@ class Pool:
         self._http = httpx.AsyncHTTPTransport(
             verify=verify, trust_env=False, limits=_LIMITS, socket_options=[_RECEIVE_BUFFER]
         )
+        # httpx does not pass one on
+        inner: Any = self._http._pool  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        inner._network_backend = Frugal(Dialler(inner._network_backend))  # noqa: SLF001
         self._users = 0
         self.is_retired = False
 

@@ -24,12 +24,11 @@ def elements(collection: bytes) -> Iterator[bytes]:
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while position < len(data):
-        byte = data[position]
+    value = 0
+    # of ten bytes at most, or the number would grow with the data, and reading it take the square of that
+    for shift, byte in zip(range(0, 70, 7), data[position : position + 10], strict=False):
         position += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, position
-        shift += 7
-    raise ValueError("a length is cut short")
+    raise ValueError("a length is cut short, or has no end")

@@ -6,42 +6,47 @@ name server that does not answer would hold up the end of the application.
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import socket
 import threading
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any
+
+import anyio
+
+from swagent._backend import loop_door
+
+# Seconds for which an address is tried while there are others: a name may stand for several servers, and one that is
+# dead without saying so must not use up the time of the rest.
+PATIENCE = 1.0
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host, in the order in which to try them.
+    """The addresses of a host, in the order in which to try them. On any event loop.
 
     :raises OSError: when the name cannot be resolved
     """
     if _is_address(host):
         return [host]
-    loop = asyncio.get_running_loop()
-    found: asyncio.Future[list[str]] = loop.create_future()
-
-    def settle(function: Callable[[Any], None], outcome: object) -> None:
-        if not found.done():
-            function(outcome)
+    found: list[list[str] | OSError] = []
+    is_done, door = anyio.Event(), loop_door()
 
     def look_up() -> None:
         try:
-            outcome: Any = _look_up(host, port)
-            function: Callable[[Any], None] = found.set_result
+            found.append(_look_up(host, port))
         except OSError as error:
-            outcome, function = error, found.set_exception
+            found.append(error)
         except UnicodeError as error:
-            outcome, function = OSError(f"{host!r} is no host name: {error}"), found.set_exception
-        with suppress(RuntimeError):  # the loop has ended, so nobody wants to know
-            loop.call_soon_threadsafe(settle, function, outcome)
+            found.append(OSError(f"{host!r} is no host name: {error}"))
+        door(is_done.set)
 
-    threading.Thread(target=look_up, name="swagent-resolver", daemon=True).start()
-    return await found
+    try:
+        threading.Thread(target=look_up, name="swagent-resolver", daemon=True).start()
+    except RuntimeError as error:
+        raise OSError(f"{host} cannot be looked up: {error}") from error
+    await is_done.wait()
+    (outcome,) = found
+    if isinstance(outcome, OSError):
+        raise outcome
+    return outcome
 
 
 def _is_address(host: str) -> bool:

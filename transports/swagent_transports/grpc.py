@@ -22,8 +22,9 @@ from swagent.signals import Signal
 from swagent_proto import wire
 
 from ._grpclib import GrpcChannel, Progress, exchange, pack
-from ._grpclib_connection import NotProcessedError
+from ._grpclib_processor import NotProcessedError
 from ._meters import elements
+from ._patience import wait_done
 from ._tls import client_context
 
 _COLLECT = {
@@ -111,7 +112,7 @@ class GrpcTransport:
         self._calls.add(task)
         task.add_done_callback(self._forget)
         try:
-            await asyncio.wait({task}, timeout=self._timeout)
+            await wait_done(task, self._timeout)
         except asyncio.CancelledError:
             await _let_go({task})
             raise
@@ -132,11 +133,13 @@ class GrpcTransport:
             pause = _REJECTIONS.get(error.status)
             if pause is None:
                 return _open_verdict(progress, text)
+            if error.status is Status.RESOURCE_EXHAUSTED and (asked := progress.retry_delay) is not None:
+                pause = asked
             # a collector without this service may well have the others
             is_one_service = error.status is Status.UNIMPLEMENTED
             return RejectedError(_legible(text), pause=pause, only_this_signal=is_one_service)
         if isinstance(error, NotProcessedError):
-            return RetryableError(_legible(str(error)))
+            return RetryableError(_legible(str(error)), pause=error.pause)
         # a broken connection, or a peer that does not speak the protocol: the next call starts with a clean one
         self._hang_up(channel)
         return _open_verdict(progress, f"{type(error).__name__}: {error}")

@@ -21,6 +21,7 @@ from swagent_proto import wire_json
 
 from ._http_exchange import Exchange
 from ._http_pool import Pool
+from ._patience import expire
 from ._retry_after import read_retry_after
 from ._tls import client_context
 
@@ -113,12 +114,21 @@ class HttpTransport:
         """Do the exchange within the timeout, and tell what ended it before its end."""
         if self._pool is None or self._pool.is_retired:
             self._pool = Pool(self._context)
-        call.scope.deadline = anyio.current_time() + self._timeout
+        failure: Exception | None = None
         try:
-            with call.scope:
-                await self._pool.run(call)
+            async with anyio.create_task_group() as group:
+                group.start_soon(expire, call.scope, self._timeout)
+                with call.scope:
+                    try:
+                        await self._pool.run(call)
+                    except Exception as error:
+                        failure = error
+                group.cancel_scope.cancel()
         except Exception as error:
-            return error
+            # of the timer, and so of what ended the call with it
+            failure = error
+        if failure is not None:
+            return failure
         return "the transport was closed" if self._is_closed else f"no answer within {self._timeout:g} s"
 
     def __str__(self) -> str:

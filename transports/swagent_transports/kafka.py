@@ -26,6 +26,7 @@ from ._kafka_delivery import Record, deliver
 from ._kafka_keys import log_key, meter_key, segment_key
 from ._kafka_settings import entry_address, read_settings
 from ._kafka_verdicts import outcome, unsent
+from ._patience import wait_done
 
 _KEYS: dict[Signal, Callable[[bytes], bytes]] = {
     Signal.SEGMENT: segment_key,
@@ -92,7 +93,7 @@ class KafkaTransport:
         task.add_done_callback(retrieve)
         self._calls.add(task)
         try:
-            await asyncio.wait({task}, timeout=self._settings.timeout)
+            await wait_done(task, self._settings.timeout)
             if not task.done():
                 # ends every batch with what is known of it, this one too
                 self._drop()

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import gzip
 import time
-import tracemalloc
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import anyio
 import pytest
 
+from faults.covering import covers
+from support.memory import MIB, takes_at_most
 from support.servers import Parrot, TcpServer, nobody
 from swagent.errors import AmbiguousError, RejectedError, RetryableError
+from swagent_transports._http_reading import FrugalStream
 from transports.http import http_answers as answers  # noqa: TID251  (tests/transports)
 from transports.http.http_answers import confirm, first, raw, status  # noqa: TID251
 from transports.http.http_client import http_client  # noqa: TID251
@@ -46,6 +47,7 @@ BROKEN: dict[str, Behaviour] = {
 }
 
 
+@covers("F14", "http")
 @pytest.mark.parametrize("name", BROKEN)
 async def test_broken_head_is_ambiguous_at_once_and_the_next_call_works(name: str) -> None:
     with HttpPeer(BROKEN[name]) as peer:
@@ -80,6 +82,7 @@ CUT: dict[str, Behaviour] = {
 }  # fmt: skip
 
 
+@covers("F14", "http")
 @pytest.mark.parametrize("name", CUT)
 async def test_head_is_the_answer_whatever_becomes_of_the_body(name: str) -> None:
     with HttpPeer(CUT[name]) as peer:
@@ -91,6 +94,7 @@ async def test_head_is_the_answer_whatever_becomes_of_the_body(name: str) -> Non
         assert len(peer.links) == 2, "a connection that still has something to say is not used again"
 
 
+@covers("F15", "http")
 async def test_refusal_keeps_its_pause_without_its_body() -> None:
     behave = raw(b"HTTP/1.1 503 No\r\nRetry-After: 30\r\nContent-Length: 10\r\n\r\n[]")
     with HttpPeer(first(behave, answers.hang_up)) as peer:
@@ -100,20 +104,9 @@ async def test_refusal_keeps_its_pause_without_its_body() -> None:
             assert error.pause == 30.0
 
 
-@contextmanager
-def costs_no_memory(limit: int = 2 * 2**20) -> Iterator[None]:
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
-        yield
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak - before < limit
-
-
 BOMB = gzip.compress(bytes(64 * 2**20))
 GIANT: dict[str, Behaviour] = {
+    "4 MiB and a byte": raw(answers.answer(200, body=bytes(4 * MIB + 1))),
     "declared": answers.endless(answers.head("Content-Length: 209715200"), bytes(65_536)),
     "chunked": answers.endless(answers.head("Transfer-Encoding: chunked"), b"10000\r\n" + bytes(65_536) + b"\r\n"),
     "until the end": answers.endless(answers.head(), bytes(65_536)),
@@ -121,14 +114,26 @@ GIANT: dict[str, Behaviour] = {
 }
 
 
+@covers("F13", "http")
 @pytest.mark.parametrize("name", GIANT)
-async def test_giant_reply_costs_no_memory(name: str) -> None:
+async def test_giant_reply_costs_no_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = 0
+    read = FrugalStream.read
+
+    async def count(stream: FrugalStream, size: int, timeout: float | None = None) -> bytes:
+        nonlocal taken
+        data = await read(stream, size, timeout)
+        taken += len(data)
+        return data
+
     with HttpPeer(confirm) as peer:
         async with http_client(peer.address, request_timeout=10.0) as client:
             await client.send()
             peer.behave = GIANT[name]
-            with costs_no_memory(), anyio.fail_after(8.0):
+            monkeypatch.setattr(FrugalStream, "read", count)
+            with takes_at_most(2 * MIB), anyio.fail_after(8.0):
                 assert await client.verdict() is None
+            assert taken < 300 * 1024, "a connection is not worth more than its cap"
             peer.behave = confirm
             assert await client.verdict() is None
 
@@ -140,28 +145,33 @@ FLOODS = {
 }
 
 
+@covers("F13", "http")
 @pytest.mark.parametrize("name", FLOODS)
 async def test_flood(name: str) -> None:
-    """Ends, and does not keep the loop from the application for long."""
+    """Ends by itself, takes little memory, and does not keep the loop from the application for long."""
     with HttpPeer(FLOODS[name]) as peer:
-        async with http_client(peer.address, request_timeout=0.5) as client, anyio.create_task_group() as group:
-            longest = 0.0
+        async with http_client(peer.address, request_timeout=20.0) as client:
+            with takes_at_most(2 * MIB), anyio.fail_after(15.0):
+                error = await client.verdict()
+            assert isinstance(error, AmbiguousError) or name.startswith("chunks")
+            async with anyio.create_task_group() as group:
+                longest = 0.0
 
-            async def beat() -> None:
-                nonlocal longest
-                while True:
-                    begun = time.perf_counter()
-                    await anyio.lowlevel.checkpoint()
-                    longest = max(longest, time.perf_counter() - begun)
+                async def beat() -> None:
+                    nonlocal longest
+                    while True:
+                        # this thread's own time: what other processes take is not the agent's doing
+                        begun = time.thread_time()
+                        await anyio.lowlevel.checkpoint()
+                        longest = max(longest, time.thread_time() - begun)
 
-            group.start_soon(beat)
-            begun = time.perf_counter()
-            await client.verdict()
-            took = time.perf_counter() - begun
-            group.cancel_scope.cancel()
-        print(f"{name}: {took:.2f} s, longest hold of the loop: {longest * 1000:.0f} ms")
-        assert took < 1.5
-        assert longest < 0.5, "one read's worth of them"
+                group.start_soon(beat)
+                await client.verdict()
+                group.cancel_scope.cancel()
+            print(f"{name}: longest hold of the loop: {longest * 1000:.1f} ms; {error}")
+            assert longest < 0.03, "a piece's worth of them, in asyncio's debug mode"
+            peer.behave = confirm
+            assert await client.verdict() is None
 
 
 async def test_silence_costs_one_timeout_and_a_new_connection() -> None:
@@ -208,6 +218,7 @@ async def test_broken_off_before_the_body_was_read(behave: Behaviour, size: int)
             assert await client.verdict() is None
 
 
+@covers("F14", "http")
 @pytest.mark.parametrize("answer", [b"", b"?", b"\x15\x03\x01\x00\x02\x02\x46", b"SSH-2.0-OpenSSH_9.2\r\n"])
 @pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])
 async def test_what_does_not_speak_http(answer: bytes, hang_up: bool) -> None:
@@ -242,6 +253,7 @@ class Cutter(TcpServer):
             await reader.readexactly(self.limit)
 
 
+@covers("F07", "http")
 async def test_every_byte_of_a_batch_to_break_off_at() -> None:
     batch = [b"{}"] * 5
     with Parrot(answers.answer(200)) as peer:
@@ -255,6 +267,7 @@ async def test_every_byte_of_a_batch_to_break_off_at() -> None:
         assert cutter.connected > 100
 
 
+@covers("F07", "http")
 async def test_every_moment_of_an_answer_to_break_off() -> None:
     """Whatever the peer has heard and said so far, the verdict is one of those that cannot duplicate."""
     whole = answers.answer(200)

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+from faults.covering import covers
 from support.certificates import Certificates
 from support.servers import Parrot
 from swagent.config import Config
@@ -34,6 +35,7 @@ def http_server(context: ssl.SSLContext) -> ssl.SSLContext:
     return context
 
 
+@covers("F17", "http")
 @pytest.mark.parametrize(("host", "name"), [("127.0.0.1", "127.0.0.1"), ("127.0.0.1", "localhost"), ("::1", "[::1]")])
 async def test_verified_server_gets_the_batch(certificates: Certificates, host: str, name: str) -> None:
     context = http_server(certificates.server("localhost", "127.0.0.1", "::1"))
@@ -54,6 +56,7 @@ async def test_force_tls(certificates: Certificates) -> None:
             assert await client.verdict() is None
 
 
+@covers("F17", "http")
 async def test_unverified_server_hears_nothing(certificates: Certificates, tmp_path: Path) -> None:
     stranger = Certificates(tmp_path)
     old = certificates.server("127.0.0.1")
@@ -74,6 +77,7 @@ async def test_unverified_server_hears_nothing(certificates: Certificates, tmp_p
             assert not peer.heard, why
 
 
+@covers("F17", "http")
 async def test_environment_names_no_authority(
     certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +104,7 @@ async def test_client_certificate(certificates: Certificates) -> None:
         assert len(peer.calls) == 1
 
 
+@covers("F17", "http")
 async def test_authority_replaced_while_running(certificates: Certificates, tmp_path: Path) -> None:
     """The next collector behind the address has another authority's certificate: refused, the old one still works."""
     with HttpPeer(confirm, context=http_server(certificates.server("127.0.0.1"))) as peer:
@@ -116,6 +121,7 @@ async def test_authority_replaced_while_running(certificates: Certificates, tmp_
             await peer.thread.call(peer.stop)
 
 
+@covers("F17", "http")
 async def test_server_without_alpn(certificates: Certificates) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     certificates.authority.issue_cert("127.0.0.1").configure_cert(context)
@@ -124,6 +130,7 @@ async def test_server_without_alpn(certificates: Certificates) -> None:
             assert await client.verdict() is None
 
 
+@covers("F17", "http")
 async def test_plaintext_server_hears_no_token() -> None:
     with Parrot(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as peer:
         async with http_client(f"https://{peer.address}", authentication=TOKEN) as client:
@@ -131,6 +138,7 @@ async def test_plaintext_server_hears_no_token() -> None:
         assert TOKEN.encode() not in peer.heard
 
 
+@covers("F17", "http")
 async def test_plaintext_to_a_tls_port_is_ambiguous(certificates: Certificates) -> None:
     with HttpPeer(confirm, context=http_server(certificates.server("127.0.0.1"))) as peer:
         async with http_client(f"http://{peer.address}") as client:
@@ -138,6 +146,7 @@ async def test_plaintext_to_a_tls_port_is_ambiguous(certificates: Certificates) 
         assert not peer.calls
 
 
+@covers("F17", "http")
 async def test_handshake_that_stalls_ends_unsent_at_the_deadline(certificates: Certificates) -> None:
     with Parrot(b"") as peer:
         async with http_client(f"https://{peer.address}", tls_ca=certificates.ca, request_timeout=0.3) as client:

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faults.covering import covers
 from swagent_transports._retry_after import LONGEST, read_retry_after
 
 NOW = datetime(2026, 1, 31, 9, 15, tzinfo=timezone.utc)
 
 
+@covers("F15", "http")
 @given(st.one_of(st.text(), st.from_regex(r"[-+0-9., :A-Za-z]*"), st.floats(0, 1e10).map(lambda now: f"{now:f}")),
        st.floats(-1e12, 1e12))  # fmt: skip
 def test_total(text: str, now: float) -> None:
@@ -37,6 +39,7 @@ def test_date(seconds: int) -> None:
     assert read_retry_after(text, NOW.timestamp()) == min(max(seconds, 0), 60)
 
 
+@covers("F15", "http")
 @pytest.mark.parametrize(
     ("text", "pause"),
     [

@@ -11,7 +11,7 @@ import anyio.to_thread
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, NodeNotReadyError
 
 from e2e.servers.kafka import Kafka
 from support.loop_thread import LoopThread
@@ -53,9 +53,12 @@ class Cluster:
     async def create_topics(self, partitions: int = 1, namespace: str = "") -> None:
         """The four topics."""
         names = [f"{namespace or self.namespace}-{name}" for name in TOPICS]
-        topics = [NewTopic(name, num_partitions=partitions, replication_factor=1) for name in names]
-        await self._with_admin(lambda admin: admin.create_topics(topics))
+        await self.create(*(NewTopic(name, num_partitions=partitions, replication_factor=1) for name in names))
         await self._tools.call(self._wait_leaders)
+
+    async def create(self, *topics: Any) -> None:
+        """Topics that the admin client describes."""
+        await self._with_admin(lambda admin: admin.create_topics(list(topics)))
 
     async def limit(self, topic: str, size: int | None) -> None:
         """Let the broker refuse batches that are larger. None: as it was."""
@@ -74,15 +77,20 @@ class Cluster:
         return found
 
     async def _with_admin(self, use: Callable[[Any], Any]) -> None:
-        async def run() -> None:
+        await self._tools.call(self._administer, use)
+
+    async def _administer(self, use: Callable[[Any], Any]) -> None:
+        while True:
             admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
-            await admin.start()
             try:
+                await admin.start()
                 await use(admin)
+            except NodeNotReadyError:  # a broker that has just started may not know its controller yet
+                await asyncio.sleep(0.1)
+            else:
+                return
             finally:
                 await admin.close()
-
-        await self._tools.call(run)
 
     async def _read(self, topic: str) -> list[list[tuple[bytes | None, bytes]]]:
         found: list[list[tuple[bytes | None, bytes]]] = []

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from e2e.conftest import make
+from e2e.fixtures import make
 from e2e.servers.kafka import Kafka
 from support.loop_thread import LoopThread
 from transports.kafka.cluster import Cluster  # noqa: TID251  (tests/transports)

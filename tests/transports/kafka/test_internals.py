@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from aiokafka.client import AIOKafkaClient
-from aiokafka.conn import AIOKafkaConnection
+from aiokafka.conn import AIOKafkaConnection, ScramAuthenticator
 from aiokafka.errors import KafkaConnectionError
 from aiokafka.producer.message_accumulator import MessageAccumulator
 from aiokafka.producer.sender import Sender, SendProduceReqHandler
@@ -45,6 +45,13 @@ def test_signatures() -> None:
     assert list(inspect.signature(Sender._send_produce_req).parameters) == ["self", "node_id", "batches"]
     assert inspect.iscoroutinefunction(AIOKafkaClient._md_synchronizer)
     assert "_writer" in inspect.getsource(AIOKafkaConnection.close)
+    # what `_kafka_connection` puts in the place of the client's own
+    assert "self._read_task = self._create_reader_task()" in inspect.getsource(AIOKafkaConnection.connect)
+    assert "reader = self._reader" in inspect.getsource(AIOKafkaConnection._read)
+    assert inspect.getsource(AIOKafkaConnection._read).count("reader.readexactly(") == 2
+    for way in ("plain", "scram"):
+        assert f"self.authenticator_{way}()" in inspect.getsource(AIOKafkaConnection._do_sasl_handshake)
+    assert "self.create_salted_password(salt, iterations)" in inspect.getsource(ScramAuthenticator)
     assert "bootstrap_id in self._conns" in inspect.getsource(AIOKafkaClient._metadata_update)
 
 

@@ -7,7 +7,6 @@ import time
 import pytest
 
 from e2e import samples
-from e2e.conftest import kafka, kafka_oap
 from e2e.graphql import OapQuery, eventually
 from e2e.servers.kafka import Kafka
 from e2e.servers.oap import Oap
@@ -17,9 +16,6 @@ from swagent_proto.messages import MeterDataCollection
 from transports.kafka.kafka_client import kafka_client  # noqa: TID251  (tests/transports)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e, pytest.mark.timeout(600)]
-
-# the fixtures' broker is none that other tests kill
-__all__ = ["kafka", "kafka_oap"]
 
 GAUGE = "instance_pvm_thread_active_count"
 

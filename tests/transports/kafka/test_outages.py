@@ -10,6 +10,7 @@ import anyio
 import pytest
 from anyio import CancelScope
 
+from faults.covering import covers
 from support.servers import Parrot
 from swagent.errors import AmbiguousError, DeliveryError, RetryableError
 from swagent.signals import Signal
@@ -72,6 +73,7 @@ async def test_closed_before_a_call_had_its_turn() -> None:
         await client.run(send_and_close)
 
 
+@covers("F22", "kafka")
 async def test_down_at_the_start_and_again_later(cluster: Cluster) -> None:
     await cluster.vanish()
     async with kafka_client(cluster.address, namespace=cluster.namespace) as client:
@@ -93,6 +95,7 @@ async def test_down_at_the_start_and_again_later(cluster: Cluster) -> None:
     assert [key for key in found if key != b"3"] == [b"2", b"5"]
 
 
+@covers("F22", "kafka")
 async def test_killed_under_load(cluster: Cluster) -> None:
     verdicts: dict[int, DeliveryError | None] = {}
 
@@ -121,6 +124,8 @@ async def test_killed_under_load(cluster: Cluster) -> None:
     await _is_true(cluster, verdicts)
 
 
+@covers("F05", "kafka")
+@covers("F22", "kafka")
 async def test_frozen_under_load(cluster: Cluster) -> None:
     verdicts: dict[int, DeliveryError | None] = {}
     async with kafka_client(cluster.address, namespace=cluster.namespace, request_timeout=1.0) as client:
@@ -146,6 +151,8 @@ async def test_frozen_under_load(cluster: Cluster) -> None:
     await _is_true(cluster, verdicts)
 
 
+@covers("F05", "kafka")
+@covers("F22", "kafka")
 async def test_closed_while_frozen(cluster: Cluster) -> None:
     async with kafka_client(cluster.address, namespace=cluster.namespace, request_timeout=5.0) as client:
         await client.wait_confirmed()
@@ -165,6 +172,7 @@ async def test_closed_while_frozen(cluster: Cluster) -> None:
     assert len(found) == 12
 
 
+@covers("F05", "kafka")
 async def test_cancelled_while_frozen(cluster: Cluster) -> None:
     async with kafka_client(cluster.address, namespace=cluster.namespace) as client:
         await client.wait_confirmed()

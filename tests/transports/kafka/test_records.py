@@ -7,6 +7,7 @@ import time
 import anyio
 import pytest
 
+from faults.covering import covers
 from swagent.errors import RejectedError
 from swagent.signals import Signal
 from swagent_proto import wire
@@ -90,6 +91,7 @@ async def test_one_silent_server_of_the_list_is_passed_over(cluster: Cluster) ->
         await client.send(segment(1))
 
 
+@covers("F22", "kafka")
 async def test_a_record_larger_than_the_topic_takes(cluster: Cluster) -> None:
     await cluster.limit(cluster.topic("segments"), 1000)
     async with kafka_client(cluster.address, namespace=cluster.namespace) as client:
@@ -100,6 +102,7 @@ async def test_a_record_larger_than_the_topic_takes(cluster: Cluster) -> None:
     assert await cluster.records(cluster.topic("segments")) == [(b"segment-2", segment(2))]
 
 
+@covers("F22", "kafka")
 async def test_a_topic_that_cannot_be(cluster: Cluster) -> None:
     # two topics must not differ in dots and underscores alone, and the broker's own are not ours to make
     async with kafka_client(cluster.address, kafka_topic_segment="..") as client:
@@ -110,6 +113,7 @@ async def test_a_topic_that_cannot_be(cluster: Cluster) -> None:
         assert time.monotonic() - started < 1.9
 
 
+@covers("F22", "kafka")
 async def test_a_login_that_the_broker_does_not_know(cluster: Cluster) -> None:
     login = {"kafka_sasl_plain_username": "agent", "kafka_sasl_plain_password": "open sesame"}
     async with kafka_client(cluster.address, kafka_security_protocol="sasl_plaintext", **login) as client:

@@ -1,0 +1,96 @@
+"""A Kafka broker in a thread, as far as a producer can tell: one node, any topic with one partition, no disk.
+
+    with KafkaBroker() as broker:
+        ...
+        assert broker.records["skywalking-segments"] == [(key, value)]
+
+aiokafka's own structures read the requests and write the answers. For what a broker does with records, and for how it
+fails, there is the real one (`e2e/servers/kafka.py`); this one starts at once and tells exactly what it was sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import struct
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from aiokafka.protocol.admin import ApiVersionRequest_v0, ApiVersionResponse_v0
+from aiokafka.protocol.metadata import MetadataRequest_v1, MetadataResponse_v1
+from aiokafka.protocol.produce import ProduceRequest_v3, ProduceResponse_v3
+from aiokafka.protocol.types import Int16, Int32, Schema, String
+from aiokafka.record.memory_records import MemoryRecords
+
+from .servers import TcpServer
+
+Record = tuple[bytes, bytes]
+_REQUESTS: dict[int, Any] = {
+    each.API_KEY: each for each in (ApiVersionRequest_v0, MetadataRequest_v1, ProduceRequest_v3)
+}
+_HEADER: Any = Schema(("api", Int16), ("version", Int16), ("correlation", Int32), ("client", String("utf-8")))
+_NODE, _PARTITION = 1, 0
+
+
+async def _nothing(topic: str) -> None:
+    """Acknowledge at once."""
+
+
+class KafkaBroker(TcpServer):
+    """Takes all records that it is sent, and acknowledges them.
+
+    :ivar records: by topic, key and value of every record, in the order in which they came
+    :ivar before_answer: awaited with the topic when records have come in and are not acknowledged yet
+    """
+
+    def __init__(self, host: str = "127.0.0.1") -> None:
+        super().__init__(host)
+        self.records: defaultdict[str, list[Record]] = defaultdict(list)
+        self.before_answer: Callable[[str], Awaitable[None]] = _nothing
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await _read(reader, 4):
+            (size,) = struct.unpack(">i", head)
+            request = io.BytesIO(await _read(reader, size))
+            api, version, correlation, _ = _HEADER.decode(request)
+            kind = _REQUESTS[api]
+            assert version == kind.API_VERSION, f"{kind} in version {version}"
+            answer = await self._answer(kind.decode(request))
+            encoded = struct.pack(">i", correlation) + answer.encode()
+            writer.write(struct.pack(">i", len(encoded)) + encoded)
+            await writer.drain()
+
+    async def _answer(self, request: Any) -> Any:
+        if isinstance(request, ApiVersionRequest_v0):
+            return ApiVersionResponse_v0(
+                0, [(key, kind.API_VERSION, kind.API_VERSION) for key, kind in _REQUESTS.items()]
+            )
+        if isinstance(request, MetadataRequest_v1):
+            partitions = [(0, _PARTITION, _NODE, [_NODE], [_NODE])]
+            topics = [(0, topic, False, partitions) for topic in request.topics or ()]
+            return MetadataResponse_v1([(_NODE, self._host, self.port, None)], _NODE, topics)
+        answers = []
+        for topic, partitions in request.topics:
+            for partition, batches in partitions:
+                offset = len(self.records[topic])
+                self.records[topic] += _records_of(batches)
+                await self.before_answer(topic)
+                answers.append((topic, [(partition, 0, offset, -1)]))
+        return ProduceResponse_v3(answers, 0)
+
+
+def _records_of(batches: bytes) -> Iterator[Record]:
+    found = MemoryRecords(batches)
+    while (batch := found.next_batch()) is not None:
+        assert batch.validate_crc()
+        for record in batch:
+            yield bytes(record.key), bytes(record.value)
+
+
+async def _read(reader: asyncio.StreamReader, size: int) -> bytes:
+    """So many bytes; fewer at the connection's end."""
+    try:
+        return await reader.readexactly(size)
+    except asyncio.IncompleteReadError as error:
+        return error.partial

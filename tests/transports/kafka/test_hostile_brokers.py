@@ -1,0 +1,298 @@
+"""Brokers that answer wrongly, too much, or with an error: a true verdict in time, and the next call works.
+
+`kafka_client` fails a test when anything reaches the application's handlers, or is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from typing import Any
+
+import anyio
+import pytest
+from aiokafka import errors as kafka
+
+from faults.covering import covers
+from support.kafka_peer import AUTHENTICATE, HANDSHAKE, METADATA, PRODUCE, VERSIONS, KafkaPeer
+from support.memory import MIB, takes_at_most
+from support.servers import Parrot
+from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
+from swagent_transports import _kafka_connection
+from swagent_transports._kafka_verdicts import answered, unsent
+from transports.kafka.kafka_client import Client, kafka_client  # noqa: TID251  (tests/transports)
+
+pytestmark = pytest.mark.anyio
+
+PASSWORD = "sesame-7f3a"
+LOGIN = {
+    "kafka_security_protocol": "sasl_plaintext",
+    "kafka_sasl_mechanism": "plain",
+    "kafka_sasl_plain_username": "agent",
+    "kafka_sasl_plain_password": PASSWORD,
+}
+
+
+# -- another protocol on the port -----------------------------------------------------------------------------------
+
+STRANGERS = {
+    "silence": b"",
+    "HTTP/1": b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
+    "HTML": b"<html>bad gateway</html>",
+    "HTTP/2": b"\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+    "SSH": b"SSH-2.0-OpenSSH_9.2\r\n",
+    "a TLS alert": b"\x15\x03\x01\x00\x02\x02\x46",
+    "garbage": b"\xff" * 1000,
+    "nothing in a frame": b"\x00\x00\x00\x00",
+    "an answer to nobody": b"\x00\x00\x00\x04\x7f\xff\xff\xff",
+}
+
+
+@covers("F14", "kafka")
+@pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])
+@pytest.mark.parametrize("name", STRANGERS)
+async def test_another_protocol_hears_neither_records_nor_password(name: str, hang_up: bool) -> None:
+    with Parrot(STRANGERS[name], hang_up=hang_up) as peer:
+        async with kafka_client(peer.address, request_timeout=0.2, **LOGIN) as client:
+            error = await client.verdict(b"a record")
+            assert isinstance(error, RetryableError), error
+        assert PASSWORD.encode() not in peer.heard
+        assert b"a record" not in peer.heard
+
+
+# -- wrong answers ----------------------------------------------------------------------------------------------------
+
+WRONG = {
+    "HTTP/1": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    "garbage": b"\xff" * 100,
+    "another's answer": struct.pack(">ii", 4, 12345),
+    "an answer cut short": b"\x00\x00\x00\x05",
+    "an answer that counts more than it has": struct.pack(">iihi", 10, 1, 0, 2**31 - 1),
+    "too little": b"\x00\x00\x00\x01\x00",
+}
+KINDS = {"versions": VERSIONS, "metadata": METADATA, "produce": PRODUCE}
+
+
+@covers("F14", "kafka")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", WRONG)
+async def test_wrong_answer(name: str, kind: str) -> None:
+    with KafkaPeer() as peer:
+        async with kafka_client(peer.address, request_timeout=0.4) as client:
+            peer.instead[KINDS[kind]] = WRONG[name]
+            error = await client.verdict(b"a record")
+            # once it was produced, it may be in the log
+            assert type(error) is (AmbiguousError if kind == "produce" else RetryableError), error
+            peer.instead.clear()
+            await client.wait_confirmed()
+            assert await client.verdict(b"a record") is None
+
+
+@covers("F14", "kafka")
+async def test_broker_without_the_versions_that_are_needed() -> None:
+    with KafkaPeer() as peer:
+        async with kafka_client(peer.address) as client:
+            peer.codes[VERSIONS] = 35
+            peer.instead[VERSIONS] = struct.pack(">iihi", 10, 1, 35, 0)
+            with anyio.fail_after(1.5):
+                assert isinstance(await client.verdict(b"a record"), RetryableError)
+        assert PRODUCE not in peer.requests
+
+
+# -- answers that are too much ----------------------------------------------------------------------------------------
+
+
+class Gusher(Parrot):
+    """Answers, and goes on."""
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(65_536)
+        writer.write(self._answer)
+        while not writer.is_closing():
+            writer.write(bytes(65_536))
+            await writer.drain()
+
+
+@covers("F13", "kafka")
+@pytest.mark.parametrize("size", [2**31 - 1, 200 * MIB, _kafka_connection.MAX_REPLY + 1, -1])
+async def test_reply_that_declares_too_much_is_not_read(size: int) -> None:
+    with Gusher(struct.pack(">i", size)) as peer:
+        async with kafka_client(peer.address, request_timeout=2.0) as client:
+            with takes_at_most(2 * MIB), anyio.fail_after(1.5):
+                assert isinstance(await client.verdict(b"a record"), RetryableError)
+
+
+@covers("F13", "kafka")
+async def test_reply_of_a_large_cluster_is_read() -> None:
+    with KafkaPeer() as peer:
+        async with kafka_client(peer.address, request_timeout=5.0) as client:
+            partitions = b"".join(struct.pack(">hiiii", 0, number, 1, 0, 0) for number in range(20_000))
+            topic = b"skywalking-segments"
+            host = b"127.0.0.1"
+            head = struct.pack(">i", 2)  # the second request of its connection
+            brokers = struct.pack(">iih", 1, 1, len(host)) + host + struct.pack(">ih", peer.port, -1)
+            found = struct.pack(">iihh", 1, 1, 0, len(topic)) + topic + b"\x00" + struct.pack(">i", 20_000) + partitions
+            answer = head + brokers + found
+            peer.instead[METADATA] = struct.pack(">i", len(answer)) + answer
+            assert await client.verdict(b"a record") is None
+        assert len(peer.batches) == 1
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+ERRORS: dict[int, type[kafka.BrokerResponseError]] = {
+    kind.errno: kind
+    for kind in vars(kafka).values()
+    if isinstance(kind, type) and issubclass(kind, kafka.BrokerResponseError) and hasattr(kind, "errno")
+}
+# What each error code says of a batch that was produced; all others leave the outcome open.
+NOT_WRITTEN = {3, 5, 6, 19}
+REFUSED = {
+    2: 0.0,  # corrupt
+    10: 0.0, 18: 0.0,  # too large
+    17: 30.0,  # no topic may have that name
+    29: 60.0, 31: 60.0,  # not authorized
+    32: 0.0, 43: 0.0, 44: 0.0,  # a timestamp, a format, a policy
+    33: 60.0, 34: 60.0, 58: 60.0,  # the login
+}  # fmt: skip
+OF_ONE_TOPIC = {17, 29}
+
+
+@covers("F15", "kafka")
+def test_every_error_has_its_place() -> None:
+    assert len(ERRORS) >= 70
+    found = {code: answered(kind()) for code, kind in ERRORS.items() if code}
+    assert {code for code, each in found.items() if isinstance(each, RetryableError)} == NOT_WRITTEN
+    refused = {code: each.pause for code, each in found.items() if isinstance(each, RejectedError)}
+    assert refused == REFUSED
+    rest = {code for code, each in found.items() if isinstance(each, AmbiguousError)}
+    assert rest == found.keys() - NOT_WRITTEN - REFUSED.keys()
+
+
+@covers("F15", "kafka")
+def test_error_before_the_batch_was_taken_never_leaves_the_outcome_open() -> None:
+    for code, kind in ERRORS.items():
+        verdict = unsent(kind())
+        assert isinstance(verdict, (RetryableError, RejectedError)), (code, verdict)
+        is_refusal = code in REFUSED or code == 3
+        assert isinstance(verdict, RejectedError) is is_refusal, (code, verdict)
+
+
+def check(error: DeliveryError | None, code: int) -> None:
+    if code == 0 or code == 46:  # 46: the batch is there already
+        assert error is None, (code, error)
+    elif code in NOT_WRITTEN:
+        assert type(error) is RetryableError, (code, error)
+    elif code in REFUSED:
+        assert isinstance(error, RejectedError), (code, error)
+        assert (error.pause, error.only_this_signal) == (REFUSED[code], code in OF_ONE_TOPIC)
+    else:
+        assert type(error) is AmbiguousError, (code, error)
+
+
+@covers("F15", "kafka")
+async def test_every_error_of_a_produced_batch() -> None:
+    with KafkaPeer() as peer:
+        async with kafka_client(peer.address) as client:
+            for code in sorted([*ERRORS, 73, 87, 32_767]):
+                peer.codes[PRODUCE] = code
+                before = len(peer.batches)
+                check(await client.verdict(b"a record"), code)
+                assert len(peer.batches) == before + 1, "one attempt, whatever the answer"
+            peer.codes.clear()
+            assert await client.verdict(b"a record") is None
+
+
+@covers("F15", "kafka")
+@pytest.mark.parametrize("code", [3, 29])
+async def test_error_of_the_topic_stops_the_batch_before_it_leaves(code: int) -> None:
+    with KafkaPeer() as peer:
+        async with kafka_client(peer.address) as client:
+            await client.wait_confirmed()
+            peer.codes[METADATA] = code
+            taken = len(peer.batches)
+            error = await client.verdict(b"a record")
+            assert isinstance(error, RejectedError), error
+            assert error.only_this_signal
+            assert len(peer.batches) == taken
+
+
+LOGIN_ERRORS = {HANDSHAKE: (33, 34), AUTHENTICATE: (58, 34)}
+
+
+@covers("F15", "kafka")
+@pytest.mark.parametrize(("step", "code"), [(step, code) for step, codes in LOGIN_ERRORS.items() for code in codes])
+async def test_refused_login(step: int, code: int) -> None:
+    with KafkaPeer() as peer:
+        async with kafka_client(peer.address, **LOGIN) as client:
+            peer.codes[step] = code
+            error = await client.verdict(b"a record")
+            assert isinstance(error, RejectedError), error
+            assert (error.pause, error.only_this_signal) == (60.0, False)
+            assert PASSWORD not in str(error)
+            peer.codes.clear()
+            assert await client.verdict(b"a record") is None
+        assert PRODUCE in peer.requests
+
+
+async def assert_unsent(client: Client, peer: KafkaPeer) -> None:
+    with anyio.fail_after(1.5):
+        error = await client.verdict(b"a record")
+    assert isinstance(error, RetryableError), error
+    assert not peer.batches
+
+
+@covers("F14", "kafka")
+async def test_login_that_takes_an_unexpected_turn() -> None:
+    with KafkaPeer() as peer:
+        peer.login = [b"what?"]
+        async with kafka_client(peer.address, **LOGIN) as client:
+            await assert_unsent(client, peer)
+
+
+@covers("F14", "kafka")
+async def test_login_that_takes_an_unexpected_turn_at_the_second_broker() -> None:
+    """The first connection is for finding the others, which the client makes by itself, in a task of its own."""
+
+    class TwoFaced(KafkaPeer):
+        async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self.login = [b""] if self.connected == 1 else [b"what?"]
+            await super().serve(reader, writer)
+
+    with TwoFaced() as peer:
+        async with kafka_client(peer.address, **LOGIN) as client:
+            await assert_unsent(client, peer)
+
+
+SCRAM_TURNS = {
+    "no challenge": b"",
+    "a nonce of its own": b"r=mine,s=AAAA,i=4096",
+    "no number of rounds": b"r=mine,s=AAAA",
+    "not text": b"\xff\xfe",
+}
+
+
+@covers("F14", "kafka")
+@pytest.mark.parametrize("name", SCRAM_TURNS)
+async def test_scram_login_that_takes_an_unexpected_turn(name: str) -> None:
+    with KafkaPeer(mechanism="SCRAM-SHA-256") as peer:
+        peer.login = [SCRAM_TURNS[name]]
+        async with kafka_client(peer.address, **{**LOGIN, "kafka_sasl_mechanism": "scram-sha-256"}) as client:
+            await assert_unsent(client, peer)
+
+
+@covers("F14", "kafka")
+async def test_scram_login_of_a_billion_rounds_is_refused() -> None:
+    """Each round costs time in a thread that nothing can end."""
+
+    class Rounds(KafkaPeer):
+        def _answer(self, kind: int, body: bytes, challenges: Any) -> Any:
+            if kind != AUTHENTICATE:
+                return super()._answer(kind, body, challenges)
+            nonce = body[4:].split(b"r=")[1]
+            return super()._answer(kind, body, iter([b"r=%bmore,s=AAAA,i=1000000000" % nonce]))
+
+    with Rounds(mechanism="SCRAM-SHA-512") as peer:
+        async with kafka_client(peer.address, **{**LOGIN, "kafka_sasl_mechanism": "scram-sha-512"}) as client:
+            await assert_unsent(client, peer)
+        assert PASSWORD.encode() not in peer.heard

@@ -1,0 +1,80 @@
+"""aiokafka does not talk to the application about a client that is ours."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+
+import anyio
+import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaConnectionError
+
+from swagent.errors import RetryableError
+from swagent_transports import _kafka_quiet
+from transports.kafka.kafka_client import INSTANCE, kafka_client  # noqa: TID251  (tests/transports)
+
+pytestmark = pytest.mark.anyio
+
+NOBODY = "127.0.0.1:1"
+
+
+async def connect_in_vain() -> None:
+    """What an application may do itself."""
+    producer = AIOKafkaProducer(bootstrap_servers=NOBODY)
+    with pytest.raises(KafkaConnectionError):
+        await producer.start()
+    await producer.stop()
+
+
+async def test_the_applications_own_clients_still_speak(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with kafka_client(NOBODY) as client:
+
+        async def fail_and_let_fail() -> None:
+            verdict = asyncio.ensure_future(client.transport.report_properties(INSTANCE))
+            await connect_in_vain()
+            with pytest.raises(RetryableError):
+                await verdict
+
+        await client.run(fail_and_let_fail)
+    assert {each.name for each in caplog.records} == {"aiokafka"}
+
+
+@pytest.mark.parametrize("level", [logging.INFO, logging.DEBUG])
+async def test_ours_is_heard_only_when_the_agent_is_to_say_everything(
+    level: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    logging.getLogger("swagent").setLevel(level)
+
+    async def speak() -> None:
+        _kafka_quiet.mark_ours()
+        for name in _kafka_quiet._LOGGERS:
+            logging.getLogger(name).error("the broker is away")
+
+    _kafka_quiet.hush()
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(speak)
+        assert len(caplog.records) == (0 if level > logging.DEBUG else len(_kafka_quiet._LOGGERS))
+    finally:
+        _kafka_quiet.unhush()
+
+
+async def test_the_loggers_are_as_they_were_when_the_last_client_is_gone() -> None:
+    before = filters()
+    async with kafka_client(NOBODY) as first, kafka_client(NOBODY) as second:
+        await first.probe()
+        await second.probe()
+    assert filters() == before
+
+
+def filters() -> list[object]:
+    return [each for name in _kafka_quiet._LOGGERS for each in logging.getLogger(name).filters]
+
+
+def test_aiokafka_logs_where_it_is_known_to() -> None:
+    names = ("client", "cluster", "conn", "producer.producer", "producer.sender")
+    modules = [importlib.import_module(f"aiokafka.{name}") for name in names]
+    assert {module.log.name for module in modules} == set(_kafka_quiet._LOGGERS)

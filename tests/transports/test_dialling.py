@@ -1,0 +1,72 @@
+"""The way to a connection leaves the application's descriptors alone."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faults.covering import LOOPS, covers
+from support.servers import TcpServer
+from support.toxics import reset
+from swagent_transports._dialling import dial
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def anyio_backend(request: pytest.FixtureRequest) -> Any:
+    return LOOPS[request.param]
+
+
+class Resetting(TcpServer):
+    """Takes a connection and resets it at once, as a proxy does whose server is down."""
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.01)  # so that connecting still succeeds
+        reset(writer)
+
+
+@pytest.fixture
+def resetting() -> Iterator[Resetting]:
+    with Resetting() as server:
+        yield server
+
+
+class Greeting(asyncio.Protocol):
+    """Writes at once, as HTTP/2 does."""
+
+    def __init__(self) -> None:
+        self.lost = asyncio.Event()
+        time.sleep(0.1)  # the reset is there before the transport is
+
+    def connection_made(self, transport: Any) -> None:
+        transport.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost.set()
+
+
+@covers("F07", "grpc")
+async def test_a_connection_that_is_reset_at_once_closes_no_descriptor_of_the_application(
+    resetting: Resetting, tmp_path: Path
+) -> None:
+    transport, greeting = await dial(Greeting, "127.0.0.1", resetting.port, None)
+    await greeting.lost.wait()
+    await asyncio.sleep(0.01)
+    files = [(tmp_path / str(number)).open("w") for number in range(5)]  # one of them has the connection's number now
+    del transport
+    gc.collect()
+    try:
+        for file in files:
+            os.fstat(file.fileno())
+            file.write("mine")
+    finally:
+        for file in files:
+            file.close()

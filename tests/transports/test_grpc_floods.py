@@ -1,0 +1,215 @@
+"""Peers that send without end, each frame allowed by itself: the call ends, little memory is taken, the next one works.
+
+`grpc_client` fails a test when anything reaches the application's handlers.
+"""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import time
+from contextlib import suppress
+
+import anyio
+import pytest
+from grpclib.const import Status
+from h2.settings import SettingCodes
+from hyperframe.frame import (
+    AltSvcFrame,
+    ContinuationFrame,
+    DataFrame,
+    Frame,
+    GoAwayFrame,
+    HeadersFrame,
+    PingFrame,
+    PriorityFrame,
+    PushPromiseFrame,
+    RstStreamFrame,
+    SettingsFrame,
+    WindowUpdateFrame,
+)
+
+from faults.covering import covers
+from support import answers
+from support.answers import confirm, first
+from support.client import grpc_client, until
+from support.h2_peer import Behaviour, Call, H2Peer, message
+from support.memory import MIB, takes_at_most
+from swagent.errors import AmbiguousError
+
+pytestmark = pytest.mark.anyio
+
+# header blocks as HPACK writes them: `:status: 200` from the static table, `:status: 103` as a literal, `x: y` as a
+# literal, and a header of 4000 bytes that goes into the dynamic table, where one byte repeats it
+OK, EARLY, SMALL, REPEAT = b"\x88", b"\x08\x03103", b"\x00\x01x\x01y", b"\xbe"
+LARGE = b"\x40\x01x\x7f\xa1\x1e" + bytes(4000).replace(b"\0", b"z")
+TYPE = b"\x5f\x10application/grpc"
+
+
+def many(frame: Frame, *flags: str) -> bytes:
+    return flagged(frame, *flags) * 500
+
+
+def flagged(frame: Frame, *flags: str) -> bytes:
+    for each in flags:
+        frame.flags.add(each)
+    return frame.serialize()
+
+
+def pushes() -> bytes:
+    promised = range(2, 1002, 2)
+    request = b"\x82\x86\x84\x41\x01p"
+    frames = [PushPromiseFrame(1, promised_stream_id=number, data=request) for number in promised]
+    return b"".join(flagged(each, "END_HEADERS") for each in frames)
+
+
+def headers(block: bytes, *flags: str) -> bytes:
+    return flagged(HeadersFrame(1, data=block), *flags)
+
+
+FLOODS: dict[str, list[bytes]] = {
+    "unknown frames": [b"\x00\x00\x06\xbe\x00\x00\x00\x00\x00future" * 500],
+    "ALTSVC": [many(AltSvcFrame(0, origin=b"peer", field=b'h2=":1"'))],
+    "PRIORITY": [many(PriorityFrame(1, depends_on=0))],
+    "PING": [many(PingFrame(0, opaque_data=b"12345678"))],
+    "SETTINGS": [many(SettingsFrame(0, settings={SettingCodes.INITIAL_WINDOW_SIZE: 65_535}))],
+    "SETTINGS that resize the header table": [
+        SettingsFrame(0, settings={SettingCodes.HEADER_TABLE_SIZE: size}).serialize() * 250 for size in (0, 4096)
+    ],
+    "WINDOW_UPDATE": [many(WindowUpdateFrame(0, window_increment=1))],
+    "WINDOW_UPDATE beyond the largest window": [many(WindowUpdateFrame(0, window_increment=2**31 - 1))],
+    "interim answers": [headers(EARLY, "END_HEADERS") * 500],
+    "empty DATA": [headers(OK + TYPE, "END_HEADERS"), many(DataFrame(1, data=b""))],
+    "DATA of one byte": [headers(OK + TYPE, "END_HEADERS"), many(DataFrame(1, data=b"x"))],
+    "a message of one byte a frame": [
+        headers(OK + TYPE, "END_HEADERS"), DataFrame(1, data=message(b"", declared=200_000)).serialize(),
+        many(DataFrame(1, data=b"x")),
+    ],
+    "padding": [headers(OK + TYPE, "END_HEADERS"), many(DataFrame(1, data=b"", pad_length=255), "PADDED")],
+    "PUSH_PROMISE": [pushes()],
+    "RST_STREAM of a pushed stream": [pushes(), many(RstStreamFrame(2, error_code=8))],
+    "GOAWAY": [many(GoAwayFrame(0, last_stream_id=2**31 - 1, additional_data=bytes(1000)))],
+    "CONTINUATION": [headers(OK), ContinuationFrame(1, data=SMALL * 3000).serialize()],
+    "empty CONTINUATION": [headers(OK), many(ContinuationFrame(1, data=b""))],
+    "trailers again and again": [headers(OK + TYPE, "END_HEADERS"), headers(SMALL, "END_HEADERS") * 500],
+}  # fmt: skip
+
+
+@covers("F12", "grpc")
+@pytest.mark.parametrize("name", FLOODS)
+async def test_flood(name: str) -> None:
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address, request_timeout=10.0) as client:
+            await client.send()
+            await client.run(client.transport.aclose)
+        async with grpc_client(peer.address, request_timeout=10.0) as client:
+            peer.behave = answers.flood(*FLOODS[name])
+            begun = time.perf_counter()
+            with takes_at_most(4 * MIB), anyio.fail_after(8.0):
+                error = await client.verdict()
+            print(f"{name}: over after {time.perf_counter() - begun:.2f} s: {error}")
+            assert isinstance(error, AmbiguousError), error
+            peer.behave = confirm
+            assert await client.verdict() is None
+        # the first connection was for what is loaded once
+        assert len(peer.links) == 3
+
+
+@covers("F12", "grpc")
+@pytest.mark.parametrize("name", ["PING", "SETTINGS"])
+async def test_flood_of_questions_whose_answers_are_not_read(name: str) -> None:
+    """What is to be written waits in our memory then."""
+
+    async def stop_reading(call: Call) -> None:
+        call.link.stop_reading()
+
+    with H2Peer(first(stop_reading, answers.flood(*FLOODS[name]))) as peer:
+        async with grpc_client(peer.address, request_timeout=5.0) as client:
+            with takes_at_most(4 * MIB), anyio.fail_after(8.0):
+                assert isinstance(await client.verdict(), AmbiguousError)
+            peer.behave = confirm
+            assert await client.verdict() is None
+
+
+@covers("F12", "grpc")
+async def test_frames_between_answers_are_no_flood() -> None:
+    """A connection that lives long hears more frames than a flood has, answer by answer."""
+    pings = answers.raw(PingFrame(0, opaque_data=b"12345678").serialize() * 900)
+    with H2Peer(first(pings, confirm)) as peer:
+        async with grpc_client(peer.address, request_timeout=10.0) as client:
+            for _ in range(6):
+                assert await client.verdict() is None
+        assert len(peer.links) == 1
+
+
+@covers("F12", "grpc")
+async def test_idle_connection_that_is_flooded_is_closed_and_the_next_call_dials_anew() -> None:
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address) as client:
+            await client.send()
+            with suppress(OSError):  # it is hung up on
+                await peer.thread.call(answers.flood(*FLOODS["PING"]), peer.calls[0])
+            await until(lambda: client.transport._channel and not client.transport._channel._connected)
+            assert await client.verdict() is None
+        assert len(peer.links) == 2
+
+
+BOMBS: dict[str, Behaviour] = {
+    "a header that repeats itself": answers.raw(headers(OK + LARGE + REPEAT * 12_000, "END_HEADERS")),
+    "trailers that repeat themselves": answers.raw(
+        headers(OK + TYPE, "END_HEADERS") + headers(LARGE + REPEAT * 12_000, "END_HEADERS", "END_STREAM")
+    ),
+    "a head of many frames": answers.raw(
+        headers(OK) + ContinuationFrame(1, data=SMALL * 3000).serialize() * 60 + headers(b"", "END_HEADERS")
+    ),
+    "an endless head": answers.flood(headers(OK), ContinuationFrame(1, data=SMALL * 3000).serialize()),
+    "endless trailers": answers.flood(
+        headers(OK + TYPE, "END_HEADERS") + headers(SMALL, "END_STREAM"),
+        ContinuationFrame(1, data=SMALL * 3000).serialize(),
+    ),
+}
+
+
+@covers("F12", "grpc")
+@covers("F13", "grpc")
+@pytest.mark.parametrize("name", BOMBS)
+async def test_headers_that_grow_when_they_are_read(name: str) -> None:
+    with H2Peer(BOMBS[name]) as peer:
+        async with grpc_client(peer.address) as client:
+            await client.verdict()
+            with takes_at_most(2 * MIB), anyio.fail_after(4.0):
+                assert isinstance(await client.verdict(), AmbiguousError)
+            peer.behave = confirm
+            assert await client.verdict() is None
+
+
+def gzipped(size: int) -> Behaviour:
+    fields = [*answers.OK_HEAD, (b"grpc-encoding", b"gzip")]
+    bomb = message(gzip.compress(bytes(size)), compressed=True)
+
+    async def behave(call: Call) -> None:
+        await call.head(fields).data(bomb).head(answers.trailers(Status.OK), end=True).send()
+
+    return behave
+
+
+TOO_MUCH: dict[str, Behaviour] = {
+    "4 MiB and a byte": answers.reply(message(bytes(4 * MIB + 1))),
+    "200 MiB declared, and coming": answers.endless_reply(200 * MIB),
+    "4 GiB declared, and nothing coming": answers.reply(struct.pack(">?I", False, 2**32 - 1)),
+    "a gzip bomb": gzipped(12 * MIB),
+    "message after message": answers.endless_reply(0),
+}
+
+
+@covers("F13", "grpc")
+@pytest.mark.parametrize("name", TOO_MUCH)
+async def test_reply_that_is_too_much(name: str) -> None:
+    with H2Peer(TOO_MUCH[name]) as peer:
+        async with grpc_client(peer.address, request_timeout=0.4) as client:
+            await client.verdict()
+            with takes_at_most(2 * MIB), anyio.fail_after(4.0):
+                assert isinstance(await client.verdict(), AmbiguousError)
+            peer.behave = confirm
+            assert await client.verdict() is None
+        assert max(link.sent for link in peer.links) < 3 * 65_536, "no more came than the window lets in"

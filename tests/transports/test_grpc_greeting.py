@@ -1,0 +1,139 @@
+"""Until a peer has greeted, with the SETTINGS that open each HTTP/2 connection, it hears neither token nor records."""
+
+from __future__ import annotations
+
+import asyncio
+
+import anyio
+import pytest
+from h2.errors import ErrorCodes
+from h2.settings import SettingCodes
+from hyperframe.frame import GoAwayFrame, SettingsFrame
+
+from faults.covering import covers
+from support.answers import confirm
+from support.client import grpc_client, open_files, until, wait_files_closed
+from support.h2_peer import H2Peer
+from support.servers import Parrot, TcpServer
+from swagent.errors import RetryableError
+
+pytestmark = pytest.mark.anyio
+
+TOKEN = "sesame-7f3a"
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+STRANGERS = {
+    "silence": b"",
+    "HTTP/1": b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
+    "HTML": b"HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\n\r\n<html>sorry</html>",
+    "SSH": b"SSH-2.0-OpenSSH_9.2\r\n",
+    "a TLS alert": b"\x15\x03\x01\x00\x02\x02\x46",
+    "Kafka": b"\x00\x00\x00\x06\x00\x00\x00\x01\x00\x23",
+    "garbage": b"\xff\x00" * 100,
+    "a PING first": b"\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678",
+}
+
+
+@covers("F14", "grpc")
+@pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])
+@pytest.mark.parametrize("name", STRANGERS)
+async def test_another_protocol_hears_no_more_than_a_greeting(name: str, hang_up: bool) -> None:
+    with Parrot(STRANGERS[name], hang_up=hang_up) as peer:
+        async with grpc_client(peer.address, request_timeout=0.15, authentication=TOKEN) as client:
+            error = await client.verdict(b"record")
+            assert isinstance(error, RetryableError), "nothing was sent, so the records may be sent again"
+            assert not await client.tasks()
+        assert peer.heard.startswith(PREFACE)
+        assert TOKEN.encode() not in peer.heard
+        # no HEADERS frame, and so no DATA
+        assert set(frame_types(bytes(peer.heard))) <= {SettingsFrame.type, GoAwayFrame.type, 6, 8}
+
+
+def frame_types(heard: bytes) -> list[int]:
+    found, position = [], len(PREFACE)
+    while position + 9 <= len(heard):
+        found.append(heard[position + 3])
+        position += 9 + int.from_bytes(heard[position : position + 3], "big")
+    return found
+
+
+class LateGreeter(TcpServer):
+    """Greets when it is told to, with what it is told to."""
+
+    def __init__(self, *frames: bytes) -> None:
+        super().__init__()
+        self.frames = frames
+        self.go = asyncio.Event()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self.go.wait()
+        writer.write(b"".join(self.frames))
+        await reader.read()
+
+    async def greet(self) -> None:
+        self.go.set()
+
+
+async def test_call_goes_out_when_the_greeting_comes_late() -> None:
+    with H2Peer(confirm, greets=False) as peer:
+        async with grpc_client(peer.address) as client, anyio.create_task_group() as group:
+            verdicts = []
+
+            async def send() -> None:
+                verdicts.append(await client.verdict())
+
+            for _ in range(3):
+                group.start_soon(send)
+            await until(lambda: peer.links)
+            assert not peer.calls
+            await peer.thread.call(peer.links[0].greet)
+        assert verdicts == [None] * 3
+        assert len(peer.links) == 1
+
+
+@covers("F16", "grpc")
+async def test_limits_of_the_greeting_hold_for_the_first_call() -> None:
+    settings = {SettingCodes.MAX_CONCURRENT_STREAMS: 0}
+    with H2Peer(confirm, settings=settings) as peer:
+        async with grpc_client(peer.address, request_timeout=0.2) as client:
+            assert isinstance(await client.verdict(), RetryableError)
+        assert not peer.calls
+
+
+@covers("F11", "grpc")
+async def test_goaway_in_place_of_a_greeting_leaves_the_batch_unsent() -> None:
+    with LateGreeter(GoAwayFrame(0, error_code=ErrorCodes.ENHANCE_YOUR_CALM).serialize()) as peer:
+        async with grpc_client(peer.address) as client:
+            await peer.thread.call(peer.greet)
+            error = await client.verdict()
+            assert isinstance(error, RetryableError)
+            assert error.pause == 5.0
+
+
+async def test_cancelled_before_the_greeting_leaves_nothing() -> None:
+    before = open_files()
+    with Parrot() as peer:
+        async with grpc_client(peer.address, request_timeout=30) as client:
+            with anyio.move_on_after(0.05) as scope:
+                await client.send()
+            assert scope.cancelled_caught
+            assert not await client.tasks()
+    assert not await wait_files_closed(before)
+
+
+async def test_closing_before_the_greeting_ends_every_call_as_unsent() -> None:
+    with Parrot() as peer:
+        async with grpc_client(peer.address, request_timeout=30) as client:
+            verdicts = []
+
+            async def send() -> None:
+                verdicts.append(await client.verdict())
+
+            async with anyio.create_task_group() as group:
+                for _ in range(3):
+                    group.start_soon(send)
+                await until(lambda: peer.connected)
+                with anyio.fail_after(1):
+                    await client.run(client.transport.aclose)
+            assert [type(each) for each in verdicts] == [RetryableError] * 3
+            assert not await client.tasks()
+        assert peer.connected == 1, "no call dials for a transport that is closed"

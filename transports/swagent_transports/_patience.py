@@ -1,0 +1,50 @@
+"""The deadline of a call, in a loop that may stand still.
+
+An application may hold its loop for longer than a call may take. When it lets go, the deadline is over, and the answer
+may have been in the socket all the while, or our next word to the peer not have left. So the time for which the loop
+was held beyond the deadline is given back, once. And when that is over, too, the loop goes round a few times before
+anybody judges: it looks at its sockets each time, and what it finds there reaches the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import anyio
+from anyio import CancelScope
+
+# From a socket to its call it takes some five rounds, and under trio_asyncio some more. They cost microseconds each.
+_ROUNDS = 50
+# Seconds by which a timer is late in a loop that is only busy.
+_USUAL = 0.02
+
+
+def _held(began: float, now: float, seconds: float) -> float:
+    """For how long the loop was held beyond a deadline, as far as that is given back."""
+    late = now - began - seconds
+    return min(late, seconds) if late > _USUAL else 0.0
+
+
+async def wait_done(call: asyncio.Future[Any], seconds: float) -> None:
+    """Wait until a call has ended, or its time is over. asyncio only. Cancelled, it leaves the call alone."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    await asyncio.wait({call}, timeout=seconds)
+    if not call.done() and (held := _held(began, loop.time(), seconds)):
+        await asyncio.wait({call}, timeout=held)
+    for _ in range(_ROUNDS):
+        if call.done():
+            return
+        await asyncio.sleep(0)
+
+
+async def expire(scope: CancelScope, seconds: float) -> None:
+    """Cancel a scope when its time is over. On any event loop."""
+    began = anyio.current_time()
+    await anyio.sleep(seconds)
+    if held := _held(began, anyio.current_time(), seconds):
+        await anyio.sleep(held)
+    for _ in range(_ROUNDS):
+        await anyio.lowlevel.checkpoint()
+    scope.cancel()
