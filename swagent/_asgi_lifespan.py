@@ -7,12 +7,13 @@ home all the same. One that listens on after its last word is ended, because the
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import anyio
 
-from ._log import log
+from ._log import say
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -38,11 +39,11 @@ class Lifespan:
         try:
             with self._conversation:
                 await app(scope, self._hear, self._say)
-        except Exception:
+        except Exception as error:
             if self._has_started or self._last_word is not None:
                 raise
             # by the ASGI specification, raising here means that the application has no lifespan
-            log.debug("the application has no lifespan", exc_info=True)
+            say(logging.DEBUG, "the application has no lifespan", exc_info=error)
         if self._last_word is None:
             await self._stand_in()
 

@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from types import TracebackType
 from typing import Any
 
-from ._asgi_routes import component_of, route_template
+from ._asgi_routes import UNMATCHED, component_of, is_unmatched, method_of, route_template
 from ._log import LimitedLog
 from .record.carrier import Carrier, parse_correlation, parse_sw8
-from .record.context import current
-from .record.limits import short
+from .record.context import current, switch
+from .record.limits import name_of, short
+from .record.names import OVERFLOW
 from .record.segment import Component, Layer, SpanKind
 from .record.span import Span
 from .record.tracer import Tracer
@@ -54,7 +55,8 @@ class Faults:
 class RequestSpan:
     """One http or websocket scope; a context manager around the application's call."""
 
-    __slots__ = ("_client_is_gone", "_faults", "_method", "_scope", "_send", "_span", "_status")
+    __slots__ = ("_client_is_gone", "_endpoints", "_faults", "_method", "_origin", "_scope", "_send", "_span",
+                 "_status")  # fmt: skip
 
     def __init__(self, tracer: Tracer, scope: Scope, send: Send, faults: Faults) -> None:
         self._scope = scope
@@ -63,10 +65,11 @@ class RequestSpan:
         self._status = 0
         self._client_is_gone = False
         is_http = scope["type"] == "http"
-        method = self._method = scope["method"] if is_http else "WEBSOCKET"
+        method = self._method = method_of(scope) if is_http else "WEBSOCKET"
+        self._endpoints = tracer.endpoints
         path: str = scope["path"]
         carrier, correlation, host = _read_headers(tracer, scope)
-        url = f"{scope.get('scheme', 'http' if is_http else 'ws')}://{host}{path}"
+        self._origin = f"{scope.get('scheme', 'http' if is_http else 'ws')}://{host}"
         span = self._span = Span(
             f"{method}:{path}", SpanKind.ENTRY, layer=Layer.HTTP, component=Component.PYTHON, peer=_peer(scope),
             carrier=carrier, correlation=correlation, tracer=tracer)  # fmt: skip
@@ -76,7 +79,7 @@ class RequestSpan:
         segment = span.segment
         if segment is not None:
             segment.naming = self._name
-            span.tags += (("http.method", method if is_http else "GET"), ("http.url", short(url)))
+            span.tags += (("http.method", method if is_http else "GET"), ("http.url", short(self._origin + path)))
 
     async def send(self, message: Message) -> None:
         """The application's `send`: notes the status, and ends the span when the response has gone out."""
@@ -127,7 +130,7 @@ class RequestSpan:
             self._faults.note("ending the span of a request", fault)
         if current.get() is self._span:
             # the server may serve its next request in this very context
-            current.set(self._span.previous)
+            switch(current, self._span.previous)
 
     def _fail(self, error: Exception) -> None:
         if self._client_is_gone or type(error).__name__ in _DISCONNECTS:
@@ -145,7 +148,10 @@ class RequestSpan:
         is_active = current.get() is span
         try:
             if span.segment is not None:
-                span.name = self._name()
+                template = self._template()
+                span.name = self._name_by(template)
+                if template is not None:
+                    self._tell_route(template)
                 if component_of(self._scope) == "fastapi":
                     span.component = Component.FASTAPI
                 status = self._status
@@ -157,16 +163,39 @@ class RequestSpan:
             span.stop()
             if is_active:
                 # what the application does after its response belongs to the trace still
-                current.set(span)
+                switch(current, span)
+
+    def _tell_route(self, template: str) -> None:
+        """Let the URL show the route: what stands in the path instead of a parameter may be a secret, such as the token
+        of a reset link."""
+        tags = self._span.tags
+        if len(tags) > 1 and tags[1][0] == "http.url":
+            tags[1] = ("http.url", short(self._origin + template))
 
     def _name(self) -> str:
         """The operation's name as far as it is known by now. The application calls it too, through `span.headers()`."""
+        return self._name_by(self._template())
+
+    def _name_by(self, template: str | None) -> str:
+        method = self._method
+        if template is None and self._is_unmatched():
+            return f"{method}:{UNMATCHED}"
+        name = self._span.name if template is None else name_of(f"{method}:{template}")
+        return self._endpoints.keep(name, f"{method}:{OVERFLOW}", is_made_up=template is None)
+
+    def _template(self) -> str | None:
         try:
-            template = route_template(self._scope)
+            return route_template(self._scope)
         except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
             self._faults.note("naming an operation", error)
-            template = None
-        return self._span.name if template is None else f"{self._method}:{template}"
+            return None
+
+    def _is_unmatched(self) -> bool:
+        try:
+            return is_unmatched(self._scope, self._status > 0)
+        except Exception as error:  # noqa: BLE001, RUF100  (as above)
+            self._faults.note("naming an operation", error)
+            return False
 
 
 def _read_headers(tracer: Tracer, scope: Scope) -> tuple[Carrier | None, dict[str, str] | None, str]:
@@ -181,7 +210,8 @@ def _read_headers(tracer: Tracer, scope: Scope) -> tuple[Carrier | None, dict[st
             count += 1
         elif name == b"sw8-correlation":
             correlation = value
-    text = host.decode("latin-1")[:_MAX_HOST] if host is not None else _server(scope)
+    # what stands before an @ is no part of a host, and may be a password
+    text = host.decode("latin-1")[:_MAX_HOST].rpartition("@")[2] if host is not None else _server(scope)
     if sw8 is None or count > 1 or not tracer.trusts(scope):
         return None, None, text
     carrier = parse_sw8(sw8)

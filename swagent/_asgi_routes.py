@@ -1,12 +1,26 @@
 """The operation that a request belongs to: its route's template where the framework tells, and its path otherwise.
 
-A template keeps the number of endpoints small: `/items/{id}` instead of one endpoint an item.
+A template keeps the number of endpoints small: `/items/{id}` instead of one endpoint an item. What no route took has no
+template, and one name for all: paths that anybody may make up are no endpoints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+UNMATCHED = "_unmatched"
+"""Stands where the path would, of a request that none of the application's routes took."""
+
+# RFC 9110, section 9, and RFC 5789
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
+_OTHER_METHOD = "_OTHER"
+
+
+def method_of(scope: Mapping[str, Any]) -> str:
+    """The request's method if it is a known one: servers hand on any token."""
+    method: Any = scope["method"]
+    return method if method in _METHODS else _OTHER_METHOD
 
 
 def route_template(scope: Mapping[str, Any]) -> str | None:
@@ -21,17 +35,39 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
         path = getattr(source, "path_format", None) or getattr(source, "path", None)
         # a mount has routes and is none: what it leads to took the request, if anything did
         if isinstance(path, str) and path and not hasattr(source, "routes"):
-            return _mounted_at(scope) + path
+            return _mounted_at(scope, path) + path
     # Litestar
     template = scope.get("path_template")
-    return _mounted_at(scope) + template if isinstance(template, str) and template else None
+    return _mounted_at(scope, template) + template if isinstance(template, str) and template else None
 
 
-def _mounted_at(scope: Mapping[str, Any]) -> str:
-    """The path of the mount that the routes stand in: what Starlette added to the application's own root."""
+def is_unmatched(scope: Mapping[str, Any], is_answered: bool) -> bool:
+    """Whether the application has routes and none of them took the request.
+
+    :param is_answered: whether the response has begun; before that, what a mount leads to may yet find a route
+    """
+    if "router" in scope:  # Starlette, FastAPI
+        endpoint: Any = scope.get("endpoint")
+        return endpoint is None or (is_answered and hasattr(endpoint, "routes"))
+    return "litestar_app" in scope and "path_template" not in scope
+
+
+def _mounted_at(scope: Mapping[str, Any], template: str) -> str:
+    """The path of the mount that the routes stand in: what Starlette added to the application's own root, with the
+    names of the mount's parameters in the place of their values.
+
+    :param template: of the route, whose own parameters are none of the mount's
+    """
     root: Any = scope.get("app_root_path")
     mounted: str = scope.get("root_path", "")
-    return mounted[len(root) :] if isinstance(root, str) and mounted.startswith(root) else ""
+    if not (isinstance(root, str) and len(mounted) > len(root) and mounted.startswith(root)):
+        return ""
+    parts = mounted[len(root) :].split("/")
+    parameters: Mapping[str, object] = scope.get("path_params") or {}
+    for name, value in parameters.items():
+        if f"{{{name}}}" not in template and str(value) in parts:
+            parts[parts.index(str(value))] = f"{{{name}}}"
+    return "/".join(parts)
 
 
 def _get(mapping: Any, key: str) -> Any:

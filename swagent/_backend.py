@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import selectors
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import anyio
 import sniffio
+from anyio import CancelScope
 
 from .errors import ConfigError
 
 T = TypeVar("T")
+# Seconds between two tries where the system has no descriptor to spare.
+_SELECTOR_PERIOD = 1.0
 Door = Callable[[Callable[[], object]], None]
+# What a transport's call that was cancelled may take to end; a little more than transports allow themselves.
+LETTING_GO = 0.25
 
 
 def loop_door() -> Door:
@@ -49,21 +55,44 @@ def task_counter() -> Callable[[], int]:
     return lambda: len(asyncio.all_tasks(loop))
 
 
+def task_watch() -> Callable[[], bool]:
+    """A function that tells whether this task has ended. Never on trio, where no task ends before those that it has
+    begun."""
+    task = asyncio.current_task() if sniffio.current_async_library() == "asyncio" else None
+    return lambda: task is not None and task.done()
+
+
 def cancelled_by_scope() -> bool:
     """Whether a cancel scope around us is cancelled."""
     return anyio.current_effective_deadline() == -math.inf
 
 
-def cancelled_natively() -> bool:
-    """Whether somebody called `cancel()` on this very asyncio task.
+def native_cancellation() -> Callable[[], bool]:
+    """A function that tells whether somebody has called `cancel()` on this asyncio task.
 
-    Told apart from a stray CancelledError, which a client library leaks when one of its own futures is cancelled.
-    Python 3.10 does not count requests; there such an error is taken for a stray one.
+    So it is told apart from a stray CancelledError, which a client library leaks when one of its own futures is
+    cancelled. Python 3.10 does not count requests; there such an error is taken for a stray one.
     """
-    if sniffio.current_async_library() != "asyncio":
-        return False
-    cancelling: Callable[[], int] | None = getattr(asyncio.current_task(), "cancelling", None)
-    return cancelling is not None and cancelling() > 0
+    task = asyncio.current_task() if sniffio.current_async_library() == "asyncio" else None
+    cancelling: Callable[[], int] | None = getattr(task, "cancelling", None)
+    return lambda: cancelling is not None and cancelling() > 0
+
+
+def cancelled_natively() -> bool:
+    """Whether somebody has called `cancel()` on this very asyncio task."""
+    return native_cancellation()()
+
+
+def must_pass(error: BaseException) -> bool:
+    """Whether an error, or one in a group, must get out of a task of ours: the process ends, or a cancel scope around
+    us is cancelled. Everything else is a failure, a stray cancellation included: of trio's kind, or of asyncio's, which
+    comes out of an asyncio library on trio too."""
+    members: Sequence[BaseException] | None = getattr(error, "exceptions", None)
+    if members is not None:
+        return any(must_pass(member) for member in members)
+    if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
+        return True
+    return isinstance(error, anyio.get_cancelled_exc_class()) and cancelled_by_scope()
 
 
 class Runner(Protocol):
@@ -76,21 +105,65 @@ async def _run_here(function: Callable[..., Awaitable[T]], *args: Any) -> T:
     return await function(*args)
 
 
+async def _run_apart(function: Callable[..., Awaitable[T]], *args: Any) -> T:
+    """Await in a task of its own, for asyncio. Cancelled, we leave it behind if it does not end soon.
+
+    Within, the cancellation is that of a scope, so what is shielded there has its time.
+    """
+    scope = CancelScope()
+
+    async def call() -> T:
+        with scope:
+            return await function(*args)
+        return cast("T", None)  # cancelled, so nobody waits for it
+
+    task = asyncio.ensure_future(call())
+    task.add_done_callback(_retrieve)
+    try:
+        await asyncio.wait({task})
+    finally:
+        if not task.done():
+            scope.cancel()
+            with CancelScope(shield=True):
+                await asyncio.wait({task}, timeout=LETTING_GO)
+    return task.result()
+
+
+def _retrieve(task: asyncio.Future[Any]) -> None:
+    """Look at the outcome of what may have been left behind, or asyncio reports it to the application."""
+    if not task.cancelled():
+        task.exception()
+
+
 @asynccontextmanager
-async def transport_home(runtimes: frozenset[str]) -> AsyncGenerator[Runner]:
+async def transport_home(
+    runtimes: frozenset[str], on_problem: Callable[[Mapping[str, Any]], object] | None = None
+) -> AsyncGenerator[Runner]:
     """Where a transport's coroutines run: right here, or, for an asyncio-only transport on trio, in an asyncio loop
     that trio_asyncio runs inside this thread's trio loop.
 
+    On asyncio a call that does not end when it is cancelled is left behind. On trio it cannot be: it is waited for.
+
     :param runtimes: what the transport supports by itself
+    :param on_problem: called with what the inner loop would hand to its exception handler, which by default raises it
+        here. A loop that is the application's own has the application's handler.
     """
-    if sniffio.current_async_library() in runtimes:
-        yield _run_here
+    library = sniffio.current_async_library()
+    if library in runtimes:
+        yield _run_apart if library == "asyncio" else _run_here
         return
     # imported only here: importing it replaces the process's asyncio policy
     import trio_asyncio  # noqa: PLC0415, RUF100
 
     untyped: Any = trio_asyncio
+    await _wait_selector(on_problem)
     async with untyped.open_loop() as loop:
+        if on_problem is not None:
+
+            def handle(_: object, context: Mapping[str, Any]) -> None:
+                on_problem(context)
+
+            loop.set_exception_handler(handle)
 
         async def run_in_asyncio(function: Callable[..., Awaitable[T]], *args: Any) -> T:
             async def call() -> T:
@@ -100,6 +173,20 @@ async def transport_home(runtimes: frozenset[str]) -> AsyncGenerator[Runner]:
             return result
 
         yield run_in_asyncio
+
+
+async def _wait_selector(on_problem: Callable[[Mapping[str, Any]], object] | None) -> None:
+    """Wait until the system has the descriptor that an asyncio loop needs: half made, it leaves errors behind."""
+    while True:
+        try:
+            selectors.DefaultSelector().close()
+        except OSError as error:
+            if on_problem is None:
+                raise
+            on_problem({"message": "no loop for the transports, for now", "exception": error})
+            await anyio.sleep(_SELECTOR_PERIOD)
+        else:
+            return
 
 
 def check_runtime(transport: str, runtimes: frozenset[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from .errors import ConfigError
@@ -20,6 +21,7 @@ _OFFICIAL_ONLY = (
 )  # fmt: skip
 # What stands behind it is an argument of the Kafka client. The official agent wants it in lower case, any case will do.
 KAFKA_CLIENT = "SW_KAFKA_REPORTER_CONFIG_"
+_LONG = 100
 
 
 def read(option: Option, text: str) -> Any:
@@ -54,5 +56,8 @@ def warn_of_unknown(environ: Mapping[str, str], options: Iterable[Option]) -> No
     for name in sorted(environ):
         if not name.startswith("SW_") or name in known or name.startswith(_OFFICIAL_ONLY):
             continue
-        near = difflib.get_close_matches(name, known, n=1)
-        log.warning("the environment variable %s is not known%s", name, f"; did you mean {near[0]}?" if near else "")
+        # comparing takes time by the square of a name's length
+        near = difflib.get_close_matches(name[:_LONG], known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        with suppress(Exception):  # the standard handler raises where stderr is closed
+            log.warning("the environment variable %s is not known%s", name, hint)

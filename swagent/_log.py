@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 log = logging.getLogger("swagent")
 
@@ -12,12 +13,14 @@ _QUIET = 30.0
 
 
 class LimitedLog:
-    """At most one line per reason in 30 seconds; the next one says how many were left out."""
+    """At most one warning per reason in 30 seconds, and one line when it is over; the next line says how many were left
+    out. Never raises."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._last: dict[str, float] = {}
         self._held: dict[str, int] = {}
+        self._told: set[str] = set()
 
     def warn(self, reason: str, message: str, *args: object) -> None:
         """Log a warning, unless one for the same reason went out just now.
@@ -30,5 +33,21 @@ class LimitedLog:
             self._held[reason] = self._held.get(reason, 0) + 1
             return
         self._last[reason] = now
+        self._told.add(reason)
         held = self._held.pop(reason, 0)
-        log.warning(message + (f" ({held} more like it since)" if held else ""), *args)
+        say(logging.WARNING, message + (f" ({held} more like it since)" if held else ""), *args)
+
+    def over(self, reason: str, message: str, *args: object) -> None:
+        """Log that it is over, where a warning said that it began. Who was not told of the one needs not the other."""
+        if reason not in self._told:
+            say(logging.DEBUG, message, *args)
+            return
+        self._told.discard(reason)
+        held = self._held.pop(reason, 0)
+        say(logging.INFO, message + (f", after {held} more failures" if held else ""), *args)
+
+
+def say(level: int, message: str, *args: object, exc_info: BaseException | None = None) -> None:
+    """Log one line. Never raises: the application's handlers may, and the standard one does where stderr is closed."""
+    with suppress(Exception):
+        log.log(level, message, *args, exc_info=exc_info)

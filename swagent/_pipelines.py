@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 import anyio
@@ -35,6 +36,7 @@ class Pipelines:
     ) -> None:
         """:raises ConfigError: when a signal is asked for that the transport cannot carry"""
         self._limited = limited
+        self._is_stranded = False
         self._off: dict[Signal, str] = {}
         self.channels: dict[Signal, Channel] = {}
         self.reporters: dict[Signal, Reporter] = {}
@@ -87,6 +89,17 @@ class Pipelines:
         """Whether anything waits."""
         return any(each.queued for each in self.statistics())
 
+    @property
+    def are_closed(self) -> bool:
+        """Whether nothing is taken in any more."""
+        return all(channel.is_closed for channel in self.channels.values())
+
+    def strand(self) -> None:
+        """Say that nobody empties the channels until the agent stops."""
+        self._is_stranded = True
+        for channel in self.channels.values():
+            channel.tell_waiters()
+
     def switch_off(self, signal: Signal) -> None:
         """Give a signal up."""
         channel = self.channels[signal]
@@ -100,15 +113,26 @@ class Pipelines:
 
     async def flush(self) -> bool:
         """Send what waits now, and wait for its verdicts; True when all of it was confirmed."""
-        outcomes: list[bool] = []
+        confirmed: set[Signal] = set()
 
-        async def flush(channel: Channel) -> None:
-            outcomes.append(await _flush(channel))
+        async def flush(signal: Signal, channel: Channel) -> None:
+            if await self._flush(channel):
+                confirmed.add(signal)
 
         async with anyio.create_task_group() as group:
-            for channel in self.channels.values():
-                group.start_soon(flush, channel)
-        return all(outcomes)
+            for signal, channel in self.channels.items():
+                group.start_soon(flush, signal, channel)
+        # on asyncio somebody may have cancelled these tasks, which then say nothing
+        return confirmed == self.channels.keys()
+
+    async def _flush(self, channel: Channel) -> bool:
+        before = channel.statistics()
+        while not channel.is_settled(before.offered):
+            if self._is_stranded:
+                return False
+            channel.hurry()
+            await channel.wait_settled()
+        return sum(channel.statistics().dropped.values()) == sum(before.dropped.values())
 
     def statistics(self) -> Statistics:
         """The ledger of this instant."""
@@ -122,7 +146,11 @@ class Pipelines:
 
     def _of(self, signal: Signal) -> SignalStatistics:
         channel = self.channels.get(signal)
-        return channel.statistics() if channel is not None else nothing(signal, self._off[signal])
+        if channel is None:
+            return nothing(signal, self._off[signal])
+        statistics = channel.statistics()
+        is_stranded = self._is_stranded and statistics.state == "on"
+        return replace(statistics, state="stranded") if is_stranded else statistics
 
     def __iter__(self) -> Iterator[tuple[Signal, Reporter]]:
         return iter(self.reporters.items())
@@ -144,11 +172,3 @@ def _why_off(signal: Signal, config: Config, transport: type[Transport]) -> str:
             f"unset or false: the transport {transport.name} carries no {signal.value}s",
         )
     return "" if is_carried else f"off: {transport.name} carries no {signal.value}s"
-
-
-async def _flush(channel: Channel) -> bool:
-    before = channel.statistics()
-    while not channel.is_settled(before.offered):
-        channel.hurry()
-        await channel.wait_settled()
-    return sum(channel.statistics().dropped.values()) == sum(before.dropped.values())

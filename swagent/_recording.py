@@ -41,6 +41,7 @@ class Recording:
     ) -> None:
         """:param count_tasks: how many tasks live on the agent's loop"""
         self._begun_at = time.time()
+        self._has_begun = False
         self._has_ended = False
         self._pipelines = pipelines
         self._encoder = encoder
@@ -48,13 +49,16 @@ class Recording:
         self._logs = LogCapture(self._offer_log, LogSettings.from_config(config))
         self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
         ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)
-        sources: list[Source] = [ledger.collect, *([self._runtime.collect] if self._runtime else ())]
+        sources: list[Source] = [ledger.collect, self.tracer.endpoints.collect, self.tracer.peers.collect]
+        if self._runtime is not None:
+            sources.append(self._runtime.collect)
         self.meter_report = MeterReport(REGISTRY, sources, self._offer_meters, config.meter_reporter_period, limited)
         """The child that reports the meters every period."""
         REGISTRY.limit = config.meter_reporter_max_buffer_size
 
     def begin(self) -> None:
         """Take records in."""
+        self._has_begun = True
         tracers.install(self.tracer)
         if self._pipelines.is_on(Signal.LOG):
             self._logs.attach()
@@ -63,8 +67,8 @@ class Recording:
         self._offer_event(started(self._begun_at))
 
     def end(self) -> None:
-        """Take nothing more in, after a last report. A second call does nothing."""
-        if self._has_ended:
+        """Take nothing more in, after a last report. A second call does nothing, and so does one before the first."""
+        if self._has_ended or not self._has_begun:
             return
         tracers.uninstall(self.tracer)
         self._logs.detach()
@@ -79,6 +83,8 @@ class Recording:
         """In a forked child: record nothing more for the parent's agent."""
         tracers.uninstall(self.tracer)
         self._logs.detach()
+        if self._runtime is not None:
+            self._runtime.detach()
 
     def _offer_segment(self, segment: Segment) -> None:
         self._pipelines.offer(Signal.SEGMENT, self._encoder.segment, segment)
@@ -106,4 +112,6 @@ def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
         correlation_limits=(config.correlation_element_max_number, config.correlation_value_max_length),
         propagate_to=config.propagate_to,
         trust_incoming=config.trust_incoming,
+        endpoint_limit=config.endpoint_limit,
+        peer_limit=config.peer_limit,
     )

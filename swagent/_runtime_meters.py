@@ -5,9 +5,10 @@ Everything is read when a report is made; between two reports nothing runs but t
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
-from ._log import log
+from ._log import say
 from ._runtime_gc import GcMeters
 from ._runtime_process import ProcessMeters
 from .record.meter_samples import Sample, SingleSample
@@ -28,7 +29,7 @@ class RuntimeMeters:
         try:
             self._process = ProcessMeters()
         except Exception as error:  # noqa: BLE001, RUF100  (psutil on a system that it does not know)
-            log.warning("no meters of the process: %r", error)
+            say(logging.WARNING, "no meters of the process: %r", error)
 
     def detach(self) -> None:
         """Leave the interpreter as it was. Twice is harmless."""

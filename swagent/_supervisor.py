@@ -1,20 +1,25 @@
-"""Keeps a child task alive, and keeps its failures from the application.
+"""Keeps a child alive, and keeps its failures from the application.
 
 Only a real cancellation gets out. Everything else is counted as a crash, logged, and answered by a restart after a
 backoff; a child that crashes again and again is switched off, visibly. A structured-concurrency agent without this
 would cancel the application that it observes: an exception in a child cancels the whole task group, the host's body
 included.
+
+Each restart is a new task. On asyncio somebody may have cancelled the old one, as one who sweeps up all tasks of the
+loop does, and then he waits for it to end.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 import anyio
+from anyio.abc import TaskGroup
 
-from ._backend import cancelled_by_scope, cancelled_natively
-from ._log import LimitedLog, log
+from ._backend import cancelled_natively, must_pass
+from ._log import LimitedLog, say
 from .pipeline.failover import Backoff
 
 MAX_CRASHES = 5
@@ -22,52 +27,62 @@ CRASH_WINDOW = 60.0
 _BACKOFF = Backoff(base=1.0, factor=2.0, cap=60.0)
 
 
-async def supervise(
-    child: Callable[[], Awaitable[None]], name: str, limited: LimitedLog, switch_off: Callable[[], object]
-) -> None:
-    """Run a child until it returns, however often it crashes, or until it crashed 5 times within 60 seconds.
+class Supervisor:
+    """Runs one child until it returns, however often it crashes, or until it crashed 5 times within 60 seconds."""
 
-    :param child: started anew after each crash
-    :param switch_off: called when the child is given up
-    """
-    crashes: deque[float] = deque(maxlen=MAX_CRASHES)
-    while True:
+    def __init__(
+        self,
+        child: Callable[[], Awaitable[None]],
+        name: str,
+        limited: LimitedLog,
+        switch_off: Callable[[], object],
+        hurry: anyio.Event,
+    ) -> None:
+        """
+        :param child: started anew after each crash
+        :param switch_off: called when the child is given up
+        :param hurry: once it is set, restarts do not wait
+        """
+        self._child = child
+        self._name = name
+        self._limited = limited
+        self._switch_off = switch_off
+        self._hurry = hurry
+        self._crashes: deque[float] = deque(maxlen=MAX_CRASHES)
+        self._was_cut = False
+
+    async def run(self, group: TaskGroup) -> None:
+        """Run the child in this task of a group; after a crash, in the next.
+
+        :param group: the one that this task belongs to
+        """
         try:
-            await child()
-        except anyio.get_cancelled_exc_class() as error:
-            if cancelled_by_scope():
+            if self._crashes:
+                await self._rest()
+            await self._child()
+        except BaseException as error:  # noqa: BLE001, RUF100  (sorted out here)
+            if must_pass(error):
                 raise
-            if cancelled_natively():
-                # Someone swept up all tasks of the loop. Letting the error out would cancel our task group and with it
-                # the host; ending quietly leaves the last flush to the host's own task.
-                log.debug("%s was cancelled from outside", name)
-                return
-            crash: BaseException = error
-        except BaseException as error:  # noqa: BLE001, RUF100  (sorted out below)
-            if _holds(error, _is_exit) or (_holds(error, _is_cancellation) and cancelled_by_scope()):
-                raise
-            crash = error
-        else:
-            return
-        crashes.append(anyio.current_time())
-        if len(crashes) == MAX_CRASHES and crashes[-1] - crashes[0] < CRASH_WINDOW:
-            log.error("%s crashed %d times in a minute and is switched off", name, MAX_CRASHES, exc_info=crash)
-            switch_off()
-            return
-        limited.warn(f"crash of {name}", "%s crashed and is started again: %r", name, crash)
-        await anyio.sleep(_BACKOFF.delay(len(crashes), lambda: 1.0))
+            if self._may_restart(error):
+                group.start_soon(self.run, group)
 
+    async def _rest(self) -> None:
+        with anyio.move_on_after(_BACKOFF.delay(len(self._crashes), lambda: 1.0)):
+            await self._hurry.wait()
+        if self._was_cut and not self._hurry.is_set():
+            # told only now, since mostly all tasks are cancelled at the end of the program
+            self._limited.warn("cut", "%s was cancelled from outside and is started again", self._name)
 
-def _holds(error: BaseException, kind: Callable[[BaseException], bool]) -> bool:
-    """Whether an error is of a kind, alone or within a group."""
-    members: Sequence[BaseException] | None = getattr(error, "exceptions", None)
-    return kind(error) if members is None else any(_holds(member, kind) for member in members)
-
-
-def _is_exit(error: BaseException) -> bool:
-    """Whether the process was told to end (Ctrl-C, sys.exit)."""
-    return not isinstance(error, Exception) and not _is_cancellation(error)
-
-
-def _is_cancellation(error: BaseException) -> bool:
-    return isinstance(error, anyio.get_cancelled_exc_class())
+    def _may_restart(self, crash: BaseException) -> bool:
+        """Count a crash, and tell whether there is another try."""
+        self._crashes.append(anyio.current_time())
+        if len(self._crashes) == MAX_CRASHES and self._crashes[-1] - self._crashes[0] < CRASH_WINDOW:
+            say(logging.ERROR, "%s crashed %d times in a minute and is switched off", self._name, MAX_CRASHES,
+                exc_info=crash)  # fmt: skip
+            self._switch_off()
+            return False
+        self._was_cut = cancelled_natively()
+        if not self._was_cut:
+            name = self._name
+            self._limited.warn(f"crash of {name}", "%s crashed and is started again: %r", name, crash)
+        return True

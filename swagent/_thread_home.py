@@ -7,27 +7,34 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import importlib
+import logging
 import os
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import anyio
 
 from ._backend import loop_door
+from ._log import say
 from .agent import CLOSE_GRACE, Agent
 from .config import Config
 from .errors import AgentStateError, ConfigError
 from .ledger import Statistics
+from .record import tracer as tracers
+from .record.log_guard import agent_at_work
 
 
 class ThreadHome:
     """One agent in one thread."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, follow_forks: bool = False) -> None:
         self.agent = Agent(config)
-        self._config = config
+        self.config = config
+        self.follow_forks = follow_forks
         self._stop: Callable[[], None] | None = None
         self._started = threading.Event()
         self._failure: BaseException | None = None
@@ -38,10 +45,14 @@ class ThreadHome:
         """Start the thread and return once traces are taken in.
 
         :raises ConfigError: when a setting cannot be used
+        :raises AgentStateError: when the system has no thread to spare
         """
-        backend, options = loop_of(self._config.backend)
+        backend, options = loop_of(self.config.backend)
         self._options: tuple[str, dict[str, Any]] = backend, options
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            raise AgentStateError(f"no thread for the agent: {error}") from error
         self._started.wait()
         if self._failure is not None:
             self._thread.join()
@@ -51,11 +62,13 @@ class ThreadHome:
         """Flush and end the thread, within the shutdown timeout and half a second."""
         if self._stop is not None:
             self._stop()
-        self._thread.join(self._config.shutdown_timeout + 2 * CLOSE_GRACE)
+        self._thread.join(self.config.shutdown_timeout + 2 * CLOSE_GRACE)
         return self.agent.statistics()
 
     def _run(self) -> None:
         backend, options = self._options
+        # not only in the tasks: what a loop says of itself, such as asyncio in its debug mode, is said in no task
+        agent_at_work.set(True)
         try:
             anyio.run(self._live, backend=backend, backend_options=options)
         except BaseException as error:  # noqa: BLE001, RUF100  (handed to the starting thread)
@@ -91,7 +104,7 @@ def loop_of(backend: str) -> tuple[str, dict[str, Any]]:
 
 def _is_installed(module: str) -> bool:
     try:
-        __import__(module)
+        importlib.import_module(module)
     except ImportError:
         return False
     return True
@@ -106,19 +119,21 @@ _home: ThreadHome | None = None
 _lock = threading.Lock()
 
 
-def start(config: Config | None = None) -> Agent:
+def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
     """Start the process's agent in a thread of its own. It is stopped by `stop()` or when the interpreter exits.
 
     :param config: `Config.from_env()` when left out
+    :param follow_forks: whether a forked child, such as a server's worker, starts an agent of its own once it records
+        its first span; otherwise it records nothing unless it calls `start()`
     :returns: the agent, for its `statistics()`; its `flush()` belongs to the thread's loop
     :raises ConfigError: when a setting cannot be used
-    :raises AgentStateError: when one is running already
+    :raises AgentStateError: when one is running already, or no thread can be started
     """
     global _home  # noqa: PLW0603, RUF100
     with _lock:
         if _home is not None:
             raise AgentStateError("the agent was started already; call swagent.stop() first")
-        home = ThreadHome(config or Config.from_env())
+        home = ThreadHome(config or Config.from_env(), follow_forks=follow_forks)
         home.start()
         _home = home
     atexit.register(stop)
@@ -144,7 +159,17 @@ def running() -> Agent | None:
 def _forget_in_child() -> None:
     """A forked child has no thread of its parent's; it may start an agent of its own."""
     global _home, _lock  # noqa: PLW0603, RUF100
-    _home, _lock = None, threading.Lock()
+    home, _home, _lock = _home, None, threading.Lock()
+    if home is not None and home.follow_forks:
+        # not now: most children are replaced by another program at once, or record nothing
+        tracers.when_missed(partial(_start_again, home.config))
+
+
+def _start_again(config: Config) -> None:
+    try:
+        start(config, follow_forks=True)
+    except Exception as error:  # noqa: BLE001, RUF100  (in the middle of the application's work, which goes on)
+        say(logging.ERROR, "swagent is off", exc_info=error)
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork

@@ -9,8 +9,8 @@ Rules
 2. One reporter reads one channel; one heartbeat opens and probes the route that all reporters share.
 3. Closing the channel is the only way to say "finish"; a verdict is the only way out of it.
 
-Start: check the configuration and build everything (a bad setting raises here and never later); open the life scope;
-start heartbeat, reporters and the report of meters under their supervisors; let records in. It does not wait for the
+Start: check the configuration and build everything (a bad setting raises here and never later); start heartbeat,
+reporters and the report of meters under their supervisors (`_crew`); let records in. It does not wait for the
 collector.
 
 Stop: end the recording, with a last report of the meters; close the intake; cut the backoff; let the reporters flush
@@ -29,22 +29,20 @@ import os
 import random
 import time
 import weakref
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from functools import partial
+from collections.abc import Callable
 from types import TracebackType
 
 import anyio
 from anyio import CancelScope
 from typing_extensions import Self
 
-from ._backend import Runner, cancelled_by_scope, check_runtime, loop_door, task_counter, transport_home
+from ._backend import LETTING_GO, check_runtime, must_pass, native_cancellation, task_counter, task_watch
+from ._crew import Crew
 from ._heartbeat import Heartbeat
 from ._instance import describe_instance
-from ._log import LimitedLog, log
+from ._log import LimitedLog, log, say
 from ._pipelines import Pipelines
 from ._recording import Recording
-from ._supervisor import supervise
 from ._transports import find_transport
 from .abc import Transport, addresses_of
 from .config import Config
@@ -55,7 +53,6 @@ from .pipeline.failover import Failover
 from .pipeline.route import Route
 from .record.log_guard import agent_at_work
 from .record.tracer import Tracer
-from .signals import Signal
 
 # What stopping may take beyond its deadline, to close what a peer will not let go of.
 CLOSE_GRACE = 0.5
@@ -70,6 +67,8 @@ class Phase(enum.Enum):
     RUNNING = "running"
     STOPPING = "stopping"
     STOPPED = "stopped"
+    FORKED = "forked"
+    """In a forked child: what it was in the parent, it is no more."""
 
 
 class Agent:
@@ -104,108 +103,83 @@ class Agent:
     async def __aenter__(self) -> Self:
         if self._phase is not Phase.NEW:
             raise AgentStateError(f"this agent is {self._phase.value} already; make another one")
-        self._host = self._around_host()
-        return await self._host.__aenter__()
+        self._build()
+        # by hand, and in no generator: the loop would close one that nobody leaves, in a task of its own
+        self._group = anyio.create_task_group()
+        await self._group.__aenter__()
+        self._group.start_soon(self._live, native_cancellation(), task_watch())
+        try:
+            await self._crew.begun.wait()
+            self._recording.begin()
+        except BaseException as error:
+            await self.__aexit__(type(error), error, error.__traceback__)
+            raise
+        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
-        return await self._host.__aexit__(kind, error, traceback)
-
-    @asynccontextmanager
-    async def _around_host(self) -> AsyncGenerator[Self]:
-        self._build()
-        host_error: BaseException | None = None
-        async with self._living():
-            self._recording.begin()
-            try:
-                yield self
-            except anyio.get_cancelled_exc_class():
+        if self._phase is Phase.FORKED:
+            return None
+        # the host's own error is kept from the task group, out of which it would come wrapped in an exception group
+        ending = error if isinstance(error, anyio.get_cancelled_exc_class()) else None
+        try:
+            if ending is None:
+                await self._stop_in_time()
+            else:
                 with CancelScope(shield=True):
                     await self._stop(CANCELLED_GRACE)
-                raise
-            except BaseException as error:  # noqa: BLE001, RUF100  (the host's own; raised again below)
-                # raised inside the task group it would come out wrapped in an exception group
-                host_error = error
-            await self._stop_in_time()
-        if host_error is not None:
-            raise host_error
+        except BaseException as failure:  # noqa: BLE001, RUF100  (raised again below)
+            ending = failure
+        is_over = await self._leave(ending) and ending is not None
+        if ending is not None and ending is not error and not is_over:
+            raise ending
+        return is_over
 
-    @asynccontextmanager
-    async def _living(self) -> AsyncGenerator[None]:
-        """The life scope around the host's body: begun when the body begins, ended with it, however that ends."""
+    async def _leave(self, ending: BaseException | None) -> bool:
+        """End the crew's life with the host's.
+
+        :param ending: what ends the host, unless it is an error of its own
+        :returns: whether that ends here
+        """
         try:
-            async with anyio.create_task_group() as outer:
-                outer.start_soon(self._live)
-                try:
-                    await self._begun.wait()
-                    yield
-                finally:
-                    self._life.cancel()
+            self._crew.leave()
+            kind = None if ending is None else type(ending)
+            return bool(await self._group.__aexit__(kind, ending, None if ending is None else ending.__traceback__))
         finally:
             self._end()
 
+    async def _live(self, is_cancelled: Callable[[], bool], is_gone: Callable[[], bool]) -> None:
+        """The crew's life, around the host's body.
+
+        :param is_cancelled: whether somebody called `cancel()` on the host's task
+        :param is_gone: whether the host's task has ended
+        """
+        await self._crew.live(lambda: is_cancelled() or is_gone())
+        if is_gone() and self._phase is Phase.RUNNING:
+            # nobody is left to leave it, and a loop that comes to its end has swept up all tasks
+            with CancelScope(shield=True):
+                await self._stop(CANCELLED_GRACE)
+            self._end()
+
     def _build(self) -> None:
-        config = self.config = self._given_config or Config.from_env()
+        config = self.config = (self._given_config or Config.from_env()).for_this_process()
         transport_class = self._given_transport or find_transport(config)
         check_runtime(config.protocol, transport_class.runtimes)
         log.setLevel(config.log_level.upper())
-        self._runtimes = transport_class.runtimes
         self._transports = [transport_class(config, address) for address in addresses_of(transport_class, config)]
         self._route = Route(
             self._transports, Failover(len(self._transports), random.random), self._clock, self._limited
         )
-        self._heartbeat = Heartbeat(
-            self._route, describe_instance(config), config.heartbeat_period, config.properties_factor
-        )
+        heartbeat = Heartbeat(self._route, describe_instance(config), config.heartbeat_period, config.properties_factor)
         self._pipelines = Pipelines(config, transport_class, self._route, self._clock, self._limited)
+        self._route.watch(lambda: self.statistics().losses)
         self._encoder = Encoder(transport_class.codec, config.service_name, config.instance)
         self._recording = Recording(config, self._pipelines, self._encoder, self._limited, task_counter())
-        self._life = CancelScope(shield=True)
-        self._work_scope = CancelScope()
-        self._begun = anyio.Event()
-        self._work_ended = anyio.Event()
+        meters, runtimes = self._recording.meter_report, transport_class.runtimes
+        self._crew = Crew(heartbeat, meters, self._pipelines, self._route, runtimes, self._limited)
         self._phase = Phase.RUNNING
         _agents.add(self)
-
-    async def _live(self) -> None:
-        """Everything that runs beside the host, in one shielded scope."""
-        agent_at_work.set(True)
-        with self._life:
-            try:
-                async with transport_home(self._runtimes) as runner:
-                    self._attach(runner)
-                    self._begun.set()
-                    with self._work_scope:
-                        await self._work()
-                    self._work_ended.set()
-                    await anyio.sleep_forever()
-            except anyio.get_cancelled_exc_class():
-                if cancelled_by_scope():
-                    raise
-                # A sweep over all tasks of the loop, which only asyncio has. What is left is done by the host's task,
-                # see _stop. Let out, the cancellation would count as one of the task group, and end the host.
-            finally:
-                self._work_ended.set()
-
-    def _attach(self, runner: Runner) -> None:
-        self._runner = runner
-        self._route.attach(runner)
-        self._roads.attach(loop_door())
-
-    async def _work(self) -> None:
-        """Heartbeat, meters and reporters, until the channels are closed and empty."""
-        roads, limited = self._roads, self._limited
-        async with anyio.create_task_group() as group:
-            group.start_soon(supervise, self._heartbeat.run, "heartbeat", limited, self._switch_off_all)
-            if roads.is_on(Signal.METER):
-                switch_off = partial(roads.switch_off, Signal.METER)
-                group.start_soon(supervise, self._recording.meter_report.run, "report of meters", limited, switch_off)
-            async with anyio.create_task_group() as reporters:
-                for signal, reporter in roads:
-                    name, switch_off = f"reporter of {signal.value}s", partial(roads.switch_off, signal)
-                    reporters.start_soon(supervise, reporter.run, name, limited, switch_off)
-            group.cancel_scope.cancel()
 
     async def _stop_in_time(self) -> None:
         try:
@@ -226,23 +200,29 @@ class Agent:
             self._recording.end()
             self._roads.close()
             self._route.drain()
+            self._crew.hurry()
             with anyio.move_on_after(grace):
-                await self._work_ended.wait()
+                await self._crew.ended.wait()
                 if self._roads.has_queued():
-                    await self._work()
-            self._work_scope.cancel()
-            with anyio.move_on_after(CLOSE_GRACE, shield=True):
-                await self._work_ended.wait()
+                    await self._crew.work()
+            self._crew.cut()
+            # what does not end then is given a moment to be let go of
+            with anyio.move_on_after(CLOSE_GRACE - LETTING_GO, shield=True):
                 async with anyio.create_task_group() as group:
+                    group.start_soon(self._crew.ended.wait)
                     for transport in self._transports:
                         group.start_soon(self._close_hard, transport)
         finally:
             agent_at_work.reset(at_work)
 
     async def _close_hard(self, transport: Transport) -> None:
+        runner = self._crew.runner
         try:
-            await self._runner(transport.aclose)
-        except Exception as error:  # noqa: BLE001, RUF100  (a transport that breaks its contract must not stop the stop)
+            if runner is not None:
+                await runner(transport.aclose)
+        except BaseException as error:  # noqa: BLE001, RUF100  (a transport that breaks its contract must not stop the stop)
+            if must_pass(error):
+                raise
             self._limited.warn("internal", "%s could not be closed: %r", transport, error)
 
     def _end(self) -> None:
@@ -252,7 +232,7 @@ class Agent:
         self._phase = Phase.STOPPED
         statistics = self.statistics()
         level = logging.INFO if statistics.complete else logging.WARNING
-        log.log(level, "swagent stopped for %s: %s", self.config.service, statistics)
+        say(level, "swagent stopped for %s: %s", self.config.service, statistics)
 
     # -- what it is asked ---------------------------------------------------------------------------------------------
 
@@ -284,16 +264,12 @@ class Agent:
             raise AgentStateError("the agent was not started")
         return self._pipelines
 
-    def _switch_off_all(self) -> None:
-        for signal, _ in self._roads:
-            self._roads.switch_off(signal)
-        # without the heartbeat no collector is found any more
-        self._route.give_up()
-
     def abandon_to_fork(self) -> None:
         """In a forked child: record nothing, and leave what waits to the parent."""
+        self._phase = Phase.FORKED
         self._recording.abandon_to_fork()
         self._roads.abandon_to_fork()
+        self._route.abandon_to_fork()
 
     def __repr__(self) -> str:
         return f"<Agent {self._phase.value} {self._pipelines or ''}>"

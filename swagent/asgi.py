@@ -18,11 +18,13 @@ request: it is counted, logged now and then, and the request is served without i
 
 from __future__ import annotations
 
+import logging
+
 import anyio
 
 from ._asgi_lifespan import App, Lifespan, Receive, Scope, Send
 from ._asgi_request import MARK, Faults, RequestSpan
-from ._log import log
+from ._log import say
 from ._thread_home import running as running_home
 from ._thread_home import start as start_home
 from .agent import Agent
@@ -90,8 +92,10 @@ class SkyWalkingMiddleware:
         try:
             async with Agent(self._config) as agent:
                 self._agent = agent
-                await lifespan.serve(self.app, scope)
-                await self._let_requests_end()
+                try:
+                    await lifespan.serve(self.app, scope)
+                finally:
+                    await self._let_requests_end()
         except Exception as error:
             if self._agent is None:
                 # a server takes a bare exception for "no lifespan here" and would go on without the application's
@@ -105,11 +109,11 @@ class SkyWalkingMiddleware:
         await lifespan.finish()
 
     async def _let_requests_end(self) -> None:
-        """Wait a little for requests that the server has cut off: uvicorn cancels them and says shutdown in the same
-        breath, so that their spans end a few steps later."""
+        """Wait a little for requests that the server has cut off, so that their spans, which end a few steps later, are
+        told: uvicorn cancels them and says shutdown in the same breath, or is interrupted and cancels all there is."""
         if self._under_way:
             self._all_ended = anyio.Event()
-            with anyio.move_on_after(_CUT_OFF_GRACE):
+            with anyio.move_on_after(_CUT_OFF_GRACE, shield=True):
                 await self._all_ended.wait()
             self._all_ended = None
 
@@ -122,7 +126,7 @@ class SkyWalkingMiddleware:
             self._agent = running_home() or start_home(self._config)
         except ConfigError as error:
             # the server runs already, and the agent never raises into a running application
-            log.error("swagent is off: %s", error)  # noqa: TRY400, RUF100  (the line says it all)
-        except Exception:
-            log.exception("swagent is off")
+            say(logging.ERROR, "swagent is off: %s", error)
+        except Exception as error:  # noqa: BLE001, RUF100  (it costs no request)
+            say(logging.ERROR, "swagent is off", exc_info=error)
         return self._agent

@@ -27,6 +27,8 @@ from .options import (
     check_filled,
     check_layout,
     check_level,
+    check_line,
+    check_name,
     check_object,
     check_secret,
     parse_address,
@@ -35,8 +37,23 @@ from .options import (
 )
 
 
+class _DrawnName(str):
+    """An instance's name that nobody chose.
+
+    :ivar process: the id of the process that drew it
+    """
+
+    process: int
+
+
 def _new_instance_name() -> str:
-    return f"{uuid.uuid4().hex}@{socket.gethostname()}"
+    name = _DrawnName(f"{uuid.uuid4().hex}@{socket.gethostname()}")
+    name.process = os.getpid()
+    return name
+
+
+def _check_instance(value: Any) -> str:
+    return value if isinstance(value, _DrawnName) else check_name(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,20 +69,22 @@ class Config:
         "Python Service Name",
         "SW_AGENT_NAME",
         "Name of the service that reports.",
-        "a text that is not blank",
-        check_filled,
+        "a text of one line that is not blank",
+        check_name,
     )
     instance: str = kinds.option(
         _new_instance_name,
         "SW_AGENT_INSTANCE_NAME",
         "Name of this instance of the service; by default a random id and the host's name.",
-        "a text that is not blank",
-        check_filled,
+        "a text of one line that is not blank",
+        _check_instance,
     )
-    namespace: str = kinds.text(
+    namespace: str = kinds.option(
         "",
         "SW_AGENT_NAMESPACE",
         "Namespace: reported as a property and appended to the service's name as `|namespace`.",
+        "a text of one line",
+        check_line,
     )
     collector: str = kinds.option(
         "127.0.0.1:11800",
@@ -103,7 +122,7 @@ class Config:
         Secret(""),
         "SW_AGENT_AUTHENTICATION",
         "Token that the collector asks for.",
-        "printable ASCII characters",
+        "printable ASCII characters, no blanks around them",
         check_secret,
         secret=True,
     )
@@ -239,6 +258,20 @@ class Config:
         1,
         100_000,
     )
+    endpoint_limit: int = kinds.number(
+        1000,
+        "SW_AGENT_ENDPOINT_LIMIT",
+        "How many distinct operations of incoming requests are reported by name; what is beyond is called `_overflow`.",
+        1,
+        1_000_000,
+    )
+    peer_limit: int = kinds.number(
+        1000,
+        "SW_AGENT_PEER_LIMIT",
+        "How many distinct peers of outgoing calls are reported by address; what is beyond is called `_overflow`.",
+        1,
+        1_000_000,
+    )
     correlation_element_max_number: int = kinds.number(
         3, "SW_CORRELATION_ELEMENT_MAX_NUMBER", "How many correlation elements travel with a trace.", 0, 64
     )
@@ -301,7 +334,7 @@ class Config:
         "%(asctime)s [%(threadName)s] %(levelname)s %(name)s - %(message)s",
         "SW_AGENT_LOG_REPORTER_LAYOUT",
         "How log records are formatted: as `logging` has it, and with `%(tid)s` for the trace's id.",
-        "a %-style format of the fields of a log record",
+        "a %-style format of the fields of a log record, each at most 999 wide",
         check_layout,
     )
     cause_exception_depth: int = kinds.number(
@@ -371,6 +404,14 @@ class Config:
     def service_name(self) -> str:
         """The service's name as reported: with the namespace behind it where one is set."""
         return f"{self.service}|{self.namespace}" if self.namespace else self.service
+
+    def for_this_process(self) -> Config:
+        """The same, with another name for the instance where it was drawn by the process that this one was forked from:
+        a server's workers are an instance each. A name that the user gave stays."""
+        drawn = self.instance
+        if isinstance(drawn, _DrawnName) and drawn.process != os.getpid():
+            return dataclasses.replace(self, instance=_new_instance_name())
+        return self
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Config:

@@ -31,7 +31,14 @@ class DeliveryError(SwagentError):
 
 
 class RetryableError(DeliveryError):
-    """Provably not sent: nothing of the batch reached the collector, so sending it again cannot duplicate it."""
+    """Provably not sent: nothing of the batch reached the collector, so sending it again cannot duplicate it.
+
+    :ivar pause: seconds for which the collector asked to be left alone
+    """
+
+    def __init__(self, message: str, *, pause: float = 0.0) -> None:
+        super().__init__(message)
+        self.pause = pause
 
 
 class AmbiguousError(DeliveryError):

@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from .signals import Signal
 
@@ -85,6 +86,14 @@ class Ledger:
             self.latency[index] += newer - older
             newer = older
         self.latency[-1] += newer
+
+
+class Losses(NamedTuple):
+    """What is lost so far and what may yet be, over all signals."""
+
+    waiting: int = 0
+    refused: int = 0
+    dropped: int = 0
 
 
 @dataclass(frozen=True)
@@ -161,6 +170,15 @@ class Statistics:
     def balanced(self) -> bool:
         """Whether every signal's identity holds."""
         return all(each.balanced for each in self)
+
+    @property
+    def losses(self) -> Losses:
+        """What is lost so far and what may yet be, over all signals."""
+        return Losses(
+            sum(each.queued + each.in_flight for each in self),
+            sum(sum(each.refused.values()) for each in self),
+            sum(sum(each.dropped.values()) for each in self),
+        )
 
     @property
     def complete(self) -> bool:

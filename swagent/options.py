@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ._text import one_line
+
 
 @dataclass(frozen=True)
 class Option:
@@ -76,7 +78,7 @@ class Address:
 _SCHEMES = {"": False, "grpc": False, "http": False, "grpcs": True, "https": True}
 _ADDRESS = re.compile(
     r"(?:(\w+)://)?"
-    r"(?:\[([^][]+)]|([^][\s\0-\x1f\x7f/?#@:\\]+))"  # IPv6 in brackets, or a name
+    r"(?:\[([0-9A-Za-z:.%_~-]+)]|([^][\s\0-\x1f\x7f-\x9f/?#@:\\]+))"  # IPv6 in brackets, or a name
     r":([0-9]{1,5})/?"
 )
 
@@ -153,6 +155,19 @@ def check_filled(value: Any) -> str:
     return check_text(value).strip()
 
 
+def check_line(value: Any) -> str:
+    """A text of one line without control characters: it goes into headers, keys and log lines."""
+    text = check_text(value)
+    if one_line(text) != text:
+        raise ValueError(text)
+    return text
+
+
+def check_name(value: Any) -> str:
+    """A text of one line that is not blank."""
+    return check_line(check_filled(value))
+
+
 def check_bool(value: Any) -> bool:
     """True or False, nothing that merely looks like it."""
     if not isinstance(value, bool):
@@ -161,9 +176,9 @@ def check_bool(value: Any) -> bool:
 
 
 def check_secret(value: Any) -> Secret:
-    """A text without control characters, since it travels in a header."""
+    """A text without control characters and without blanks around it, since it travels in a header."""
     text = value.reveal() if isinstance(value, Secret) else check_text(value)
-    if not (text.isascii() and (text.isprintable() or not text)):
+    if not (text.isascii() and text.isprintable()) or text != text.strip():
         raise ValueError("***")
     return Secret(text)
 
@@ -221,6 +236,7 @@ class _AnyRecord(dict[str, Any]):
         return 0
 
 
+_WIDE = re.compile(r"\)[-#0 +]*(?:[0-9]*\.)?[0-9]{4}")
 _TEXT_FIELDS = ("asctime", "filename", "funcName", "levelname", "message", "module", "name", "pathname", "processName",
                 "threadName", "tid")  # fmt: skip
 
@@ -229,8 +245,8 @@ def check_layout(value: Any) -> str:
     """A %-style format with named fields only."""
     text = check_filled(value)
     starts = re.findall(r"%(.?)", text.replace("%%", ""), re.DOTALL)
-    # a bare %s would show every field there is
-    if not starts or any(each != "(" for each in starts):
+    # a bare %s would show every field there is; a width of many digits takes as much memory, for each record
+    if not starts or any(each != "(" for each in starts) or _WIDE.search(text):
         raise ValueError(text)
     _ = text % _AnyRecord(dict.fromkeys(_TEXT_FIELDS, ""))
     return text

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
+
+pytest_plugins = ["e2e.fixtures"]
 
 
 def _loop(name: str, backend: str, options: dict[str, Any], needs: str) -> Any:
@@ -17,7 +20,8 @@ def _loop(name: str, backend: str, options: dict[str, Any], needs: str) -> Any:
 
 @pytest.fixture(
     params=[
-        _loop("asyncio", "asyncio", {"debug": True}, needs="asyncio"),
+        # by name: where a test has imported trio_asyncio, asyncio's policy makes a loop that runs on trio
+        _loop("asyncio", "asyncio", {"debug": True, "loop_factory": asyncio.SelectorEventLoop}, needs="asyncio"),
         _loop("uvloop", "asyncio", {"use_uvloop": True}, needs="uvloop"),
         _loop("trio", "trio", {}, needs="trio"),
     ]

@@ -1,5 +1,6 @@
 """Put on the path by `swagent run`: Python imports a module of this name when it starts, and so the agent starts in the
-command's own process, before its code. A `sitecustomize` that stands further down the path still gets its turn.
+command's own process, before its code, and in the workers that this process forks. A `sitecustomize` that stands
+further down the path still gets its turn.
 """
 
 import importlib.machinery
@@ -24,7 +25,7 @@ _chain()
 import swagent  # noqa: E402  (the site's own customisation comes first)
 
 try:
-    swagent.start()
+    swagent.start(follow_forks=True)
 except swagent.ConfigError as error:
     # `site` would print a traceback and go on without the agent, but the user asked for it by name
     sys.stderr.write(f"swagent run: {error}\n")

@@ -33,6 +33,7 @@ from ..signals import Bounds, Overflow, Signal
 from .batcher import Batcher
 
 _NEVER = math.inf
+_LOOKS = 100
 # The record's bytes, when it was offered, and its number among all that were offered.
 Item = tuple[bytes, float, int]
 
@@ -137,6 +138,11 @@ class Channel:
         with self._lock:
             return bool(self._items) and self._is_expired(self._items[0])
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is taken in any more, whatever the reason."""
+        return self._refuses is not None
+
     def _has_room(self, size: int) -> bool:
         return self._held < self.bounds.max_items and self._held_bytes + size <= self.bounds.max_bytes
 
@@ -217,7 +223,7 @@ class Channel:
                 self._ledger.drop(reason, count)
             self._held -= count
             self._held_bytes -= lease.size
-        self._tell_waiters()
+        self.tell_waiters()
 
     def restore(self, lease: Lease) -> None:
         """Put a lease's records back to the head, in the order in which they were offered."""
@@ -229,7 +235,7 @@ class Channel:
                     older.append(self._items.popleft())
                 self._items.extendleft(reversed([*older, *lease.items]))
         self._ring()
-        self._tell_waiters()
+        self.tell_waiters()
 
     def drop_queued(self, reason: Drop) -> int:
         """Give up everything that waits; returns how many records that were."""
@@ -238,7 +244,7 @@ class Channel:
             while self._items:
                 self._drop_head(reason)
                 count += 1
-        self._tell_waiters()
+        self.tell_waiters()
         return count
 
     def close(self, reason: Refusal = Refusal.SHUTDOWN) -> None:
@@ -264,12 +270,21 @@ class Channel:
     def statistics(self) -> SignalStatistics:
         """The ledger of this instant."""
         with self._lock:
-            ledger = self._ledger
-            return SignalStatistics(
-                self.signal, ledger.offered, named(ledger.refused), ledger.confirmed, named(ledger.dropped),
-                self._held - self._leased, self._held_bytes - self._leased_bytes, self._leased,
-                "on" if self._refuses is None else self._refuses.value, tuple(ledger.latency),
-            )  # fmt: skip
+            found = self._look()
+            for _ in range(_LOOKS):
+                if found.offered == self._ledger.offered:
+                    break
+                # a finaliser or a signal handler offered a record meanwhile, so that was a look at two instants
+                found = self._look()
+            return found
+
+    def _look(self) -> SignalStatistics:
+        ledger = self._ledger
+        return SignalStatistics(
+            self.signal, ledger.offered, named(ledger.refused), ledger.confirmed, named(ledger.dropped),
+            self._held - self._leased, self._held_bytes - self._leased_bytes, self._leased,
+            "on" if self._refuses is None else self._refuses.value, tuple(ledger.latency),
+        )  # fmt: skip
 
     def abandon_to_fork(self) -> None:
         """In a forked child: the records belong to the parent, and so did a lock that may be held for ever."""
@@ -311,7 +326,8 @@ class Channel:
         except (anyio.WouldBlock, anyio.BrokenResourceError):
             return  # it rings already, or nobody listens any more
 
-    def _tell_waiters(self) -> None:
+    def tell_waiters(self) -> None:
+        """Let those who wait for verdicts look again."""
         settled, self._settled = self._settled, anyio.Event()
         settled.set()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import math
 
 import anyio
 from anyio.abc import TaskGroup
 
-from .._backend import cancelled_by_scope, cancelled_natively
-from .._log import LimitedLog, log
+from .._backend import cancelled_natively, must_pass
+from .._log import LimitedLog, say
 from ..abc import Transport
 from ..errors import DeliveryError, RejectedError
 from ..ledger import Drop
@@ -36,17 +37,19 @@ class Reporter:
     async def run(self) -> None:
         """Report until the channel is closed and empty. Cancelled, it leaves no record without a verdict: what was
         under way is dropped as ambiguous, what waited waits on."""
-        while True:
+        is_over = False
+        # a batch that came back unsent after the last lease needs another round
+        while not is_over or self._channel.statistics().queued:
             try:
                 async with anyio.create_task_group() as group:
+                    is_over = False
                     await self._feed(group)
+                    is_over = True
             finally:
-                # a task that asyncio cancelled before its first turn never ran: nothing of its lease was sent
+                # a task that asyncio cancelled before its first turn never ran, and ended its group: nothing of its
+                # lease was sent
                 for lease in list(self._channel.leases):
                     lease.release()
-            # a batch that came back unsent after the last lease needs another round
-            if not self._channel.statistics().queued:
-                return
 
     async def _feed(self, group: TaskGroup) -> None:
         slots = anyio.Semaphore(self._in_flight)
@@ -64,13 +67,14 @@ class Reporter:
     async def _carry(self, lease: Lease, transport: Transport, slots: anyio.Semaphore) -> None:
         try:
             await self._deliver(lease, transport)
-        except anyio.get_cancelled_exc_class() as error:
-            if cancelled_by_scope() or cancelled_natively():
+        except BaseException as error:  # noqa: BLE001, RUF100  (a transport that breaks its contract must not stop the signal)
+            if must_pass(error):
                 raise
-            self._limited.warn("internal", "a stray cancellation came out of %s: %r", transport, error)
-        except Exception as error:  # noqa: BLE001, RUF100  (a transport that breaks its contract must not stop the signal)
-            self._limited.warn("internal", "%s failed unexpectedly: %r", transport, error)
-            lease.drop(Drop.INTERNAL)
+            if isinstance(error, Exception):
+                self._limited.warn("internal", "%s failed unexpectedly: %r", transport, error)
+                lease.drop(Drop.INTERNAL)
+            elif not cancelled_natively():
+                self._limited.warn("internal", "a stray cancellation came out of %s: %r", transport, error)
         finally:
             # whatever ended the attempt without a verdict: bytes may have left
             lease.drop(Drop.AMBIGUOUS)
@@ -103,7 +107,7 @@ class Reporter:
     def _note(self, transport: Transport, error: DeliveryError) -> None:
         """Close the route, unless the collector is well and only refused this batch, or this kind of records."""
         signal = self._channel.signal.value
-        log.debug("%s did not confirm %s records: %r", transport, signal, error)
+        say(logging.DEBUG, "%s did not confirm %s records: %r", transport, signal, error)
         if not isinstance(error, RejectedError) or (error.pause and not error.only_this_signal):
             self._route.failed(transport, error)
             return

@@ -14,9 +14,10 @@ from typing import Any
 import anyio
 
 from .._backend import Runner
-from .._log import LimitedLog, log
+from .._log import LimitedLog
 from ..abc import Transport
-from ..errors import DeliveryError, RejectedError
+from ..errors import DeliveryError, RejectedError, RetryableError
+from ..ledger import Losses
 from .failover import Failover
 
 
@@ -35,15 +36,28 @@ class Route:
         self._changed = anyio.Event()
         self._last_tries: int | None = None
         self._second_chances = 3
-        self._outage = False
+        self._losses: Callable[[], Losses] = Losses
+        self._before: Losses | None = None
+
+    def watch(self, losses: Callable[[], Losses]) -> None:
+        """Set who knows what was lost, which is told when an outage is over."""
+        self._losses = losses
 
     def attach(self, runner: Runner) -> None:
         """Set where the transports' coroutines run."""
         self._run = runner
 
+    def abandon_to_fork(self) -> None:
+        """In a forked child: the transports' connections belong to the parent, and are not touched any more."""
+        self._run = _never
+
     async def call(self, function: Callable[..., Awaitable[None]], *args: Any) -> None:
-        """Await a method of a transport where it can run."""
-        assert self._run is not None, "the route is attached before anything is sent"  # noqa: S101
+        """Await a method of a transport where it can run.
+
+        :raises DeliveryError: what the transport raises, and RetryableError where there is no such place
+        """
+        if self._run is None:
+            raise RetryableError("there is no event loop for the transports")
         await self._run(function, *args)
 
     @property
@@ -86,8 +100,14 @@ class Route:
         """A collector answered: records may flow to it."""
         self._failover.confirmed(self._index(transport))
         self._ready = transport
-        (log.info if self._outage else log.debug)("reporting to %s", transport)
-        self._outage = False
+        before, self._before = self._before, None
+        if before is None:
+            self._limited.over("collector", "reporting to %s", transport)
+        else:
+            waiting, refused, dropped = self._losses()
+            text = "reporting to %s; since the outage began %d records were refused and %d dropped, and %d wait"
+            lost = refused - before.refused, dropped - before.dropped
+            self._limited.over("collector", text, transport, *lost, waiting)
         self._tell()
 
     def failed(self, transport: Transport, error: DeliveryError) -> None:
@@ -101,12 +121,13 @@ class Route:
         self._note(transport, error, was_ready=False)
 
     def _note(self, transport: Transport, error: DeliveryError, *, was_ready: bool) -> None:
-        pause = error.pause if isinstance(error, RejectedError) and not error.only_this_signal else 0.0
+        is_local = isinstance(error, RejectedError) and error.only_this_signal
+        pause = error.pause if isinstance(error, (RejectedError, RetryableError)) and not is_local else 0.0
         self._failover.failed(self._index(transport), self._clock(), pause)
         self._ready = None
         if self._last_tries is not None:
             self._count_down(was_ready)
-        self._outage = True
+        self._before = self._before or self._losses()
         self._limited.warn("collector", "no report to %s: %s; records wait within their bounds", transport, error)
         self._tell()
 
@@ -137,3 +158,7 @@ class Route:
     def _tell(self) -> None:
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
+
+
+async def _never(function: Callable[..., Awaitable[Any]], *args: Any) -> Any:  # noqa: ARG001  (a Runner)
+    await anyio.sleep_forever()

@@ -11,6 +11,8 @@ import binascii
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from .._text import one_line
+
 MAX_HEADER = 4096
 MAX_FIELD = 512
 _FIELDS = 8
@@ -47,12 +49,17 @@ def parse_sw8(value: bytes | str) -> Carrier | None:
     trace_id, segment_id, service, instance, endpoint, address = texts
     if not (trace_id and segment_id and service and instance and endpoint and address):
         return None
-    return Carrier(fields[0] == "1", trace_id, segment_id, int(span_id), service, instance, endpoint, address)
+    # ids are compared, and shown in the application's own log lines: cleaned, two of them could become one
+    if not (trace_id.isprintable() and segment_id.isprintable()):
+        return None
+    names = map(one_line, (service, instance, endpoint, address))
+    return Carrier(fields[0] == "1", trace_id, segment_id, int(span_id), *names)
 
 
 def format_sw8(carrier: Carrier) -> str:
-    """Write a `sw8` header. Base64 keeps every text, whatever it contains, from ending the header; a text too long for
-    a reader such as this one is cut, since it would cost the peer the whole context."""
+    """Write a `sw8` header. Base64 keeps every text, whatever it contains, from ending the header, and control
+    characters are replaced; a text too long for a reader such as this one is cut, since it would cost the peer the
+    whole context."""
     return "-".join((
         "1" if carrier.sampled else "0",
         _field(carrier.trace_id),
@@ -112,6 +119,7 @@ def _decode(field: str, limit: int = MAX_FIELD) -> str | None:
 
 
 def _field(text: str) -> str:
+    text = one_line(text)
     if len(text) * 4 > MAX_FIELD:
         text = text.encode("utf-8", "replace")[:MAX_FIELD].decode("utf-8", "ignore")
     return _encode(text)

@@ -8,13 +8,22 @@ What the variable holds is the span entered last in this context; what counts as
   (`f_back is None`).
 
 Resetting by token would raise when a span ends in another context than it began in; setting back never does.
+
+Before 3.12, Python may collect garbage while it sets a context variable or copies a context, and crashes when a
+finaliser sets a variable then. So `switch` sets none while its thread collects: a finaliser's spans are recorded, but
+not active.
 """
 
 from __future__ import annotations
 
+import gc
+import os
+import sys
+import threading
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 
 class Active(Protocol):
@@ -37,6 +46,43 @@ class Active(Protocol):
 
 
 current: ContextVar[Any] = ContextVar("swagent_span", default=None)
+# What was active around each snapshot entered in this context, the last one first. Not kept in the snapshot itself,
+# which several threads of a pool may have entered.
+outer: ContextVar[tuple[Any, Any] | None] = ContextVar("swagent_outer", default=None)
+
+
+class _Collection:
+    """Which thread collects garbage now. Only one at a time does."""
+
+    thread = 0
+
+    def note(self, phase: str, _: object) -> None:
+        self.thread = threading.get_ident() if phase == "start" else 0
+
+    def switch(self, variable: ContextVar[Any], value: Any) -> None:
+        if not self.thread or self.thread != threading.get_ident():
+            variable.set(value)
+
+
+switch: Callable[[ContextVar[Any], Any], object] = cast("Any", ContextVar).set
+"""Set a variable of this context."""
+if sys.version_info < (3, 12):
+    _collection = _Collection()
+    gc.callbacks.append(_collection.note)
+    switch = _collection.switch
+
+
+def _leave_spans_to_parent() -> None:
+    """In a forked child: the spans that are open belong to the parent, and what begins here is none of their segments'.
+    Another thread may have been collecting garbage, and will not come to the end of it."""
+    current.set(None)
+    outer.set(None)
+    if sys.version_info < (3, 12):
+        _collection.thread = 0
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_leave_spans_to_parent)
 
 
 def innermost_live(entry: Any) -> Any:

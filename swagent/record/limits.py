@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import traceback
+
+from .._text import one_line
 
 MAX_TAGS = 128
 MAX_LOGS = 128
@@ -11,6 +14,8 @@ MAX_NAME = 150
 MAX_MESSAGE = 512
 MAX_FRAMES = 32
 _MARK = "…[truncated]"
+_MORE_THAN_ADDRESS = frozenset("@?#")
+_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def short(text: str, limit: int = MAX_VALUE) -> str:
@@ -19,13 +24,34 @@ def short(text: str, limit: int = MAX_VALUE) -> str:
 
 
 def as_text(value: object) -> str:
-    """The value as text, whatever its `__str__` does."""
+    """The value as a plain `str`, whatever its `__str__` does."""
     if type(value) is str:
         return value
     try:
-        return str(value)
+        text = str(value)
     except Exception:  # noqa: BLE001, RUF100  (foreign code: whatever it raises, the application's call goes on)
         return f"<{type(value).__name__} without text>"
+    # a subclass may have its own idea of every method
+    return text if type(text) is str else str.__str__(text)
+
+
+def name_of(value: object) -> str:
+    """A span's name: one line, and short."""
+    if type(value) is str and len(value) <= MAX_NAME and value.isprintable():
+        return value
+    return short(one_line(as_text(value)), MAX_NAME)
+
+
+def address_of(peer: object) -> str:
+    """A peer's address as it may be seen: one line, short, and without the credentials and the query of a URL."""
+    text = as_text(peer)
+    if not _MORE_THAN_ADDRESS.isdisjoint(text):
+        scheme = _SCHEME.match(text)
+        start = scheme.end() if scheme else 0
+        # by the last @, whatever stands before it: a password may hold any other character
+        host = text[start:].rpartition("@")[2]
+        text = text[:start] + host.partition("?")[0].partition("#")[0]
+    return short(one_line(text))
 
 
 def describe(error: BaseException) -> dict[str, str]:
@@ -33,6 +59,13 @@ def describe(error: BaseException) -> dict[str, str]:
 
     No source lines, which would be read from disk inside the request, and no local values, which may be secrets.
     """
+    try:
+        return _described(error)
+    except Exception:  # noqa: BLE001, RUF100  (an exception class with a will of its own)
+        return {"error.kind": "<an exception that cannot be described>"}
+
+
+def _described(error: BaseException) -> dict[str, str]:
     frames = list(traceback.walk_tb(error.__traceback__))[-MAX_FRAMES:]
     places = [f'File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}' for frame, line in frames]
     # the innermost places matter most, so what is too much is cut at the outer end

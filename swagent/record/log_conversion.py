@@ -15,7 +15,7 @@ from typing import Any
 
 from .limits import MAX_TAGS, as_text
 from .log_entry import LogEntry, make_entry
-from .log_mask import mask_field
+from .log_mask import hide_field, mask_field
 from .log_origin import NOWHERE, origin, task_name
 from .log_settings import LogSettings
 from .log_text import LogText
@@ -70,9 +70,8 @@ class Conversion:
         shown = [(as_text(key), as_text(value)) for key, value in fields.items() if key not in _NOT_TAGS]
         kept = shown[:MAX_TAGS]
         more = [("truncated", "true")] if len(shown) > MAX_TAGS else []
-        if self._settings.safe_mode:
-            kept = [(key, mask_field(key, value)) for key, value in kept]
-        return [*kept, *more]
+        seen = mask_field if self._settings.safe_mode else hide_field
+        return [*((key, seen(key, value)) for key, value in kept), *more]
 
 
 def _core_tags(level: object, logger: object, thread: object) -> tuple[tuple[str, object], ...]:

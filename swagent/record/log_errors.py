@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Iterator
 from types import TracebackType
 
-from .limits import as_text, short
+from .limits import MAX_MESSAGE, as_text, short
 
 _HEAD = "Traceback (most recent call last):"
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n"
@@ -76,13 +76,13 @@ def _grouped(error: BaseException, depth: int) -> list[str]:
 def _headline(error: BaseException) -> str:
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    message = short(as_text(error))
+    message = short(as_text(error), MAX_MESSAGE)
     return f"{name}: {message}" if message else name
 
 
 def _notes(error: BaseException) -> list[str]:
     notes = getattr(error, "__notes__", None)
-    return [short(as_text(note)) for note in notes[:8]] if isinstance(notes, list) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return [short(as_text(note), MAX_MESSAGE) for note in notes[:8]] if isinstance(notes, list) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
 def _members(error: BaseException) -> tuple[BaseException, ...]:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from .context import switch
+
 agent_at_work: ContextVar[bool] = ContextVar("swagent_at_work", default=False)
 """True in the agent's own tasks and in all they start: nothing that is logged there is reported."""
 
@@ -45,13 +47,13 @@ def alone(report: Callable[..., object], *record: Any) -> None:
     work = _Work()
     try:
         _thread.reporting = True
-        _work.set(work)
+        switch(_work, work)
         report(*record)
     except Exception:  # noqa: BLE001, RUF100, S110  (the application's call goes on, and saying so would log again)
         pass
     finally:
         work.going_on = False
-        _work.set(inherited)
+        switch(_work, inherited)
         _thread.reporting = False
 
 

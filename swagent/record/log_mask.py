@@ -1,4 +1,4 @@
-"""The safe mode: credentials in texts become `***`.
+"""The safe mode: credentials in texts become `***`. Fields that are named after one do so in any mode.
 
 A safety net for what should not have been logged, so it rather masks too much. It knows credentials by what stands
 around them; a password that is logged as a bare word is not found.
@@ -30,9 +30,14 @@ def mask(text: str) -> str:
     return text
 
 
+def hide_field(name: str, text: str) -> str:
+    """The value of a field as it is: nothing of it under a name that tells of a credential."""
+    return HIDDEN if _SECRET.search(name) else text
+
+
 def mask_field(name: str, text: str) -> str:
-    """The value of a field: nothing of it under a name that tells of a credential."""
-    return HIDDEN if _SECRET.search(name) else mask(text)
+    """The same, and what the value holds is masked."""
+    return hide_field(name, mask(text))
 
 
 def _without_userinfo(match: re.Match[str]) -> str:

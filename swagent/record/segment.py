@@ -95,7 +95,11 @@ class Segment:
         root, naming = self._root, self.naming
         if root is None:
             return self._endpoint
-        return naming() if naming is not None and not root.ended else root.name
+        if root.ended:
+            return root.name
+        if naming is not None:
+            return naming()
+        return self.tracer.endpoints.keep(root.name) if root.kind is SpanKind.ENTRY else root.name
 
     def join(self, span: Span, parent_id: int) -> bool:
         """Take a span in and number it. False: the segment is finished already, or it is full (`span.id` stays

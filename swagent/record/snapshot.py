@@ -8,22 +8,16 @@ since the captured one may be finished by then.
 from __future__ import annotations
 
 import math
-from contextvars import ContextVar
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .context import current, innermost_live
+from .context import current, innermost_live, outer, switch
 from .segment import Reference, Segment
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .span import Span
-
-
-# What was active around each snapshot entered in this context, the last one first. Not kept in the snapshot itself,
-# which several threads of a pool may have entered.
-_outer: ContextVar[tuple[Any, Any] | None] = ContextVar("swagent_outer", default=None)
 
 
 class Snapshot:
@@ -45,18 +39,18 @@ class Snapshot:
         return self._reference
 
     def __enter__(self) -> Self:
-        outer = current.get()
-        _outer.set((outer, _outer.get()))
-        current.set(self if self.segment is not None else self._unrecorded or outer)
+        around = current.get()
+        switch(outer, (around, outer.get()))
+        switch(current, self if self.segment is not None else self._unrecorded or around)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        entered = _outer.get()
+        entered = outer.get()
         if entered is not None:
-            current.set(entered[0])
-            _outer.set(entered[1])
+            switch(current, entered[0])
+            switch(outer, entered[1])
 
 
 def capture() -> Snapshot:

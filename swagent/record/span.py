@@ -21,8 +21,9 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .carrier import Carrier, format_correlation, format_sw8
-from .context import current, innermost_live, not_ended
-from .limits import MAX_LOGS, MAX_NAME, MAX_TAGS, MAX_VALUE, as_text, describe, short
+from .context import current, innermost_live, not_ended, switch
+from .limits import MAX_LOGS, MAX_TAGS, address_of, as_text, describe, name_of, short
+from .log_guard import agent_at_work
 from .segment import Component, Layer, Reference, RefKind, Segment, SpanKind
 from .tracer import running
 
@@ -41,9 +42,9 @@ LogEntry = tuple[float, list[tuple[str, str]]]
 class Span:
     """One operation. Use it as a context manager, or `start()` and `stop()` it; from any task or thread."""
 
-    __slots__ = ("_tracer", "carrier", "component", "correlation", "end_time", "ended", "failed", "frame", "id", "kind",
-                 "layer", "logs", "name", "parent_id", "peer", "previous", "refs", "segment", "start_time",
-                 "tags")  # fmt: skip
+    __slots__ = ("_tracer", "carrier", "component", "correlation", "end_time", "ended", "epoch", "failed", "frame",
+                 "id", "kind", "layer", "logs", "name", "parent_id", "peer", "previous", "refs", "segment",
+                 "start_time", "tags")  # fmt: skip
 
     def __init__(
         self,
@@ -57,9 +58,9 @@ class Span:
         correlation: dict[str, str] | None = None,
         tracer: Tracer | None = None,
     ) -> None:
-        self.name = name if type(name) is str and len(name) <= MAX_NAME else short(as_text(name), MAX_NAME)
+        self.name = name_of(name)
         self.kind = kind
-        self.peer = peer if type(peer) is str and len(peer) <= MAX_VALUE else short(as_text(peer))
+        self.peer = address_of(peer)
         self.layer = layer
         self.component = component
         self.carrier = carrier
@@ -74,6 +75,7 @@ class Span:
         self.ended = False
         self.start_time = 0.0
         self.end_time = 0.0
+        self.epoch = 0.0
         self.previous: Any = None
         self.frame: FrameType | None = None
         self._tracer = tracer
@@ -84,9 +86,9 @@ class Span:
         """Begin now and become the active span of this context. A second start does nothing."""
         if self.start_time:
             return self
-        self.start_time = time.time()
         left_behind = current.get()
         live: Span | None = innermost_live(left_behind)
+        self._set_clock(live if self.kind is not SpanKind.ENTRY else None)
         source = live or _continued(left_behind, self.kind)
         # What comes back when this span ends: what is open here, be it in a generator that sleeps now and will go on,
         # or what the next span is to continue. Nothing else, or a long-lived task would hold every span it ever had.
@@ -95,21 +97,26 @@ class Span:
             self._open(live, source)
         elif live.segment is not None:
             self._join(live, live.segment)
-        current.set(self)
+        switch(current, self)
         return self
 
     def stop(self) -> None:
         """End now. A second stop does nothing."""
         if self.ended or not self.start_time:
             return
-        # the wall clock may be set back between the two readings
-        end_time = max(time.time(), self.start_time)
+        end_time = self.now()
         self.frame = None
         if current.get() is self:
-            current.set(self.previous)
+            switch(current, self.previous)
         self.previous = not_ended(self.previous)
-        if self.segment is not None and self.is_recorded:
-            self.segment.leave(self, end_time)
+        segment = self.segment
+        if segment is not None and self.is_recorded:
+            if self.kind is SpanKind.EXIT:
+                if self.peer:
+                    self.peer = segment.tracer.peers.keep(self.peer)
+            elif self.kind is SpanKind.ENTRY and segment.naming is None:
+                self.name = segment.tracer.endpoints.keep(self.name)
+            segment.leave(self, end_time)
         else:
             self.end_time = end_time
             self.ended = True
@@ -127,6 +134,16 @@ class Span:
         if isinstance(error, Exception):
             self.error(error)
         self.stop()
+
+    def _set_clock(self, parent: Span | None) -> None:
+        """Start the span's clock. The wall clock is read by the first span of a segment only: set while the segment
+        is open, it would let spans end before they begin, or lie outside of their parents."""
+        self.epoch = time.time() - time.monotonic() if parent is None else parent.epoch
+        self.start_time = self.now()
+
+    def now(self) -> float:
+        """The time by the span's own clock, in seconds since the epoch; it only goes forwards."""
+        return self.epoch + time.monotonic()
 
     def _join(self, parent: Span, segment: Segment) -> None:
         if segment.join(self, parent.id):
@@ -146,6 +163,10 @@ class Span:
         tracer = self._tracer or running()
         suppressed = live is not None and live.segment is None and self.carrier is None
         if tracer is None or suppressed or tracer.is_ignored(self.name):
+            return
+        if agent_at_work.get():
+            # where the application's instrumentation wraps a library that the agent sends with, each report would be
+            # recorded, and so make the next one
             return
         carrier = self.carrier
         if (carrier is not None and not carrier.sampled) or not tracer.samples(carrier is not None or bool(source)):
@@ -190,13 +211,15 @@ class Span:
         return self
 
     def log(self, **fields: object) -> Self:
-        """Add a log entry with the time of now."""
+        """Add a log entry with the time of now, of 128 fields at most."""
         if self.ended or not self.is_recorded:
             return self
-        if len(self.logs) < MAX_LOGS:
-            self.logs.append((time.time(), [(short(key), short(as_text(value))) for key, value in fields.items()]))
-        elif self.segment is not None:
+        has_room = len(self.logs) < MAX_LOGS
+        if self.segment is not None and (not has_room or len(fields) > MAX_TAGS):
             self.segment.limited = True
+        if has_room:
+            kept = list(fields.items())[:MAX_TAGS]
+            self.logs.append((self.now(), [(short(as_text(key)), short(as_text(value))) for key, value in kept]))
         return self
 
     def error(self, error: BaseException | None = None) -> Self:
@@ -247,5 +270,5 @@ def _continued(left_behind: Any, kind: SpanKind) -> Any:
     if left_behind.end_time == math.inf:  # a snapshot: carried over on purpose
         return left_behind
     # a request that comes in is no part of the one before it, which a consumer's loop may still have in its context
-    is_recent = kind is not SpanKind.ENTRY and time.time() - left_behind.end_time <= _CONTINUED_FOR
+    is_recent = kind is not SpanKind.ENTRY and left_behind.now() - left_behind.end_time <= _CONTINUED_FOR
     return left_behind if is_recent else None

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._log import LimitedLog
+from .names import Names
 from .sampling import Sampler
 from .segment import Segment
 
+_limited = LimitedLog()
 _tracers: weakref.WeakSet[Tracer] = weakref.WeakSet()
 
 
@@ -29,6 +33,8 @@ class Tracer:
         correlation_limits: tuple[int, int] = (3, 128),
         propagate_to: Sequence[str] = (),
         trust_incoming: bool | Callable[[Any], bool] = True,
+        endpoint_limit: int = 1000,
+        peer_limit: int = 1000,
     ) -> None:
         """
         :param offer: takes a finished segment; never raises, never waits
@@ -41,6 +47,8 @@ class Tracer:
         self.span_limit = span_limit
         self.correlation_limits = correlation_limits
         self.trust_incoming = trust_incoming
+        self.endpoints = Names("endpoints", endpoint_limit)
+        self.peers = Names("peers", peer_limit)
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
         self.lock = threading.RLock()
         self._offer = offer
@@ -62,8 +70,14 @@ class Tracer:
         if isinstance(self.trust_incoming, bool):
             return self.trust_incoming
         try:
-            return bool(self.trust_incoming(request))
-        except Exception:  # noqa: BLE001, RUF100  (the user's code: its fault costs the context, not the request)
+            answer: Any = self.trust_incoming(request)
+            if inspect.isawaitable(answer):
+                # it would be true, whatever it came to
+                getattr(answer, "close", int)()
+                raise TypeError("it is async, so it has no answer yet")
+            return bool(answer)
+        except Exception as error:  # noqa: BLE001, RUF100  (the user's: its fault costs the context, not the request)
+            _limited.warn("trust_incoming", "trust_incoming failed, and this caller is not trusted: %r", error)
             return False
 
     def finish(self, segment: Segment) -> None:
@@ -74,10 +88,13 @@ class Tracer:
 
 
 _running: list[Tracer] = []
+_awaken: Callable[[], object] | None = None
 
 
 def install(tracer: Tracer) -> None:
     """Make a tracer the one that new traces go to, until it is uninstalled."""
+    global _awaken  # noqa: PLW0603, RUF100
+    _awaken = None
     _running.append(tracer)
 
 
@@ -90,12 +107,28 @@ def uninstall(tracer: Tracer) -> None:
 def running() -> Tracer | None:
     """The tracer installed last. A process-wide place, not a context variable: servers start each request in a fresh
     context that has seen nothing of the start-up."""
+    return _running[-1] if _running else _awakened()
+
+
+def when_missed(awaken: Callable[[], object]) -> None:
+    """Let the first span that finds no tracer call this, once; it may install one. Installing one takes this back."""
+    global _awaken  # noqa: PLW0603, RUF100
+    _awaken = awaken
+
+
+def _awakened() -> Tracer | None:
+    global _awaken  # noqa: PLW0603, RUF100
+    awaken, _awaken = _awaken, None
+    if awaken is not None:
+        awaken()
     return _running[-1] if _running else None
 
 
 def _renew_locks() -> None:
     for tracer in list(_tracers):
         tracer.lock = threading.RLock()
+        tracer.endpoints.renew_lock()
+        tracer.peers.renew_lock()
 
 
 # a thread of the parent may have held the lock at the fork; in the child nobody would ever release it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator
 
 import anyio
@@ -33,4 +34,11 @@ async def stream(request: Request) -> Response:
     return StreamingResponse(chunks())
 
 
-app = SkyWalkingMiddleware(Starlette(routes=[Route("/items/{id}", item), Route("/stream", stream)]))
+async def block(request: Request) -> Response:
+    """Keeps its worker from doing anything else, for longer than any server has patience."""
+    time.sleep(60)  # noqa: ASYNC251  (to block is the point)
+    return PlainTextResponse("")
+
+
+routes = [Route("/items/{id}", item), Route("/stream", stream), Route("/block", block)]
+app = SkyWalkingMiddleware(Starlette(routes=routes))

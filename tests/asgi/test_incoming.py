@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asgi.calling import CARRIER, SW8, answers, body, call, http_scope, start, traced
+from faults.covering import covers
 from swagent import current_trace_id, exit_span, get_correlation
 from swagent._asgi_lifespan import Receive, Scope, Send
+from swagent._log import LimitedLog
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.config import Config
 from swagent.record.carrier import format_correlation
@@ -53,6 +55,7 @@ HOSTILE: dict[str, list[bytes]] = {
     "span id underscored": [with_field(3, b"1_0")],
     "span id of 10 digits": [with_field(3, b"9" * 10)],
     "span id of 5,000 digits": [with_field(3, b"1" * 5000)],
+    "span id of 10 to the 400": [with_field(3, b"1" + b"0" * 400)],
     "NUL": [SW8 + b"\x00"],
     "NUL in a field": [with_field(5, b"d2Vi\x00")],
     "CRLF": [SW8 + b"\r\nx-injected: 1"],
@@ -60,6 +63,8 @@ HOSTILE: dict[str, list[bytes]] = {
     "1 MiB": [b"x" * 1_048_576],
     "1 MiB of separators": [b"-" * 1_048_576],
     "1 MiB in a field": [with_field(7, b"QUFB" * 262_144)],
+    "control characters in an id": [with_field(1, b64encode(b"trace\r\nforged"))],
+    "a direction override in an id": [with_field(2, b64encode("a\u202eb".encode()))],
     "twice": [SW8, SW8],
     "twice, once good": [b"bad", SW8],
     "comma-joined": [SW8 + b"," + SW8],
@@ -120,6 +125,7 @@ async def test_correlation_without_a_trace_is_not_taken() -> None:
         assert (await shop.span()).operation == "GET:/"
 
 
+@covers("D01")
 @pytest.mark.parametrize("values", HOSTILE.values(), ids=HOSTILE)
 async def test_a_hostile_header_changes_nothing_and_a_new_trace_begins(values: list[bytes]) -> None:
     scope = http_scope("/items/7", [(b"sw8", value) for value in values])
@@ -132,6 +138,7 @@ async def test_a_hostile_header_changes_nothing_and_a_new_trace_begins(values: l
     assert shop.app.faults.count == 0, "a bad header is foreseen, and no fault of ours"
 
 
+@covers("D01")
 @pytest.mark.parametrize("values", HOSTILE.values(), ids=HOSTILE)
 async def test_a_hostile_correlation_changes_nothing_and_the_trace_goes_on(values: list[bytes]) -> None:
     scope = http_scope("/items/7", [(b"sw8", SW8), *((b"sw8-correlation", value) for value in values)])
@@ -143,13 +150,25 @@ async def test_a_hostile_correlation_changes_nothing_and_the_trace_goes_on(value
     assert shop.app.faults.count == 0
 
 
-def test_any_headers_at_all_change_nothing() -> None:
+@st.composite
+def mutated(draw: st.DrawFn) -> bytes:
+    """One of the hostile values with some bytes changed, left out or put in."""
+    value = draw(st.sampled_from([value for kind in HOSTILE.values() for value in kind if len(value) < 10_000]))
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(value)))
+        value = value[:at] + draw(st.binary(max_size=3)) + value[at + draw(st.integers(0, 3)) :]
+    return value
+
+
+@covers("D01")
+def test_any_headers_at_all_change_nothing(anyio_backend: Any) -> None:
+    backend, options = anyio_backend
     names = st.sampled_from([b"sw8", b"sw8-correlation", b"sw8-x", b"host", b"x-other"])
     values = st.one_of(st.binary(max_size=64), st.sampled_from([SW8, *FIELDS, b"-", b",", b":"]))
     mixed = st.lists(values, max_size=10).map(b"-".join)
 
-    @settings(max_examples=200, deadline=None)
-    @given(st.lists(st.tuples(names, st.one_of(values, mixed)), max_size=6))
+    @settings(max_examples=100, deadline=None)
+    @given(st.lists(st.tuples(names, st.one_of(values, mixed, mutated())), max_size=6))
     def holds(headers: list[tuple[bytes, bytes]]) -> None:
         async def compare() -> None:
             finished: list[Segment] = []
@@ -160,7 +179,7 @@ def test_any_headers_at_all_change_nothing() -> None:
             assert len(finished) == 1 or any(name == b"sw8" and value[:1] == b"0" for name, value in headers)
             assert middleware.faults.count == 0
 
-        anyio.run(compare)
+        anyio.run(compare, backend=backend, backend_options=options)
 
     holds()
 
@@ -183,15 +202,49 @@ async def test_who_is_trusted(trust: bool | Callable[[Any], bool], is_continued:
     assert bool(segment.spans[0].references) is is_continued
 
 
-async def test_a_trust_that_raises_trusts_nobody_and_hurts_no_request() -> None:
-    def trust(scope: Any) -> bool:
-        raise KeyError("x-forwarded-for")
+class Awaited:
+    """Looks like a function, and is a coroutine function."""
 
+    async def __call__(self, scope: Any) -> bool:
+        return False
+
+
+def raising(scope: Any) -> bool:
+    raise KeyError("x-forwarded-for")
+
+
+@pytest.mark.parametrize("trust", [raising, Awaited()], ids=["raises", "async"])
+async def test_a_trust_that_gives_no_answer_trusts_nobody_and_is_said_once(
+    trust: Callable[[Any], bool], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("swagent.record.tracer._limited", LimitedLog())
     async with traced(answers(), trust_incoming=trust) as shop:
         for _ in range(3):
             assert len(await call(shop.app, http_scope("/", [(b"sw8", SW8)]))) == 2
         segments = await shop.segments()
     assert len({segment.trace_id for segment in segments} - {CARRIER.trace_id}) == 3
+    assert [record.getMessage().partition(":")[0] for record in caplog.records if record.levelname == "WARNING"] == [
+        "trust_incoming failed, and this caller is not trusted"
+    ]
+
+
+@pytest.mark.parametrize("sampled", [b"0", b"1"])
+async def test_who_is_not_trusted_does_not_decide_what_is_sampled(sampled: bytes) -> None:
+    """The local sampler does: neither is a trace forced upon us, nor kept from us."""
+    headers = [(b"sw8", sampled + SW8[1:])]
+    async with traced(answers(), trust_incoming=False, sample_n_per_3_secs=2) as shop:
+        for _ in range(5):
+            await call(shop.app, http_scope("/", headers))
+        assert len(await shop.segments()) == 2
+
+
+@pytest.mark.parametrize(("sampled", "recorded"), [(b"0", 0), (b"1", 5)])
+async def test_who_is_trusted_decides_for_the_whole_trace(sampled: bytes, recorded: int) -> None:
+    """Or the trace would have a hole here."""
+    async with traced(answers(), sample_n_per_3_secs=2) as shop:
+        for _ in range(5):
+            await call(shop.app, http_scope("/", [(b"sw8", sampled + SW8[1:])]))
+        assert len(await shop.segments()) == recorded
 
 
 async def test_the_limits_of_correlation_are_the_configured_ones() -> None:

@@ -15,9 +15,9 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Host, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
-from asgi.calling import answers, call, http_scope, traced
+from asgi.calling import answers, call, http_scope, tags, traced
 from swagent import exit_span
-from swagent._asgi_lifespan import App
+from swagent._asgi_lifespan import App, Receive, Scope, Send
 from swagent.record.carrier import parse_sw8
 from swagent.record.segment import Component
 
@@ -91,11 +91,11 @@ async def operation(app: App, path: str, *, method: str = "GET", host: str = "sh
     [
         ("/items/7", "GET:/items/{id}"),
         ("/outer/inner/7", "GET:/outer/inner/{leaf}"),
-        ("/tenants/acme/items/7", "GET:/tenants/acme/items/{id}"),
+        ("/tenants/acme/items/7", "GET:/tenants/{tenant}/items/{id}"),
         ("/files/calling.py", "GET:/files/calling.py"),
         ("/raw/a/b", "GET:/raw/a/b"),
-        ("/outer/inner/", "GET:/outer/inner/"),
-        ("/nowhere", "GET:/nowhere"),
+        ("/outer/inner/", "GET:_unmatched"),
+        ("/nowhere", "GET:_unmatched"),
     ],
 )
 async def test_starlette(path: str, expected: str) -> None:
@@ -118,8 +118,8 @@ async def test_starlette_route_behind_a_host() -> None:
         ("/v1/shelf/old/box/items/7", "GET:/v1/shelf/old/box/items/{id}"),
         ("/sub/items/7", "GET:/sub/items/{id}"),
         ("/sub/box/items/7", "GET:/sub/box/items/{id}"),
-        ("/sub/nowhere", "GET:/sub/nowhere"),
-        ("/nowhere", "GET:/nowhere"),
+        ("/sub/nowhere", "GET:_unmatched"),
+        ("/nowhere", "GET:_unmatched"),
     ],
 )
 async def test_fastapi(path: str, expected: str) -> None:
@@ -135,6 +135,11 @@ async def test_fastapi_tells_itself_by_its_component() -> None:
 @pytest.mark.parametrize("path", ["/items/7", "/v1/items/7"])
 async def test_litestar(path: str) -> None:
     assert await operation(litestar(), path) == "GET:" + path.replace("7", "{id}")
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/items/seven"])
+async def test_litestar_without_a_match(path: str) -> None:
+    assert await operation(litestar(), path) == "GET:_unmatched"
 
 
 async def test_litestar_mounted_in_starlette() -> None:
@@ -186,3 +191,35 @@ async def test_any_path_is_served_and_recorded(path: str) -> None:
     async with traced(answers()) as shop:
         assert len(await call(shop.app, http_scope(path))) == 2
         assert (await shop.span()).operation.startswith("GET:")
+
+
+@pytest.mark.parametrize("method", ["BREW", "get", "PROPFIND", "G" * 10_000])
+async def test_a_method_that_is_not_known(method: str) -> None:
+    async with traced(answers()) as shop:
+        await call(shop.app, http_scope("/items", method=method))
+        span = await shop.span()
+    assert (span.operation, tags(span)["http.method"]) == ("_OTHER:/items", "_OTHER")
+
+
+async def test_what_a_middleware_before_the_router_tells_the_next_service_is_the_path() -> None:
+    told = []
+
+    def asking(app: App) -> App:
+        async def ask(scope: Scope, receive: Receive, send: Send) -> None:
+            with exit_span("GET:/who", peer="auth:80") as span:
+                told.append(span.headers())
+            await app(scope, receive, send)
+
+        return ask
+
+    app = Starlette(routes=[Mount("/sub", app=asking(Starlette(routes=[Route("/items/{id}", hello)])))])
+    async with traced(asking(app)) as shop, shop.client() as client:
+        await client.get("/sub/items/7")
+        (segment,) = await shop.segments()
+    assert segment.spans[-1].operation == "GET:/sub/items/{id}"
+    carriers = [parse_sw8(headers["sw8"]) for headers in told]
+    assert [carrier and carrier.endpoint for carrier in carriers] == ["GET:/sub/items/7"] * 2
+
+
+async def test_a_mounts_parameter_that_reads_as_another_part_of_the_path() -> None:
+    assert await operation(starlette(), "/tenants/tenants/items/7") == "GET:/{tenant}/tenants/items/{id}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import signal
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any
 
 import anyio
 import pytest
 
 from asgi.serving import SERVERS, arrived, ask, ask_until_it_ends, launch, open_stream, serve
+from faults.covering import covers
 from swagent.collector.server import Collector
 
 pytestmark = pytest.mark.anyio
@@ -18,6 +20,11 @@ pytestmark = pytest.mark.anyio
 UVICORNS = [name for name in SERVERS if name.startswith("uvicorn")]
 # What a server takes by itself: uvicorn looks for signals every 0.1 s, hypercorn ends its worker's process.
 PROMPT = 2.5
+
+
+def proving(fault: str, kinds: Iterable[str]) -> list[Any]:
+    """Kinds of servers as parameters that prove a row's cells, each that of its loop."""
+    return [pytest.param(kind, marks=covers(fault, "grpc", kind.rpartition("-")[2])) for kind in kinds]
 
 
 @pytest.fixture
@@ -56,7 +63,7 @@ def assert_no_error_of_ours(output: str) -> None:
     assert "swagent." not in output, "a warning or an error in the log"
 
 
-@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("kind", proving("P01", SERVERS))
 async def test_traces_arrive_complete_and_an_idle_server_ends_at_once(kind: str, collector: Collector) -> None:
     async with serve(kind, collector=collector.address) as server:
         ids = await ask(server, 20)
@@ -75,7 +82,7 @@ async def test_traces_arrive_complete_and_an_idle_server_ends_at_once(kind: str,
     assert ("language", "python") in instance.properties
 
 
-@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("kind", proving("P01", SERVERS))
 async def test_under_load_every_answered_request_is_at_the_collector_when_the_server_has_ended(
     kind: str, collector: Collector
 ) -> None:
@@ -92,7 +99,7 @@ async def test_under_load_every_answered_request_is_at_the_collector_when_the_se
     assert collector.store.statistics().duplicates == 0
 
 
-@pytest.mark.parametrize("kind", UVICORNS)
+@pytest.mark.parametrize("kind", proving("P01", UVICORNS))
 async def test_an_open_stream_holds_uvicorn_up_but_not_what_was_answered(kind: str, collector: Collector) -> None:
     async with serve(kind, collector=collector.address) as server:
         async with open_stream(server) as streamed:
@@ -107,7 +114,7 @@ async def test_an_open_stream_holds_uvicorn_up_but_not_what_was_answered(kind: s
     assert not stream.spans[0].is_error, "the client hung up"
 
 
-@pytest.mark.parametrize("kind", UVICORNS)
+@pytest.mark.parametrize("kind", proving("P01", UVICORNS))
 async def test_an_open_stream_that_uvicorn_cuts_is_told_as_well(kind: str, collector: Collector) -> None:
     options = ["--timeout-graceful-shutdown", "1"]
     async with serve(kind, *options, collector=collector.address) as server, open_stream(server) as streamed:
@@ -118,7 +125,7 @@ async def test_an_open_stream_that_uvicorn_cuts_is_told_as_well(kind: str, colle
     assert not stream.spans[0].is_error
 
 
-@pytest.mark.parametrize("kind", ["hypercorn-asyncio", "hypercorn-trio"])
+@pytest.mark.parametrize("kind", proving("P01", ["hypercorn-asyncio", "hypercorn-trio"]))
 async def test_an_open_stream_under_hypercorn(kind: str, collector: Collector) -> None:
     async with serve(kind, collector=collector.address) as server, open_stream(server):
         ids = await ask(server, 5)
@@ -127,7 +134,7 @@ async def test_an_open_stream_under_hypercorn(kind: str, collector: Collector) -
         await server.wait_ended()
 
 
-@pytest.mark.parametrize("kind", UVICORNS)
+@pytest.mark.parametrize("kind", proving("P02", UVICORNS))
 async def test_interrupted_twice_it_ends_at_once_and_without_a_traceback_of_ours(
     kind: str, collector: Collector
 ) -> None:
@@ -140,11 +147,13 @@ async def test_interrupted_twice_it_ends_at_once_and_without_a_traceback_of_ours
     assert arrived(collector.store) >= ids
 
 
-@pytest.mark.parametrize("kind", UVICORNS)
+@pytest.mark.parametrize("kind", proving("P02", UVICORNS))
 async def test_interrupted_twice_at_once_what_was_just_answered_arrives(kind: str, collector: Collector) -> None:
     async with serve(kind, collector=collector.address) as server, open_stream(server):
-        server.process.send_signal(signal.SIGINT)
         ids = await ask(server, 5)
+        server.process.send_signal(signal.SIGINT)
+        # a signal that is still pending would swallow the next
+        await server.wait_printed("Shutting down")
         assert await server.end(signal.SIGINT) < PROMPT
         assert_no_error_of_ours(server.output)
     assert arrived(collector.store) >= ids
@@ -160,6 +169,7 @@ async def test_without_lifespan_the_thread_home_reports(collector: Collector) ->
     assert arrived(collector.store) == ids | later
 
 
+@covers("P04", "grpc", "asyncio")
 async def test_every_worker_is_an_instance_of_its_own(collector: Collector) -> None:
     async with serve("uvicorn-asyncio", "--workers", "2", collector=collector.address) as server:
         await collector.store.wait_for(lambda store: len(store.instances) == 2, timeout=20)

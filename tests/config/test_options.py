@@ -82,6 +82,8 @@ CASES: dict[str, Case] = {
     "ignore_suffix": _list(" .a, .b ,,", (".a", ".b")),
     "trace_ignore_path": _list("/a/**,/b", ("/a/**", "/b")),
     "span_limit": _number("7", 7, "0", "100001", "2.5"),
+    "endpoint_limit": _number("7", 7, "0", "1000001", "2.5"),
+    "peer_limit": _number("7", 7, "0", "1000001", "2.5"),
     "correlation_element_max_number": _number("0", 0, "-1", "65"),
     "correlation_value_max_length": _number("0", 0, "-1", "4097"),
     "propagate_to": _list("a:1,b", ("a:1", "b")),

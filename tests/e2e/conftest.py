@@ -1,22 +1,15 @@
-"""Real servers for the tests of this folder: started when first asked for, one of each for the session."""
+"""What the tests of this folder have in common; the servers are in `e2e.fixtures`."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import NoReturn, TypeVar
 
 import pytest
 
+from e2e.fixtures import make as make
 from e2e.graphql import OapQuery
-from e2e.servers.jars import UnavailableError
-from e2e.servers.kafka import Kafka
 from e2e.servers.oap import Oap
-from e2e.servers.server import JavaServer
-
-ServerT = TypeVar("ServerT", bound=JavaServer)
 
 _HERE = Path(__file__).parent
 _SECONDS = 600  # the first run fetches the jars within somebody's fixture
@@ -35,56 +28,8 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(scope="session")
-def oap() -> Iterator[Oap]:
-    """For tests that leave it running and tell their data apart by service names of their own."""
-    with make(Oap) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def kafka() -> Iterator[Kafka]:
-    with make(Kafka) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def kafka_oap(kafka: Kafka) -> Iterator[Oap]:
-    """An OAP that also fetches from `kafka`."""
-    with make(lambda: Oap(kafka=kafka.address)) as server:
-        yield server
-
-
-@pytest.fixture
-def make_oap() -> Iterator[Callable[..., Oap]]:
-    """Started OAPs of the test's own, free to be killed; takes Oap's arguments."""
-    with ExitStack() as servers:
-        yield lambda **options: servers.enter_context(make(lambda: Oap(**options)))
-
-
-@pytest.fixture
-def make_kafka() -> Iterator[Callable[[], Kafka]]:
-    with ExitStack() as servers:
-        yield lambda: servers.enter_context(make(Kafka))
-
-
 @pytest.fixture
 async def query(oap: Oap) -> AsyncIterator[OapQuery]:
     """Asks `oap`."""
     async with OapQuery(oap.http_address) as client:
         yield client
-
-
-def make(server: Callable[[], ServerT]) -> ServerT:
-    """Not started yet: `with` starts it, and cleans up where that fails."""
-    try:
-        return server()
-    except UnavailableError as exc:
-        _give_up(str(exc))
-
-
-def _give_up(reason: str) -> NoReturn:
-    """A newcomer's machine may lack Java; CI may not, or it would prove nothing and stay green."""
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)

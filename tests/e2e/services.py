@@ -25,6 +25,11 @@ SERVERS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def loop_of(server: str) -> str:
+    """The event loop under a server of `SERVERS`, by its name in the fault matrix."""
+    return server.rpartition("-")[2]
+
+
 @dataclass(frozen=True)
 class Pair:
     """The two running services, under names that no other test uses."""

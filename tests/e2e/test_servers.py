@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import httpx
 import pytest
@@ -12,6 +12,7 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from e2e import samples
+from e2e.fixtures import TOKEN
 from e2e.graphql import OapQuery, eventually
 from e2e.servers.kafka import Kafka
 from e2e.servers.oap import Oap
@@ -136,11 +137,10 @@ async def test_segments_over_kafka(kafka: Kafka, kafka_oap: Oap) -> None:
     assert line.trace_id == sent.trace_id
 
 
-async def test_a_token_is_asked_for_on_grpc(make_oap: Callable[..., Oap]) -> None:
-    server = make_oap(token="open sesame")
-    async with Channel("127.0.0.1", server.ports[0]) as channel:
+async def test_a_token_is_asked_for_on_grpc(token_oap: Oap) -> None:
+    async with Channel("127.0.0.1", token_oap.ports[0]) as channel:
         report = TraceSegmentReportServiceStub(channel)
         with pytest.raises(GRPCError) as refused:
             await report.collect([samples.segment("token")])
         assert refused.value.status is Status.PERMISSION_DENIED
-        await report.collect([samples.segment("token")], metadata={"authentication": "open sesame"})
+        await report.collect([samples.segment("token")], metadata={"authentication": TOKEN})

@@ -12,14 +12,21 @@ from e2e.answers import LogLine
 from e2e.graphql import OapQuery, eventually
 from e2e.servers.kafka import Kafka
 from e2e.servers.oap import Oap
-from e2e.services import Pair, serve_pair, wait_served
+from e2e.services import Pair, loop_of, serve_pair, wait_served
+from faults.covering import covers
 
 pytestmark = pytest.mark.anyio
 
 SERVERS = ("uvicorn-asyncio", "hypercorn-trio")
 
 
-@pytest.mark.parametrize("server", SERVERS)
+def on_both(transport: str) -> pytest.MarkDecorator:
+    """Run under both servers, as proof of the round trip over a transport."""
+    marked = [pytest.param(each, marks=covers("D05", transport, loop_of(each))) for each in SERVERS]
+    return pytest.mark.parametrize("server", marked)
+
+
+@on_both("grpc")
 async def test_grpc_carries_traces_logs_meters_and_events(server: str, oap: Oap, query: OapQuery) -> None:
     environ = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": oap.grpc_address, "SW_AGENT_METER_REPORTER_PERIOD": "1"}
     with serve_pair(server, environ, _suffix()) as pair:
@@ -33,7 +40,7 @@ async def test_grpc_carries_traces_logs_meters_and_events(server: str, oap: Oap,
     }
 
 
-@pytest.mark.parametrize("server", SERVERS)
+@on_both("http")
 async def test_http_carries_traces_logs_and_events(server: str, oap: Oap, query: OapQuery) -> None:
     environ = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": oap.http_address, "SW_AGENT_PROTOCOL": "http"}
     with serve_pair(server, environ, _suffix()) as pair:
@@ -43,7 +50,7 @@ async def test_http_carries_traces_logs_and_events(server: str, oap: Oap, query:
     assert {event.name for event in events} == {"Start", "Shutdown"}
 
 
-@pytest.mark.parametrize("server", SERVERS)
+@on_both("kafka")
 async def test_kafka_carries_traces_logs_and_meters(server: str, kafka: Kafka, kafka_oap: Oap) -> None:
     environ = {
         "SW_KAFKA_BOOTSTRAP_SERVERS": kafka.address,

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from faults.covering import covers
 from record.recorded import recording
 from swagent import entry_span
 from swagent.record import spans
@@ -19,6 +20,8 @@ from swagent.record.log_guard import agent_at_work
 from swagent.record.logs import LogCapture, LogEntry, LogSettings
 
 from .captured import PLAIN, Captured, capturing
+
+pytestmark = covers("C05")
 
 # longer than any of these may take; a deadlock is what it is for
 _WATCHDOG = 10.0

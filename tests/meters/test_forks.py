@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
-import traceback
-from collections.abc import Callable
 
-import pytest
-
-from meters.readings import hits_of, singles, value_of
+from meters.readings import hits_of, singles
+from support.forks import FORKS, in_a_child
 from swagent.meters import Counter, Gauge, Histogram, MeterRegistry
 
-pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork"),
-    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
-]
-
-
-def in_a_child(body: Callable[[], None]) -> None:
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            body()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+pytestmark = FORKS
 
 
 def test_a_child_counts_from_zero_and_the_parent_goes_on(registry: MeterRegistry) -> None:
@@ -87,4 +64,4 @@ def test_locks_and_gauges_that_another_thread_held_are_free_in_the_child(registr
     finally:
         release.set()
         thread.join()
-    assert value_of(registry, "queue") == 5
+    assert singles(registry.collect(patience=5.0))["queue", ()] == 5

@@ -5,12 +5,15 @@ from __future__ import annotations
 import gc
 import tracemalloc
 
+from faults.covering import covers
 from meters.readings import hits_of, singles, value_of
 from swagent.meters import Counter, Gauge, Histogram, MeterRegistry
 from swagent.pipeline.meter_encoding import encode_meters
 from swagent.record.meter_labels import OVERFLOW
 from swagent.signals import MIB
 from swagent_proto import wire
+
+pytestmark = covers("D03")
 
 
 def test_series_beyond_the_limit_are_counted_together() -> None:

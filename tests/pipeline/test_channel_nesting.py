@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from faults.covering import covers
 from pipeline.channels import EVICTING, Clock, channel_of, fill
 from swagent.ledger import Drop
 from swagent.pipeline.channel import Channel
@@ -58,6 +59,7 @@ OPERATIONS: dict[str, Operation] = {
 }
 
 
+@covers("C06")
 @pytest.mark.parametrize("policy", [{}, EVICTING], ids=["refusing", "evicting"])
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS.keys())
 def test_an_offer_nests_at_every_call(operation: Operation, policy: dict[str, Any]) -> None:
@@ -84,6 +86,7 @@ def test_an_offer_nests_at_every_call(operation: Operation, policy: dict[str, An
     assert at > 5
 
 
+@covers("C06")
 def test_a_finaliser_that_runs_while_the_clock_is_read_does_not_pass_the_bounds() -> None:
     clock = Clock()
     channel = channel_of(clock, max_items=1)

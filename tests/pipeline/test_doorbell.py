@@ -14,6 +14,7 @@ import sniffio
 from anyio.lowlevel import checkpoint
 
 from pipeline.channels import AMPLE, Clock, batcher_of, channel_of, fill
+from runtime.worlds import ASYNCIO, ASYNCIO_IDS
 from swagent._backend import loop_door
 from swagent.pipeline.batcher import Batcher
 from swagent.pipeline.channel import Channel
@@ -175,7 +176,7 @@ async def test_a_cancelled_wait_leaves_everything_as_it_was(attached: Attach) ->
         assert await channel.wait_due(batcher_of(channel))
 
 
-@pytest.mark.parametrize("anyio_backend", [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})])
+@pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=ASYNCIO_IDS)
 async def test_native_cancellation_of_the_reader_loses_nothing(attached: Attach) -> None:
     channel = attached(channel_of(**AMPLE, batch_items=1))
     reading = asyncio.ensure_future(channel.wait_due(batcher_of(channel)))

@@ -11,11 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from swagent._text import one_line
 from swagent.record.carrier import MAX_FIELD, MAX_HEADER, Carrier, _decode, format_sw8, parse_sw8
 
 _CARRIER = Carrier(True, "trace", "segment", 3, "front", "front-1", "GET:/cart", "shop:8080")
 _TEXT = st.text(min_size=1, max_size=100)
-_CARRIERS = st.builds(Carrier, st.booleans(), _TEXT, _TEXT, st.integers(0, 999_999_999), _TEXT, _TEXT, _TEXT, _TEXT)
+# without what is replaced on the way
+_LINE = _TEXT.map(one_line)
+_ID = _TEXT.filter(str.isprintable)
+_CARRIERS = st.builds(Carrier, st.booleans(), _ID, _ID, st.integers(0, 999_999_999), _LINE, _LINE, _LINE, _LINE)
 _BASE64_LIKE = st.text("AQRYWZabz01+/=-_ \n", max_size=12)
 
 
@@ -135,7 +139,33 @@ def test_a_text_too_long_for_a_reader_is_cut_between_two_characters(endpoint: st
 def test_a_lone_surrogate_is_replaced() -> None:
     read = parse_sw8(format_sw8(_CARRIER._replace(endpoint="a\ud800b")))
     assert read is not None
-    assert read.endpoint == "a?b"
+    assert read.endpoint == "a\ufffdb"
+
+
+_CONTROLS = {
+    "line break": "\r\n", "tab": "\t", "NUL": "\0", "escape": "\x1b[31m", "C1": "\x85\x9b", "DEL": "\x7f",
+    "right to left": "\u202e", "isolate": "\u2066", "mark": "\u200f", "line separator": "\u2028",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("controls", _CONTROLS.values(), ids=_CONTROLS)
+def test_control_characters_travel_in_no_name(controls: str) -> None:
+    """Neither out of this process nor into it."""
+    text = f"a{controls}b"
+    header = format_sw8(_CARRIER._replace(service=text, instance=text, endpoint=text, address=text))
+    read = parse_sw8(header)
+    assert read is not None
+    assert all(one_line(each) == each != text for each in read[4:])
+    raw = b64encode(text.encode()).decode()
+    coming = parse_sw8(_header(service=raw, instance=raw, endpoint=raw, address=raw))
+    assert coming == read
+
+
+@pytest.mark.parametrize("controls", _CONTROLS.values(), ids=_CONTROLS)
+@pytest.mark.parametrize("field", ["trace_id", "segment_id"])
+def test_an_id_with_control_characters_counts_as_no_header(field: str, controls: str) -> None:
+    """It would be shown in the application's own log lines, and cleaned it would be another id."""
+    assert parse_sw8(_header(**{field: b64encode(f"a{controls}b".encode()).decode()})) is None
 
 
 @given(st.one_of(_BASE64_LIKE, st.binary(max_size=9).map(lambda data: b64encode(data).decode())))

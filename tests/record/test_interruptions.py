@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from faults.covering import covers
 from swagent import entry_span, local_span
 from swagent.record.tracer import Tracer
 
@@ -30,6 +31,7 @@ def _on_signal(work: Callable[[], object]) -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGUSR1, before)
 
 
+@covers("C06")
 def test_a_signal_handler_may_end_a_span_while_the_lock_is_held(recorder: Recorder) -> None:
     span = entry_span("request").start()
     with _on_signal(span.stop) as interrupt, recorder.tracer.lock:
@@ -37,6 +39,7 @@ def test_a_signal_handler_may_end_a_span_while_the_lock_is_held(recorder: Record
     assert recorder.only.names == ["request"]
 
 
+@covers("C06")
 def test_a_signal_handler_may_record_while_the_lock_is_held(recorder: Recorder) -> None:
     def record() -> None:
         with local_span("in the handler") as span:

@@ -29,7 +29,7 @@ class _WallClock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> _WallClock:
     clock = _WallClock()
-    monkeypatch.setattr(span_module, "time", SimpleNamespace(time=clock.time))
+    monkeypatch.setattr(span_module, "time", SimpleNamespace(time=clock.time, monotonic=clock.time))
     return clock
 
 

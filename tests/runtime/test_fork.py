@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import subprocess
 import sys
 import threading
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -14,15 +15,12 @@ import pytest
 
 import swagent
 from runtime.worlds import config, outcome, record
-from swagent import Agent, local_span
+from support.forks import FORKS, in_a_child
+from swagent import Agent, capture, local_span
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
-pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork"),
-    # the agent's own thread is the point of these tests
-    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
-]
+pytestmark = FORKS
 
 
 @pytest.fixture(params=["asyncio", "uvloop", "trio"])
@@ -36,33 +34,6 @@ def collector(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 def started() -> Agent:
     return swagent.start(config(backend=os.environ["SW_AGENT_BACKEND"]))
-
-
-def in_a_child(body: Callable[[], None]) -> None:
-    """Run a function in a forked child, and fail if it fails or hangs there."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            body()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
-    done = threading.Event()
-    codes: list[int] = []
-
-    def wait() -> None:
-        codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-        done.set()
-
-    threading.Thread(target=wait).start()
-    if not done.wait(10):
-        os.kill(child, 9)
-    assert done.wait(10)
-    assert codes == [0]
 
 
 def test_in_the_child_the_agent_is_inert_and_the_parents_is_unhurt(collector: MemoryCollector) -> None:
@@ -107,7 +78,92 @@ def test_a_span_that_was_open_at_the_fork_ends_quietly_in_the_child(collector: M
     assert outcome(agent) == {"confirmed": 1}
 
 
-@pytest.mark.parametrize("lock", ["channel", "tracer", "home"])
+def test_what_the_child_records_is_none_of_the_segment_that_was_open_at_the_fork(collector: MemoryCollector) -> None:
+    agent = started()
+
+    def child() -> None:
+        collector.records[Signal.SEGMENT].clear()
+        own = started()
+        record(2)
+        swagent.stop()
+        assert outcome(own) == {"confirmed": 2}
+
+    with local_span("request"):
+        in_a_child(child)
+        record(1)
+    swagent.stop()
+    assert outcome(agent) == {"confirmed": 1}
+
+
+def test_a_snapshot_carries_the_parents_trace_into_the_child(collector: MemoryCollector) -> None:
+    started()
+
+    def child() -> None:
+        started()
+        with snapshot, local_span("in the child") as span:
+            assert span.trace_id == trace_id
+        swagent.stop()
+
+    with local_span("request") as request:
+        snapshot, trace_id = capture(), request.trace_id
+        in_a_child(child)
+    swagent.stop()
+
+
+def test_an_agent_in_the_child_leaves_nothing_of_the_parents_behind(collector: MemoryCollector) -> None:
+    callbacks = len(gc.callbacks)
+    swagent.start(config(backend=os.environ["SW_AGENT_BACKEND"], meter_reporter_active=True))
+    assert len(gc.callbacks) == callbacks + 1
+
+    def child() -> None:
+        assert len(gc.callbacks) == callbacks
+
+    in_a_child(child)
+    swagent.stop()
+
+
+GOES_ON = """
+import os, trio
+from swagent import Agent, Config, local_span
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector
+
+collector = MemoryCollector()
+
+def record(count):
+    for _ in range(count):
+        with local_span("work"):
+            pass
+
+async def go_on():
+    beats = collector.heartbeats
+    await trio.sleep(0.2)
+    record(600)
+    await trio.sleep(0.05)
+    return collector.heartbeats - beats + collector.count(Signal.SEGMENT) - 1
+
+async def main():
+    async with Agent(Config(heartbeat_period=0.05), transport=collector.transport) as agent:
+        record(1)
+        assert await agent.flush()
+        if not os.fork():
+            os._exit(await go_on())
+        assert os.wait()[1] == 0, "the child told the collector something"
+        record(1)
+    assert agent.statistics().segment.confirmed == 2
+
+trio.run(main)
+"""
+
+
+def test_a_child_of_a_trio_loop_that_goes_on_there_does_not_speak_for_the_parent() -> None:
+    """On asyncio a child cannot await anything in its parent's loop, nor on trio once trio_asyncio was imported, which
+    is why this is a program of its own."""
+    done = subprocess.run([sys.executable, "-c", GOES_ON], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("lock", ["channel", "tracer", "names", "home"])
 def test_a_lock_held_by_another_thread_at_the_fork_does_not_stop_the_child(
     collector: MemoryCollector, lock: str
 ) -> None:
@@ -117,6 +173,7 @@ def test_a_lock_held_by_another_thread_at_the_fork_does_not_stop_the_child(
     locks: dict[str, AbstractContextManager[Any]] = {
         "channel": agent._roads.channels[Signal.SEGMENT]._lock,
         "tracer": agent.tracer.lock,
+        "names": agent.tracer.endpoints._lock,
         "home": swagent._thread_home._lock,
     }
 
@@ -131,6 +188,7 @@ def test_a_lock_held_by_another_thread_at_the_fork_does_not_stop_the_child(
 
     def child() -> None:
         span.stop()
+        agent.tracer.endpoints.keep("GET:/")
         record(1)
         agent.statistics()
         assert swagent.stop() is None

@@ -6,6 +6,7 @@ import gc
 import logging
 import sys
 import threading
+from collections import Counter
 
 import anyio
 import pytest
@@ -116,15 +117,23 @@ async def test_hosts_task_group_around_the_agent_sees_plain_errors() -> None:
     assert [type(each) for each in caught.value.exceptions] == [ValueError]
 
 
-async def test_nothing_is_left_after_a_hundred_lives() -> None:
-    threads = threading.active_count()
-    with no_task_is_left():
-        for _ in range(100):
-            agent = agent_of(MemoryCollector())
+async def test_nothing_is_left_after_a_thousand_lives() -> None:
+    async def live(times: int) -> Counter[str]:
+        for _ in range(times):
+            agent = agent_of(MemoryCollector(), log_level="critical")  # pytest keeps every line
             async with agent:
                 record()
             assert outcome(agent) == {"confirmed": 1}
-    assert threading.active_count() == threads
+        gc.collect()
+        kinds = (f"{type(each).__module__}.{type(each).__qualname__}" for each in gc.get_objects())
+        return Counter(kind for kind in kinds if kind.startswith(("swagent", "anyio")))
+
+    before = await live(100)
+    threads = threading.active_count()
+    with no_task_is_left():
+        after = await live(1000)
+    assert (after - before).total() <= 10, after - before
+    assert threading.active_count() <= threads
     assert tracers.running() is None
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn
 
 import anyio
 import pytest
 import sniffio
 
-from runtime.worlds import agent_of, outcome, raising, record, virtual_trio
+from runtime.worlds import ASYNCIO, ASYNCIO_IDS, agent_of, outcome, raising, record, virtual_trio
 from swagent import Agent
 from swagent._heartbeat import Heartbeat
 from swagent._log import LimitedLog
-from swagent._supervisor import supervise
+from swagent._supervisor import Supervisor
 from swagent.pipeline.reporter import Reporter
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector, MemoryTransport
@@ -73,7 +73,7 @@ async def test_a_crashed_child_is_started_again(
 
 
 @pytest.mark.usefixtures("quick_restarts")
-@pytest.mark.parametrize("anyio_backend", [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})])
+@pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=ASYNCIO_IDS)
 @pytest.mark.parametrize("owner", [Reporter, Heartbeat])
 @pytest.mark.parametrize("crash", [asyncio.CancelledError, lambda: BaseExceptionGroup("?", [asyncio.CancelledError()])])
 async def test_a_stray_cancellation_is_a_crash(
@@ -161,6 +161,12 @@ async def test_a_signal_switched_off_with_a_batch_on_its_way_still_stops_at_once
     assert outcome(agent) == {"dropped internal": 512}
 
 
+async def supervise(child: Callable[[], Awaitable[None]], switch_off: Callable[..., object]) -> None:
+    """Until the child has returned, or was given up."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(Supervisor(child, "child", LimitedLog(), switch_off, anyio.Event()).run, group)
+
+
 class TestSupervisor:
     """On a clock that jumps."""
 
@@ -177,15 +183,13 @@ class TestSupervisor:
                 raise ValueError("bug")
 
         began = anyio.current_time()
-        await supervise(child, "child", LimitedLog(), lambda: None)
+        await supervise(child, lambda: None)
         assert [round(each - began, 3) for each in starts] == [0.0, 1.0, 3.0, 7.0, 15.0]
 
     async def test_five_crashes_within_a_minute_are_the_end(self) -> None:
         switched_off: list[float] = []
         began = anyio.current_time()
-        await supervise(
-            raising(ValueError("bug")), "child", LimitedLog(), lambda: switched_off.append(anyio.current_time() - began)
-        )
+        await supervise(raising(ValueError("bug")), lambda: switched_off.append(anyio.current_time() - began))
         assert switched_off == [15.0]
 
     async def test_crashes_now_and_then_are_not_the_end(self) -> None:
@@ -198,15 +202,16 @@ class TestSupervisor:
             if starts < 50:
                 raise ValueError("bug")
 
-        await supervise(child, "child", LimitedLog(), pytest.fail)
+        await supervise(child, pytest.fail)
         assert starts == 50
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)], ids=["KeyboardInterrupt", "SystemExit"])
     async def test_the_end_of_the_process_is_let_out(self, error: BaseException) -> None:
-        with pytest.raises(type(error)):
-            await supervise(raising(error), "child", LimitedLog(), pytest.fail)
+        with pytest.raises(BaseExceptionGroup) as caught:
+            await supervise(raising(error), pytest.fail)
+        assert caught.value.exceptions == (error,)
 
     async def test_a_real_cancellation_is_let_out(self) -> None:
         with anyio.move_on_after(10.0) as scope:
-            await supervise(anyio.sleep_forever, "child", LimitedLog(), pytest.fail)
+            await supervise(anyio.sleep_forever, pytest.fail)
         assert scope.cancelled_caught

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +78,21 @@ def test_the_backend_setting_chooses_the_loop(collector: MemoryCollector, backen
     assert set(loops) == {"uvloop" if backend == "auto" else backend}
 
 
+def test_what_its_loop_says_of_itself_is_not_reported(
+    collector: MemoryCollector, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def hold_the_loop() -> None:
+        time.sleep(0.15)  # noqa: ASYNC251  (what asyncio complains of in its debug mode)
+
+    monkeypatch.setenv("PYTHONASYNCIODEBUG", "1")
+    collector.behaviour = hold_the_loop
+    swagent.start(config(backend="asyncio", log_reporter_active=True))
+    logging.getLogger("application").warning("of the application")
+    swagent.stop()
+    assert [each for each in caplog.records if each.name == "asyncio" and "took" in each.getMessage()]
+    assert collector.count(Signal.LOG) == 1, "the application's own is reported"
+
+
 def test_starting_twice_is_an_error_and_the_first_one_goes_on(collector: MemoryCollector) -> None:
     swagent.start(config())
     with pytest.raises(AgentStateError):
@@ -83,6 +100,17 @@ def test_starting_twice_is_an_error_and_the_first_one_goes_on(collector: MemoryC
     record()
     swagent.stop()
     assert collector.count(Signal.SEGMENT) == 1
+
+
+def test_a_system_without_a_thread_to_spare_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(AgentStateError, match="no thread for the agent: can't start new thread"):
+        swagent.start(config())
+    assert _thread_home.running() is None
+    assert swagent.stop() is None
 
 
 def test_stopping_what_does_not_run_does_nothing(collector: MemoryCollector) -> None:

@@ -194,6 +194,35 @@ async def test_a_long_outage_repeats_its_warning_every_half_minute_at_most(caplo
     assert "more like it since" in warnings[-1]
 
 
+async def test_a_flapping_collector_is_told_of_as_seldom_as_a_dead_one(caplog: pytest.LogCaptureFixture) -> None:
+    collector = MemoryCollector()
+    async with timed(collector):
+        for _ in range(100):
+            collector.behaviour = unreachable
+            record(1)
+            await anyio.sleep(2)
+            collector.behaviour = None
+            await anyio.sleep(4)
+        levels = [each.levelno for each in caplog.records if "memory:1" in each.getMessage() and each.levelno > 10]
+    assert levels.count(logging.WARNING) <= 600 / 30 + 1
+    assert 1 < levels.count(logging.INFO) <= levels.count(logging.WARNING), "an end is told where its begin was"
+
+
+async def test_when_an_outage_is_over_it_is_told_what_it_cost(caplog: pytest.LogCaptureFixture) -> None:
+    collector = MemoryCollector()
+    async with timed(collector, trace_max_buffer_size=10):
+        record(2)
+        await anyio.sleep(1)
+        collector.behaviour = unreachable
+        record(4)
+        await anyio.sleep(70)  # longer than a record waits
+        record(13)
+        collector.behaviour = None
+        await anyio.sleep(31)
+        (text,) = [each.getMessage() for each in caplog.records if "reporting to" in each.getMessage()]
+    assert "3 records were refused and 4 dropped, and 10 wait" in text
+
+
 # -- verdicts ---------------------------------------------------------------------------------------------------------
 
 

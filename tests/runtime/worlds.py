@@ -20,7 +20,10 @@ from swagent.options import Address
 from swagent.signals import Signal
 from swagent.testing import Behaviour, MemoryCollector, MemoryTransport
 
-ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
+ASYNCIO: list[Any] = [
+    ("asyncio", {"debug": True, "loop_factory": asyncio.SelectorEventLoop}),
+    ("asyncio", {"use_uvloop": True}),
+]
 ASYNCIO_IDS = ["asyncio", "uvloop"]
 HIDDEN_UNTIL = 60.0
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import resource
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 if __name__ == "__main__":  # a script finds its own folder on the path, where kafka.py would hide the package
@@ -19,8 +21,10 @@ _PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@{host}:{controller}
-listeners=PLAINTEXT://{host}:{broker},CONTROLLER://{host}:{controller}
-advertised.listeners=PLAINTEXT://{host}:{broker}
+listeners={listeners},CONTROLLER://{host}:{controller}
+advertised.listeners={advertised}
+listener.security.protocol.map={protocols},CONTROLLER:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
 log.dirs={home}/data
 offsets.topic.num.partitions=1
@@ -37,18 +41,37 @@ _CLUSTER_ID = "swagent-tests-cluster1"  # any 16 bytes in URL-safe base64
 
 
 class Kafka(JavaServer):
-    """Its topics outlive restart() and kill(); they go with close()."""
+    """Its topics outlive restart() and kill(); they go with close().
+
+    :ivar entries: the ports behind the fronts
+    """
 
     name, version, heap = "kafka", "3.9.1", "512m"
     ready_line = "Kafka Server started"  # its ports are open a little earlier
 
-    def __init__(self, *, port: int | None = None) -> None:
-        broker, controller = free_ports(2)
+    def __init__(
+        self, *, port: int | None = None, fronts: Sequence[str] = (), properties: Mapping[str, str] | None = None
+    ) -> None:
+        """:param fronts: addresses, as of proxies; who comes in by the entry behind one is told to come that way
+        :param properties: more of the broker's own, by their names
+        """
+        broker, controller, *entries = free_ports(2 + len(fronts))
         broker = port or broker
-        super().__init__((broker, controller))
+        super().__init__((broker, controller, *entries))
         self.address = f"{HOST}:{broker}"
+        self.entries = tuple(entries)
         self._settings = self.home / "server.properties"
-        self._settings.write_text(_PROPERTIES.format(host=HOST, broker=broker, controller=controller, home=self.home))
+        names = ["PLAINTEXT", *(f"FRONT{number}" for number in range(len(fronts)))]
+        ways = list(zip(names, (broker, *entries), (self.address, *fronts), strict=True))
+        text = _PROPERTIES.format(
+            host=HOST,
+            controller=controller,
+            home=self.home,
+            listeners=",".join(f"{name}://{HOST}:{port}" for name, port, _ in ways),
+            advertised=",".join(f"{name}://{address}" for name, _, address in ways),
+            protocols=",".join(f"{name}:PLAINTEXT" for name in names),
+        )
+        self._settings.write_text(text + "".join(f"{name}={value}\n" for name, value in (properties or {}).items()))
 
     def arguments(self) -> list[str]:
         logging = [f"{_LOGGING}defaultLogLevel=warn", f"{_LOGGING}log.kafka.server.KafkaRaftServer=info"]
@@ -58,6 +81,12 @@ class Kafka(JavaServer):
         if not (self.home / "data").exists():
             self._format()
         return super().start()
+
+    def fill_disk(self, room: int) -> None:
+        """From now on no file grows more than so many bytes beyond the largest log, as where a disk is full."""
+        if self._process is not None:
+            largest = max(each.stat().st_size for each in [self.log, *self.home.glob("data/*/*.log")])
+            resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (largest + room, largest + room))
 
     def _format(self) -> None:
         """A KRaft node starts only on a log folder that was given to a cluster."""

@@ -1,0 +1,70 @@
+"""Real servers for whatever test asks for them: started when first asked for, one of each for the session.
+
+A plugin and no part of a conftest.py, because a session's fixture that several folders import is made several times.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import NoReturn, TypeVar
+
+import pytest
+
+from e2e.servers.jars import UnavailableError
+from e2e.servers.kafka import Kafka
+from e2e.servers.oap import Oap
+from e2e.servers.server import JavaServer
+
+ServerT = TypeVar("ServerT", bound=JavaServer)
+TOKEN = "open sesame"
+
+
+@pytest.fixture(scope="session")
+def oap() -> Iterator[Oap]:
+    """For tests that leave it running and tell their data apart by service names of their own."""
+    with make(Oap) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def token_oap() -> Iterator[Oap]:
+    """One that asks for `TOKEN`."""
+    with make(lambda: Oap(token=TOKEN)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[Kafka]:
+    with make(Kafka) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def kafka_oap(kafka: Kafka) -> Iterator[Oap]:
+    """An OAP that also fetches from `kafka`."""
+    with make(lambda: Oap(kafka=kafka.address)) as server:
+        yield server
+
+
+@pytest.fixture
+def make_kafka() -> Iterator[Callable[[], Kafka]]:
+    """Started brokers of the test's own, free to be killed."""
+    with ExitStack() as servers:
+        yield lambda: servers.enter_context(make(Kafka))
+
+
+def make(server: Callable[[], ServerT]) -> ServerT:
+    """Not started yet: `with` starts it, and cleans up where that fails."""
+    try:
+        return server()
+    except UnavailableError as exc:
+        give_up(str(exc))
+
+
+def give_up(reason: str) -> NoReturn:
+    """A newcomer's machine may lack what a test needs; CI may not, or it would prove nothing and stay green."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)

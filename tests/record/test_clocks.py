@@ -1,0 +1,82 @@
+"""Spans take their place in time from the wall clock, and what passes within a segment from the monotonic one."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from swagent import entry_span, local_span
+from swagent.record import span as span_module
+from swagent.record.context import current
+
+from .recorded import Recorder
+
+DAY = 86_400.0
+NOON = 1_700_000_000.0
+
+
+class _Clocks:
+    """Both clocks: time passes on both, the wall clock alone is set."""
+
+    def __init__(self) -> None:
+        self.passed = 0.0
+        self.wall = NOON
+
+    def time(self) -> float:
+        return self.wall + self.passed
+
+    def monotonic(self) -> float:
+        return self.passed
+
+
+@pytest.fixture
+def clocks(monkeypatch: pytest.MonkeyPatch) -> _Clocks:
+    clocks = _Clocks()
+    monkeypatch.setattr(span_module, "time", SimpleNamespace(time=clocks.time, monotonic=clocks.monotonic))
+    return clocks
+
+
+@pytest.mark.parametrize("jump", [DAY, -DAY])
+def test_a_wall_clock_that_is_set_amid_a_segment_tears_nothing_apart(
+    recorder: Recorder, clocks: _Clocks, jump: float
+) -> None:
+    with entry_span("request") as request:
+        clocks.passed += 1
+        with local_span("before"):
+            clocks.wall += jump
+            clocks.passed += 1
+            request.log(event="set")
+        with local_span("after"):
+            clocks.passed += 1
+    times = {span.name: (span.start_time - NOON, span.end_time - NOON) for span in recorder.only.spans}
+    assert times == {"request": (0, 3), "before": (1, 2), "after": (2, 3)}
+    assert request.logs[0][0] == NOON + 2
+
+
+@pytest.mark.parametrize("jump", [DAY, -DAY])
+def test_the_next_segment_goes_by_the_clock_as_it_was_set(recorder: Recorder, clocks: _Clocks, jump: float) -> None:
+    with local_span("before"):
+        clocks.wall += jump
+    with entry_span("after"):
+        pass
+    assert recorder.span("after").start_time == NOON + jump
+
+
+@pytest.mark.parametrize("jump", [DAY, -DAY])
+def test_how_long_a_request_is_continued_does_not_follow_the_wall_clock(
+    recorder: Recorder, clocks: _Clocks, jump: float
+) -> None:
+    with entry_span("request") as request:
+        pass
+    # what a task does that outlives its request
+    current.set(request)
+    clocks.wall += jump
+    clocks.passed += 59
+    with local_span("soon"):
+        pass
+    clocks.passed += 2
+    with local_span("late"):
+        pass
+    assert [reference.segment_id for reference in recorder.span("soon").refs] == [request.segment_id]
+    assert not recorder.span("late").refs
