@@ -3,14 +3,19 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/page.py
 
-.PHONY: demo test check generate clean
+.PHONY: demo test soak check generate clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(ARGS)
+
+# random faults under load; make soak ARGS="--minutes 30 --seed 7"
+soak: $(VENV)/.dev
+	$(BIN)/python -m stress soak $(ARGS)
 
 # what CI runs beside the tests
 check: $(VENV)/.dev
@@ -21,10 +26,12 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python proto_gen/generate.py --check
 	$(BIN)/swagent config --markdown | diff - docs/options.md
+	$(FAULTS) --check docs/faults.md
 
 generate: $(VENV)/.dev
 	$(BIN)/python proto_gen/generate.py
 	$(BIN)/swagent config --markdown > docs/options.md
+	mkdir -p .cache && $(FAULTS) > .cache/faults.md && mv .cache/faults.md docs/faults.md
 
 clean:
 	rm -rf $(VENV) dist build

@@ -1,0 +1,26 @@
+"""The commands: each is a module with `main(arguments) -> exit status`, imported when it is asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "soak": ("stress.soak.command", "random faults under load, and a verdict on what became of every record"),
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command that the first argument names."""
+    if not arguments or arguments[0] not in COMMANDS:
+        lines = [f"  {name:<12}{meaning}" for name, (_, meaning) in COMMANDS.items()]
+        print("python -m stress COMMAND [--help]\n", *lines, sep="\n", file=sys.stderr)
+        return 2
+    module, _ = COMMANDS[arguments[0]]
+    status: int = import_module(module).main(arguments[1:])
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,147 @@
+"""A collector in a process of its own, to be killed and frozen: notes the name of every record, and confirms.
+
+python -m stress.soak.sink_process grpc|http PORT:FILE...
+
+What came is noted before the call's end, as collectors work on a record at once: a call that breaks later does not take
+it back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from grpclib.const import Cardinality, Handler
+from grpclib.encoding.base import CodecBase
+from grpclib.server import Server, Stream
+
+import stress  # noqa: F401  (lets the next lines find the tests' peers)
+from stress.soak.orphans import end_with_the_run
+from stress.soak.record_names import as_lines, meters_name, name_of
+from swagent.signals import Signal
+from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
+from transports.http.http_peer import Call, HttpPeer  # noqa: TID251
+
+_GRPC_PATHS = {
+    "/skywalking.v3.TraceSegmentReportService/collect": Signal.SEGMENT,
+    "/skywalking.v3.LogReportService/collect": Signal.LOG,
+    "/skywalking.v3.EventService/collect": Signal.EVENT,
+    "/skywalking.v3.MeterReportService/collect": Signal.METER,
+    "/skywalking.v3.ManagementService/reportInstanceProperties": None,
+    "/skywalking.v3.ManagementService/keepAlive": None,
+}
+_HTTP_PATHS = {"/v3/segments": Signal.SEGMENT, "/v3/logs": Signal.LOG, "/v3/events": Signal.EVENT}
+
+
+class Notes:
+    """The file of one cell."""
+
+    def __init__(self, path: str) -> None:
+        self._file = Path(path).open("ab", buffering=0)  # noqa: SIM115  (open until the process is killed)
+
+    def add(self, signal: Signal, *names: str) -> None:
+        """Written in one piece: a kill leaves no half line."""
+        self._file.write(as_lines(signal, names))
+
+
+class RawCodec(CodecBase):
+    """Messages as they are."""
+
+    __content_subtype__ = "proto"
+
+    def encode(self, message: bytes, message_type: object) -> bytes:  # noqa: ARG002
+        return message
+
+    def decode(self, data: bytes, message_type: object) -> bytes:  # noqa: ARG002
+        return data
+
+
+class Intake:
+    """All services of the collect protocol, as one."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+
+    def __mapping__(self) -> dict[str, Handler]:
+        return {path: self._handler(signal) for path, signal in _GRPC_PATHS.items()}
+
+    def _handler(self, signal: Signal | None) -> Handler:
+        async def take(stream: Stream[bytes, bytes]) -> None:
+            meters: list[bytes] = []
+            async for message in stream:
+                if signal is Signal.METER:
+                    meters.append(message)
+                elif signal is not None:
+                    self._notes.add(signal, name_of(message))
+            if meters:
+                # a period's meters count when all of them are there
+                self._notes.add(Signal.METER, meters_name(meters))
+            await stream.send_message(b"")
+
+        return Handler(take, Cardinality.STREAM_UNARY, bytes, bytes)
+
+
+class NotingPeer(HttpPeer):
+    """OAP's REST port."""
+
+    def __init__(self, port: int, notes: Notes) -> None:
+        super().__init__(self._take)
+        self._port = port
+        self._notes = notes
+
+    async def _take(self, call: Call) -> None:
+        # kept for tests, which are short
+        self.calls.clear()
+        self.links.clear()
+        if not call.is_complete:
+            return
+        if (signal := _HTTP_PATHS.get(call.path)) is not None:
+            self._notes.add(signal, *(name_of(record) for record in split_array(bytes(call.body).decode())))
+        await confirm(call)
+
+
+def split_array(text: str) -> Sequence[bytes]:
+    """The elements of a JSON array, byte for byte."""
+    decoder, position, found = json.JSONDecoder(), 1, []
+    while position < len(text) and text[position] != "]":
+        _, end = decoder.raw_decode(text, position)
+        found.append(text[position:end].encode())
+        position = end + (text[end] == ",")
+    return found
+
+
+async def _serve_grpc(places: list[tuple[int, Notes]]) -> None:
+    servers: list[Any] = []
+    for port, notes in places:
+        servers.append(Server([Intake(notes)], codec=RawCodec()))
+        await servers[-1].start("127.0.0.1", port)
+    await asyncio.Event().wait()
+
+
+def _serve_http(places: list[tuple[int, Notes]]) -> None:
+    with ExitStack() as stack:
+        for port, notes in places:
+            stack.enter_context(NotingPeer(port, notes))
+        threading.Event().wait()
+
+
+def main(protocol: str, *given: str) -> None:
+    """Serve until killed."""
+    end_with_the_run()
+    logging.basicConfig(level=logging.CRITICAL)
+    places = [(int(port), Notes(path)) for port, _, path in (each.partition(":") for each in given)]
+    if protocol == "grpc":
+        asyncio.run(_serve_grpc(places))
+    else:
+        _serve_http(places)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
