@@ -11,6 +11,7 @@ async def test_window(...) -> None: ...
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ from .matrix import ANY, BACKENDS, BY_ID, Cell
 
 # The same as in tests/conftest.py, by name.
 LOOPS: dict[str, Any] = {
-    "asyncio": ("asyncio", {"debug": True}),
+    "asyncio": ("asyncio", {"debug": True, "loop_factory": asyncio.SelectorEventLoop}),
     "uvloop": ("asyncio", {"use_uvloop": True}),
     "trio": ("trio", {}),
 }

@@ -54,7 +54,6 @@ class Fault:
 
 
 _HTTP2_ONLY = {"H": "HTTP/2 only", "K": "HTTP/2 only"}
-_REPLIES = {"K": "Kafka's replies are framed and limited by aiokafka"}
 
 FAULTS: tuple[Fault, ...] = (
     # -- network and peer ---------------------------------------------------------------------------------------------
@@ -75,21 +74,25 @@ FAULTS: tuple[Fault, ...] = (
     Fault("F09", "one byte at a time; frames run together", "the proxy", "the same result as without"),
     Fault("F10", "random packet loss", "nftables `numgen` in a namespace", "identity, G12"),
     Fault("F11", "GOAWAY: graceful, last stream 0, ENHANCE_YOUR_CALM", "a peer at HTTP/2 level",
-          "calls up to the last stream finish; those above go back to the channel", left_out=_HTTP2_ONLY),
+          "calls up to the last stream finish; those above go back to the channel; 5 s of rest where calm is asked for",
+          left_out=_HTTP2_ONLY),
     Fault("F12", "unknown frame, ALTSVC, PUSH_PROMISE, 1xx, PRIORITY, floods of SETTINGS and PING, HPACK bomb",
-          "a peer at HTTP/2 level", "G1, G4, bounds: ignored, or a clean end; the application's handlers hear nothing",
+          "a peer at HTTP/2 level",
+          "G1, G4: ignored, or a clean end; at most 4 MiB more; the application's handlers hear nothing",
           left_out=_HTTP2_ONLY),
     Fault("F13", "reply too large, compression bomb, endless headers and trailers", "peers that answer too much",
-          "bounds: at most 2 MiB more", left_out=_REPLIES),
+          "bounds: at most 2 MiB more, and at Kafka, whose clusters may be large, the reply's own 16 MiB"),
     Fault("F14", "another protocol on the port, HTML 502, garbage, empty 200, wrong content type, no trailers",
-          "peers that answer wrongly", "classified by docs/contract.md",
-          left_out={}),
-    Fault("F15", "every status at every moment; every Retry-After", "peers that answer as told",
+          "peers that answer wrongly",
+          "classified by docs/contract.md; over gRPC and Kafka another protocol hears neither token nor records"),
+    Fault("F15", "every status and error code at every moment; every Retry-After and RetryInfo",
+          "peers that answer as told",
           "the status table of docs/contract.md; pauses clamped to 60 s"),
     Fault("F16", "window stuck at 0; MAX_CONCURRENT_STREAMS 0 and 1", "a peer at HTTP/2 level",
           "bounds, G7: the deadline ends it", left_out=_HTTP2_ONLY),
     Fault("F17", "TLS: self-signed, expired, wrong host, old version, no ALPN, stalled handshake, renewed authority, "
-          "plaintext on a TLS port", "authorities of the test's own (trustme)", "G14: the peer never hears the token"),
+          "plaintext on a TLS port", "authorities of the test's own (trustme); a real broker with TLS",
+          "G14: nobody but the verified peer hears the token, or the password"),
     Fault("F18", "wrong token", "a real OAP with a token", "rejected; paused 60 s; one log line",
           left_out={"H": "OAP checks no token over HTTP", "K": "OAP checks no token over Kafka"}),
     Fault("F19", "flapping collector; many agents after an outage", "virtual time; the proxy",
@@ -100,7 +103,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault("F21", "OAP killed and started again", "a real OAP, `kill -9`",
           "G12: every confirmed segment is found by its query, or fell with the process that confirmed it",
           left_out={"K": "OAP reads from the broker by itself"}),
-    Fault("F22", "broker killed, frozen, without the topic, refusing a record, a login", "a real broker",
+    Fault("F22", "broker killed, frozen, its disk full, without the topic, without copies in sync, refusing a record, "
+          "a login", "a real broker, and two of them",
           "identity against a consumer that reads from the first offset; stop within 5.5 s",
           left_out={"G": "Kafka only", "H": "Kafka only"}),
     # -- process ------------------------------------------------------------------------------------------------------
@@ -114,11 +118,12 @@ FAULTS: tuple[Fault, ...] = (
     Fault("P05", "os.fork, multiprocessing fork, spawn and forkserver, subprocess, amid load",
           "processes of the test's own", "G11; the parent is unhurt"),
     Fault("P06", "the interpreter ends without leaving the agent", "sys.exit, an error, a closed loop, os._exit",
-          "no hang, no complaint"),
+          "no hang, no complaint; on trio every program leaves what it has entered, or trio ends it"),
     Fault("P07", "the process is stopped and goes on; the wall clock jumps", "SIGSTOP; clocks of the test's own",
           "no burst; no negative time; timers do not follow the wall clock"),
-    Fault("P08", "no descriptors left; no memory to spare; stderr closed; no new threads", "setrlimit; a memory cgroup",
-          "G1, G4, bounds"),
+    Fault("P08", "no descriptors left; no memory to spare; stderr closed; no new threads",
+          "setrlimit; threads that are refused; memory measured",
+          "G1, G4, bounds: records wait, and go out once they can; 41 MiB more at most"),
     Fault("P09", "a thousand starts and stops; two agents; started twice", "in one process",
           "G10: no task, thread, descriptor or megabyte is left"),
     # -- concurrency --------------------------------------------------------------------------------------------------
@@ -129,15 +134,17 @@ FAULTS: tuple[Fault, ...] = (
     Fault("C03", "a stray CancelledError, ExceptionGroup, OSError or MemoryError at every await", "as above",
           "G5: the application's body goes on"),
     Fault("C04", "the application blocks its loop; ten thousand tasks; eight threads that record", "in one process",
-          "identity; no storm of reconnecting"),
+          "identity; an answer that waits in the socket counts; no storm of reconnecting"),
     Fault("C05", "re-entrancy: logging inside recording, encoding and sending; objects that log, raise, recurse, sleep",
           "in one process", "G1; no deadlock; nothing about itself", is_any=True),
     Fault("C06", "a finaliser or a signal handler records", "in one process", "G1, G2; no deadlock", is_any=True),
     # -- data ---------------------------------------------------------------------------------------------------------
-    Fault("D01", "hostile headers", "13 kinds and their mutations", "G1: the application's own status; a new trace",
+    Fault("D01", "hostile headers", "forty kinds, their mutations, and whatever else comes",
+          "G1: the application's own status; a new trace",
           is_any=True),
-    Fault("D02", "poison records: lone surrogates, int32 overflow, None, 10 MB tags, 100,000 spans", "property tests",
-          "G1: that record alone is refused, or cut"),
+    Fault("D02", "poison records: lone surrogates, int32 overflow, None, 10 MB tags, 100,000 spans",
+          "each kind through the whole agent, with neighbours; property tests of the encoders",
+          "G1: that record alone is refused, or cut with a mark; what arrives is well-formed"),
     Fault("D03", "a million endpoints, meter names, methods, peers", "in one process",
           "bounds: capped, and counted under an overflow name", is_any=True),
     Fault("D04", "hostile commands: unknown, a million, replayed, a profile of 100 years, names like paths",

@@ -93,15 +93,18 @@ def _shown(fault: Fault, transport: str, backend: str, found: Counter[Cell], rea
 
 
 def main() -> None:
-    # by the names that CI has: what a machine lacks must not change the page
+    """Print the page, or compare it."""
+    # as in CI: what a machine lacks must not change the page
     os.environ.setdefault("CI", "true")
     collected = collect()
-    uncovered = missing(collected.cells)
-    if "--check" in sys.argv[1:]:
-        if uncovered:
-            sys.exit("no test covers " + ", ".join(uncovered))
+    fresh = page(collected.cells, collected.files)
+    if sys.argv[1:2] != ["--check"]:
+        print(fresh, end="")
         return
-    print(page(collected.cells, collected.files), end="")
+    if uncovered := missing(collected.cells):
+        sys.exit("no test covers " + ", ".join(uncovered))
+    if Path(sys.argv[2]).read_text() != fresh:
+        sys.exit(f"{sys.argv[2]} is not what the tests say: `make generate`")
 
 
 if __name__ == "__main__":

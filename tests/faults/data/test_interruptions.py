@@ -1,0 +1,150 @@
+"""C06: finalisers and signal handlers record while their own thread is inside the agent's code, on every event loop."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import random
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import anyio
+import pytest
+
+from faults.covering import covers
+from swagent import Agent, Config, entry_span, local_span
+from swagent.meters import Counter
+from swagent.record.log_guard import agent_at_work
+from swagent.record.meter_registry import MeterRegistry
+from swagent.record.meter_samples import SingleSample
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector
+
+pytestmark = pytest.mark.anyio
+
+# longer than any of these may take; a deadlock is what it is for
+_WATCHDOG = 20.0
+_ENOUGH = 200
+_PLACES = {"swagent.pipeline.channel", "swagent.record.segment", "swagent.record.meter_registry"}
+_CONFIG = Config(service="shop", instance="one", meter_reporter_active=False, event_reporter_active=False)
+_log = logging.getLogger("interrupted")
+# A handler on the root logger may hold a lock of the standard library, which is not made to be broken into.
+_log.propagate = False
+_log.addHandler(logging.NullHandler())
+
+
+class Recorded:
+    """What was recorded, by the application's code and by what broke into it."""
+
+    def __init__(self) -> None:
+        self.counter = Counter("work", registry=MeterRegistry())
+        self.nested = 0
+        self.unheard = 0
+        self.outer = 0
+        self.places: set[str] = set()
+        self._is_inside = False
+
+    def work(self) -> None:
+        """What an application does."""
+        with entry_span("GET:/work") as span:
+            span.tag("number", self.outer).headers()
+            self.counter.labels(number=self.outer % 997).increment()
+            with local_span("child"):
+                _log.error("at work")
+        self.outer += 1
+
+    def interrupt(self, frame: FrameType | None) -> None:
+        """The same from inside, but not from inside of itself."""
+        if self._is_inside:
+            return
+        self._is_inside = True
+        self.places |= set(_places(frame))
+        with entry_span("interruption") as span:
+            # what runs in the agent's own tasks is taken for its own work
+            assert span.is_recorded != agent_at_work.get()
+            self.unheard += not span.is_recorded
+            self.counter.labels(number=self.nested % 997).increment()
+            _log.error("interrupting")
+        self.nested += 1
+        self._is_inside = False
+
+
+def _places(frame: FrameType | None) -> Iterator[str]:
+    while frame is not None:
+        name: str = frame.f_globals.get("__name__", "")
+        if name.startswith("swagent."):
+            yield name
+        frame = frame.f_back
+
+
+class Finalised:
+    """Garbage that records when it is collected."""
+
+    def __init__(self, recorded: Recorded) -> None:
+        self._recorded = recorded
+        self._cycle = self
+
+    def __del__(self) -> None:
+        self._recorded.interrupt(sys._getframe(1))
+
+
+@contextmanager
+def finalisers(recorded: Recorded) -> Iterator[Callable[[], None]]:
+    """Before each piece of work leave garbage behind, to be collected at some allocation or other within it."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    dice = random.Random(seed)
+
+    def prepare() -> None:
+        gc.set_threshold(0)
+        Finalised(recorded)
+        gc.set_threshold(gc.get_count()[0] + dice.randint(1, 60), 1000, 1000)
+
+    thresholds = gc.get_threshold()
+    try:
+        yield prepare
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.collect()
+
+
+@contextmanager
+def signals(recorded: Recorded) -> Iterator[Callable[[], None]]:
+    """A signal at every quarter of a millisecond that this process works."""
+    before = signal.signal(signal.SIGVTALRM, lambda number, frame: recorded.interrupt(frame))
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.00025, 0.00025)
+    try:
+        yield lambda: None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@covers("C06")
+@pytest.mark.parametrize("interruptions", [finalisers, pytest.param(signals, marks=pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="needs POSIX signals"))])  # fmt: skip
+async def test_who_breaks_in_may_record(interruptions: Callable[[Recorded], Any]) -> None:
+    """Until all the places were broken into where a lock is held."""
+    recorded, collector = Recorded(), MemoryCollector()
+    with anyio.fail_after(_WATCHDOG):
+        async with Agent(_CONFIG, transport=collector.transport) as agent:
+            with interruptions(recorded) as prepare:
+                while recorded.nested < _ENOUGH or not recorded.places >= _PLACES:
+                    prepare()
+                    recorded.work()
+                    assert agent.statistics().balanced
+                    await anyio.lowlevel.checkpoint()
+            assert await agent.flush(_WATCHDOG)
+        statistics = agent.statistics()
+    expected = recorded.outer + recorded.nested
+    assert statistics.balanced
+    assert statistics.segment.confirmed == collector.count(Signal.SEGMENT) == expected - recorded.unheard
+    # a record that is logged while another one is turned into text is not reported
+    assert recorded.outer <= statistics.log.confirmed == collector.count(Signal.LOG) <= expected - recorded.unheard
+    counted = [sample for sample in recorded.counter._registry.counts() if isinstance(sample, SingleSample)]
+    assert sum(sample.value for sample in counted) == expected
+    assert recorded.unheard < recorded.nested

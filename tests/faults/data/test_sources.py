@@ -1,0 +1,73 @@
+"""Nothing in the distribution turns data into code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+import swagent
+import swagent_proto
+import swagent_transports
+
+_ROOTS = [Path(root.__file__ or "").parent for root in (swagent, swagent_proto, swagent_transports)]
+_SOURCES = sorted(path for root in _ROOTS for path in root.rglob("*.py"))
+_CALLS = frozenset({"eval", "exec", "__import__", "literal_eval"})
+_LOADERS = frozenset({
+    "load", "import_module", "exec_module", "load_module", "run_module", "run_path", "execv", "execve", "execvpe",
+})  # fmt: skip
+_OS_CALLS = frozenset({"system", "popen", "spawnl", "spawnv", "spawnve", "posix_spawn"})
+_MODULES = frozenset({
+    "pickle", "_pickle", "cPickle", "dill", "marshal", "shelve", "code", "codeop", "yaml", "ctypes", "subprocess",
+})  # fmt: skip
+# What loads code by names that stand in our own sources, in an installed distribution's metadata, or in the user's
+# command line: entry points, optional libraries, the site's next `sitecustomize`, `swagent run`.
+_LOADS: dict[str, set[str]] = {
+    "_transports.py": {"load"},
+    "_thread_home.py": {"import_module"},
+    "command.py": {"import_module"},
+    "sitecustomize.py": {"exec_module"},
+    "cli.py": {"execvpe"},
+}
+
+
+def _forbidden(tree: ast.AST, file: str) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from _modules(each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from _modules([node.module or ""])
+        elif isinstance(node, ast.Name) and node.id in _CALLS | {"compile"}:
+            yield node.id
+        elif isinstance(node, ast.Attribute) and _is_forbidden(node, file):
+            yield node.attr
+
+
+def _modules(names: Iterable[str]) -> Iterator[str]:
+    yield from (name for name in names if name.partition(".")[0] in _MODULES)
+
+
+def _is_forbidden(node: ast.Attribute, file: str) -> bool:
+    is_os = isinstance(node.value, ast.Name) and node.value.id == "os"
+    return node.attr in (_CALLS | _LOADERS) - _LOADS.get(file, set()) or (is_os and node.attr in _OS_CALLS)
+
+
+def test_the_sources_are_found() -> None:
+    assert len(_SOURCES) > 100
+    assert {"agent.py", "wire.py", "kafka.py"} <= {path.name for path in _SOURCES}
+
+
+@pytest.mark.parametrize("path", _SOURCES, ids=lambda path: str(path.relative_to(path.parents[2])))
+def test_nothing_turns_data_into_code(path: Path) -> None:
+    assert not list(_forbidden(ast.parse(path.read_text("utf-8")), path.name))
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["eval(x)", "exec(x)", "import pickle", "from pickle import loads", "import xml, marshal", "__import__(x)",
+     "ast.literal_eval(x)", "f = eval", "os.system(x)", "importlib.import_module(x)", "builtins.exec(x)"],
+)  # fmt: skip
+def test_it_would_be_found(source: str) -> None:
+    assert list(_forbidden(ast.parse(source), "some.py"))

@@ -1,0 +1,91 @@
+"""What stands around the agent has no say in it, and gets nothing of it: the environment, and child processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from faults.data.taking import taker_of
+from support.certificates import Certificates
+from support.servers import Parrot
+from swagent import Agent, Config, local_span
+from swagent_transports._kafka_settings import read_settings
+from swagent_transports._tls import client_context
+
+pytestmark = pytest.mark.anyio
+roads = pytest.mark.parametrize("road", ["grpc", "http", "kafka"])
+
+
+@roads
+async def test_proxies_and_netrc_of_the_environment_have_no_say(
+    road: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".netrc").write_text("default login somebody password hunter2\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
+    with Parrot() as trap, taker_of(road) as taker:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "GRPC_PROXY", "SOCKS_PROXY"):
+            for each in (name, name.lower()):
+                monkeypatch.setenv(each, f"http://user:hunter2@{trap.address}")
+        monkeypatch.setenv("NO_PROXY", "example.org")
+        monkeypatch.setenv("no_proxy", "example.org")
+        async with Agent(Config(service="shop", **taker.settings)) as agent:
+            with local_span("work"):
+                pass
+            assert await agent.flush(5)
+        assert [segment.spans[0].operation_name for segment in taker.segments] == ["work"]
+        assert not trap.connected
+        assert b"hunter2" not in taker.heard()
+
+
+def test_no_key_of_a_tls_connection_is_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+    config = Config(service="shop", tls_ca=Certificates(tmp_path).ca, force_tls=True)
+    for context in (client_context(config), read_settings(config).connection["ssl_context"]):
+        assert context.keylog_filename is None
+    assert not (tmp_path / "keys").exists()
+
+
+_LIST_FILES = """
+import os
+for name in os.listdir('/proc/self/fd'):
+    try:
+        print(os.readlink(f'/proc/self/fd/{name}'))
+    except FileNotFoundError:
+        pass
+"""
+
+
+def _run_child() -> str:
+    command = [sys.executable, "-S", "-c", _LIST_FILES]
+    return subprocess.run(command, close_fds=False, capture_output=True, text=True, check=True).stdout
+
+
+@roads
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs Linux's /proc")
+async def test_no_connection_of_the_agent_is_inherited_by_a_child_process(road: str) -> None:
+    with taker_of(road) as taker:
+        before = _sockets()
+        async with Agent(Config(service="shop", **taker.settings)) as agent:
+            with local_span("work"):
+                pass
+            assert await agent.flush(5)
+            opened = _sockets() - before
+            assert opened, "the agent is connected"
+            inherited = await anyio.to_thread.run_sync(_run_child)
+    assert not [each for each in opened if each in inherited.split("\n")]
+
+
+def _sockets() -> set[str]:
+    found = set()
+    for name in os.listdir("/proc/self/fd"):
+        path = f"/proc/self/fd/{name}"
+        if os.path.lexists(path) and os.readlink(path).startswith("socket:"):
+            found.add(os.readlink(path))
+    return found

@@ -1,0 +1,246 @@
+"""However many names come from outside, what is kept of them is bounded, and the rest goes under one name.
+
+Meters have limits of their own, see tests/meters/test_limits.py.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+import tracemalloc
+from collections import Counter
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from betterproto import which_one_of
+
+from asgi.calling import http_scope
+from faults.covering import covers
+from record.recorded import recording
+from runtime.worlds import agent_of
+from swagent import entry_span, exit_span, local_span
+from swagent._asgi_lifespan import App, Message, Receive, Scope, Send
+from swagent._asgi_request import Faults, RequestSpan
+from swagent.record.carrier import parse_sw8
+from swagent.record.names import OVERFLOW, Names
+from swagent.record.segment import Segment
+from swagent.record.tracer import Tracer
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector
+from swagent_proto.messages import MeterDataCollection
+
+pytestmark = covers("D03")
+
+MILLION = 1_000_000
+REQUEST: Message = {"type": "http.request", "body": b"", "more_body": False}
+
+
+class Route:
+    """As Starlette writes it into the scope."""
+
+    path = "/items/{id}"
+
+
+class Seen:
+    """What a collector would see: how often each operation, and each peer of an outgoing call."""
+
+    def __init__(self, **limits: Any) -> None:
+        self.operations: Counter[str] = Counter()
+        self.peers: Counter[str] = Counter()
+        self.methods: Counter[str] = Counter()
+        self.tracer = Tracer("shop", "one", self._take, **limits)
+        self.faults = Faults()
+
+    def _take(self, segment: Segment) -> None:
+        root = segment.spans[-1]
+        self.operations[root.name] += 1
+        self.methods[dict(root.tags).get("http.method", "")] += 1
+        self.peers.update(span.peer for span in segment.spans[:-1])
+
+    def request(self, path: str, method: str = "GET", **others: Any) -> str:
+        """Serve one request that calls another service; returns the endpoint that this one is told."""
+        told: list[str] = []
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            scope.update(others)
+            with exit_span("GET:/stock", peer="stock:80") as span:
+                carrier = parse_sw8(span.headers()["sw8"])
+                assert carrier is not None
+                told.append(carrier.endpoint)
+            await send({"type": "http.response.start", "status": 404 if "router" in others else 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        _finish(self._serve(app, http_scope(path, method=method)))
+        assert self.faults.count == 0
+        return told[0]
+
+    async def _serve(self, app: App, scope: Scope) -> None:
+        async def receive() -> Message:
+            return REQUEST
+
+        async def send(message: Message) -> None:
+            pass
+
+        request = RequestSpan(self.tracer, scope, send, self.faults)
+        with request:
+            await app(scope, receive, request.send)
+
+
+def _finish(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine that never waits: a million of them take no event loop."""
+    with pytest.raises(StopIteration):
+        coroutine.send(None)
+
+
+@contextmanager
+def keeps(size: int) -> Iterator[None]:
+    """What is done here leaves at most so many bytes behind."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        yield
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before <= size
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_million_names_take_the_room_of_a_thousand() -> None:
+    names = Names("endpoints", 1000)
+    kept = sum(names.keep(f"GET:/items/{number}") != OVERFLOW for number in range(MILLION))
+    assert (kept, names.overflowed) == (1000, MILLION - 1000)
+    with keeps(1024):
+        for number in range(MILLION // 1000):
+            names.keep(f"GET:/more/{number}", is_made_up=True)
+
+
+def test_paths_that_anybody_makes_up_share_one_name_and_leave_room_for_routes() -> None:
+    seen = Seen(endpoint_limit=100)
+    for number in range(5_000):
+        seen.request(f"/{number}")
+    assert len(seen.operations) == 51
+    assert seen.operations["GET:_overflow"] == 5_000 - 50
+    seen.request("/items/1", route=Route)
+    assert seen.operations["GET:/items/{id}"] == 1
+
+
+def test_requests_with_new_paths_leave_nothing_behind() -> None:
+    seen = Seen()
+    # whatever else remembers texts is full by then: the patterns of ignored names, the encoders
+    for number in range(2_000):
+        seen.request(f"/warm/{number}")
+    with keeps(64 * 1024):
+        for number in range(3_000):
+            seen.request(f"/{number}", method=f"M{number}")
+
+
+def test_the_next_service_is_told_the_name_that_is_reported() -> None:
+    seen = Seen(endpoint_limit=2)
+    told = [seen.request(path) for path in ("/a", "/b", "/c", "/a")]
+    assert told == ["GET:/a", "GET:_overflow", "GET:_overflow", "GET:/a"]
+    assert Counter(told) == seen.operations
+
+
+def test_methods_that_anybody_makes_up_share_one_name() -> None:
+    seen = Seen()
+    for number in range(1_000):
+        seen.request("/", method=f"METHOD{number}")
+    assert dict(seen.operations) == {"_OTHER:/": 1_000}
+    assert dict(seen.methods) == {"_OTHER": 1_000}
+
+
+def test_paths_that_no_route_takes_share_one_name_whatever_room_there_is() -> None:
+    seen = Seen()
+    for number in range(1_000):
+        assert seen.request(f"/{number}", router=object()) == "GET:_unmatched"
+    assert dict(seen.operations) == {"GET:_unmatched": 1_000}
+
+
+def test_entry_spans_by_hand_have_the_same_limit() -> None:
+    told = set()
+    with recording(endpoint_limit=10) as recorder:
+        for number in range(100):
+            with entry_span(f"consume {number}"), exit_span("put", peer="queue:1") as span:
+                carrier = parse_sw8(span.headers()["sw8"])
+                told.add(carrier and carrier.endpoint)
+    names = Counter(segment.spans[-1].name for segment in recorder.segments)
+    assert set(names) == told
+    assert (len(names), names[OVERFLOW]) == (11, 90)
+
+
+def test_a_name_changed_while_the_span_is_open_counts_as_it_is_at_the_end() -> None:
+    with recording(endpoint_limit=1) as recorder:
+        for number in range(3):
+            with entry_span("consume") as span:
+                span.name = f"consume {number}"
+    assert [segment.spans[-1].name for segment in recorder.segments] == ["consume 0", OVERFLOW, OVERFLOW]
+
+
+def test_peers_beyond_the_limit_share_one_name_and_are_told_their_own() -> None:
+    with recording(peer_limit=10) as recorder, local_span("crawl"):
+        for number in range(100):
+            with exit_span("GET:/", peer=f"host{number}:80") as span:
+                carrier = parse_sw8(span.headers()["sw8"])
+                # where the peer is an agent's, the collector learns from this which service has that address
+                assert carrier is not None
+                assert carrier.address == f"host{number}:80"
+        with exit_span("send", peer=""):
+            pass
+    peers = Counter(span.peer for span in recorder.only.spans[:-1])
+    assert (len(peers), peers[OVERFLOW], peers[""]) == (12, 90, 1)
+
+
+def test_local_spans_have_no_limit_since_the_collector_makes_no_endpoints_of_them() -> None:
+    with recording(endpoint_limit=1) as recorder:
+        for number in range(3):
+            with local_span(f"work {number}"):
+                pass
+    assert [segment.spans[-1].name for segment in recorder.segments] == ["work 0", "work 1", "work 2"]
+
+
+def test_one_line_says_so_and_a_meter_counts(caplog: pytest.LogCaptureFixture) -> None:
+    names = Names("peers", 2)
+    assert names.collect() == []
+    for number in range(10):
+        names.keep(f"host{number}")
+    lines = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert lines == ["2 peers were reported; from now on new ones are called _overflow"]
+    assert names.collect() == [("swagent_names_overflow", (("kind", "peers"),), 8.0)]
+
+
+def test_many_threads_together_keep_the_limit() -> None:
+    names = Names("endpoints", 100)
+    kept: list[str] = []
+    start = threading.Barrier(8)
+
+    def work(thread: int) -> None:
+        start.wait()
+        kept.extend(names.keep(f"{thread} {number}") for number in range(1_000))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    counts = Counter(kept)
+    assert len(counts) == 101
+    assert counts[OVERFLOW] == names.overflowed == 8_000 - 100
+
+
+@pytest.mark.anyio
+async def test_an_agent_has_the_limits_that_were_set_and_reports_what_is_beyond() -> None:
+    collector = MemoryCollector()
+    async with agent_of(collector, endpoint_limit=1, peer_limit=2, meter_reporter_active=True) as agent:
+        for number in range(5):
+            with entry_span(f"entry {number}"), exit_span("call", peer=f"host{number}:1"):
+                pass
+    assert (agent.tracer.endpoints.overflowed, agent.tracer.peers.overflowed) == (4, 3)
+    (report,) = collector.records[Signal.METER]
+    meters = MeterDataCollection().parse(report).meter_data
+    singles = [each.single_value for each in meters if which_one_of(each, "metric")[0] == "single_value"]
+    counts = {each.labels[0].value: each.value for each in singles if each.name == "swagent_names_overflow"}
+    assert counts == {"endpoints": 4, "peers": 3}

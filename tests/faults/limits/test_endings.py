@@ -1,0 +1,61 @@
+"""The interpreter ends and nobody has left the agent: in time, without a word, and it delivers what it can."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from faults.covering import each_cell
+from faults.sinks import sink_of
+
+APP = Path(__file__).with_name("ending_app.py")
+RECORDS = 3
+# Starting up, the last flush of five seconds at most, closing hard; and the machine may have other work.
+SECONDS = 20.0
+COMPLAINTS = (
+    "Exception ignored", "was never awaited", "was destroyed", "never retrieved", "ResourceWarning", "Unhandled",
+    "internal error",
+)  # fmt: skip
+# code, records that arrive, tracebacks (the application's own)
+ENDINGS: dict[str, tuple[int, int, int]] = {
+    "exit_inside": (3, 2 * RECORDS, 0),
+    "error_inside": (1, 2 * RECORDS, 1),
+    "os_exit_inside": (3, RECORDS, 0),
+    "forget_thread": (0, RECORDS, 0),
+    "exit_beside_thread": (3, RECORDS, 0),
+}
+ON_ASYNCIO = {**ENDINGS, "forget": (0, 2 * RECORDS, 0), "close_loop": (0, RECORDS, 0)}
+
+
+@each_cell("P06", backend_name="backend")
+def test_a_program_that_ends_without_leaving_its_agent(transport: str, backend: str, tmp_path: Path) -> None:
+    endings = ENDINGS if backend == "trio" else ON_ASYNCIO
+    with sink_of(transport) as sink:
+        table = run(backend, tmp_path, list(endings), sink.environ)
+        arrived = {ending: sink.instances[row["instance"]] for ending, row in table.items()}
+    for ending, (code, records, tracebacks) in endings.items():
+        row = table[ending]
+        said = (tmp_path / ending).read_text()
+        print(ending, row, said)
+        assert row["code"] == code, ending
+        assert row["seconds"] < SECONDS, ending
+        assert arrived[ending] == records, ending
+        assert said.count("Traceback") == tracebacks, said
+        # a loop that the application closes under open connections says so itself, on uvloop and in development mode
+        allowed = {"ResourceWarning"} if ending == "close_loop" else set()
+        assert not [each for each in COMPLAINTS if each in said and each not in allowed], said
+    assert max(sink.ids.values()) == 1
+
+
+def run(backend: str, folder: Path, endings: list[str], environ: dict[str, str]) -> dict[str, dict[str, Any]]:
+    command = [sys.executable, "-X", "dev", str(APP), backend, str(folder), *endings]
+    done = subprocess.run(
+        command, env={**os.environ, **environ}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    table: dict[str, dict[str, Any]] = json.loads(done.stdout)
+    return table

@@ -1,0 +1,44 @@
+"""Nothing to spare on the machine: the application goes on, records wait within their bounds, and go out in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from faults.covering import each_cell
+from faults.sinks import sink_of
+from swagent.signals import MIB
+
+APP = Path(__file__).with_name("starved_app.py")
+RECORDS = 3
+# What all channels hold together at most, and what else there may be of the agent.
+BOUND = (16 + 8 + 4 + 1) * MIB
+FIXED = 12 * MIB
+
+
+@each_cell("P08", backend_name="backend")
+def test_a_machine_with_nothing_to_spare(transport: str, backend: str) -> None:
+    with sink_of(transport) as sink:
+        # by a name, which takes a thread to look up
+        environ = {name: value.replace("127.0.0.1", "localhost") for name, value in sink.environ.items()}
+        command = [sys.executable, str(APP), backend]
+        done = subprocess.run(
+            command, env={**os.environ, **environ}, capture_output=True, text=True, timeout=120, check=False
+        )
+    print(done.stdout, done.stderr)
+    assert done.returncode == 0
+    found: dict[str, Any] = json.loads(done.stdout)
+    for lack in ("descriptors", "threads"):
+        assert found[lack] == {"waiting": RECORDS, "recovered": True, "confirmed": RECORDS}, lack
+    outage = found["outage"]
+    assert outage["balanced"]
+    assert {"segment", "log"} <= set(outage["full"])
+    assert outage["held"] + 5 * MIB > BOUND * 0.8
+    assert outage["held"] <= BOUND
+    assert outage["grown"] <= BOUND + FIXED
+    assert sink.ids.total() == len(sink.ids) == 2 * RECORDS
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,142 @@
+"""A whole agent, a proxy on its way, and a sink that counts: what the ledger says must be what arrived."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import anyio
+
+from faults.network.sinks import Sink
+from faults.noted_transport import Note, noted
+from runtime.worlds import SEGMENTS_ONLY, outcome
+from support.proxy import Proxy
+from swagent import Agent, Config, local_span
+from swagent._transports import find_transport
+
+
+def agent_for(transport: str, addresses: Sequence[str], notes: list[Note], /, **changes: Any) -> Agent:
+    """An agent that reports over a transport.
+
+    :param addresses: the collectors, or the brokers
+    :param notes: where its calls are noted
+    """
+    where: dict[str, Any] = {"collector": ",".join(addresses)}
+    if transport == "kafka":
+        where = {"kafka_bootstrap_servers": tuple(addresses)}
+    settings = {"service": "shop", "instance": "one", "protocol": transport, "request_timeout": 2.0, **SEGMENTS_ONLY}
+    config = Config(**{**settings, **where, **changes})
+    return Agent(config, transport=noted(find_transport(config), notes))
+
+
+class Road:
+    """The way from an agent to a sink.
+
+    :ivar proxies: each leads to the sink of the same index
+    :ivar notes: what each call of the agent has come to
+    """
+
+    def __init__(self, transport: str, sinks: Sequence[Sink], proxies: Sequence[Proxy]) -> None:
+        self.transport = transport
+        self.sinks = sinks
+        self.proxies = proxies
+        self.notes: list[Note] = []
+
+    @property
+    def proxy(self) -> Proxy:
+        """The first, or only, proxy."""
+        return self.proxies[0]
+
+    def agent(self, **changes: Any) -> Agent:
+        """An agent that takes this road."""
+        return agent_for(self.transport, [each.address for each in self.proxies], self.notes, **changes)
+
+    async def arrived(self) -> Counter[str]:
+        """How often each segment has come, at any sink."""
+        return sum([await sink.arrived() for sink in self.sinks], Counter[str]())
+
+    def sends(self, verdict: str | None = None) -> list[Note]:
+        """The batches that were sent and came to a verdict."""
+        return [note for note in self.notes if note.call == "send" and verdict in (None, note.verdict)]
+
+    async def audit(self, agent: Agent) -> dict[str, int]:
+        """Compare the ledger with what arrived.
+
+        confirmed <= arrived <= accepted, once each; what was called unsent is not there; and what is there beyond what
+        was confirmed is among what the agent calls ambiguous.
+
+        :returns: the ledger's counts that are not zero
+        """
+        counts = outcome(agent)
+        arrived = await self.arrived()
+        confirmed = {each for note in self.sends("confirmed") for each in note.ids}
+        tried = {each for note in self.sends() for each in note.ids}
+        open_ones = [note for note in self.sends() if note.verdict not in ("confirmed", "RetryableError")]
+        in_doubt = {each for note in open_ones for each in note.ids}
+        assert confirmed <= set(arrived), "confirmed, and not there"
+        assert set(arrived) <= confirmed | in_doubt, "called unsent, or never sent, and there"
+        assert len(tried) <= agent.statistics().segment.accepted
+        assert len(confirmed) == counts.get("confirmed", 0)
+        assert len(arrived) <= sum(counts.get(each, 0) for each in ("confirmed", "dropped ambiguous", "in flight"))
+        repeated = [each for each, count in arrived.items() if count > 1]
+        assert not repeated or agent.config.delivery == "at_least_once", f"{len(repeated)} of {len(arrived)} came twice"
+        return counts
+
+
+def record(count: int = 1) -> None:
+    """What an application does."""
+    for number in range(count):
+        with local_span(f"work {number}"):
+            pass
+
+
+async def wait_for(condition: Callable[[], object], seconds: float = 5.0) -> None:
+    """Wait for what the agent, or a server in another thread, comes to by itself.
+
+    :raises TimeoutError: when it does not
+    """
+    with anyio.fail_after(seconds):
+        while not condition():  # noqa: ASYNC110  (no event of ours tells)
+            await anyio.sleep(0.005)
+
+
+async def confirm_one(agent: Agent, seconds: float = 5.0) -> None:
+    """Record once, and wait until that is confirmed: the way is open.
+
+    :raises TimeoutError: when it is not
+    """
+    record()
+    before = agent.statistics().segment.offered
+    with anyio.fail_after(seconds):
+        assert await agent.flush(seconds), f"{before} records, and not all were confirmed: {agent.statistics()}"
+
+
+async def confirm_again(agent: Agent, seconds: float = 5.0) -> None:
+    """Record until something is confirmed: after an outage that the agent has yet to notice.
+
+    :raises TimeoutError: when nothing is
+    """
+    before = agent.statistics().segment.confirmed
+    with anyio.fail_after(seconds):
+        while agent.statistics().segment.confirmed == before:
+            record()
+            await agent.flush(seconds)
+
+
+class Ticker:
+    """Measures how long the loop is held.
+
+    :ivar longest: seconds between two turns that were meant to be 5 ms apart
+    """
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+
+    async def run(self) -> None:
+        """Measure until cancelled."""
+        while True:
+            began = time.perf_counter()
+            await anyio.sleep(0.005)
+            self.longest = max(self.longest, time.perf_counter() - began)

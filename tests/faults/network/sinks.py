@@ -1,0 +1,133 @@
+"""What stands at the other end: for each transport a collector that counts what arrives, record by record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from e2e.servers.kafka import Kafka
+from support.loop_thread import LoopThread
+from support.servers import collector_thread
+from swagent.collector.server import Collector
+from swagent.collector.trace_records import Segment
+from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
+from transports.http.http_peer import HttpPeer  # noqa: TID251
+
+NAME = "collector.test"
+"""What no resolver knows but those of the tests."""
+TOPICS = ("skywalking-managements", "skywalking-segments", "skywalking-logs", "skywalking-meters")
+
+
+class Sink(Protocol):
+    """A collector that answers, and where a proxy finds it."""
+
+    @property
+    def port(self) -> int: ...
+    async def arrived(self) -> Counter[str]:
+        """How often each segment has come, by its id. Any backend."""
+        ...
+
+
+class GrpcSink:
+    """The embedded collector."""
+
+    def __init__(self, collector: Collector) -> None:
+        self.port = int(collector.address.rpartition(":")[2])
+        self._arrived = Counter[str]()
+        collector.store.subscribe(self._note)
+
+    def _note(self, record: object) -> None:
+        if isinstance(record, Segment):
+            self._arrived[record.segment_id] += 1
+
+    async def arrived(self) -> Counter[str]:
+        return self._arrived.copy()
+
+
+class HttpSink:
+    """An HTTP server that confirms everything."""
+
+    def __init__(self, peer: HttpPeer) -> None:
+        self.port = peer.port
+        self._peer = peer
+
+    async def arrived(self) -> Counter[str]:
+        calls = [call for call in self._peer.calls if call.path == "/v3/segments" and call.is_complete]
+        return Counter(segment["traceSegmentId"] for call in calls for segment in call.json)
+
+
+class KafkaSink:
+    """A real broker's topic, from where its end is now."""
+
+    def __init__(self, broker: Broker, entry: int) -> None:
+        self.port = broker.kafka.entries[entry]
+        self._broker = broker
+        self._start = broker.tools.run(broker.end)
+
+    async def arrived(self) -> Counter[str]:
+        return Counter(await self._broker.tools.call(self._broker.keys, self._start))
+
+
+class Broker:
+    """A broker with its topics, which all tests share, and a consumer that comes by no proxy.
+
+    :ivar tools: the loop of the consumer
+    """
+
+    PLACE: Any = TopicPartition("skywalking-segments", 0)
+
+    def __init__(self, kafka: Kafka, tools: LoopThread) -> None:
+        self.kafka = kafka
+        self.tools = tools
+
+    async def start(self) -> None:
+        """Be ready for records."""
+        self._consumer = AIOKafkaConsumer(bootstrap_servers=self.kafka.address, fetch_max_wait_ms=20)
+        await self._consumer.start()
+        for topic in TOPICS:  # asked for a topic that is not there, the broker makes it
+            await self._consumer._client._wait_on_metadata(topic)
+        self._consumer.assign([self.PLACE])
+        self._consumer.pause(self.PLACE)
+
+    async def stop(self) -> None:
+        await self._consumer.stop()
+
+    async def end(self) -> int:
+        """The offset that the next record will have."""
+        offsets: dict[Any, int] = await self._consumer.end_offsets([self.PLACE])
+        return offsets[self.PLACE]
+
+    async def keys(self, start: int) -> list[str]:
+        """The keys of all records from an offset on."""
+        end = await self.end()
+        self._consumer.seek(self.PLACE, start)
+        self._consumer.resume(self.PLACE)
+        keys: list[str] = []
+        while await self._consumer.position(self.PLACE) < end:
+            found = await self._consumer.getmany(self.PLACE, timeout_ms=100)
+            keys += [record.key.decode() for record in found.get(self.PLACE, ())]
+        # fetching all the time, it would hold up what else is asked
+        self._consumer.pause(self.PLACE)
+        return keys
+
+
+@contextmanager
+def sink_of(transport: str, broker: Broker | None = None, entry: int = 0) -> Iterator[Sink]:
+    """A sink for a transport.
+
+    :param broker: for Kafka
+    :param entry: by which of the broker's entries one comes to it
+    """
+    if transport == "grpc":
+        with collector_thread() as (collector, _):
+            yield GrpcSink(collector)
+    elif transport == "http":
+        with HttpPeer(confirm) as peer:
+            yield HttpSink(peer)
+    else:
+        assert broker is not None
+        yield KafkaSink(broker, entry)

@@ -1,0 +1,57 @@
+"""The connection ends anywhere in a batch, by reset or by FIN: whatever the ledger says then is true."""
+
+from __future__ import annotations
+
+from random import Random
+
+import anyio
+import pytest
+
+from faults.covering import each_cell
+from faults.network.roads import Road, confirm_again, confirm_one, record
+from support.proxy import Ending
+from swagent import Agent
+
+pytestmark = pytest.mark.anyio
+
+BATCH = 5
+CUTS = 20
+ENDINGS: list[Ending] = ["reset", "end", "half"]
+
+
+@each_cell("F07")
+@pytest.mark.parametrize("direction", ["up", "down"])
+async def test_each_record_of_a_batch_that_is_cut_off_has_one_verdict_and_it_is_true(
+    road: Road, direction: str
+) -> None:
+    seed = Random().randrange(2**32)
+    print(f"seed {seed}")
+    random = Random(seed)
+    async with road.agent(request_timeout=1.0) as agent:
+        await confirm_one(agent)
+        size = await weigh(road, agent, direction)
+        # the first byte and the last, and any between; the next run takes others
+        cuts = [0, 1, size - 1, size, size + 1, *(random.randrange(size) for _ in range(CUTS))]
+        for number, cut in enumerate(cuts):
+            await confirm_again(agent)
+            road.proxy.ending = ENDINGS[number % len(ENDINGS)]
+            road.proxy.cut(**{direction: cut})
+            record(BATCH)
+            with anyio.fail_after(5):
+                await agent.flush(5)
+    counts = await road.audit(agent)
+    print(counts)
+    assert counts["dropped ambiguous"] >= BATCH
+    assert set(counts) == {"confirmed", "dropped ambiguous"}
+    if direction == "down":
+        assert len(await road.arrived()) > counts["confirmed"], "the answer alone was cut off, so they are there"
+
+
+async def weigh(road: Road, agent: Agent, direction: str) -> int:
+    """How many bytes a batch needs."""
+    toxics = getattr(road.proxy, direction)
+    before = toxics.carried
+    record(BATCH)
+    with anyio.fail_after(5):
+        assert await agent.flush(5)
+    return int(toxics.carried - before)

@@ -1,0 +1,92 @@
+"""Nothing listens, and then something does. Something listens, and takes no connection."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+
+import anyio
+import pytest
+from aiokafka.conn import collect_hosts
+
+from faults.covering import each_cell
+from faults.network.roads import Road, agent_for, confirm_one, record, wait_for
+from faults.noted_transport import Note
+
+pytestmark = pytest.mark.anyio
+
+
+@each_cell("F01")
+async def test_records_wait_for_a_port_that_is_bound_late(road: Road, caplog: pytest.LogCaptureFixture) -> None:
+    await road.proxy.thread.call(road.proxy.stop)
+    caplog.set_level(logging.INFO)
+    async with road.agent() as agent:
+        record(5)
+        await wait_for(lambda: probes(road) >= 3)
+        assert await road.audit(agent) == {"queued": 5}
+        assert not await agent.flush(0.05)
+        await road.proxy.thread.call(road.proxy.start)
+        with anyio.fail_after(5):
+            assert await agent.flush(5)
+        assert await road.audit(agent) == {"confirmed": 5}
+        await confirm_one(agent)
+    assert await road.audit(agent) == {"confirmed": 6}
+    # asyncio, in debug mode, complains about a busy machine
+    lines = [(each.name, each.levelname) for each in caplog.records if each.name != "asyncio"]
+    # the last one is the ledger's, at the end
+    assert lines == [("swagent", "WARNING"), ("swagent", "INFO"), ("swagent", "INFO")], caplog.text
+
+
+def probes(road: Road) -> int:
+    return sum(note.call == "probe" for note in road.notes)
+
+
+@contextmanager
+def full_backlog(host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
+    """The address of a listener whose backlog is full: it answers no SYN."""
+    with ExitStack() as stack, socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(0)
+        host, port = listener.getsockname()
+        for _ in range(4):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex((host, port))
+        yield f"{host}:{port}"
+
+
+@each_cell("F02")
+async def test_connecting_ends_at_its_deadline_and_the_next_collector_is_tried(
+    road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # else the Kafka client tries its servers in any order
+    monkeypatch.setattr("aiokafka.client.collect_hosts", partial(collect_hosts, randomize=False))
+    with full_backlog() as address:
+        agent = agent_for(road.transport, [address, road.proxy.address], road.notes, request_timeout=0.5)
+        async with agent:
+            record(5)
+            began = time.monotonic()
+            with anyio.fail_after(5):
+                assert await agent.flush(5)
+            assert time.monotonic() - began >= 0.15, "the first one was tried"
+        assert await road.audit(agent) == {"confirmed": 5}
+
+
+@each_cell("F02")
+async def test_stopping_while_no_connection_comes_about(transport: str) -> None:
+    notes: list[Note] = []
+    with full_backlog() as address:
+        agent = agent_for(transport, [address], notes, shutdown_timeout=0.3, request_timeout=30.0)
+        async with agent:
+            record(5)
+            await anyio.sleep(0.05)
+            began = time.monotonic()
+        # the contract's half second, and what a busy machine may add to it
+        assert time.monotonic() - began < 0.3 + 3.0
+    assert agent.statistics().segment.dropped == {"shutdown": 5}
+    assert not [note for note in notes if note.call == "send"]

@@ -1,0 +1,122 @@
+"""Packets that vanish, in a namespace of the test's own, with nine agents at once: see `scenario`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.fixtures import make
+from e2e.servers.kafka import Kafka
+from faults.covering import each_cell
+from faults.packets.namespace import need_namespace, run_in_namespace
+from faults.packets.scenario import BLACK_HOLE, DEADLINE, PATIENCE
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+SCENARIO = Path(__file__).parent / "scenario.py"
+SECONDS = 180.0
+# beyond a deadline, for whatever else the machine has to do
+SLACK = 2.0
+STOP = 5.5
+
+Answer = dict[str, Any]
+
+
+@dataclass
+class Told:
+    """What the scenario printed."""
+
+    steps: dict[str, dict[str, Answer]]
+    figures: dict[str, float]
+    seen: dict[str, dict[str, int]]
+
+
+@pytest.fixture(scope="module")
+def told() -> Told:
+    """All of it happens once; each test looks at its own cell and its own part."""
+    need_namespace()
+    make(Kafka).close()  # has the jars in the cache: in the namespace nothing can be fetched
+    return Told(**run_in_namespace(SCENARIO, SECONDS))
+
+
+def ids(answer: Answer, *verdicts: str) -> Counter[str]:
+    """The segments that got these verdicts."""
+    return Counter(each for note in answer["notes"] if note["verdict"] in verdicts for each in note["ids"])
+
+
+def seconds(note: Answer) -> float:
+    """How long a call took."""
+    return float(note["ended"] - note["began"])
+
+
+@each_cell("F02", backend_name="backend")
+def test_a_black_hole_costs_one_deadline_and_no_record(told: Told, transport: str, backend: str) -> None:
+    assert told.figures["dials"] > 0, "the rule has met packets"
+    answer = told.steps["next"][f"{transport}-{backend}"]
+    notes = answer["notes"]
+    assert max(map(seconds, notes)) <= DEADLINE + SLACK
+    assert {note["verdict"] for note in notes} <= {"confirmed", "RetryableError"}
+    assert (answer["ledger"]["confirmed"], answer["ledger"]["dropped"]) == (3, {})
+    if transport != "kafka":  # whose servers are one cluster, which one call enters by any of them, in any order
+        first, second, *_ = notes
+        assert (first["call"], first["verdict"]) == ("probe", "RetryableError")
+        assert first["address"].endswith(f":{BLACK_HOLE}")
+        assert f"no answer within {DEADLINE:g} s" in first["text"]
+        assert (second["call"], second["verdict"]) == ("probe", "confirmed"), "the next one is tried"
+
+
+@each_cell("F02", backend_name="backend")
+def test_stopping_while_it_dials_into_a_black_hole_keeps_its_deadline(told: Told, transport: str, backend: str) -> None:
+    answer = told.steps["dead"][f"{transport}-{backend}"]
+    assert answer["seconds"] <= STOP
+    assert answer["ledger"]["balanced"]
+    assert answer["ledger"]["dropped"] == {"shutdown": 5}
+    assert not any(note["verdict"] == "confirmed" for note in answer["notes"])
+    assert len([line for line in answer["log"] if "no report to" in line]) <= 1
+
+
+@each_cell("F06", backend_name="backend")
+def test_the_call_after_a_half_open_connections_deadline_goes_through(told: Told, transport: str, backend: str) -> None:
+    assert told.figures["silenced"] > 0, "the rule has met packets"
+    cell = f"{transport}-{backend}"
+    assert told.steps["halfopen"][cell]["reached"]
+    answer = told.steps["redialled"][cell]
+    silent = [note for note in answer["notes"] if note["ended"] > told.figures["silent since"]]
+    lost, redial, *later = silent
+    assert (lost["call"], lost["verdict"], len(lost["ids"])) == ("send", "AmbiguousError", 5)
+    assert seconds(lost) <= DEADLINE + SLACK
+    assert (redial["call"], redial["verdict"]) == ("probe", "confirmed")
+    assert {(note["call"], note["verdict"]) for note in later} == {("send", "confirmed")}
+    # the first rest is a second at most
+    assert redial["ended"] - lost["ended"] <= 1.0 + SLACK
+    assert answer["ledger"]["confirmed"] == 6
+    assert answer["ledger"]["dropped"] == {"ambiguous": 5}
+
+
+@each_cell("F10", backend_name="backend")
+def test_with_packets_lost_each_record_has_one_verdict_and_it_is_true(told: Told, transport: str, backend: str) -> None:
+    assert told.figures["lost"] > 0
+    answer, seen = told.steps["healed"][f"{transport}-{backend}"], told.seen[transport]
+    ledger = answer["ledger"]
+    confirmed, ambiguous = ids(answer, "confirmed"), ids(answer, "AmbiguousError")
+    unsent = set(ids(answer, "RetryableError")) - set(confirmed) - set(ambiguous)
+    assert ledger["balanced"]
+    assert ledger["queued"] == ledger["in_flight"] == 0
+    assert ledger["refused"] == {}
+    assert set(ledger["dropped"]) <= {"ambiguous"}
+    assert (len(confirmed), len(ambiguous)) == (ledger["confirmed"], ledger["dropped"].get("ambiguous", 0))
+    assert max((confirmed + ambiguous).values()) == 1, "one verdict each"
+    assert set(confirmed) <= set(seen)
+    assert not unsent, "what was not sent was sent in the end"
+    assert max(seen.values()) == 1, "nothing came twice"
+
+
+@each_cell("F10", backend_name="backend")
+def test_it_is_delivered_again_when_no_more_is_lost(told: Told, transport: str, backend: str) -> None:
+    answer = told.steps["lossy"][f"{transport}-{backend}"]
+    assert answer["reached"]
+    assert answer["at"] - told.figures["healed"] <= PATIENCE

@@ -1,0 +1,62 @@
+"""Peers that answer every call with the same reply, over gRPC and over HTTP, and transports to them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+
+from support import answers
+from support.client import Client as GrpcClient
+from support.client import grpc_client
+from support.h2_peer import H2Peer, message
+from swagent.abc import Instance
+from swagent.errors import DeliveryError
+from transports.http import http_answers  # noqa: TID251  (tests/transports)
+from transports.http.http_client import Client as HttpClient  # noqa: TID251
+from transports.http.http_client import http_client  # noqa: TID251
+from transports.http.http_peer import HttpPeer  # noqa: TID251
+
+INSTANCE = Instance("shop", "shop@host", ())
+
+
+class Talker:
+    """A transport, and the calls that a collector may answer with commands."""
+
+    def __init__(self, client: GrpcClient | HttpClient) -> None:
+        self._client = client
+
+    async def outcomes(self) -> list[DeliveryError | None]:
+        """A batch, the properties and a heartbeat: what became of each."""
+        return [await self._client.verdict(), *[await self._tell(name) for name in ("report_properties", "keep_alive")]]
+
+    async def _tell(self, name: str) -> DeliveryError | None:
+        client = self._client
+        call = getattr(client.transport, name)
+        try:
+            if isinstance(client, GrpcClient):
+                await client.run(call, INSTANCE)
+            else:
+                await call(INSTANCE)
+        except DeliveryError as error:
+            return error
+        return None
+
+
+@contextmanager
+def peer_answering(transport: str, reply: bytes) -> Generator[str]:
+    """The address of a peer whose every reply is this: a protobuf message over gRPC, JSON over HTTP."""
+    if transport == "grpc":
+        with H2Peer(answers.reply(message(reply))) as grpc_peer:
+            yield grpc_peer.address
+    else:
+        # in slices, or the peer itself would copy all of it
+        with HttpPeer(http_answers.raw(http_answers.answer(200, body=reply)), slice=65_536) as http_peer:
+            yield http_peer.address
+
+
+@asynccontextmanager
+async def talker(transport: str, address: str) -> AsyncGenerator[Talker]:
+    """A transport that is watched: nothing may reach the application's handlers, and nothing may be left."""
+    make = grpc_client if transport == "grpc" else http_client
+    async with make(address, request_timeout=5.0) as client:
+        yield Talker(client)

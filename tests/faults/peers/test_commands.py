@@ -1,0 +1,118 @@
+"""Collectors that answer with commands. This agent takes none: whatever they say, replies are capped and dropped."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faults.covering import each_cell
+from faults.peers.answering import peer_answering, talker
+from support.memory import MIB, takes_at_most
+from swagent.errors import AmbiguousError
+from swagent_proto.messages import Command, Commands, KeyStringValuePair
+
+PATHS = ("/etc/passwd", "../../../../tmp/x", "C:\\windows\\system32", "\\\\host\\share", "file:///etc/shadow", "a\0b")
+
+
+def command(name: str, **args: str) -> Command:
+    return Command(name, [KeyStringValuePair(key, value) for key, value in args.items()])
+
+
+def profile(**changes: str) -> Command:
+    """A profile task as OAP sends it; in these the numbers are not OAP's."""
+    given = {
+        "SerialNumber": "1", "TaskId": "1", "EndpointName": "/", "Duration": "5", "MinDurationThreshold": "0",
+        "DumpPeriod": "10", "MaxSamplingCount": "5", "StartTime": "0", "CreateTime": "0",
+    }  # fmt: skip
+    return command("ProfileTaskQuery", **{**given, **changes})
+
+
+HOSTILE: dict[str, list[Command]] = {
+    "unknown": [command("FormatDisk", now="yes"), command(""), command("__import__('os').abort()"), Command()],
+    "replayed": [profile()] * 500,
+    "a profile of a hundred years": [profile(Duration="52560000", DumpPeriod="0", MaxSamplingCount="2147483647")],
+    "numbers that are none": [profile(Duration=text) for text in ("-1", "1e309", "nan", "9" * 5000, "", "٣")],
+    "names like paths": [
+        each
+        for path in PATHS
+        for each in (command(path), profile(TaskId=path, EndpointName=path), command("AsyncProfilerTask", TaskId=path))
+    ],
+    "configuration": [
+        command("ConfigurationDiscoveryCommand", UUID="1", SerialNumber="1", **{"agent.logging_level": "DEBUG",
+                "collector": "evil.example.org:1", "tls_ca": "", "sample_n_per_3_secs": "0"}),
+        command("HotReload", code="import os"), command("EBPFProfiling", TargetType="ON_CPU"),
+    ],
+}  # fmt: skip
+# Beyond the cap, and written by hand: what the messages' own encoders take for these would be the longest part.
+TOO_MUCH = {
+    "a million": (b"\x0a\x03\x0a\x01x" * 1_000_000, b'{"commands":[%b]}' % b",".join([b'{"command":"x"}'] * 1_000_000)),
+    "one of ten megabytes": (bytes(10 * MIB), b'{"commands":[{"command":"%b"}]}' % (b"x" * 10 * MIB)),
+}
+
+# What carrying out a command would have to do, by the names of the interpreter's audit events.
+_DEEDS = ("open", "os.", "subprocess.", "exec", "compile", "import", "socket.connect", "shutil.", "ctypes.", "pty.")
+_watchers: list[tuple[int, str, list[str]]] = []
+
+
+def _note(event: str, args: Any) -> None:
+    for thread, port, seen in _watchers:
+        if threading.get_ident() == thread and event.startswith(_DEEDS):
+            is_ours = event == "socket.connect" and str(args[1]).endswith(f", {port})")
+            # asyncio's debug mode looks up the source lines of what it notes
+            is_debug = event == "open" and str(args[0]).endswith(".py") and args[1] == "r"
+            seen += [] if is_ours or is_debug else [f"{event}{args!r}"[:200]]
+
+
+# a hook cannot be taken out again; it is idle while nobody watches
+sys.addaudithook(_note)
+
+
+@contextmanager
+def nothing_is_done(address: str) -> Iterator[None]:
+    """Fail when this thread opens, runs or loads anything, or connects to anything but that address."""
+    seen: list[str] = []
+    watcher = (threading.get_ident(), address.rpartition(":")[2], seen)
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
+    assert not seen, seen
+
+
+def test_what_is_watched_is_seen(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="forged"), nothing_is_done("127.0.0.1:1"):
+        (tmp_path / "forged").write_text("x")
+    with pytest.raises(AssertionError, match="connect"), nothing_is_done("127.0.0.1:1"), socket.socket() as elsewhere:
+        elsewhere.connect_ex(("127.0.0.1", 2))
+
+
+def reply_of(transport: str, name: str) -> bytes:
+    if name in TOO_MUCH:
+        return TOO_MUCH[name][transport == "http"]
+    commands = Commands(HOSTILE[name])
+    return bytes(commands) if transport == "grpc" else commands.to_json().encode()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", [*HOSTILE, *TOO_MUCH])
+@each_cell("D04")
+async def test_commands_are_ignored(transport: str, name: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    # over gRPC a reply beyond the cap is not read, and so its status is not heard
+    verdict = AmbiguousError if transport == "grpc" and name in TOO_MUCH else type(None)
+    with peer_answering(transport, reply_of(transport, name)) as address:
+        async with talker(transport, address) as agent:
+            await agent.outcomes()  # connects, and loads what is loaded once
+            with takes_at_most(2 * MIB, keeps=MIB // 2), nothing_is_done(address):
+                assert [type(each) for each in await agent.outcomes()] == [verdict] * 3
+    said = [each.getMessage() for each in caplog.records if each.name != "asyncio"]
+    assert not said, "a stranger's words go into no log"

@@ -1,0 +1,84 @@
+"""How an application ended, and what must hold of every orderly end."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from faults.processes.apps import App
+from faults.processes.clients import Clients
+from faults.processes.sinks import Reports, Sink
+
+# what the contract grants a stop, with the default timeout of 5 s
+STOP = 5.5
+# for a consumer that reads what the broker has acknowledged
+READING = 5.0
+
+
+@dataclass
+class Ended:
+    """One application that has ended.
+
+    :ivar answered: the traces of the answered requests
+    :ivar seconds: from the signal to the end of its last process
+    """
+
+    answered: set[str]
+    seconds: float
+    output: str
+    reports: Reports
+    problems: list[Exception]
+
+    def check(self) -> None:
+        """All that was answered arrived, once and whole, and the agent said nothing."""
+        missing = self.answered - self.reports.traces
+        assert not missing, f"{len(missing)} of {len(self.answered)} are missing: {self.output}"
+        assert not told_as_lost(self.output), self.output
+        self.check_records()
+
+    def check_records(self) -> None:
+        """Nothing arrived torn or twice."""
+        assert not self.reports.repeated
+        assert not self.problems
+        assert_nothing_of_ours(self.output)
+        assert {len(segment.spans) for segment in self.reports.segments} <= {1, 2}
+
+
+async def end(app: App, clients: Clients, sink: Sink) -> Ended:
+    """Let it end as a service manager does, and wait until its last process is gone and what it reported is read."""
+    began = time.monotonic()
+    app.send(signal.SIGTERM)
+    await app.ended()
+    seconds = time.monotonic() - began
+    return await ended(app, clients, sink, seconds)
+
+
+async def ended(app: App, clients: Clients, sink: Sink, seconds: float, patience: float = READING) -> Ended:
+    """How it ended.
+
+    :param patience: seconds to wait for what is missing
+    """
+    await clients.stop()
+    answered = set(clients.answered)
+    reports = sink.of(app.service)
+    await sink.wait_for(lambda: answered <= reports.traces, patience)
+    return Ended(answered, seconds, app.output, reports, sink.problems)
+
+
+def assert_nothing_of_ours(output: str) -> None:
+    """Where a server cuts a request off, the middleware stands by and shows in that traceback; nothing else does."""
+    places = [line.partition("/swagent/")[2] for line in output.splitlines() if "/swagent/" in line]
+    assert all(place.startswith("asgi.py") and place.endswith("__call__") for place in places), output
+
+
+def told_as_lost(output: str) -> Counter[str]:
+    """The segments that the agents said they could not deliver, by reason; a warning, so that it shows everywhere."""
+    ledgers = re.findall(r"swagent stopped for .*?: segment: (.*)", output)
+    counts: Counter[str] = Counter()
+    for ledger in ledgers:
+        for count, reason in re.findall(r"(?:refused|dropped) (\d+) \((\w+)\)", ledger.partition(";")[0]):
+            counts[reason] += int(count)
+    return counts

@@ -1,0 +1,179 @@
+"""What happens to real servers, once, while nine agents report to them: one for each transport and event loop.
+
+The steps, by the names under which the agents' answers are kept:
+
+missing   (Kafka) segments go to a topic that is not there and that the broker does not make
+burst     OAP and broker are frozen, a batch is under way, more is recorded than the queue takes
+thawed    they go on
+settled   nothing waits any more; what the servers have is read
+killed    the OAP is killed with signal 9, the broker ends by itself because its disk is full
+reopened  both are up again, the OAP slowly
+second    nothing waits any more; what the servers have is read
+flood     frozen again, and a larger queue than before is filled to its bound
+frozen    the agents stop
+down      the servers are gone, agents are started, record, and stop
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from e2e import samples
+from e2e.graphql import OapQuery
+from e2e.servers.kafka import Kafka
+from e2e.servers.oap import Oap
+from e2e.servers.ports import is_listening
+from faults.driving import Answer, Fleet
+from faults.matrix import Cell
+from faults.servers.story import Story, ids_of
+from support.loop_thread import LoopThread
+from transports.kafka.cluster import Cluster  # noqa: TID251  (tests/transports)
+
+QUEUE = 500
+BURST = 2 * QUEUE
+FLOOD, FAT = 12_000, 1700  # segments, and characters in each: more than 10,000 and more than 16 MiB
+RATE = 20
+PATIENCE = 31.0
+SLOW_START = 2.0
+
+
+class Outages:
+    """The servers, the agents, and the order of events."""
+
+    def __init__(self, oap: Oap, kafka: Kafka, fleet: Fleet, tools: LoopThread) -> None:
+        self.story = Story()
+        self._oap = oap
+        self._kafka = kafka
+        self._fleet = fleet
+        self._cluster = Cluster(kafka, tools)
+        self._services = {cell: samples.unique("-".join(cell)) for cell in fleet.cells}
+
+    async def run(self) -> Story:
+        """All of the steps."""
+        await self._start_servers(slowly=False)
+        await self._cluster.create_topics()
+        await self._miss_a_topic()
+        await self._ask(do="start", of=self._settings(request_timeout=2.0, trace_max_buffer_size=QUEUE))
+        await self._freeze_and_thaw()
+        await self._kill_and_restart()
+        await self._ask(do="stop")
+        await self._stop_while_frozen()
+        await self._stop_while_down()
+        return self.story
+
+    async def _miss_a_topic(self) -> None:
+        fleet = self._fleet.of("kafka")
+        await self._ask(fleet, do="start", of=self._settings(kafka_topic_segment="missing", request_timeout=2.0))
+        await self._ask(fleet, do="record", count=3)
+        await self._ask(fleet, do="wait", what="settled", within=10)
+        self.story.steps["missing"] = await self._ask(fleet, do="stop")
+
+    async def _freeze_and_thaw(self) -> None:
+        steps = self.story.steps
+        await self._ask(do="load", rate=RATE)
+        await self._ask(do="wait", what="confirmed", within=20)
+        self._pause()
+        await self._ask(do="wait", what="failed", within=10)
+        await self._ask(do="record", count=BURST)
+        await anyio.sleep(2)  # the probes meet the frozen servers, too
+        steps["burst"] = await self._ask(do="look")
+        self._resume()
+        self.story.mark("thawed")
+        steps["thawed"] = await self._ask(do="wait", what="confirmed", within=PATIENCE)
+        await self._settle("settled")
+
+    async def _kill_and_restart(self) -> None:
+        steps = self.story.steps
+        await self._ask(do="load", rate=RATE)
+        await self._ask(do="wait", what="confirmed", within=20)
+        self._oap.kill()
+        self.story.mark("killed")
+        self._kafka.fill_disk(room=50_000)
+        # the broker's end needs some more to be written
+        steps["killed"] = await self._ask(do="record", count=BURST // 2, size=500)
+        with anyio.fail_after(30):
+            await anyio.to_thread.run_sync(self._kafka.wait, abandon_on_cancel=True)
+        self._kafka.kill()  # it has ended; this notes it
+        await self._start_servers(slowly=True)
+        self.story.mark("reopened")
+        steps["reopened"] = await self._ask(do="wait", what="confirmed", within=PATIENCE)
+        await self._settle("second")
+
+    async def _stop_while_frozen(self) -> None:
+        steps = self.story.steps
+        await self._ask(do="start", of=self._settings())
+        await self._ask(do="record", count=1)
+        steps["calm"] = await self._ask(do="wait", what="settled", within=20)
+        self._pause()
+        steps["flood"] = await self._ask(do="record", count=FLOOD, size=FAT)
+        steps["frozen"] = await self._ask(do="stop")
+        self._resume()
+        await self._read("frozen")
+
+    async def _stop_while_down(self) -> None:
+        self._oap.kill()
+        self._kafka.kill()
+        await self._ask(do="start", of=self._settings())
+        await self._ask(do="record", count=5)
+        await self._ask(do="wait", what="failed", within=5, anew=False)
+        self.story.steps["down"] = await self._ask(do="stop")
+
+    async def _settle(self, step: str) -> None:
+        """Let the agents deliver what they have, and read what the servers have then."""
+        await self._ask(do="calm")
+        await self._ask(do="wait", what="settled", within=PATIENCE)
+        self.story.steps[step] = await self._ask(do="look")
+        await self._read(step)
+
+    async def _read(self, step: str) -> None:
+        await self._cluster.serve()  # a broker that was frozen needs a moment to be let in again
+        held = self.story.held[step] = {}
+        topic = Counter(
+            (key or b"").decode() for key, _ in await self._cluster.records(self._cluster.topic("segments"))
+        )
+        async with OapQuery(self._oap.http_address) as query:
+            for cell, service in self._services.items():
+                wanted = self.story.ids(step, cell, "confirmed", since="killed")
+                held[cell] = topic if cell[0] == "kafka" else await ids_of(query, service, wanted)
+
+    def _settings(self, **more: Any) -> Callable[[Cell], Mapping[str, Any]]:
+        def of(cell: Cell) -> Mapping[str, Any]:
+            transport, _ = cell
+            where = self._oap.http_address if transport == "http" else self._oap.grpc_address
+            names = {"service": self._services[cell], "protocol": transport, "collector": where}
+            broker = {"kafka_bootstrap_servers": [self._kafka.address], "kafka_namespace": self._cluster.namespace}
+            return {"settings": {**names, **broker, **more}}
+
+        return of
+
+    async def _ask(self, fleet: Fleet | None = None, **command: Any) -> dict[Cell, Answer]:
+        return await anyio.to_thread.run_sync(partial((fleet or self._fleet).ask, **command))
+
+    def _pause(self) -> None:
+        self._oap.pause()
+        self._kafka.pause()
+
+    def _resume(self) -> None:
+        self._oap.resume()
+        self._kafka.resume()
+
+    async def _start_servers(self, *, slowly: bool) -> None:
+        """Both at the same time.
+
+        :param slowly: the OAP stands still for a while, just when its port has opened
+        """
+        async with anyio.create_task_group() as group:
+            group.start_soon(anyio.to_thread.run_sync, self._oap.start)
+            group.start_soon(self._cluster.serve)
+            if slowly:
+                while not is_listening(self._oap.ports[0]):  # noqa: ASYNC110  (another process's start)
+                    await anyio.sleep(0.05)
+                self._oap.pause()
+                await anyio.sleep(SLOW_START)
+                self._oap.resume()

@@ -1,0 +1,77 @@
+"""A real OAP that asks for a token: who has the wrong one is refused, and leaves it alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from e2e import samples
+from e2e.fixtures import TOKEN
+from e2e.servers.oap import Oap
+from faults.covering import each_cell
+from faults.driving import Answer, Fleet
+from faults.matrix import BY_ID, Cell
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+# long enough for several attempts, were they not paused: the first rests take a second at most
+WATCHED = 4.0
+
+
+@dataclass
+class Refused:
+    """What became of agents with the wrong token, while they lived and when they stopped, and then with the right."""
+
+    living: dict[Cell, Answer]
+    stopped: dict[Cell, Answer]
+    welcome: dict[Cell, Answer]
+
+
+@pytest.fixture(scope="module")
+def refused(token_oap: Oap) -> Iterator[Refused]:
+    settings = {"service": samples.unique("token"), "collector": token_oap.grpc_address}
+    with Fleet(BY_ID["F18"].cells()) as fleet:
+        fleet.ask(do="start", settings={**settings, "authentication": f"not {TOKEN}"})
+        fleet.ask(do="record", count=3)
+        fleet.ask(do="wait", what="failed", within=10, anew=False)
+        time.sleep(WATCHED)
+        living = fleet.ask(do="look")
+        stopped = fleet.ask(do="stop")
+        fleet.ask(do="start", settings={**settings, "authentication": TOKEN})
+        fleet.ask(do="record", count=3)
+        fleet.ask(do="wait", what="settled", within=10)
+        yield Refused(living, stopped, fleet.ask(do="stop"))
+
+
+@each_cell("F18", backend_name="backend")
+def test_it_is_refused_once_and_then_leaves_the_oap_alone(refused: Refused, transport: str, backend: str) -> None:
+    answer = refused.living[transport, backend]
+    (probe,) = answer["notes"]
+    assert (probe["call"], probe["verdict"], probe["pause"]) == ("probe", "RejectedError", 60.0)
+    assert probe["text"].startswith("PERMISSION_DENIED")
+    assert (answer["ledger"]["queued"], answer["ledger"]["dropped"]) == (3, {}), "records wait, none is at risk"
+
+
+@each_cell("F18", backend_name="backend")
+def test_it_says_so_in_one_line_and_without_the_token(refused: Refused, transport: str, backend: str) -> None:
+    (line,) = refused.living[transport, backend]["log"]
+    assert "PERMISSION_DENIED" in line
+    assert TOKEN not in "".join(refused.stopped[transport, backend]["log"])
+
+
+@each_cell("F18", backend_name="backend")
+def test_it_stops_in_time_and_counts_what_waited(refused: Refused, transport: str, backend: str) -> None:
+    answer = refused.stopped[transport, backend]
+    assert answer["seconds"] <= 5.5
+    assert answer["ledger"]["balanced"]
+    assert answer["ledger"]["dropped"] == {"shutdown": 3}
+
+
+@each_cell("F18", backend_name="backend")
+def test_the_right_token_is_welcome(refused: Refused, transport: str, backend: str) -> None:
+    answer = refused.welcome[transport, backend]
+    assert answer["ledger"]["confirmed"] == 3
+    assert {note["verdict"] for note in answer["notes"]} == {"confirmed"}

@@ -1,0 +1,65 @@
+"""An agent's life is lived once for each of its suspensions, and cancelled there: nothing is lost, nothing is left."""
+
+from __future__ import annotations
+
+import pytest
+
+from faults.steps.cells import each_cell_lived, on_all, on_asyncio
+from faults.steps.trials import (
+    Trial,
+    cancel_any_task,
+    end_by_scope,
+    end_natively,
+    sweep_up,
+    sweep_up_others,
+    try_at_each,
+    try_at_some,
+)
+from faults.steps.worlds import MemoryWorld, world_of
+
+# Of the lives with a real transport; each takes about 50 ms.
+PLACES = 12
+
+pytestmark = [
+    pytest.mark.anyio,
+    # asyncio says so of what a task that was cancelled before its first turn would have run
+    pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning"),
+]
+
+
+@on_all
+async def test_a_scope_that_is_cancelled_at_any_suspension() -> None:
+    assert await try_at_each(MemoryWorld(), end_by_scope) > 50
+
+
+@on_asyncio
+async def test_the_applications_task_cancelled_natively_at_any_suspension() -> None:
+    assert await try_at_each(MemoryWorld(), end_natively) > 50
+
+
+@on_asyncio
+async def test_any_task_cancelled_natively_at_any_of_its_suspensions() -> None:
+    assert await try_at_each(MemoryWorld(), cancel_any_task) > 50
+
+
+@on_asyncio
+async def test_all_tasks_cancelled_natively_at_any_suspension() -> None:
+    assert await try_at_each(MemoryWorld(), sweep_up) > 50
+
+
+@on_asyncio
+async def test_all_tasks_but_the_applications_cancelled_natively_at_any_suspension() -> None:
+    assert await try_at_each(MemoryWorld(), sweep_up_others) > 50
+
+
+@each_cell_lived("C01")
+async def test_a_scope_cancelled_amid_the_work_of_a_real_transport(transport: str) -> None:
+    with world_of(transport) as world:
+        assert await try_at_some(world, end_by_scope, PLACES) > PLACES // 2
+
+
+@pytest.mark.parametrize("trial", [end_natively, cancel_any_task])
+@each_cell_lived("C02")
+async def test_tasks_cancelled_natively_amid_the_work_of_a_real_transport(transport: str, trial: Trial) -> None:
+    with world_of(transport) as world:
+        assert await try_at_some(world, trial, PLACES) > PLACES // 2

@@ -1,0 +1,203 @@
+"""A life, ended or hurt at one of its suspensions: three ways to end it, one to hurt it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from typing import Any
+
+import anyio
+import sniffio
+import trio
+
+from faults.steps.life import Life, World
+from faults.steps.stepping import Steps, Suspension
+from faults.steps.surroundings import nothing_is_left
+
+# A second for the last flush, and half of one to close what a peer does not let go of.
+LONGEST_STOP = 1.5
+# Nothing in here may hang; what does is noticed after so long.
+_HANGS = 15.0
+
+Trial = Callable[[World, int], Awaitable["tuple[Life, Steps]"]]
+
+
+async def end_by_scope(world: World, at: int) -> tuple[Life, Steps]:
+    """Cancel a scope around the application."""
+    life, scope = Life(world), anyio.CancelScope()
+    ending = _Ending(lambda _: scope.cancel())
+    steps = Steps(at, ending.act)
+
+    async def live() -> None:
+        with scope:
+            await life.live()
+
+    with steps.watched():
+        async with anyio.create_task_group() as group:
+            group.start_soon(live)
+    if steps.acted is not None:
+        ending.check_in_time()
+        assert scope.cancelled_caught, "the cancellation goes on"
+    return life, steps
+
+
+async def end_natively(world: World, at: int) -> tuple[Life, Steps]:
+    """Cancel the application's task, as asyncio does it."""
+    life = Life(world)
+    ending = _Ending(lambda _: steps.host.cancel())
+    steps = Steps(at, ending.act)
+    task = await _live_in_task(life, steps)
+    if steps.acted is not None:
+        ending.check_in_time()
+        assert task.cancelled(), f"the cancellation goes on: {task}"
+    else:
+        task.result()
+    return life, steps
+
+
+async def cancel_any_task(world: World, at: int) -> tuple[Life, Steps]:
+    """Cancel the task that waits, as asyncio does it, whichever that is; the application hears of its own only."""
+    life = Life(world, lambda: steps.acted is not None)
+    ending = _Ending(lambda suspension: suspension.task.cancel())
+    steps = Steps(at, ending.act)
+    task = await _live_in_task(life, steps)
+    if steps.acted is not None and steps.acted.is_host:
+        ending.check_in_time()
+        assert task.cancelled(), f"the cancellation goes on: {task}"
+    else:
+        task.result()
+        life.check_went_on()
+    return life, steps
+
+
+async def sweep_up(world: World, at: int) -> tuple[Life, Steps]:
+    """Cancel all tasks, the application's among them, as a server does that is told to end once more."""
+    life = Life(world)
+    others = asyncio.all_tasks()
+    ending = _Ending(lambda _: _cancel_all(others))
+    steps = Steps(at, ending.act)
+    task = await _live_in_task(life, steps)
+    if steps.acted is not None:
+        ending.check_in_time()
+        assert task.cancelled(), f"the cancellation goes on: {task}"
+    return life, steps
+
+
+async def sweep_up_others(world: World, at: int) -> tuple[Life, Steps]:
+    """Cancel all tasks but the application's, as one does who tidies up before he ends, after the agent has begun: what
+    is cancelled before its first turn can keep nothing from the application, whose task it is a child of."""
+    life = Life(world, lambda: steps.acted is not None)
+    others = asyncio.all_tasks()
+    steps = Steps(at, lambda suspension: _cancel_all(others | {suspension.steps.host}), lambda _: life.has_begun)
+    task = await _live_in_task(life, steps)
+    task.result()
+    life.check_went_on()
+    return life, steps
+
+
+def _cancel_all(others: set[asyncio.Task[Any]]) -> None:
+    for task in asyncio.all_tasks() - others:
+        task.cancel()
+
+
+def fail_with(make: Callable[[int], BaseException]) -> Trial:
+    """Let what a task waits for fail, if it is any but the application's own.
+
+    :param make: the error for the n-th suspension
+    """
+
+    async def fail(world: World, at: int) -> tuple[Life, Steps]:
+        life = Life(world, lambda: steps.acted is not None)
+        steps = Steps(at, lambda suspension: suspension.throw(make(at)), _is_agents)
+
+        async def live() -> None:
+            steps.host = _current_task()
+            await life.live()
+
+        with steps.watched():
+            async with anyio.create_task_group() as group:
+                group.start_soon(live)
+        life.check_went_on()
+        return life, steps
+
+    return fail
+
+
+def _is_agents(suspension: Suspension) -> bool:
+    # a flush waits inside the application's call, and for nothing but the agent's own event
+    return not suspension.is_host and suspension.can_fail and "Pipelines.flush.<locals>.flush" not in suspension.stack
+
+
+class _Ending:
+    """What is done at the suspension, and when."""
+
+    def __init__(self, act: Callable[[Suspension], object]) -> None:
+        self._act = act
+        self._began = 0.0
+
+    def act(self, suspension: Suspension) -> None:
+        self._began = _now()
+        self._act(suspension)
+
+    def check_in_time(self) -> None:
+        took = _now() - self._began
+        assert took <= LONGEST_STOP, f"took {took:.2f} s to end"
+
+
+async def _live_in_task(life: Life, steps: Steps) -> asyncio.Task[None]:
+    with steps.watched():
+        task = steps.host = asyncio.get_running_loop().create_task(life.live())
+        await asyncio.wait([task])
+    return task
+
+
+def _now() -> float:
+    return trio.current_time() if sniffio.current_async_library() == "trio" else asyncio.get_running_loop().time()
+
+
+def _current_task() -> object:
+    return trio.lowlevel.current_task() if sniffio.current_async_library() == "trio" else asyncio.current_task()
+
+
+# -- many lives -------------------------------------------------------------------------------------------------------
+
+
+async def try_at_each(world: World, trial: Trial) -> int:
+    """Live once for each suspension that there is, and once without; returns how many there are."""
+    at = 1
+    while await _try(world, trial, at):
+        at += 1
+    return at - 1
+
+
+async def try_at_some(world: World, trial: Trial, number: int, *, may_leave: bool = False) -> int:
+    """Live for so many suspensions, spread over a whole life by a seed that is printed; returns how many were met.
+
+    :param may_leave: whether something may be left: a library that failed at any point cannot be held to it
+    """
+    await world.prepare()
+    _, steps = await trial(world, 0)
+    seed = random.randrange(1_000_000)
+    width = max(1.0, steps.count / number)
+    generator = random.Random(seed)
+    places = [max(1, round(width * (each + generator.random()))) for each in range(number)]
+    print(f"seed {seed}: {number} of {steps.count} suspensions: {places}")
+    return sum([await _try(world, trial, at, may_leave=may_leave) for at in places])
+
+
+async def _try(world: World, trial: Trial, at: int, *, may_leave: bool = False) -> bool:
+    """Whether there was such a suspension."""
+    try:
+        with anyio.fail_after(_HANGS), nullcontext() if may_leave else nothing_is_left():
+            await world.prepare()
+            life, steps = await trial(world, at)
+        life.check_ledger()
+        life.check_arrived()
+        if not may_leave and "close" not in steps.place:  # what is not let close leaves something open
+            await world.check_let_go()
+    except BaseException:
+        print(f"at {at}: {Steps.latest.place}")
+        raise
+    return steps.acted is not None

@@ -1,0 +1,177 @@
+"""Where lives are lived: with a collector in memory, and with servers behind the real transports."""
+
+from __future__ import annotations
+
+import gc
+import socket
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
+
+import anyio
+import psutil
+
+from runtime.worlds import SEGMENTS_ONLY, config, unreachable
+from support.client import until
+from support.kafka_broker import KafkaBroker
+from support.loop_thread import LoopThread
+from support.servers import Startable, collector_thread
+from swagent import Agent
+from swagent.collector.records import Record
+from swagent.collector.server import Collector
+from swagent.collector.trace_records import Segment
+from swagent.config import Config
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector
+from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
+from transports.http.http_peer import Call, HttpPeer  # noqa: TID251
+
+# Much shorter than what users may set, so that a life of milliseconds has heartbeats and reports of meters.
+_PERIOD = 0.005
+
+
+def lively(**settings: Any) -> Config:
+    # what psutil has to say of the process takes longer than the rest of a life
+    chosen = config(**dict.fromkeys(SEGMENTS_ONLY), pvm_meter_reporter_active=False, **settings)
+    object.__setattr__(chosen, "heartbeat_period", _PERIOD)
+    object.__setattr__(chosen, "meter_reporter_period", _PERIOD)
+    return chosen
+
+
+class MemoryWorld:
+    """Everything that a collector can be, without a network."""
+
+    def __init__(self) -> None:
+        self.collector = MemoryCollector()
+
+    async def prepare(self) -> None:
+        # of all lives only the last has something to tell
+        self.collector = MemoryCollector()
+
+    def agent(self) -> Agent:
+        return Agent(lively(), transport=self.collector.transport)
+
+    async def wait_told(self) -> None:
+        await self.collector.wait_until(lambda it: it.heartbeats > 0 and it.count(Signal.METER) > 0)
+
+    @asynccontextmanager
+    async def lost(self) -> AsyncGenerator[None]:
+        self.collector.behaviour = unreachable
+        try:
+            yield
+        finally:
+            self.collector.behaviour = None
+
+    async def check_let_go(self) -> None:
+        """There is nothing to let go of."""
+
+    def arrived(self) -> Iterable[bytes]:
+        return self.collector.records[Signal.SEGMENT]
+
+
+class ServerWorld:
+    """A server in a thread, behind a real transport."""
+
+    def __init__(self, server: Startable, thread: LoopThread, arrived: Callable[[], Iterable[bytes]], **settings: Any):
+        self._server = server
+        self._thread = thread
+        self._settings = settings
+        self.arrived = arrived
+        self._is_up = True
+        self._known: set[int] = set()
+
+    async def prepare(self) -> None:
+        if not self._is_up:
+            self._start()
+        self._known = self._connections()
+
+    def agent(self) -> Agent:
+        return Agent(lively(**{"collector": self._server.address, "request_timeout": 0.5, **self._settings}))
+
+    async def wait_told(self) -> None:
+        """A heartbeat or two, and as many reports of meters."""
+        await anyio.sleep(2 * _PERIOD)
+
+    @asynccontextmanager
+    async def lost(self) -> AsyncGenerator[None]:
+        self._is_up = False
+        await self._thread.call(self._server.stop)
+        try:
+            yield
+        finally:
+            self._start()
+
+    async def check_let_go(self) -> None:
+        """No connection of ours is left; the kernel may take a moment."""
+        with suppress(TimeoutError):
+            await until(lambda: not self._connections() - self._known, 1.0)
+        gc.collect()  # asyncio may cancel a client's library amid its closing
+        left = self._connections() - self._known
+        assert not left, f"connections are left open, from the ports {left}"
+
+    def _connections(self) -> set[int]:
+        port = int(self._server.address.rpartition(":")[2])
+        found = psutil.Process().net_connections("tcp")
+        return {each.laddr.port for each in found if each.raddr and each.raddr.port == port}
+
+    def _start(self) -> None:
+        """Blocks, since a start that is cancelled leaves a port behind that listens."""
+        self._thread.run(self._server.stop)  # once more: the first time it may have been cut short
+        self._thread.run(self._server.start)
+        self._is_up = True
+
+
+@contextmanager
+def world_of(transport: str) -> Iterator[ServerWorld]:
+    """A world behind one of the real transports, for as long as the block lasts."""
+    with {"grpc": _grpc, "http": _http, "kafka": _kafka}[transport]() as world:
+        yield world
+
+
+@contextmanager
+def _grpc() -> Iterator[ServerWorld]:
+    arrived: list[bytes] = []
+
+    def note(record: Record) -> None:
+        if isinstance(record, Segment):
+            arrived.append(record.spans[0].operation.encode())
+
+    with _port() as port, collector_thread(Collector(port=port)) as (collector, thread):
+        collector.store.subscribe(note)
+        yield ServerWorld(collector, thread, lambda: arrived, protocol="grpc")
+
+
+@contextmanager
+def _http() -> Iterator[ServerWorld]:
+    arrived: list[bytes] = []
+
+    async def answer(call: Call) -> None:
+        if call.path == "/v3/segments" and call.is_complete:
+            arrived.append(bytes(call.body))
+        await confirm(call)
+
+    peer = HttpPeer(answer)
+    with _port() as peer._port, peer:
+        yield ServerWorld(peer, peer.thread, lambda: arrived, protocol="http")
+
+
+@contextmanager
+def _kafka() -> Iterator[ServerWorld]:
+    broker = KafkaBroker()
+
+    def arrived() -> Iterable[bytes]:
+        return [value for _, value in broker.records["skywalking-segments"]]
+
+    with _port() as broker._port, broker:
+        settings = {"protocol": "kafka", "kafka_bootstrap_servers": (broker.address,)}
+        yield ServerWorld(broker, broker.thread, arrived, **settings)
+
+
+@contextmanager
+def _port() -> Iterator[int]:
+    """A port that stays ours while the server is down. Otherwise a client that dials it, again and again, may be given
+    that very port to dial from, and reach itself."""
+    with socket.socket() as reserved:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind(("127.0.0.1", 0))
+        yield reserved.getsockname()[1]

@@ -1,0 +1,87 @@
+"""Fuzz one target for as long as you like:
+
+    PYTHONPATH=tests python -m fuzz.run sw8 --seconds 1800 --seed 7
+
+With atheris installed its engine does it, guided by the coverage of the code; otherwise the corpus is mutated at
+random. An input that breaks a property is written to a file and named; put it into tests/fuzz/corpus/TARGET/, where
+every run of the tests tries it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import importlib.util
+import random
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+_REPORT_EVERY = 30.0
+
+
+def main() -> int:
+    """Returns the exit status: 0 when the time was up, 1 when an input was found."""
+    # the targets are imported later: atheris looks into what is imported while it instruments
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("target")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=random.randrange(2**31))
+    parser.add_argument("--engine", choices=["random", "atheris"])
+    args = parser.parse_args()
+    print(f"target {args.target}, seed {args.seed}")
+    has_atheris = importlib.util.find_spec("atheris") is not None
+    if (args.engine or ("atheris" if has_atheris else "random")) == "atheris":
+        return _by_atheris(args.target, args.seconds, args.seed)
+    return _at_random(args.target, args.seconds, args.seed)
+
+
+def _at_random(name: str, seconds: float, seed: int) -> int:
+    from fuzz.mutation import mutate
+    from fuzz.targets import TARGETS, quieten, seeds
+
+    quieten()
+    target, known, dice = TARGETS[name], seeds(name), random.Random(seed)
+    began = told = time.monotonic()
+    count = 0
+    while (now := time.monotonic()) - began < seconds:
+        data = known[count] if count < len(known) else mutate(known, dice)
+        count += 1
+        try:
+            target(data)
+        except BaseException:
+            traceback.print_exc()
+            print(f"input {count}: {_keep(name, data)}")
+            return 1
+        if now - told > _REPORT_EVERY:
+            told = now
+            print(f"{count} inputs, {count / (now - began):.0f} a second", flush=True)
+    print(f"{count} inputs, none breaks a property")
+    return 0
+
+
+def _keep(name: str, data: bytes) -> Path:
+    path = Path(tempfile.gettempdir()) / f"{name}-{hashlib.sha256(data).hexdigest()[:12]}"
+    path.write_bytes(data)
+    return path
+
+
+def _by_atheris(name: str, seconds: float, seed: int) -> int:
+    atheris: Any = importlib.import_module("atheris")
+    with atheris.instrument_imports(include=["swagent", "swagent_transports", "swagent_proto"]):
+        from fuzz.targets import CORPUS, TARGETS, quieten
+    quieten()
+    found = tempfile.mkdtemp(prefix=f"fuzz-{name}-")
+    options = [f"-max_total_time={seconds:.0f}", f"-seed={seed}", f"-artifact_prefix={found}/", "-max_len=20000"]
+    # what it finds goes into the first folder; the second is only read
+    atheris.Setup([sys.argv[0], *options, found, str(CORPUS / name)], TARGETS[name])
+    atheris.Fuzz()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
