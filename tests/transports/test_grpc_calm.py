@@ -12,7 +12,7 @@ from faults.covering import covers
 from support import answers
 from support.answers import confirm, first
 from support.client import grpc_client, until
-from support.h2_peer import Call, H2Peer
+from support.h2_peer import Behaviour, Call, H2Peer
 from swagent import Agent, Config, local_span
 from swagent.errors import RetryableError
 from swagent_transports import _grpclib_processor
@@ -82,6 +82,15 @@ def agent_for(peer: H2Peer) -> Agent:
     return Agent(Config(service="shop", collector=peer.address, **silent), transport=GrpcTransport)  # type: ignore[arg-type]
 
 
+def to_segments(behave: Behaviour) -> Behaviour:
+    """For calls that carry segments; properties and heartbeats are confirmed."""
+
+    async def choose(call: Call) -> None:
+        await (behave if b"Segment" in call.headers[b":path"] else confirm)(call)
+
+    return choose
+
+
 async def test_agent_leaves_the_collector_alone_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_grpclib_processor, "CALM", 0.5)
     told: list[float] = []
@@ -91,15 +100,13 @@ async def test_agent_leaves_the_collector_alone_and_loses_nothing(monkeypatch: p
         told.append(time.monotonic())
         await answers.go_away(0, ErrorCodes.ENHANCE_YOUR_CALM)(call)
 
-    with H2Peer(confirm) as peer:
+    with H2Peer(to_segments(ask_for_calm)) as peer:
         async with agent_for(peer) as agent:
-            await until(lambda: len(peer.calls) == 1)
-            peer.behave = ask_for_calm
             with local_span("one"):
                 pass
-            await until(lambda: told)
+            await until(lambda: told, timeout=5.0)
             seen = len(peer.links)
-            await until(lambda: len(peer.links) > seen)
+            await until(lambda: len(peer.links) > seen, timeout=5.0)
             assert time.monotonic() - told[0] >= 0.49
             with anyio.fail_after(5):
                 assert await agent.flush(5)
@@ -107,13 +114,12 @@ async def test_agent_leaves_the_collector_alone_and_loses_nothing(monkeypatch: p
 
 
 async def test_stopping_does_not_wait_for_the_end_of_the_pause() -> None:
-    with H2Peer(confirm) as peer:
+    with H2Peer(to_segments(answers.go_away(0, ErrorCodes.ENHANCE_YOUR_CALM))) as peer:
         async with agent_for(peer) as agent:
-            await until(lambda: len(peer.calls) == 1)
-            peer.behave = answers.go_away(0, ErrorCodes.ENHANCE_YOUR_CALM)
             with local_span("one"):
                 pass
-            await until(lambda: agent.statistics().segment.queued == 1 and len(peer.calls) == 2)
+            # told, and the record is back
+            await until(lambda: len(peer.calls) == 2 and agent.statistics().segment.queued == 1, timeout=5.0)
             peer.behave = confirm
             begun = time.monotonic()
         assert time.monotonic() - begun < 2.0
