@@ -4,13 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Iterator
 from importlib.util import find_spec
+from random import Random
 from typing import Any
 
+import aiokafka.client
+import aiokafka.conn
+import aiokafka.consumer.fetcher
+import aiokafka.partitioner
 import pytest
 
 pytest_plugins = ["e2e.fixtures"]
+
+
+def pytest_configure() -> None:
+    # A consumer that a suite keeps in another thread shuffles at each fetch, and hypothesis fails a test during which
+    # anybody draws from the generator that all modules share.
+    for module in (aiokafka.client, aiokafka.conn, aiokafka.consumer.fetcher, aiokafka.partitioner):
+        vars(module)["random"] = Random()
+
+
+def _selector_loop() -> asyncio.AbstractEventLoop:
+    # by name: where a test has imported trio_asyncio, asyncio's policy makes a loop that runs on trio
+    loop = asyncio.SelectorEventLoop()
+    # how long a step takes is the machine's doing, and tests that read logs read what the debug mode says of it
+    loop.slow_callback_duration = math.inf
+    return loop
 
 
 def _loop(name: str, backend: str, options: dict[str, Any], needs: str) -> Any:
@@ -20,8 +41,7 @@ def _loop(name: str, backend: str, options: dict[str, Any], needs: str) -> Any:
 
 @pytest.fixture(
     params=[
-        # by name: where a test has imported trio_asyncio, asyncio's policy makes a loop that runs on trio
-        _loop("asyncio", "asyncio", {"debug": True, "loop_factory": asyncio.SelectorEventLoop}, needs="asyncio"),
+        _loop("asyncio", "asyncio", {"debug": True, "loop_factory": _selector_loop}, needs="asyncio"),
         _loop("uvloop", "asyncio", {"use_uvloop": True}, needs="uvloop"),
         _loop("trio", "trio", {}, needs="trio"),
     ]

@@ -36,10 +36,13 @@ TAKE_PART: dict[str, Callable[[], App]] = {
 }
 
 
-@pytest.mark.parametrize("make", TAKE_PART.values(), ids=TAKE_PART)
+@pytest.mark.parametrize("name", TAKE_PART)
 async def test_the_conversation_is_what_it_was_without_the_agent(
-    make: Callable[[], App], collector: MemoryCollector
+    name: str, collector: MemoryCollector, anyio_backend_name: str
 ) -> None:
+    if name.startswith("Quart") and anyio_backend_name == "trio":
+        pytest.skip("Quart runs on asyncio")
+    make = TAKE_PART[name]
     async with lifespan(make()) as plain:
         pass
     async with lifespan(SkyWalkingMiddleware(make(), config=CONFIG)) as wrapped:

@@ -42,8 +42,8 @@ def test_locks_and_gauges_that_another_thread_held_are_free_in_the_child(registr
     orders = Counter("orders", registry=registry)
     release = threading.Event()
     Gauge("queue", lambda: 5 if release.is_set() else release.wait(10), registry=registry)
-    registry.collect(patience=0)
-    held = threading.Event()
+    answered, held = threading.Event(), threading.Event()
+    registry.ask_gauges(answered.set)
 
     def hold() -> None:
         with registry._lock, orders._series._lock:  # type: ignore[union-attr]
@@ -64,4 +64,5 @@ def test_locks_and_gauges_that_another_thread_held_are_free_in_the_child(registr
     finally:
         release.set()
         thread.join()
+    answered.wait(10)
     assert singles(registry.collect(patience=5.0))["queue", ()] == 5

@@ -19,6 +19,11 @@ from swagent.errors import DeliveryError
 from swagent.signals import Signal
 from swagent_transports.grpc import GrpcTransport
 
+REQUEST_TIMEOUT = 4.0
+"""Of a test's client, in seconds."""
+AT_ONCE = 3.5
+"""What takes no longer has not waited for a request's timeout, not even on a busy machine."""
+
 
 class Client:
     """A transport, and short words for what tests do with it."""
@@ -75,7 +80,7 @@ class Client:
 @asynccontextmanager
 async def grpc_client(collector: str, **settings: Any) -> AsyncGenerator[Client]:
     """A transport to a collector. At the end it is closed, and nothing may have reached the application's handlers."""
-    settings = {"request_timeout": 2.0, **settings}
+    settings = {"request_timeout": REQUEST_TIMEOUT, **settings}
     config = Config(service="checked", collector=collector, **settings)
     async with transport_home(GrpcTransport.runtimes) as run:
         client = Client(GrpcTransport(config, config.addresses[0]), run)
@@ -117,7 +122,7 @@ def open_files() -> set[str]:
     return {each for each in found if not each.endswith("/dev/null")}
 
 
-async def until(condition: Callable[[], object], timeout: float = 2.0) -> None:
+async def until(condition: Callable[[], object], timeout: float = 5.0) -> None:
     """Wait for what happens in another thread, or in none of our hands.
 
     :raises TimeoutError: when it does not happen
@@ -127,7 +132,7 @@ async def until(condition: Callable[[], object], timeout: float = 2.0) -> None:
             await anyio.sleep(0.005)
 
 
-async def wait_files_closed(before: set[str], timeout: float = 2.0) -> set[str]:
+async def wait_files_closed(before: set[str], timeout: float = 5.0) -> set[str]:
     """What is open that was not before, once nothing is, or the time is up: the other side closes in its own time."""
     with suppress(TimeoutError):
         await until(lambda: not open_files() - before, timeout)

@@ -21,7 +21,7 @@ from hyperframe.frame import (
 from faults.covering import covers
 from support import answers
 from support.answers import OK_HEAD, at_once, confirm, first, frame, raw
-from support.client import grpc_client, until
+from support.client import AT_ONCE, grpc_client, until
 from support.h2_peer import Behaviour, Call, H2Peer, message
 from support.servers import nobody
 from swagent.errors import AmbiguousError, RetryableError
@@ -152,7 +152,7 @@ async def test_broken_answer_is_ambiguous_at_once_and_the_next_call_works(name: 
         size = 1000
     with H2Peer(BROKEN[name], slice=size) as peer:
         async with grpc_client(peer.address) as client:
-            with anyio.fail_after(1.5):
+            with anyio.fail_after(AT_ONCE):
                 error = await client.verdict()
             assert isinstance(error, AmbiguousError), error
             peer.behave = confirm

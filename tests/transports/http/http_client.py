@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import sniffio
 
-from support.client import open_files, quiet_process
+from support.client import REQUEST_TIMEOUT, open_files, quiet_process
 from swagent.config import Config
 from swagent.errors import DeliveryError
 from swagent.signals import Signal
@@ -60,7 +60,7 @@ def numbered(number: int) -> bytes:
 async def http_client(collector: str, **settings: Any) -> AsyncGenerator[Client]:
     """A transport to a collector. At the end it is closed, has left neither a socket nor a task behind, and nothing
     may have reached the application's handlers."""
-    config = Config(service="checked", collector=collector, **{"request_timeout": 2.0, **settings})
+    config = Config(service="checked", collector=collector, **{"request_timeout": REQUEST_TIMEOUT, **settings})
     before, tasks = _sockets(), _tasks()
     client = Client(HttpTransport(config, config.addresses[0]))
     problems, unwatch = _watch_loop()

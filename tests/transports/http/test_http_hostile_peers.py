@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from faults.covering import covers
+from support.client import AT_ONCE
 from support.memory import MIB, takes_at_most
 from support.servers import Parrot, TcpServer, nobody
 from swagent.errors import AmbiguousError, RejectedError, RetryableError
@@ -52,7 +53,7 @@ BROKEN: dict[str, Behaviour] = {
 async def test_broken_head_is_ambiguous_at_once_and_the_next_call_works(name: str) -> None:
     with HttpPeer(BROKEN[name]) as peer:
         async with http_client(peer.address) as client:
-            with anyio.fail_after(1.5):
+            with anyio.fail_after(AT_ONCE):
                 error = await client.verdict()
             assert isinstance(error, AmbiguousError), error
             assert len(str(error)) < 300
@@ -87,7 +88,7 @@ CUT: dict[str, Behaviour] = {
 async def test_head_is_the_answer_whatever_becomes_of_the_body(name: str) -> None:
     with HttpPeer(CUT[name]) as peer:
         async with http_client(peer.address, request_timeout=0.4) as client:
-            with anyio.fail_after(1.5):
+            with anyio.fail_after(AT_ONCE):
                 assert await client.verdict() is None
             peer.behave = confirm
             assert await client.verdict() is None
@@ -203,7 +204,7 @@ async def test_answer_that_drips_does_not_prolong_the_deadline() -> None:
 async def test_peer_that_does_not_read_is_left_at_the_deadline() -> None:
     with HttpPeer(answers.late(0.5), eager=True) as peer:
         async with http_client(peer.address, request_timeout=0.3) as client:
-            with anyio.fail_after(1.5):
+            with anyio.fail_after(AT_ONCE):
                 assert isinstance(await client.verdict(bytes(32 * 2**20)), AmbiguousError)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from support.client import open_files, quiet_process, wait_files_closed
+from support.client import REQUEST_TIMEOUT, open_files, quiet_process, wait_files_closed
 from swagent._backend import Runner, transport_home
 from swagent.abc import Instance
 from swagent.config import Config
@@ -80,7 +80,7 @@ class Client:
 async def kafka_client(*servers: str, namespace: str = "", **settings: Any) -> AsyncGenerator[Client]:
     """A transport to a cluster. At its end it is closed at once, and nothing may be left: no task, no file, and
     nothing that reached the application's handlers."""
-    settings = {"request_timeout": 2.0, "kafka_namespace": namespace, **settings}
+    settings = {"request_timeout": REQUEST_TIMEOUT, "kafka_namespace": namespace, **settings}
     config = Config(service="shop", kafka_bootstrap_servers=servers, **settings)
     (address,) = KafkaTransport.addresses(config)
     async with transport_home(KafkaTransport.runtimes) as run:

@@ -14,6 +14,7 @@ import pytest
 from aiokafka import errors as kafka
 
 from faults.covering import covers
+from support.client import AT_ONCE
 from support.kafka_peer import AUTHENTICATE, HANDSHAKE, METADATA, PRODUCE, VERSIONS, KafkaPeer
 from support.memory import MIB, takes_at_most
 from support.servers import Parrot
@@ -94,7 +95,7 @@ async def test_broker_without_the_versions_that_are_needed() -> None:
         async with kafka_client(peer.address) as client:
             peer.codes[VERSIONS] = 35
             peer.instead[VERSIONS] = struct.pack(">iihi", 10, 1, 35, 0)
-            with anyio.fail_after(1.5):
+            with anyio.fail_after(AT_ONCE):
                 assert isinstance(await client.verdict(b"a record"), RetryableError)
         assert PRODUCE not in peer.requests
 
@@ -118,7 +119,7 @@ class Gusher(Parrot):
 async def test_reply_that_declares_too_much_is_not_read(size: int) -> None:
     with Gusher(struct.pack(">i", size)) as peer:
         async with kafka_client(peer.address, request_timeout=2.0) as client:
-            with takes_at_most(2 * MIB), anyio.fail_after(1.5):
+            with takes_at_most(2 * MIB), anyio.fail_after(AT_ONCE):
                 assert isinstance(await client.verdict(b"a record"), RetryableError)
 
 
@@ -236,7 +237,7 @@ async def test_refused_login(step: int, code: int) -> None:
 
 
 async def assert_unsent(client: Client, peer: KafkaPeer) -> None:
-    with anyio.fail_after(1.5):
+    with anyio.fail_after(AT_ONCE):
         error = await client.verdict(b"a record")
     assert isinstance(error, RetryableError), error
     assert not peer.batches

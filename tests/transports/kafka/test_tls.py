@@ -22,6 +22,7 @@ from e2e.fixtures import make
 from e2e.servers.kafka import Kafka
 from faults.covering import covers
 from support.certificates import Certificates
+from support.client import AT_ONCE
 from support.kafka_peer import PRODUCE, KafkaPeer
 from support.loop_thread import LoopThread
 from support.proxy import Proxy
@@ -108,7 +109,7 @@ async def test_tls_to_a_port_without(answer: bytes) -> None:
     """And a handshake that stalls."""
     with Parrot(answer) as peer:
         async with kafka_client(peer.address, request_timeout=0.4, **PLAIN) as client:
-            with anyio.fail_after(1.5):
+            with anyio.fail_after(AT_ONCE):
                 assert isinstance(await client.verdict(b"a record"), RetryableError)
         assert PASSWORD.encode() not in peer.heard
         assert b"a record" not in peer.heard
