@@ -23,22 +23,48 @@ def method_of(scope: Mapping[str, Any]) -> str:
     return method if method in _METHODS else _OTHER_METHOD
 
 
-def route_template(scope: Mapping[str, Any]) -> str | None:
+def included_route(scope: Mapping[str, Any]) -> Any:
+    """What FastAPI knows of a route that came with `include_router()`, and takes back when that has been served."""
+    fastapi: Any = scope.get("fastapi")
+    return fastapi.get("effective_route_context") if isinstance(fastapi, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
+def route_template(scope: Mapping[str, Any], included: Any) -> str | None:
     """The template of the route that took the request; None where the framework does not tell, or none took it.
 
     :param scope: the ASGI scope after routing; the routers of Starlette, FastAPI and Litestar write into it
+    :param included: what `included_route` gave while the request was being served
     """
-    # FastAPI composes the prefix of `include_router()` here; its `route` knows only its own part
-    included: Any = _get(scope.get("fastapi"), "effective_route_context")
-    route: Any = scope.get("route")
-    for source in (included, route):
-        path = getattr(source, "path_format", None) or getattr(source, "path", None)
-        # a mount has routes and is none: what it leads to took the request, if anything did
-        if isinstance(path, str) and path and not hasattr(source, "routes"):
-            return _mounted_at(scope, path) + path
-    # Litestar
-    template = scope.get("path_template")
-    return _mounted_at(scope, template) + template if isinstance(template, str) and template else None
+    # FastAPI composes the prefix of `include_router()` there; its `route` knows only its own part
+    path = _path_of(included) if included is not None else None
+    if path is None and (route := scope.get("route")) is not None:
+        path = _path_of(route)
+    if path is None:
+        # Litestar
+        template = scope.get("path_template")
+        path = template if isinstance(template, str) and template else None
+    if path is None or "app_root_path" not in scope:
+        return path
+    return _mounted_at(scope, path) + path
+
+
+# By identity, since routes compare equal by what they are made of, and cannot be looked up by it. Each keeps its route
+# alive, so no other one can have its identity.
+_PATHS: dict[int, tuple[object, str | None]] = {}
+_MOST_PATHS = 1024
+
+
+def _path_of(route: Any) -> str | None:
+    known = _PATHS.get(id(route))
+    if known is not None:
+        return known[1]
+    path = getattr(route, "path_format", None) or getattr(route, "path", None)
+    # a mount has routes and is none: what it leads to took the request, if anything did
+    found = path if isinstance(path, str) and path and not hasattr(route, "routes") else None
+    if len(_PATHS) >= _MOST_PATHS:
+        _PATHS.clear()
+    _PATHS[id(route)] = (route, found)
+    return found
 
 
 def is_unmatched(scope: Mapping[str, Any], is_answered: bool) -> bool:
@@ -68,10 +94,6 @@ def _mounted_at(scope: Mapping[str, Any], template: str) -> str:
         if f"{{{name}}}" not in template and str(value) in parts:
             parts[parts.index(str(value))] = f"{{{name}}}"
     return "/".join(parts)
-
-
-def _get(mapping: Any, key: str) -> Any:
-    return mapping.get(key) if isinstance(mapping, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 def component_of(scope: Mapping[str, Any]) -> str:

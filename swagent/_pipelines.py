@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
@@ -16,6 +16,7 @@ from .errors import ConfigError
 from .ledger import LATENCY_BOUNDS_MS, Drop, Refusal, SignalStatistics, Statistics, nothing
 from .pipeline.channel import Channel
 from .pipeline.delivery import Policy
+from .pipeline.intake import Intake
 from .pipeline.reporter import Reporter
 from .pipeline.route import Route
 from .signals import Signal, bounds_of, is_wanted
@@ -38,6 +39,7 @@ class Pipelines:
         self._limited = limited
         self._is_stranded = False
         self._off: dict[Signal, str] = {}
+        self._intakes: list[Intake[Any]] = []
         self.channels: dict[Signal, Channel] = {}
         self.reporters: dict[Signal, Reporter] = {}
         policy = Policy(at_least_once=config.delivery == "at_least_once")
@@ -53,20 +55,18 @@ class Pipelines:
         """Whether there is a pipeline for it."""
         return signal in self.channels
 
-    def offer(self, signal: Signal, encode: Callable[[T], bytes], record: T) -> None:
-        """Encode a finished record and hand it over. Any thread; never raises, never waits."""
-        channel = self.channels[signal]
-        if not channel.is_open:
-            # asked before encoding, so that an overload costs as little as can be
-            channel.refuse(Refusal.FULL)
-            return
-        try:
-            payload = encode(record)
-        except Exception as error:  # noqa: BLE001, RUF100  (a poison record fails alone)
-            channel.refuse(Refusal.ENCODE_ERROR)
-            self._limited.warn("encode", "a %s could not be encoded: %r", signal.value, error)
-        else:
-            channel.offer(payload)
+    def intake(
+        self, signal: Signal, encode: Callable[[T], bytes], complete: Callable[[Any], T | None] | None = None
+    ) -> Callable[[Any], None]:
+        """Make the way in for a signal that is on: a function that takes a finished record. Any thread; it never raises
+        and never waits.
+
+        :param encode: turns a record into bytes; it may raise, which costs that record only
+        :param complete: makes the record of what is handed in, or None where there is none after all; may raise as well
+        """
+        intake = Intake(self.channels[signal], encode, self._limited, complete)
+        self._intakes.append(intake)
+        return intake.offer
 
     def attach(self, door: Door | None) -> None:
         """Set the way into the reporters' loop."""
@@ -108,6 +108,8 @@ class Pipelines:
 
     def abandon_to_fork(self) -> None:
         """In a forked child: leave everything to the parent."""
+        for intake in self._intakes:
+            intake.abandon_to_fork()
         for channel in self.channels.values():
             channel.abandon_to_fork()
 

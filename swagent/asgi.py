@@ -22,8 +22,9 @@ import logging
 
 import anyio
 
+from ._asgi_faults import Faults
 from ._asgi_lifespan import App, Lifespan, Receive, Scope, Send
-from ._asgi_request import MARK, Faults, RequestSpan
+from ._asgi_request import MARK, RequestSpan
 from ._log import say
 from ._thread_home import running as running_home
 from ._thread_home import start as start_home
@@ -68,10 +69,15 @@ class SkyWalkingMiddleware:
             await self.app(scope, receive, send)
             return
         self._under_way += 1
+        error: BaseException | None = None
         try:
-            with request:
-                await self.app(scope, receive, request.send)
+            await self.app(scope, receive, request.send)
+        except BaseException as raised:
+            error = raised
+            raise
         finally:
+            request.leave(error)
+            error = None  # or it would hold this frame, and this frame it
             self._under_way -= 1
             if self._all_ended is not None and not self._under_way:
                 self._all_ended.set()

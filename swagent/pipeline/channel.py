@@ -88,11 +88,16 @@ class Channel:
         self._bell: MemoryObjectSendStream[None] | None = None
         self._doorbell: MemoryObjectReceiveStream[None] | None = None
         self._lock = threading.RLock()
+        self.fill: Callable[[], object] = lambda: None
+        """Brings in what is on its way, see `Intake`. Called before anybody looks, and never under the lock."""
 
     # -- producers: any thread ----------------------------------------------------------------------------------------
 
-    def offer(self, payload: bytes) -> bool:
-        """Hand a record over. Never waits, never raises. False: refused, and counted with its reason."""
+    def offer(self, payload: bytes, at: float | None = None) -> bool:
+        """Hand a record over. Never waits, never raises. False: refused, and counted with its reason.
+
+        :param at: by the channel's clock, when the record was finished; now when left out
+        """
         size = len(payload)
         bounds = self.bounds
         with self._lock:
@@ -102,10 +107,10 @@ class Channel:
             if size > bounds.max_item_bytes:
                 self._ledger.refuse(Refusal.TOO_LARGE)
                 return False
-            if not self._has_room(size):
+            if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
                 self._make_room(size)
             ledger, append = self._ledger, self._items.append
-            item = (payload, self.clock(), ledger.offered + 1)
+            item = (payload, self.clock() if at is None else at, ledger.offered + 1)
             # asked again, and without a call from here to the append: a nested offer may have taken the room
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
                 ledger.refuse(Refusal.FULL)
@@ -122,6 +127,15 @@ class Channel:
         if door is not None:
             door(self._ring)
         return True
+
+    def expect(self) -> None:
+        """Tell the reader, where it waits for a first record, that one is on its way: `fill` has it."""
+        if self._ring_at <= 1:
+            with self._lock:
+                self._ring_at = self._ring_at_bytes = _NEVER
+                door = self._door
+            if door is not None:
+                door(self._ring)
 
     def refuse(self, reason: Refusal) -> None:
         """Count a record that could not be made, or that need not be: offered and refused."""
@@ -176,13 +190,13 @@ class Channel:
                 await self._doorbell.receive()
 
     def _until_due(self, batcher: Batcher) -> float | None:
+        # asked for before the look, or a record that comes in between would be missed
+        self._ring_at = self._ring_at_bytes = 1
+        self.fill()
         with self._lock:
-            self._ring_at = self._ring_at_bytes = _NEVER
             if not self._items:
-                if self._refuses is not None:
-                    return None
-                self._ring_at = self._ring_at_bytes = 1
-                return math.inf
+                return None if self._refuses is not None else math.inf
+            self._ring_at = self._ring_at_bytes = _NEVER
             if self._refuses is not None or self._urgent:
                 return 0.0
             size = self._held_bytes - self._leased_bytes
@@ -194,6 +208,7 @@ class Channel:
         """Take the oldest records, at least one if any waits; expired ones are dropped on the way."""
         taken: list[Item] = []
         size = 0
+        self.fill()
         with self._lock:
             self._expire()
             while self._items and len(taken) < max_items:
@@ -240,6 +255,7 @@ class Channel:
     def drop_queued(self, reason: Drop) -> int:
         """Give up everything that waits; returns how many records that were."""
         count = 0
+        self.fill()
         with self._lock:
             while self._items:
                 self._drop_head(reason)
@@ -249,6 +265,7 @@ class Channel:
 
     def close(self, reason: Refusal = Refusal.SHUTDOWN) -> None:
         """Take nothing more in; what waits can still be leased. Closing is how the reporter learns of the end."""
+        self.fill()
         self._refuses = self._refuses or reason
         self._ring()
 
@@ -269,6 +286,7 @@ class Channel:
 
     def statistics(self) -> SignalStatistics:
         """The ledger of this instant."""
+        self.fill()
         with self._lock:
             found = self._look()
             for _ in range(_LOOKS):

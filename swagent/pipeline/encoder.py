@@ -9,14 +9,17 @@ from typing import Any
 from ..abc import Codec
 from ..record.events import Event
 from ..record.log_entry import LogEntry
+from ..record.lone import LoneSegment, Shape
 from ..record.meter_samples import Sample
+from ..record.remembered import Remembered
 from ..record.segment import Segment
 from ..record.span import Span
 from .meter_encoding import encode_meters
+from .mold import EARLIEST, LATEST, Mold
 
 
 class Encoder:
-    """Encodes one agent's records. Any thread; keeps no state of its own."""
+    """Encodes one agent's records. Any thread; keeps nothing but what it has encoded before."""
 
     def __init__(self, codec: Codec, service: str = "", instance: str = "") -> None:
         """
@@ -25,14 +28,16 @@ class Encoder:
         """
         # two modules of the same functions, generated from the same .proto files
         wire: Any
+        encode_time: Callable[[int], bytes]
         if codec == "protobuf":
             from swagent_proto import wire as protobuf  # noqa: PLC0415, RUF100
+            from swagent_proto.protobuf_fields import varint  # noqa: PLC0415, RUF100
 
-            wire = protobuf
+            wire, encode_time = protobuf, varint
         else:
             from swagent_proto import wire_json  # noqa: PLC0415, RUF100
 
-            wire = wire_json
+            wire, encode_time = wire_json, _digits
         self._wire = wire
         self._service = service
         self._instance = instance
@@ -40,18 +45,46 @@ class Encoder:
         self._segment_reference: Callable[..., Any] = wire.segment_reference
         self._span_object: Callable[..., Any] = wire.span_object
         self._log: Callable[..., Any] = wire.log
+        self._times = Remembered(encode_time)
+        self._peers = Remembered(_plain)
+        self._molds: Remembered[tuple[Shape, int], Mold | None] = Remembered(self._mold)
 
-    def segment(self, segment: Segment) -> bytes:
+    def segment(self, finished: tuple[Segment, Sequence[Span]] | LoneSegment) -> bytes:
         """A SegmentObject.
 
+        :param finished: a segment and its spans, or a segment of one span
         :raises ValueError: when a number does not fit its field
         """
+        if isinstance(finished, LoneSegment):
+            return self._lone(finished)
+        segment, spans = finished
         tracer = segment.tracer
-        spans = [self._span(span) for span in segment.spans]
-        encoded = self._segment_object(
-            segment.trace_id, segment.id, spans, tracer.service, tracer.instance, segment.limited
-        )
-        return _as_bytes(encoded)
+        return _as_bytes(self._segment_object(
+            segment.trace_id, segment.id, [self._span(span) for span in spans], tracer.service, tracer.instance,
+            segment.limited,
+        ))  # fmt: skip
+
+    def _lone(self, lone: LoneSegment) -> bytes:
+        shape, trace_id, segment_id, start, end, peer = lone
+        plain = self._peers[peer]
+        if plain is not None and EARLIEST <= start <= end <= LATEST:
+            mold = self._molds[shape, len(plain)]
+            if mold is not None:
+                times = self._times
+                return mold.fill(trace_id.encode(), segment_id.encode(), times[start], times[end], plain)
+        return self._cast(lone)
+
+    def _cast(self, lone: LoneSegment) -> bytes:
+        shape, trace_id, segment_id, start, end, peer = lone
+        span = self._span_object(0, -1, start, end, (), shape.name, peer, shape.kind, shape.layer, shape.component,
+                                 shape.failed, shape.tags, (), False)  # fmt: skip
+        return _as_bytes(self._segment_object(trace_id, segment_id, (span,), self._service, self._instance, False))
+
+    def _mold(self, wanted: tuple[Shape, int]) -> Mold | None:
+        try:
+            return Mold(*wanted, self._cast, self._times.__getitem__)
+        except ValueError:
+            return None
 
     def log(self, entry: LogEntry) -> bytes:
         """A LogData."""
@@ -96,3 +129,12 @@ class Encoder:
 
 def _as_bytes(encoded: bytes | str) -> bytes:
     return encoded if isinstance(encoded, bytes) else encoded.encode("utf-8")
+
+
+def _digits(number: int) -> bytes:
+    return str(number).encode()
+
+
+def _plain(text: str) -> bytes | None:
+    """What stands for a text on the wire, where that is the text itself whatever the codec."""
+    return text.encode() if text.isascii() and text.isprintable() and not {'"', "\\"} & {*text} else None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from .remembered import Remembered
+
 _TOKEN = re.compile(r"/\*\*/|\*\*|\*|\?|[^*?/]+|/")
 _REGEX = {"/**/": "/(?:[^/]*/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-_REMEMBERED = 1024
 
 
 def ant_pattern(pattern: str) -> str:
@@ -24,7 +25,8 @@ def compile_ignored(suffixes: Sequence[str], paths: Sequence[str]) -> Callable[[
     ends = tuple(suffix.lower() for suffix in suffixes)
     # DOTALL: a path may hold an encoded line break, and must not escape its pattern by that
     expression = re.compile("|".join(f"(?:{ant_pattern(path)})" for path in paths), re.DOTALL) if paths else None
-    remembered: dict[str, bool] = {}
+
+    has_dots = all("." in end for end in ends)
 
     def decide(name: str) -> bool:
         path = name.partition(":")[2] or name
@@ -32,12 +34,7 @@ def compile_ignored(suffixes: Sequence[str], paths: Sequence[str]) -> Callable[[
             return True
         return expression is not None and (expression.fullmatch(path) or expression.fullmatch(name)) is not None
 
-    def is_ignored(name: str) -> bool:
-        answer = remembered.get(name)
-        if answer is None:
-            answer = decide(name)
-            if len(remembered) < _REMEMBERED:
-                remembered[name] = answer
-        return answer
-
-    return is_ignored
+    if expression is None and has_dots:
+        # the names of most operations have none, which is known sooner than what was decided on them before
+        return lambda name: "." in name and name.lower().endswith(ends)
+    return Remembered(decide).__getitem__

@@ -31,7 +31,7 @@ class LogCapture:
     """Reports log records from `attach()` to `detach()`. Recording needs no lock and any thread may log meanwhile;
     attach and detach belong to one thread at a time."""
 
-    def __init__(self, offer: Callable[[LogEntry], None], settings: LogSettings) -> None:
+    def __init__(self, offer: Callable[[LogEntry], object], settings: LogSettings) -> None:
         """:param offer: takes a record, in whatever thread it was logged; never raises, never waits. A thread that is
         half-way through may still call it shortly after `detach()`."""
         self.settings = settings

@@ -54,6 +54,9 @@ class Names:
                                len(self._known), self.kind, rest)  # fmt: skip
         return rest
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
     def collect(self) -> list[Sample]:
         """How much went under the name of the rest, as a meter; nothing while there is room."""
         labels = (("kind", self.kind),)

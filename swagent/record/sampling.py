@@ -18,6 +18,11 @@ class Sampler:
         self._window_ends = 0.0
         self._taken = 0
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether no trace is ever left out."""
+        return self._per_window <= 0
+
     def take(self, forced: bool = False) -> bool:
         """Decide on one new trace. A trace that an upstream service already samples is forced: it counts towards
         the window and is taken even when the window is full, or its tree would have a hole here."""

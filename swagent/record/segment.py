@@ -8,14 +8,18 @@ its own that refers back (see `span.py`).
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from .ids import new_id
+from .lone import LoneSegment
 
 if TYPE_CHECKING:
     from .span import Span
     from .tracer import Tracer
+
+    Finished = tuple["Segment", Sequence[Span]]
+    """A segment that is to be encoded, and its spans."""
 
 
 class SpanKind(enum.IntEnum):
@@ -67,39 +71,44 @@ class Reference(NamedTuple):
     address: str
 
 
+class Deferred(Protocol):
+    """A root span that has ended, and whose segment may yet have to be made."""
+
+    def finish(self) -> Segment | LoneSegment | None:
+        """Make it. None: it is not recorded, or spans of it are still open, and the last of them will hand it on."""
+        ...
+
+
+_NOTHING: Mapping[str, str] = {}
+
+
 class Segment:
     """An open segment; its tracer takes it once it is finished."""
 
-    __slots__ = ("_count", "_endpoint", "_open", "_root", "correlation", "finished", "id", "limited", "naming",
+    __slots__ = ("_count", "_endpoint", "_open", "_root", "correlation", "finished", "id", "limited",
                  "spans", "trace_id", "tracer")  # fmt: skip
 
-    def __init__(self, tracer: Tracer, root: Span, trace_id: str | None = None) -> None:
+    def __init__(self, tracer: Tracer, root: Span, trace_id: str | None = None, segment_id: str | None = None) -> None:
+        """:param trace_id: of the trace that it continues; it begins one when left out"""
         self.tracer = tracer
-        self.id = new_id()
+        self.id = segment_id or new_id()
         self.trace_id = trace_id or new_id()
         self.spans: list[Span] = []
-        self.correlation: Mapping[str, str] = {}
+        self.correlation = _NOTHING
         """Replaced when it changes, never changed: another thread may be writing it into headers."""
         self.limited = False
         self.finished = False
-        self.naming: Callable[[], str] | None = None
-        """Names the root span where its name is known only later than its start, such as a route's template."""
         self._root: Span | None = root
         self._endpoint = ""
-        self._count = 0
-        self._open = 0
+        # the root is in, as number 0: nobody else knows of the segment yet, so that needs no lock
+        self._count = 1
+        self._open = 1
 
     @property
     def endpoint(self) -> str:
         """The operation that this segment serves."""
-        root, naming = self._root, self.naming
-        if root is None:
-            return self._endpoint
-        if root.ended:
-            return root.name
-        if naming is not None:
-            return naming()
-        return self.tracer.endpoints.keep(root.name) if root.kind is SpanKind.ENTRY else root.name
+        root = self._root
+        return self._endpoint if root is None else root.name_now()
 
     def join(self, span: Span, parent_id: int) -> bool:
         """Take a span in and number it. False: the segment is finished already, or it is full (`span.id` stays
@@ -124,15 +133,23 @@ class Segment:
                 return
             span.end_time = end_time
             span.ended = True
+            is_last = self.depart(span)
+        if is_last:
+            self.tracer.finish(self)
+
+    def depart(self, span: Span) -> bool:
+        """Take in a span that has ended. True: it was the last one, and the segment is finished."""
+        with self.tracer.lock:
             self.spans.append(span)
             self._open -= 1
             if self._open or self.finished:
-                return
+                return False
             self.finished = True
-        self.tracer.finish(self)
+            return True
 
     def take_apart(self) -> None:
         """Let go of the spans once they are recorded. What later segments say about this one stays."""
-        self._endpoint = self.endpoint
-        self._root = self.naming = None
+        if self._root is not None:
+            self._endpoint = self._root.name
+        self._root = None
         self.spans = []

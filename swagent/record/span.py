@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from .carrier import Carrier, format_correlation, format_sw8
 from .context import current, innermost_live, not_ended, switch
-from .limits import MAX_LOGS, MAX_TAGS, address_of, as_text, describe, name_of, short
+from .limits import MAX_LOGS, MAX_TAGS, as_text, describe, short
 from .log_guard import agent_at_work
 from .segment import Component, Layer, Reference, RefKind, Segment, SpanKind
 from .tracer import running
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from .tracer import Tracer
 
+# Looking up a member in its enum takes longer than most lines here.
+_ENTRY, _EXIT = SpanKind.ENTRY, SpanKind.EXIT
 _GENERATOR = 0x20 | 0x200  # CO_GENERATOR | CO_ASYNC_GENERATOR, see inspect
 # A worker started lazily inside a request inherits that request's context for ever; its later work is not that trace's.
 _CONTINUED_FOR = 60.0
@@ -50,7 +52,6 @@ class Span:
         self,
         name: str,
         kind: SpanKind,
-        *,
         peer: str = "",
         layer: int = Layer.UNKNOWN,
         component: int = Component.UNKNOWN,
@@ -58,9 +59,13 @@ class Span:
         correlation: dict[str, str] | None = None,
         tracer: Tracer | None = None,
     ) -> None:
-        self.name = name_of(name)
+        """
+        :param name: as `name_of` gives it
+        :param peer: as `address_of` gives it
+        """
+        self.name = name
         self.kind = kind
-        self.peer = address_of(peer)
+        self.peer = peer
         self.layer = layer
         self.component = component
         self.carrier = carrier
@@ -87,16 +92,23 @@ class Span:
         if self.start_time:
             return self
         left_behind = current.get()
+        if left_behind is None:  # as in every request
+            self._set_clock(None)
+            self._open(None, None)
+            switch(current, self)
+            return self
         live: Span | None = innermost_live(left_behind)
-        self._set_clock(live if self.kind is not SpanKind.ENTRY else None)
-        source = live or _continued(left_behind, self.kind)
+        # asked for first: a request's span is opened by that
+        segment = live.segment if live is not None else None
+        self._set_clock(live if self.kind is not _ENTRY else None)
+        source = live or continued(left_behind, self.kind)
         # What comes back when this span ends: what is open here, be it in a generator that sleeps now and will go on,
         # or what the next span is to continue. Nothing else, or a long-lived task would hold every span it ever had.
         self.previous = not_ended(left_behind) or source
-        if self.kind is SpanKind.ENTRY or live is None:
+        if live is None or self.kind is _ENTRY:
             self._open(live, source)
-        elif live.segment is not None:
-            self._join(live, live.segment)
+        elif segment is not None:
+            self._join(live, segment)
         switch(current, self)
         return self
 
@@ -110,11 +122,11 @@ class Span:
             switch(current, self.previous)
         self.previous = not_ended(self.previous)
         segment = self.segment
-        if segment is not None and self.is_recorded:
-            if self.kind is SpanKind.EXIT:
+        if segment is not None and self.parent_id != -2:
+            if self.kind is _EXIT:
                 if self.peer:
                     self.peer = segment.tracer.peers.keep(self.peer)
-            elif self.kind is SpanKind.ENTRY and segment.naming is None:
+            elif self.kind is _ENTRY:
                 self.name = segment.tracer.endpoints.keep(self.name)
             segment.leave(self, end_time)
         else:
@@ -138,8 +150,18 @@ class Span:
     def _set_clock(self, parent: Span | None) -> None:
         """Start the span's clock. The wall clock is read by the first span of a segment only: set while the segment
         is open, it would let spans end before they begin, or lie outside of their parents."""
-        self.epoch = time.time() - time.monotonic() if parent is None else parent.epoch
-        self.start_time = self.now()
+        if parent is None:
+            now = self.start_time = time.time()
+            self.epoch = now - time.monotonic()
+        else:
+            epoch = self.epoch = parent.epoch
+            self.start_time = epoch + time.monotonic()
+
+    def name_now(self) -> str:
+        """Its name as the collector will see it, if it ends now."""
+        if self.kind is not _ENTRY or self.ended or self.segment is None:
+            return self.name
+        return self.segment.tracer.endpoints.keep(self.name)
 
     def now(self) -> float:
         """The time by the span's own clock, in seconds since the epoch; it only goes forwards."""
@@ -158,28 +180,32 @@ class Span:
     def _open(self, live: Span | None, source: Any) -> None:
         """Open a segment, unless this trace is not recorded.
 
-        :param source: what the segment continues where no carrier says so: the live span, or what `_continued` found
+        :param source: what the segment continues where no carrier says so: the live span, or what `continued` found
         """
+        # where the application's instrumentation wraps a library that the agent sends with, each report would be
+        # recorded, and so make the next one
+        if not agent_at_work.get():
+            self._open_segment(live, source)
+
+    def _open_segment(self, live: Span | None, source: Any) -> None:
         tracer = self._tracer or running()
         suppressed = live is not None and live.segment is None and self.carrier is None
         if tracer is None or suppressed or tracer.is_ignored(self.name):
             return
-        if agent_at_work.get():
-            # where the application's instrumentation wraps a library that the agent sends with, each report would be
-            # recorded, and so make the next one
-            return
         carrier = self.carrier
         if (carrier is not None and not carrier.sampled) or not tracer.samples(carrier is not None or bool(source)):
             return
-        reference = _reference_to(carrier) if carrier is not None else source.reference() if source else None
-        segment = Segment(tracer, self, reference.trace_id if reference else None)
+        reference = None
+        if carrier is not None or source is not None:
+            reference = _reference_to(carrier) if carrier is not None else source.reference()
+        segment = Segment(tracer, self, reference.trace_id if reference is not None else None)
         if reference is not None:
             self.refs = (reference,)
         if self.correlation:
             segment.correlation = self.correlation
         elif source is not None and source.segment is not None and carrier is None:
             segment.correlation = source.segment.correlation
-        segment.join(self, -1)
+        self.id = 0
         self.segment = segment
 
     # -- what it is told ----------------------------------------------------------------------------------------------
@@ -224,9 +250,9 @@ class Span:
 
     def error(self, error: BaseException | None = None) -> Self:
         """Mark the operation as failed; with an exception, log its kind, message and stack (no local values)."""
-        if not self.ended:
+        if not self.ended and self.is_recorded:
             self.failed = True
-            if error is not None and self.is_recorded:
+            if error is not None:
                 self.log(**{"event": "error", **describe(error)})
         return self
 
@@ -263,12 +289,12 @@ def _reference_to(carrier: Carrier) -> Reference:
     return Reference(RefKind.CROSS_PROCESS, *carrier[1:])
 
 
-def _continued(left_behind: Any, kind: SpanKind) -> Any:
+def continued(left_behind: Any, kind: SpanKind) -> Any:
     """What a span with nothing live around it continues: the past span or the snapshot in its context, if recent."""
     if left_behind is None or left_behind.segment is None or not left_behind.ended:
         return None
     if left_behind.end_time == math.inf:  # a snapshot: carried over on purpose
         return left_behind
     # a request that comes in is no part of the one before it, which a consumer's loop may still have in its context
-    is_recent = kind is not SpanKind.ENTRY and left_behind.now() - left_behind.end_time <= _CONTINUED_FOR
+    is_recent = kind is not _ENTRY and left_behind.now() - left_behind.end_time <= _CONTINUED_FOR
     return left_behind if is_recent else None

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar, cast, overload
 
 from .carrier import can_travel, parse_correlation, parse_sw8
 from .context import current, innermost_live
-from .limits import as_text
+from .limits import address_of, as_text, name_of
 from .segment import Component, Layer, SpanKind
 from .span import Span
 from .tracer import running
@@ -23,7 +23,7 @@ def local_span(name: str, *, component: int = Component.UNKNOWN, layer: int = La
 
     `with local_span("price") as span: span.tag("items", 3)`
     """
-    return Span(name, SpanKind.LOCAL, component=component, layer=layer)
+    return Span(name_of(name), SpanKind.LOCAL, component=component, layer=layer)
 
 
 def exit_span(name: str, peer: str, *, component: int = Component.UNKNOWN, layer: int = Layer.UNKNOWN) -> Span:
@@ -31,7 +31,7 @@ def exit_span(name: str, peer: str, *, component: int = Component.UNKNOWN, layer
 
     :param peer: the address that is called, `host:port`
     """
-    return Span(name, SpanKind.EXIT, peer=peer, component=component, layer=layer)
+    return Span(name_of(name), SpanKind.EXIT, address_of(peer), component=component, layer=layer)
 
 
 def entry_span(
@@ -49,7 +49,7 @@ def entry_span(
     """
     tracer = running()
     elements = parse_correlation(correlation, *tracer.correlation_limits) if correlation and tracer else None
-    return Span(name, SpanKind.ENTRY, carrier=parse_sw8(sw8) if sw8 else None, correlation=elements,
+    return Span(name_of(name), SpanKind.ENTRY, carrier=parse_sw8(sw8) if sw8 else None, correlation=elements,
                 component=component, layer=layer, tracer=tracer)  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from asgi.calling import answers, body, call, http_scope, start, traced
-from swagent import Agent, Config, _asgi_request, exit_span
-from swagent._asgi_lifespan import Receive, Scope, Send
+from swagent import Agent, Config, _asgi_operation, current_span, exit_span
+from swagent._asgi_lifespan import App, Receive, Scope, Send
+from swagent._asgi_request import RequestSpan
 from swagent.asgi import SkyWalkingMiddleware
+from swagent.pipeline.channel import Channel
 from swagent.record.carrier import parse_sw8
 from swagent.record.context import current
 from swagent.record.segment import Segment
-from swagent.record.span import Span
 from swagent.record.tracer import Tracer
 
 pytestmark = pytest.mark.anyio
@@ -33,29 +35,49 @@ def broken(*args: object, **kwargs: object) -> Any:
 
 
 PLANTS: dict[str, tuple[Any, str]] = {
-    "reading headers": (_asgi_request, "_read_headers"),
-    "making the span": (Span, "__init__"),
-    "starting the span": (Span, "start"),
+    "making the span": (RequestSpan, "__init__"),
+    "reading the scope": (_asgi_operation, "read"),
     "opening the segment": (Segment, "__init__"),
     "asking the sampler": (Tracer, "samples"),
-    "tagging": (Span, "tag"),
-    "naming": (_asgi_request, "route_template"),
-    "finding the framework": (_asgi_request, "component_of"),
-    "ending the span": (Span, "stop"),
-    "leaving the segment": (Segment, "leave"),
-    "handing on": (Tracer, "finish"),
+    "describing the span": (RequestSpan, "_describe"),
+    "naming": (_asgi_operation, "route_template"),
+    "finding the framework": (_asgi_operation, "component_of"),
+    "ending the span": (RequestSpan, "stop"),
+    "putting off": (Channel, "expect"),
 }
+# What fails only where somebody has asked for the span's segment before the end.
+EARLY = {**PLANTS, "leaving the segment": (Segment, "leave"), "handing on": (Tracer, "finish")}
+del EARLY["putting off"]
 
 
-@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+def asks_early(status: int) -> App:
+    """An application that looks at its span."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        span = current_span()
+        if span is not None:
+            span.tag("looked", 1)
+        await answers(status)(scope, receive, send)
+
+    return app
+
+
+@pytest.mark.parametrize(
+    ("plant", "make"),
+    [
+        *(pytest.param(plant, answers, id=name) for name, plant in PLANTS.items()),
+        *(pytest.param(plant, asks_early, id=f"early, {name}") for name, plant in EARLY.items()),
+    ],
+)
 @pytest.mark.parametrize("status", [200, 500])
 async def test_the_request_is_served_whatever_breaks(
-    plant: tuple[Any, str], status: int, monkeypatch: pytest.MonkeyPatch
+    plant: tuple[Any, str], make: Callable[[int], App], status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with traced(answers(status)) as shop:
+    async with traced(make(status)) as shop:
         with monkeypatch.context() as patch:
             patch.setattr(*plant, broken)
             assert await call(shop.app, http_scope()) == [start(status), body(b"ok")]
+            await shop.agent.flush()
         assert shop.app.faults.count
         assert current.get() is None
         await call(shop.app, http_scope("/later"))
@@ -79,7 +101,7 @@ async def test_the_applications_exception_passes_whatever_breaks(
         assert current.get() is None
 
 
-@pytest.mark.parametrize("plant", ["tagging", "naming", "finding the framework"])
+@pytest.mark.parametrize("plant", ["describing the span", "naming", "finding the framework"])
 async def test_a_span_that_cannot_be_described_is_sent_all_the_same(
     plant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,7 +109,8 @@ async def test_a_span_that_cannot_be_described_is_sent_all_the_same(
         with monkeypatch.context() as patch:
             patch.setattr(*PLANTS[plant], broken)
             await call(shop.app, http_scope("/items/7"))
-        assert (await shop.span()).operation == "GET:/items/7"
+            span = await shop.span()
+        assert span.operation == "GET:/items/7"
 
 
 async def test_a_fault_is_logged_once_and_then_counted(

@@ -15,9 +15,9 @@ import pytest
 from faults.covering import covers
 from record.recorded import recording
 from swagent import entry_span
-from swagent.record import spans
 from swagent.record.log_guard import agent_at_work
 from swagent.record.logs import LogCapture, LogEntry, LogSettings
+from swagent.record.span import Span
 
 from .captured import PLAIN, Captured, capturing
 
@@ -164,19 +164,15 @@ def test_what_ends_a_thread_or_a_task_passes(
 
 
 def test_an_operations_name_that_logs_and_raises_is_told_as_unreadable(
-    captured: Captured, logger: logging.Logger
+    captured: Captured, logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def name() -> str:
+    def name(_: Span) -> str:
         logger.warning("naming")
         raise KeyError("route")
 
-    with recording(), entry_span("GET:/stock"):
-        span = spans.current_span()
-        assert span is not None
-        assert span.segment is not None
-        span.segment.naming = name
+    with recording(), entry_span("GET:/stock"), monkeypatch.context() as patch:
+        patch.setattr(Span, "name_now", name)
         logger.warning("low")
-        span.segment.naming = None
     assert captured.texts == ["<a log record that cannot be read: KeyError>"]
 
 

@@ -45,8 +45,14 @@ def full_segment(start: float = START) -> Segment:
     return segment
 
 
+def finished(start: float = START) -> tuple[Segment, list[Span]]:
+    """As an encoder gets it."""
+    segment = full_segment(start)
+    return segment, segment.spans
+
+
 def test_protobuf_says_everything() -> None:
-    decoded = SegmentObject().parse(Encoder("protobuf").segment(full_segment()))
+    decoded = SegmentObject().parse(Encoder("protobuf").segment(finished()))
     assert (decoded.trace_id, decoded.trace_segment_id) == ("trace-1", "segment-1")
     assert (decoded.service, decoded.service_instance, decoded.is_size_limited) == ("shop", "one", True)
     leaving, entry = decoded.spans
@@ -75,7 +81,7 @@ def test_protobuf_says_everything() -> None:
 
 
 def test_json_says_everything() -> None:
-    decoded: dict[str, Any] = json.loads(Encoder("json").segment(full_segment()))
+    decoded: dict[str, Any] = json.loads(Encoder("json").segment(finished()))
     assert (decoded["traceId"], decoded["traceSegmentId"]) == ("trace-1", "segment-1")
     assert (decoded["service"], decoded["serviceInstance"], decoded["isSizeLimited"]) == ("shop", "one", True)
     leaving, entry = decoded["spans"]
@@ -98,7 +104,7 @@ def test_json_says_everything() -> None:
 def test_lone_surrogates_from_an_application_do_not_hinder(codec: Any) -> None:
     segment = full_segment()
     segment.spans[0].tags.append(("broken", "\ud800"))
-    assert Encoder(codec).segment(segment)
+    assert Encoder(codec).segment((segment, segment.spans))
 
 
 @pytest.mark.parametrize("codec", ["protobuf", "json"])
@@ -106,5 +112,5 @@ def test_lone_surrogates_from_an_application_do_not_hinder(codec: Any) -> None:
 def test_a_number_that_does_not_fit_fails_alone(codec: Any, start: float) -> None:
     encoder = Encoder(codec)
     with pytest.raises((ValueError, OverflowError)):
-        encoder.segment(full_segment(start))
-    assert encoder.segment(full_segment())
+        encoder.segment(finished(start))
+    assert encoder.segment(finished())

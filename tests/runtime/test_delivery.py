@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import anyio
 import pytest
 
@@ -15,8 +18,9 @@ from runtime.worlds import (
     rejecting,
     unreachable,
 )
-from swagent import Agent, AgentStateError
+from swagent import Agent, AgentStateError, local_span
 from swagent.errors import AmbiguousError, RejectedError, RetryableError
+from swagent.pipeline.encoder import Encoder
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
@@ -156,29 +160,31 @@ async def test_what_was_provably_not_sent_waits_and_is_sent_once() -> None:
     assert len(set(collector.records[Signal.SEGMENT])) == 2
 
 
-async def test_a_record_that_cannot_be_encoded_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_record_that_cannot_be_encoded_fails_alone() -> None:
     collector = MemoryCollector()
     async with agent_of(collector) as agent:
-        encode = agent._encoder.segment
-
-        def poisoned(segment: object) -> bytes:
-            raise ValueError("poison")
-
-        monkeypatch.setattr(agent._encoder, "segment", poisoned)
         record()
-        monkeypatch.setattr(agent._encoder, "segment", encode)
+        with local_span("poison") as span:
+            span.start_time = math.nan
         record()
-    assert outcome(agent) == {"confirmed": 1, "refused encode_error": 1}
+    assert outcome(agent) == {"confirmed": 2, "refused encode_error": 1}
 
 
 async def test_a_full_channel_refuses_before_it_encodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[object] = []
+    encode = Encoder.segment
+
+    def note(encoder: Encoder, finished: Any) -> bytes:
+        encoded.append(finished)
+        return encode(encoder, finished)
+
+    monkeypatch.setattr(Encoder, "segment", note)
     collector = MemoryCollector()
     collector.behaviour = unreachable
     async with agent_of(collector, trace_max_buffer_size=2) as agent:
-        record(2)
-        monkeypatch.setattr(agent._encoder, "segment", None)
-        record(3)
+        record(5)
         assert outcome(agent) == {"queued": 2, "refused full": 3}
+        assert len(encoded) == 2
 
 
 async def test_the_timeout_of_a_flush_wins() -> None:

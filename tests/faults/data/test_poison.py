@@ -24,6 +24,7 @@ from swagent.ledger import SignalStatistics
 from swagent.meters import Counter, Gauge, Histogram
 from swagent.pipeline.encoder import Encoder
 from swagent.record import meters
+from swagent.record.limits import address_of, name_of
 from swagent.record.meter_registry import MeterRegistry
 from swagent.record.segment import Segment, SpanKind
 from swagent.record.tracer import Tracer
@@ -181,13 +182,15 @@ def test_any_segment_is_well_formed_or_refused(codec: Any) -> None:
 
     def offer(segment: Segment) -> None:
         with suppress(ValueError, TypeError, OverflowError):
-            encoded.append(encoder.segment(segment))
+            encoded.append(encoder.segment((segment, segment.spans)))
 
     @given(_values, _values, st.lists(st.tuples(_values, _values), max_size=5), _numbers, _numbers)
     def holds(name: Any, peer: Any, pairs: list[tuple[Any, Any]], component: Any, layer: Any) -> None:
         encoded.clear()
         tracer = Tracer("shop", "one", offer)
-        with Span(name, SpanKind.EXIT, peer=peer, component=component, layer=layer, tracer=tracer) as span:
+        with Span(
+            name_of(name), SpanKind.EXIT, peer=address_of(peer), component=component, layer=layer, tracer=tracer
+        ) as span:
             for key, value in pairs:
                 span.tag(key, value).log(key=key, value=value)
             span.headers()

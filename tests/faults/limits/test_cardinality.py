@@ -22,8 +22,9 @@ from faults.covering import covers
 from record.recorded import recording
 from runtime.worlds import agent_of
 from swagent import entry_span, exit_span, local_span
+from swagent._asgi_faults import Faults
 from swagent._asgi_lifespan import App, Message, Receive, Scope, Send
-from swagent._asgi_request import Faults, RequestSpan
+from swagent._asgi_request import RequestSpan
 from swagent.record.carrier import parse_sw8
 from swagent.record.names import OVERFLOW, Names
 from swagent.record.segment import Segment

@@ -1,0 +1,222 @@
+"""The span of a request as the collector sees it: its segment, its name, its tags.
+
+Inside a request nothing of this is done, unless somebody asks: the first child span, log record or header that needs
+the span's segment opens it then and there. For most requests nobody does, and the encoder has it done after the end,
+for a group of them at once and in half the time: the interpreter's caches are its own then.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ._asgi_faults import Faults
+from ._asgi_routes import UNMATCHED, component_of, included_route, is_unmatched, route_template
+from ._asgi_scope import METHODS, ROUTES, SHAPES, STATUSES, Request, Scope, read
+from .record.context import innermost_live, not_ended
+from .record.ids import new_id
+from .record.limits import MAX_TAGS, short
+from .record.log_guard import agent_at_work
+from .record.lone import LoneSegment
+from .record.names import OVERFLOW
+from .record.segment import Component, Layer, Segment, SpanKind
+from .record.span import Span, continued
+from .record.tracer import Tracer
+
+# Looking up a member in its enum takes longer than most lines here.
+_ENTRY, _HTTP, _PYTHON, _FASTAPI = SpanKind.ENTRY, Layer.HTTP, Component.PYTHON, Component.FASTAPI
+# What comes with opening.
+_LATE = frozenset(Span.__slots__)
+_UNREADABLE: Request = ("_OTHER", "_OTHER", "", "", None, None)
+
+
+class OperationSpan(Span):
+    """Until it is opened its times are those of the monotonic clock, and most of what a span has is not there yet."""
+
+    __slots__ = ("_faults", "_ids", "_included", "_is_open", "_method", "_origin", "_scope", "_status")
+
+    def __init__(self, tracer: Tracer, scope: Scope, faults: Faults) -> None:
+        # not the parent's, which sets what `_open_now` does
+        self._tracer: Tracer = tracer
+        self._scope: Scope = scope
+        self._faults = faults
+        self._is_open = False
+        self._ids: tuple[str, str] | None = None
+        self._included: Any = None
+        self._status = 0
+        self.ended = False
+        self.frame = None
+        self.epoch = 0.0
+        self.start_time = time.monotonic()
+
+    # -- opening ------------------------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        # a slot that is not set yet
+        if name not in _LATE or self._is_open:
+            raise AttributeError(f"a span has no attribute {name!r}")
+        self._open_now(None, None)
+        return getattr(self, name)
+
+    def _open_among(self, left_behind: Any) -> None:
+        """Open at once, where more than the request decides whether it is recorded."""
+        live = innermost_live(left_behind)
+        source = live or continued(left_behind, _ENTRY)
+        self.previous = not_ended(left_behind) or source
+        self._open_now(live, source, is_ours=agent_at_work.get())
+
+    def _open_now(self, live: Span | None, source: Any, *, is_ours: bool = False) -> None:
+        fault: Exception | None = None
+        request = _UNREADABLE
+        try:
+            if self._ids is None:
+                request = read(self._scope, self._tracer)
+        except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
+            fault = error
+        with self._tracer.lock:
+            if self._is_open:
+                return
+            ids = self._ids
+            if ids is not None:
+                request, fault = ("", self.name, "", "", None, None), None
+            self._method, self.name, self.peer, self._origin, self.carrier, self.correlation = request
+            self.kind, self.layer, self.component = _ENTRY, _HTTP, _PYTHON
+            self.id = self.parent_id = -1
+            self.refs = ()
+            self.tags, self.logs = [], []
+            self.failed = False
+            epoch = self.epoch = time.time() - time.monotonic()
+            self.start_time += epoch
+            if self.ended:
+                self.end_time += epoch
+            self.segment = None
+            try:
+                if ids is not None:
+                    self._open_finished(*ids)
+                elif fault is None and not is_ours:
+                    self._open_segment(live, source)
+            except Exception as error:  # noqa: BLE001, RUF100  (ours, and the application may stand behind this call)
+                fault = error
+            self._is_open = True
+        if fault is not None:
+            # outside of the lock: what is logged is foreign code's next
+            self._faults.note("opening the span of a request", fault)
+
+    def _open_finished(self, trace_id: str, segment_id: str) -> None:
+        """For who continues a trace whose segment has gone already."""
+        self.id = 0
+        segment = Segment(self._tracer, self, trace_id, segment_id)
+        segment.finished = True
+        segment.take_apart()
+        self.segment = segment
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def finish(self) -> Segment | LoneSegment | None:
+        """Do what was put off until after the end.
+
+        :returns: the segment, if it is finished; None where nothing is recorded, or children go on
+        """
+        if not self._is_open and (lone := self._finish_alone()) is not None:
+            return lone
+        segment: Segment | None = self.segment
+        if segment is None:
+            self._scope = {}
+            return None
+        try:
+            self._describe()
+        except Exception as error:  # noqa: BLE001, RUF100  (ours)
+            self._faults.note("ending the span of a request", error)
+        # the scope holds us: left in place, the two would wait for the garbage collector
+        self._scope = {}
+        return segment if segment.depart(self) else None
+
+    def _finish_alone(self) -> LoneSegment | None:
+        """The short way, for a request that nobody has looked into. None: it has to go the other."""
+        tracer, scope = self._tracer, self._scope
+        try:
+            method, name, peer, origin, carrier, _ = read(scope, tracer)
+            template = route_template(scope, self._included)
+            if template is None or carrier is not None or tracer.is_ignored(name):
+                return None
+            component = _FASTAPI if component_of(scope) == "fastapi" else _PYTHON
+            shape = SHAPES[method, origin, template, component, self._status]
+        except Exception:  # noqa: BLE001, RUF100  (the other way meets it again, and tells)
+            return None
+        if shape.name not in tracer.endpoints:
+            return None
+        with tracer.lock:
+            if self._is_open:
+                return None
+            # from here on the segment is finished: who opens this span now finds it so
+            ids = self._ids = (new_id(), new_id())
+            self.name = shape.name
+        self._scope = {}
+        epoch = time.time() - time.monotonic()
+        start, end = int((epoch + self.start_time) * 1000), int((epoch + self.end_time) * 1000)
+        return LoneSegment(shape, *ids, start, end, peer)
+
+    def _end(self, end_time: float) -> None:
+        segment: Segment | None = self.segment
+        if segment is None:
+            self.end_time, self.ended = end_time, True
+            self._scope = {}
+            return
+        try:
+            self._describe()
+        finally:
+            segment.leave(self, end_time)
+            self._scope = {}
+
+    # -- describing it ------------------------------------------------------------------------------------------------
+
+    def _describe(self) -> None:
+        """Name it and tag it, with what is known now."""
+        template = self._template()
+        if template is not None:
+            # The URL shows the route: what stands in the path instead of a parameter may be a secret, such as the token
+            # of a reset link.
+            self.name, url = ROUTES[self._method, self._origin, template]
+            self.name = self._kept(self.name, is_made_up=False)
+        else:
+            url = ("http.url", short(self._origin + self._scope["path"]))
+            self.name = self._name_without_route()
+        if component_of(self._scope) == "fastapi":
+            self.component = _FASTAPI
+        status = self._status
+        tags = [METHODS[self._method], url, STATUSES[status]] if status else [METHODS[self._method], url]
+        if status >= 500:
+            self.failed = True
+        if self.tags:
+            tags += self.tags[: MAX_TAGS - len(tags)]
+        self.tags = tags
+
+    def name_now(self) -> str:
+        """The operation's name as far as it is known by now. The application calls it too, through `span.headers()`."""
+        if self.ended and not self._scope:
+            return self.name
+        template = self._template()
+        if template is None:
+            return self._name_without_route()
+        return self._kept(ROUTES[self._method, self._origin, template][0], is_made_up=False)
+
+    def _name_without_route(self) -> str:
+        try:
+            if is_unmatched(self._scope, self._status > 0):
+                return f"{self._method}:{UNMATCHED}"
+        except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
+            self._faults.note("naming an operation", error)
+        return self._kept(self.name, is_made_up=True)
+
+    def _kept(self, name: str, *, is_made_up: bool) -> str:
+        segment: Segment | None = self.segment
+        if segment is None:
+            return name
+        return segment.tracer.endpoints.keep(name, f"{self._method}:{OVERFLOW}", is_made_up=is_made_up)
+
+    def _template(self) -> str | None:
+        try:
+            return route_template(self._scope, self._included or included_route(self._scope))
+        except Exception as error:  # noqa: BLE001, RUF100  (as above)
+            self._faults.note("naming an operation", error)
+            return None

@@ -1,0 +1,37 @@
+"""A segment of one span: what most requests leave behind. It takes a shorter road than others, see `pipeline/mold.py`.
+
+What its span has in common with others of its operation is worked out once, as its shape.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Shape:
+    """What the spans of one operation with one outcome have in common. Looked up by identity."""
+
+    __slots__ = ("component", "failed", "kind", "layer", "name", "tags")
+
+    def __init__(
+        self, name: str, kind: int, layer: int, component: int, tags: tuple[tuple[str, str], ...], *, failed: bool
+    ) -> None:
+        """:param name: as `name_of` gives it"""
+        self.name = name
+        self.kind = kind
+        self.layer = layer
+        self.component = component
+        self.tags = tags
+        self.failed = failed
+
+
+class LoneSegment(NamedTuple):
+    """A finished segment of one span that refers to no other."""
+
+    shape: Shape
+    trace_id: str
+    segment_id: str
+    start: int
+    """Milliseconds since the epoch."""
+    end: int
+    peer: str

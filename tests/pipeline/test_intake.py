@@ -1,0 +1,148 @@
+"""Records are set down and encoded a group at a time, and nobody who looks can tell."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pipeline.channels import AMPLE, Clock, batcher_of, channel_of
+from swagent._log import LimitedLog
+from swagent.ledger import Drop, Refusal
+from swagent.pipeline.channel import Channel
+from swagent.pipeline.intake import GROUP, Intake
+
+
+class Encoding:
+    """Notes what it encodes."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def __call__(self, record: str) -> bytes:
+        if record == "poison":
+            raise ValueError(record)
+        self.done.append(record)
+        return record.encode()
+
+
+def intake_of(channel: Channel, complete: Callable[[Any], str | None] | None = None) -> tuple[Intake[str], Encoding]:
+    encoding = Encoding()
+    return Intake(channel, encoding, LimitedLog(), complete), encoding
+
+
+def test_nothing_is_encoded_before_a_group_is_there() -> None:
+    intake, encoding = intake_of(channel_of(**AMPLE))
+    names = [str(number) for number in range(GROUP)]
+    for name in names[:-1]:
+        intake.offer(name)
+    assert encoding.done == []
+    intake.offer(names[-1])
+    assert encoding.done == names
+
+
+LOOKS: dict[str, Callable[[Channel], Any]] = {
+    "statistics": Channel.statistics,
+    "a batch": lambda channel: channel.lease(10, 1000),
+    "the reader": lambda channel: channel._until_due(batcher_of(channel)),
+    "the end": Channel.close,
+    "giving up": lambda channel: channel.drop_queued(Drop.SHUTDOWN),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+def test_whoever_looks_finds_everything_in_its_order(look: Callable[[Channel], Any]) -> None:
+    channel = channel_of(**AMPLE)
+    intake, encoding = intake_of(channel)
+    intake.offer("a")
+    intake.offer("b")
+    look(channel)
+    assert encoding.done == ["a", "b"]
+    assert channel.statistics().offered == 2
+
+
+def test_a_record_is_as_old_as_its_finish_not_its_encoding() -> None:
+    clock = Clock()
+    channel = channel_of(clock, max_age=10.0)
+    intake, _ = intake_of(channel)
+    intake.offer("old")
+    clock.now = 11.0
+    intake.offer("new")
+    assert [item[0] for item in channel.lease(10, 1000).items] == [b"new"]
+    assert dict(channel.statistics().dropped) == {"expired": 1}
+
+
+def test_poison_fails_alone() -> None:
+    channel = channel_of()
+    intake, _ = intake_of(channel)
+    for name in ("a", "poison", "b"):
+        intake.offer(name)
+    assert dict(channel.statistics().refused) == {"encode_error": 1}
+    assert [item[0] for item in channel.lease(10, 1000).items] == [b"a", b"b"]
+
+
+def test_what_comes_to_no_record_is_not_counted() -> None:
+    channel = channel_of()
+    intake, _ = intake_of(channel, lambda record: None if record == "nothing" else record)
+    for name in ("a", "nothing", "b"):
+        intake.offer(name)
+    assert channel.statistics().offered == 2
+
+
+def test_what_finds_no_room_is_refused_unencoded() -> None:
+    channel = channel_of(max_items=2)
+    intake, encoding = intake_of(channel)
+    for name in "abcd":
+        intake.offer(name)
+    assert dict(channel.statistics().refused) == {"full": 2}
+    assert encoding.done == ["a", "b"]
+
+
+def test_what_is_offered_after_the_end_is_refused_for_it() -> None:
+    channel = channel_of()
+    intake, _ = intake_of(channel)
+    channel.close()
+    intake.offer("late")
+    assert dict(channel.statistics().refused) == {"shutdown": 1}
+
+
+def test_what_encoding_sets_going_may_offer_and_look() -> None:
+    channel = channel_of(**AMPLE)
+    more = itertools.count()
+
+    def encode(record: str) -> bytes:
+        if next(more) < 3:
+            intake.offer(record + "+")
+            channel.statistics()
+        return record.encode()
+
+    intake = Intake[str](channel, encode, LimitedLog())
+    intake.offer("a")
+    assert channel.statistics().offered == 4
+    assert [item[0] for item in channel.lease(10, 1000).items] == [b"a", b"a+", b"a++", b"a+++"]
+
+
+def test_a_waiting_reader_hears_of_the_first_only() -> None:
+    rung: list[object] = []
+    channel = channel_of(**AMPLE)
+    channel._door = rung.append
+    intake, _ = intake_of(channel)
+    channel._until_due(batcher_of(channel))
+    for _ in range(5):
+        intake.offer("a")
+    assert len(rung) == 1
+
+
+def test_a_child_process_leaves_what_was_set_down_to_its_parent() -> None:
+    channel = channel_of()
+    intake, encoding = intake_of(channel)
+    intake.offer("the parent's")
+    intake.abandon_to_fork()
+    channel.abandon_to_fork()
+    assert channel.statistics().offered == 0
+    intake.offer("the child's")
+    intake.encode()
+    assert encoding.done == []
+    assert dict(channel.statistics().refused) == {Refusal.FORKED.value: 1}
