@@ -1,0 +1,1 @@
+"""Collectors that only count: what a measurement sends to, so that it measures the sender."""
