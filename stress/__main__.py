@@ -8,6 +8,10 @@ from importlib import import_module
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "soak": ("stress.soak.command", "random faults under load, and a verdict on what became of every record"),
+    "compare": (
+        "stress.compare.command",
+        "one application under no agent, swagent and others: what each costs and delivers",
+    ),
 }
 
 

@@ -14,7 +14,7 @@ from typing import cast
 
 from hpack import Decoder
 
-_DATA, _HEADERS, _SETTINGS, _PING, _WINDOW_UPDATE = 0, 1, 4, 6, 8
+_DATA, _HEADERS, _RST_STREAM, _SETTINGS, _PING, _WINDOW_UPDATE = 0, 1, 3, 4, 6, 8
 _END_STREAM, _ACK, _PADDED, _PRIORITY = 0x1, 0x1, 0x8, 0x20
 _MOST = 2**31 - 1
 _FRAME = struct.Struct(">IBI")  # length and type in the first word
@@ -44,16 +44,17 @@ Count = Callable[[bytes, bytearray], int]
 
 
 def count_messages(_: bytes, body: bytearray) -> int:
-    """How many length-prefixed messages a request's body holds."""
+    """How many length-prefixed messages a request's body holds; half a message at its end is none."""
     found = position = 0
-    while position < len(body):
+    while position + 5 <= len(body):
         position += 5 + _PREFIX.unpack_from(body, position + 1)[0]
-        found += 1
+        found += position <= len(body)
     return found
 
 
 class GrpcCollector(asyncio.Protocol):
-    """One connection. Every call is confirmed, after a wait."""
+    """One connection. Every call is confirmed, after a wait. A call that is broken off counts by what came whole, as
+    collectors work on each message of a stream at once."""
 
     def __init__(self, counts: dict[str, int], wait: float, count: Count = count_messages) -> None:
         self._counts = counts
@@ -67,7 +68,11 @@ class GrpcCollector(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is one by its methods only
-        transport.write(_GREETING)
+        self._transport.write(_GREETING)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        for stream in list(self._calls):
+            self._take_account(stream)
 
     def data_received(self, data: bytes) -> None:
         buffer = self._buffer
@@ -100,6 +105,8 @@ class GrpcCollector(asyncio.Protocol):
             self._write(_frame(_SETTINGS, _ACK, 0, b""))
         elif kind == _PING and not flags & _ACK:
             self._write(_frame(_PING, _ACK, 0, bytes(body)))
+        elif kind == _RST_STREAM and stream in self._calls:
+            self._take_account(stream)
 
     def _replenish(self, size: int) -> None:
         self._taken += size
@@ -107,10 +114,13 @@ class GrpcCollector(asyncio.Protocol):
             self._write(_frame(_WINDOW_UPDATE, 0, 0, _PREFIX.pack(self._taken)))
             self._taken = 0
 
-    def _end(self, stream: int) -> None:
+    def _take_account(self, stream: int) -> None:
         path, body = self._calls.pop(stream)
         name = path.decode()
         self._counts[name] = self._counts.get(name, 0) + self._count(path, body)
+
+    def _end(self, stream: int) -> None:
+        self._take_account(stream)
         if self._wait:
             asyncio.get_running_loop().call_later(self._wait, self._confirm, stream)
         else:

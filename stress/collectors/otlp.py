@@ -13,8 +13,9 @@ _RECORD_PATH = (1, 2, 2)
 
 
 def count_records(path: bytes, body: bytearray) -> int:
-    """The records of one unary call's message."""
-    if b"metrics" in path:
+    """The records of one unary call's message; none where it did not come whole."""
+    whole = len(body) >= _PREFIX and len(body) == _PREFIX + int.from_bytes(body[1:_PREFIX], "big")
+    if b"metrics" in path or not whole:
         return 0
     return _count(memoryview(body)[_PREFIX:], _RECORD_PATH)
 

@@ -1,0 +1,86 @@
+"""What is compared: each contestant's agent, transport, server and environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .environments import Environment, official
+
+HANDLERS = ("trivial", "await", "call", "spans")
+TRANSPORTS = ("grpc", "http", "kafka")
+
+_UVICORN = ("uvicorn", "--factory", "applications:{agent}", "--port", "{port}", "--no-access-log", "--loop", "{loop}")
+_HYPERCORN = ("hypercorn", "applications:{agent}()", "--bind", "127.0.0.1:{port}", "-k", "{loop}")
+_OWN = Environment.SWAGENT
+_OTEL_SPANS = {"trivial": 3, "await": 3, "call": 4, "spans": 13}
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """:ivar agent: the factory in `served/applications.py`
+    :ivar sink: what it sends to: grpc, http, kafka, otlp, or nothing
+    :ivar bare: the contestant without an agent that it is compared with: the same server on the same loop
+    :ivar must_deliver: whether a lost record fails the run
+    """
+
+    name: str
+    agent: str
+    sink: str
+    environment: str
+    loop: str = "uvloop"
+    is_async: bool = False
+
+    @property
+    def bare(self) -> str:
+        return "bare" if self.loop == "uvloop" else f"bare-{self.loop}"
+
+    @property
+    def must_deliver(self) -> bool:
+        return self.agent == "swagent"
+
+    def command(self, port: int) -> list[str]:
+        """The server's module and its arguments."""
+        server = _HYPERCORN if self.loop == "trio" else _UVICORN
+        return [part.format(agent=self.agent, port=port, loop=self.loop) for part in server]
+
+    def settings(self, address: str) -> Mapping[str, str]:
+        """Its environment variables: where to send, and nothing else that is not the default.
+
+        :param address: the sink's, host:port
+        """
+        if self.agent == "otel":
+            return {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{address}", "OTEL_EXPORTER_OTLP_INSECURE": "true"}
+        if self.agent == "bare":
+            return {}
+        where = "SW_KAFKA_BOOTSTRAP_SERVERS" if self.sink == "kafka" else "SW_AGENT_COLLECTOR_BACKEND_SERVICES"
+        enhanced = {"SW_AGENT_ASYNCIO_ENHANCEMENT": "true"} if self.is_async else {}
+        return {"SW_AGENT_NAME": "compared", "SW_AGENT_PROTOCOL": self.sink, where: address, **enhanced}
+
+    def records_of(self, handler: str) -> int:
+        """How many records other than logs one request makes: a segment, or for OpenTelemetry its spans, of which the
+        instrumentation makes two for what ASGI sends."""
+        return _OTEL_SPANS[handler] if self.agent == "otel" else 1
+
+
+def _all() -> list[Contestant]:
+    swagent = [Contestant(f"swagent-{each}", "swagent", each, _OWN) for each in TRANSPORTS]
+    return [
+        Contestant("bare", "bare", "", _OWN),
+        *swagent,
+        Contestant("bare-asyncio", "bare", "", _OWN, loop="asyncio"),
+        Contestant("swagent-grpc-asyncio", "swagent", "grpc", _OWN, loop="asyncio"),
+        Contestant("bare-trio", "bare", "", _OWN, loop="trio"),
+        Contestant("swagent-grpc-trio", "swagent", "grpc", _OWN, loop="trio"),
+        *(Contestant(f"official-sync-{each}", "official", each, official("sync", each)) for each in TRANSPORTS),
+        *(
+            Contestant(f"official-async-{each}", "official", each, official("async", each), is_async=True)
+            for each in TRANSPORTS
+        ),
+        Contestant("otel-grpc", "otel", "otlp", Environment.OTEL),
+    ]
+
+
+CONTESTANTS: Mapping[str, Contestant] = {each.name: each for each in _all()}
+SHORT = ("bare", "swagent-grpc", "swagent-http")
+"""What the short form compares."""

@@ -1,0 +1,90 @@
+"""What a comparison leaves in its folder: the tables, the plots, the raw rounds."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from .environments import Environment, SetupError, prepare
+from .figures import Figures, Key
+from .plot_data import collect_plots
+from .run import Comparison
+from .tables import render_costs, render_failures, render_latency, render_modes, render_throughput
+from .verdict import find_doubts
+
+_METHOD = """\
+Application on core 0; load, collectors and broker on core 1. A fresh process for each visit, the contestants by turns,
+{rounds} rounds; {seconds:g} s for each phase after {warm_up:g} s of warm-up. Medians, in brackets least and most.
+Saturation is a closed loop of 32 connections (`wrk -t1 -c32`). At fixed rates, which are shares of the bare
+application's saturation, latency counts from the moment that a request was due; a request without an answer at the end
+counts as waiting until then. "x" is
+against the bare application of the same round. Delivered is counted at the collector or broker after
+SIGTERM and the process's end; a rate whose records were not delivered is void. Of OpenTelemetry the segments are spans.
+"""
+
+
+def write_report(
+    folder: Path, comparison: Comparison, figures: Mapping[Key, Figures], violations: Sequence[str]
+) -> str:
+    """Write all of it; returns the tables."""
+    raw = {
+        "machine": _machine(),
+        "plan": {**asdict(comparison.plan), "contestants": [each.name for each in comparison.plan.contestants]},
+        "violations": list(violations),
+        "failures": [asdict(each) for each in comparison.failures],
+        "rounds": [asdict(each) for each in comparison.measurements],
+    }
+    (folder / "rounds.json").write_text(json.dumps(raw, indent=1))
+    text = _render(comparison, figures, violations)
+    (folder / "tables.md").write_text(text + "\n")
+    if figures:
+        _draw(folder, figures)
+    return text
+
+
+def describe_run(folder: Path, violations: Sequence[str]) -> list[str]:
+    """The last lines for who started the run."""
+    verdict = [f"FAILED: {each}" for each in violations] or ["passed: nothing of ours lost, nothing below its record"]
+    return ["", f"written to {folder}", *verdict]
+
+
+def _render(comparison: Comparison, figures: Mapping[Key, Figures], violations: Sequence[str]) -> str:
+    plan = comparison.plan
+    doubts = [f"- **Doubtful:** {each}" for each in find_doubts(comparison.measurements)]
+    failed = [f"- **Failed:** {each}" for each in violations]
+    parts = [
+        _METHOD.format(rounds=plan.rounds, seconds=plan.seconds, warm_up=plan.warm_up).strip(),
+        _machine(),
+        "\n".join([*failed, *doubts]),
+        render_throughput(figures),
+        render_latency(figures),
+        render_costs(figures),
+        render_modes(figures),
+        render_failures(comparison.failures),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _machine() -> str:
+    model = next((line.split(":", 1)[1].strip() for line in _cpuinfo() if line.startswith("model name")), "unknown")
+    system = f"{platform.system()} {platform.release()}"
+    return f"{os.cpu_count()} cores of {model}; {system}; Python {platform.python_version()}"
+
+
+def _cpuinfo() -> list[str]:
+    return Path("/proc/cpuinfo").read_text().splitlines()
+
+
+def _draw(folder: Path, figures: Mapping[Key, Figures]) -> None:
+    (folder / "plots.json").write_text(json.dumps(collect_plots(figures)))
+    try:
+        python = prepare(Environment.PLOTS)
+    except SetupError as error:
+        print(f"no plots: {error}", flush=True)
+        return
+    subprocess.run([str(python), str(Path(__file__).with_name("plots.py")), str(folder)], check=True)

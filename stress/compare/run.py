@@ -1,0 +1,111 @@
+"""The whole comparison: environments, rates, rounds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from e2e.servers.jars import FetchError, UnavailableError
+from e2e.servers.server import ServerError
+
+from .contestants import CONTESTANTS, Contestant
+from .environments import SetupError, prepare
+from .order import order_round
+from .serving import ServingError
+from .sinks import SinkError, Sinks
+from .verdict import Failure
+from .visit import Load, LoadError, Measurement, Visit
+from .wrk import WrkError
+
+_BROKEN = (ServingError, WrkError, LoadError, SinkError, UnavailableError, FetchError, ServerError)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do.
+
+    :ivar seconds: of each phase; so warm_up
+    :ivar shares: fixed rates by name, as shares of the bare application's saturation
+    """
+
+    contestants: Sequence[Contestant]
+    handlers: Sequence[str]
+    rounds: int
+    seconds: float
+    warm_up: float
+    shares: Mapping[str, float]
+
+
+class Comparison:
+    """One run; `measurements` and `failures` grow with it."""
+
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        """:param folder: for what the applications print"""
+        self.plan = plan
+        self.measurements: list[Measurement] = []
+        self.failures: list[Failure] = []
+        self._logs = folder / "logs"
+        self._pythons: dict[str, Path] = {}
+        self._saturation: dict[tuple[str, str], float] = {}
+
+    def run(self) -> None:
+        """All rounds. What cannot be measured becomes a failure, and the rest goes on."""
+        self._logs.mkdir(exist_ok=True)
+        contestants = [each for each in self.plan.contestants if self._prepare(each)]
+        with ExitStack() as stack:
+            sinks = Sinks(stack)
+            if self.plan.shares:
+                self._find_rates([each for each in contestants if each.agent == "bare"], sinks)
+            for number in range(self.plan.rounds):
+                for handler in self.plan.handlers:
+                    for contestant in order_round(contestants, number):
+                        self._visit(contestant, handler, number, sinks)
+        self._drop_unpaired()
+
+    def _prepare(self, contestant: Contestant) -> bool:
+        try:
+            self._pythons[contestant.environment] = prepare(contestant.environment)
+        except SetupError as error:
+            self.failures += [Failure(contestant.name, handler, str(error)) for handler in self.plan.handlers]
+            return False
+        return True
+
+    def _find_rates(self, bare: Sequence[Contestant], sinks: Sinks) -> None:
+        """What the application does without an agent: the fixed rates are shares of that."""
+        load = Load(self.plan.warm_up, self.plan.seconds, {})
+        for contestant in bare:
+            for handler in self.plan.handlers:
+                python = self._pythons[contestant.environment]
+                found = Visit(contestant, handler, load).measure(-1, python, sinks, self._logs)
+                self._saturation[contestant.name, handler] = found.saturation.qps
+
+    def _visit(self, contestant: Contestant, handler: str, number: int, sinks: Sinks) -> None:
+        qps = self._saturation.get((contestant.bare, handler), 0.0)
+        load = Load(
+            self.plan.warm_up, self.plan.seconds, {name: share * qps for name, share in self.plan.shares.items()}
+        )
+        python = self._pythons[contestant.environment]
+        try:
+            found = Visit(contestant, handler, load).measure(number, python, sinks, self._logs)
+        except _BROKEN as error:
+            self.failures.append(Failure(contestant.name, handler, str(error)))
+            print(f"round {number + 1} {contestant.name} /{handler}: {error}", file=sys.stderr, flush=True)
+            return
+        self.measurements.append(found)
+        print(
+            f"round {number + 1} {contestant.name} /{handler}: {found.saturation.qps:,.0f}/s, delivered "
+            f"{found.delivered.segments:,} of {found.expected.segments:,} segments, "
+            f"{found.delivered.logs:,} of {found.expected.logs:,} logs",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def _drop_unpaired(self) -> None:
+        """Without the bare application of its round a measurement compares with nothing; its failure is told."""
+        bare = {(each.contestant, each.handler, each.number) for each in self.measurements}
+        self.measurements = [
+            each for each in self.measurements if (CONTESTANTS[each.contestant].bare, each.handler, each.number) in bare
+        ]
