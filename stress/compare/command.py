@@ -47,16 +47,27 @@ def main(arguments: list[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     comparison = Comparison(_plan(given), folder)
     comparison.run()
+    violations = _judge(comparison, is_guard=given.short and not given.record)
     figures = summarise(comparison.measurements)
-    recorded = read_recorded()
-    violations = [*find_failures(comparison.failures), *find_losses(comparison.measurements)]
     if given.record and not violations:
         write_recorded(figures)
-    elif given.short:
-        violations += [*find_regressions(figures, recorded), *find_unrecorded(figures, recorded)]
     text = write_report(folder, comparison, figures, violations)
     print(text, *describe_run(folder, violations), sep="\n", flush=True)
     return 1 if violations else 0
+
+
+def _judge(comparison: Comparison, *, is_guard: bool) -> list[str]:
+    """What is wrong, in words. A regression is one when a repetition does not take it back."""
+    found: list[str] = []
+    if is_guard:
+        recorded = read_recorded()
+        suspects = find_regressions(summarise(comparison.measurements), recorded)
+        if suspects:
+            print("again, to be sure:", *suspects.values(), sep="\n", file=sys.stderr, flush=True)
+            comparison.repeat(suspects)
+        figures = summarise(comparison.measurements)
+        found = [*find_regressions(figures, recorded).values(), *find_unrecorded(figures, recorded)]
+    return [*find_failures(comparison.failures), *find_losses(comparison.measurements), *found]
 
 
 def _plan(given: argparse.Namespace) -> Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from e2e.servers.server import ServerError
 
 from .contestants import CONTESTANTS, Contestant
 from .environments import SetupError, prepare
+from .figures import Key
 from .order import order_round
 from .serving import ServingError
 from .sinks import SinkError, Sinks
@@ -48,6 +49,7 @@ class Comparison:
         self.measurements: list[Measurement] = []
         self.failures: list[Failure] = []
         self._logs = folder / "logs"
+        self._rounds = 0
         self._pythons: dict[str, Path] = {}
         self._saturation: dict[tuple[str, str], float] = {}
 
@@ -59,11 +61,25 @@ class Comparison:
             sinks = Sinks(stack)
             if self.plan.shares:
                 self._find_rates([each for each in contestants if each.agent == "bare"], sinks)
-            for number in range(self.plan.rounds):
-                for handler in self.plan.handlers:
-                    for contestant in order_round(contestants, number):
-                        self._visit(contestant, handler, number, sinks)
+            for _ in range(self.plan.rounds):
+                self._run_round({(each.name, handler) for each in contestants for handler in self.plan.handlers}, sinks)
         self._drop_unpaired()
+
+    def repeat(self, keys: Collection[Key]) -> None:
+        """As many rounds again, of these and the bare application: a neighbour's busy minute is no regression."""
+        wanted = {(name, handler) for of, handler in keys for name in (of, CONTESTANTS[of].bare)}
+        with ExitStack() as stack:
+            sinks = Sinks(stack)
+            for _ in range(self.plan.rounds):
+                self._run_round(wanted, sinks)
+        self._drop_unpaired()
+
+    def _run_round(self, keys: Collection[Key], sinks: Sinks) -> None:
+        for handler in self.plan.handlers:
+            contestants = [each for each in self.plan.contestants if (each.name, handler) in keys]
+            for contestant in order_round(contestants, self._rounds):
+                self._visit(contestant, handler, self._rounds, sinks)
+        self._rounds += 1
 
     def _prepare(self, contestant: Contestant) -> bool:
         try:

@@ -47,13 +47,13 @@ def find_failures(failures: Iterable[Failure]) -> list[str]:
     ]
 
 
-def find_regressions(figures: Mapping[Key, Figures], recorded: Ratios) -> list[str]:
+def find_regressions(figures: Mapping[Key, Figures], recorded: Ratios) -> dict[Key, str]:
     """Ratios too far below the recorded ones; in words. A figure without a record is not judged."""
-    found = []
+    found = {}
     for (contestant, handler), each in figures.items():
         was = recorded.get(handler, {}).get(contestant)
         if was is not None and each.ratio.median < was * (1 - TOLERANCE):
-            found.append(
+            found[contestant, handler] = (
                 f"{contestant} on {handler}: {each.ratio.median:.3f} of the bare application's rate, recorded is "
                 f"{was:.3f}, and more than {TOLERANCE:.0%} below that is a regression"
             )
