@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/page.py
 
-.PHONY: demo test soak check generate clean
+.PHONY: demo test soak compare check generate clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -16,6 +16,10 @@ test: $(VENV)/.dev
 # random faults under load; make soak ARGS="--minutes 30 --seed 7"
 soak: $(VENV)/.dev
 	$(BIN)/python -m stress soak $(ARGS)
+
+# what agents cost and deliver, side by side; needs wrk; make compare ARGS="--rounds 5 --seconds 10"
+compare: $(VENV)/.dev
+	$(BIN)/python -m stress compare $(ARGS)
 
 # what CI runs beside the tests
 check: $(VENV)/.dev

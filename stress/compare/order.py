@@ -7,6 +7,8 @@ from random import Random
 
 from .contestants import CONTESTANTS, Contestant
 
+_ENOUGH = 4
+
 
 def with_bare(names: Iterable[str]) -> list[Contestant]:
     """The named contestants and what they are compared with, in the order of the table."""
@@ -27,6 +29,3 @@ def order_round(contestants: Sequence[Contestant], number: int) -> list[Contesta
     middle = len(others) // 2
     again = [each for each in bare if sum(other.bare == each.name for other in others) >= _ENOUGH]
     return [*bare, *others[:middle], *again, *others[middle:]]
-
-
-_ENOUGH = 4

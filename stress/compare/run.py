@@ -94,30 +94,33 @@ class Comparison:
         load = Load(self.plan.warm_up, self.plan.seconds, {})
         for contestant in bare:
             for handler in self.plan.handlers:
-                python = self._pythons[contestant.environment]
-                found = Visit(contestant, handler, load).measure(-1, python, sinks, self._logs)
-                self._saturation[contestant.name, handler] = found.saturation.qps
+                found = self._measure(Visit(contestant, handler, load), -1, sinks)
+                if found is not None:
+                    self._saturation[contestant.name, handler] = found.saturation.qps
 
     def _visit(self, contestant: Contestant, handler: str, number: int, sinks: Sinks) -> None:
-        qps = self._saturation.get((contestant.bare, handler), 0.0)
-        load = Load(
-            self.plan.warm_up, self.plan.seconds, {name: share * qps for name, share in self.plan.shares.items()}
+        rates: dict[str, float] = {}
+        if self.plan.shares:
+            qps = self._saturation.get((contestant.bare, handler))
+            if qps is None:
+                self.failures.append(Failure(contestant.name, handler, f"{contestant.bare} could not be measured"))
+                return
+            rates = {name: share * qps for name, share in self.plan.shares.items()}
+        found = self._measure(
+            Visit(contestant, handler, Load(self.plan.warm_up, self.plan.seconds, rates)), number, sinks
         )
-        python = self._pythons[contestant.environment]
+        if found is not None:
+            self.measurements.append(found)
+            print(_describe(found), file=sys.stderr, flush=True)
+
+    def _measure(self, visit: Visit, number: int, sinks: Sinks) -> Measurement | None:
+        python = self._pythons[visit.contestant.environment]
         try:
-            found = Visit(contestant, handler, load).measure(number, python, sinks, self._logs)
+            return visit.measure(number, python, sinks, self._logs)
         except _BROKEN as error:
-            self.failures.append(Failure(contestant.name, handler, str(error)))
-            print(f"round {number + 1} {contestant.name} /{handler}: {error}", file=sys.stderr, flush=True)
-            return
-        self.measurements.append(found)
-        print(
-            f"round {number + 1} {contestant.name} /{handler}: {found.saturation.qps:,.0f}/s, delivered "
-            f"{found.delivered.segments:,} of {found.expected.segments:,} segments, "
-            f"{found.delivered.logs:,} of {found.expected.logs:,} logs",
-            file=sys.stderr,
-            flush=True,
-        )
+            self.failures.append(Failure(visit.contestant.name, visit.handler, str(error)))
+            print(f"{visit.contestant.name} /{visit.handler}: {error}", file=sys.stderr, flush=True)
+            return None
 
     def _drop_unpaired(self) -> None:
         """Without the bare application of its round a measurement compares with nothing; its failure is told."""
@@ -125,3 +128,11 @@ class Comparison:
         self.measurements = [
             each for each in self.measurements if (CONTESTANTS[each.contestant].bare, each.handler, each.number) in bare
         ]
+
+
+def _describe(found: Measurement) -> str:
+    return (
+        f"round {found.number + 1} {found.contestant} /{found.handler}: {found.saturation.qps:,.0f}/s, delivered "
+        f"{found.delivered.segments:,} of {found.expected.segments:,} segments, "
+        f"{found.delivered.logs:,} of {found.expected.logs:,} logs"
+    )

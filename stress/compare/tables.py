@@ -25,7 +25,9 @@ def render_throughput(figures: Mapping[Key, Figures]) -> str:
 
 
 def _show_qps(each: Figures) -> str:
-    return f"{each.qps.show(',.0f')}/s"
+    # where there are several in one round, how far they are apart says what a difference between others is worth
+    noise = "" if each.ratio.low == each.ratio.high else f", noise {each.ratio.low:.2f}-{each.ratio.high:.2f}"
+    return f"{each.qps.show(',.0f')}/s{noise}"
 
 
 def _show_ratio(each: Figures) -> str:

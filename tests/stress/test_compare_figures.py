@@ -195,3 +195,8 @@ def test_a_round_begins_with_the_bare_application_and_has_it_in_between_and_roun
     assert {each.name for each in first} == set(CONTESTANTS)
     assert first == order_round(everyone, 0)
     assert first != second
+
+
+def test_the_bare_application_against_itself_is_the_noise() -> None:
+    found = summarise([measurement("bare", 0, 900), measurement("bare", 0, 1100), measurement("swagent-grpc", 0, 900)])
+    assert "| bare | 1,000 (900-1,100)/s, noise 0.90-1.10 |" in render_throughput(found)
