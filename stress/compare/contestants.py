@@ -15,13 +15,17 @@ _HYPERCORN = ("hypercorn", "applications:{agent}()", "--bind", "127.0.0.1:{port}
 _OWN = Environment.SWAGENT
 _OTEL_SPANS = {"trivial": 3, "await": 3, "call": 4, "spans": 13}
 
+_REMARKS = {
+    "official-async-http": "delivers nothing: its own plugin for aiohttp answers the agent's reports with a function "
+    "instead of sending them, and without that plugin the agent closes its HTTP session after the first report",
+}
+
 
 @dataclass(frozen=True)
 class Contestant:
     """:ivar agent: the factory in `served/applications.py`
     :ivar sink: what it sends to: grpc, http, kafka, otlp, or nothing
-    :ivar bare: the contestant without an agent that it is compared with: the same server on the same loop
-    :ivar must_deliver: whether a lost record fails the run
+    :ivar is_async: for the official agent, which of its two modes
     """
 
     name: str
@@ -32,11 +36,18 @@ class Contestant:
     is_async: bool = False
 
     @property
+    def remark(self) -> str:
+        """What is known of it that a reader of its figures should know."""
+        return _REMARKS.get(self.name, "")
+
+    @property
     def bare(self) -> str:
+        """The contestant without an agent that it is compared with: the same server on the same loop."""
         return "bare" if self.loop == "uvloop" else f"bare-{self.loop}"
 
     @property
     def must_deliver(self) -> bool:
+        """Whether a lost record fails the run."""
         return self.agent == "swagent"
 
     def command(self, port: int) -> list[str]:

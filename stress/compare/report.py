@@ -14,7 +14,7 @@ from .environments import Environment, SetupError, prepare
 from .figures import Figures, Key
 from .plot_data import collect_plots
 from .run import Comparison
-from .tables import render_costs, render_failures, render_latency, render_modes, render_throughput
+from .tables import render_costs, render_failures, render_latency, render_modes, render_remarks, render_throughput
 from .verdict import find_doubts
 
 _METHOD = """\
@@ -22,9 +22,10 @@ Application on core 0; load, collectors and broker on core 1. A fresh process fo
 {rounds} rounds; {seconds:g} s for each phase after {warm_up:g} s of warm-up. Medians, in brackets least and most.
 Saturation is a closed loop of 32 connections (`wrk -t1 -c32`). At fixed rates, which are shares of the bare
 application's saturation, latency counts from the moment that a request was due; a request without an answer at the end
-counts as waiting until then. "x" is
-against the bare application of the same round. Delivered is counted at the collector or broker after
-SIGTERM and the process's end; a rate whose records were not delivered is void. Of OpenTelemetry the segments are spans.
+counts as waiting until then. "x" is against the bare application of the same round. Delivered is counted at the
+collector or broker after SIGTERM and the process's end; a rate whose records were not delivered is void. Of
+OpenTelemetry the segments are spans. uvicorn ends itself by the signal that it was sent, so exit handlers of the
+interpreter do not run, here as elsewhere.
 """
 
 
@@ -66,6 +67,7 @@ def _render(comparison: Comparison, figures: Mapping[Key, Figures], violations: 
         render_costs(figures),
         render_modes(figures),
         render_failures(comparison.failures),
+        render_remarks(figures),
     ]
     return "\n\n".join(part for part in parts if part)
 

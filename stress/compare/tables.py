@@ -110,7 +110,7 @@ def render_modes(figures: Mapping[Key, Figures]) -> str:
                     [
                         f"{transport}, {_path(handler)}",
                         *(cell for each in (sync, other) for cell in _mode_cells(each)),
-                        *(f"{100 * gain:+.1f} %" for gain in gains),
+                        *(_show_gain(gain, sync, other) for gain in gains),
                         PUBLISHED[transport],
                     ]
                 )
@@ -118,9 +118,20 @@ def render_modes(figures: Mapping[Key, Figures]) -> str:
     return _table("The official agent, sync against async", ["", *heads, "QPS", "KiB/s", "published QPS"], rows)
 
 
+def _show_gain(gain: float, *modes: Figures) -> str:
+    return f"{100 * gain:+.1f} %" if all(each.delivered_share for each in modes) else "void"
+
+
 def _mode_cells(each: Figures) -> list[str]:
     kibibytes = Spread(*(value / 1024 for value in (each.throughput.median, each.throughput.low, each.throughput.high)))
     return [each.qps.show(",.0f"), kibibytes.show(",.0f"), each.mean.show(".1f"), _percent(each.delivered_share)]
+
+
+def render_remarks(figures: Mapping[Key, Figures]) -> str:
+    """What is known of the contestants that are shown."""
+    return "\n".join(
+        f"- {name}: {CONTESTANTS[name].remark}" for name in _contestants(figures) if CONTESTANTS[name].remark
+    )
 
 
 def render_failures(failures: Iterable[Failure]) -> str:

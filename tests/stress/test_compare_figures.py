@@ -19,6 +19,7 @@ from stress.compare.tables import (
     render_failures,
     render_latency,
     render_modes,
+    render_remarks,
     render_throughput,
 )
 from stress.compare.verdict import (
@@ -200,3 +201,11 @@ def test_a_round_begins_with_the_bare_application_and_has_it_in_between_and_roun
 def test_the_bare_application_against_itself_is_the_noise() -> None:
     found = summarise([measurement("bare", 0, 900), measurement("bare", 0, 1100), measurement("swagent-grpc", 0, 900)])
     assert "| bare | 1,000 (900-1,100)/s, noise 0.90-1.10 |" in render_throughput(found)
+
+
+def test_a_gain_of_a_mode_that_delivers_nothing_is_void_and_explained() -> None:
+    sync, other = measurement("official-sync-http", 0, 400), measurement("official-async-http", 0, 500)
+    found = summarise([measurement("bare", 0, 1000), sync, replace(other, delivered=Delivered(0, 0))])
+    assert "| 0.0 % | void | void | +9.8 % |" in render_modes(found)
+    assert render_remarks(found).startswith("- official-async-http: delivers nothing")
+    assert render_remarks(figures()) == ""
