@@ -129,9 +129,8 @@ def _mode_cells(each: Figures) -> list[str]:
 
 def render_remarks(figures: Mapping[Key, Figures]) -> str:
     """What is known of the contestants that are shown."""
-    return "\n".join(
-        f"- {name}: {CONTESTANTS[name].remark}" for name in _contestants(figures) if CONTESTANTS[name].remark
-    )
+    shown = [CONTESTANTS[name] for name in _contestants(figures)]
+    return "\n".join(f"- {each.name}: {each.remark}" for each in shown if each.remark)
 
 
 def render_failures(failures: Iterable[Failure]) -> str:

@@ -51,7 +51,8 @@ class Counts:
 def build(local_span: LocalSpan = no_span, fetch: Fetch = fetch) -> FastAPI:
     """The application, without its agent."""
     logging.basicConfig(level=logging.WARNING)
-    client = httpx.AsyncClient(trust_env=False)
+    # by default twenty connections are kept, and a load of more would measure how the others are made
+    client = httpx.AsyncClient(trust_env=False, limits=httpx.Limits(max_connections=100, max_keepalive_connections=100))
     upstream = os.environ["COMPARED_UPSTREAM"]
     counts = Counts()
 
