@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .contestants import CONTESTANTS
+from .contestants import CONTESTANTS, HANDLERS
 from .sinks import Delivered
 from .visit import Measurement
 
@@ -134,3 +134,13 @@ def _against(mine: Sequence[Measurement], bare: Sequence[Measurement], value: Ca
 def _total(parts: Iterable[Delivered]) -> Delivered:
     found = list(parts)
     return Delivered(sum(each.segments for each in found), sum(each.logs for each in found))
+
+
+def handlers_of(figures: Mapping[Key, Figures]) -> list[str]:
+    """The handlers that were measured, in the order of the tables."""
+    return [handler for handler in HANDLERS if any(of == handler for _, of in figures)]
+
+
+def contestants_of(figures: Mapping[Key, Figures]) -> list[str]:
+    """The contestants that were measured, in the order of the tables."""
+    return [name for name in CONTESTANTS if any(of == name for of, _ in figures)]

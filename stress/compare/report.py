@@ -12,9 +12,10 @@ from pathlib import Path
 
 from .environments import Environment, SetupError, prepare
 from .figures import Figures, Key
+from .mode_table import render_modes
 from .plot_data import collect_plots
 from .run import Comparison
-from .tables import render_costs, render_failures, render_latency, render_modes, render_remarks, render_throughput
+from .tables import render_costs, render_failures, render_latency, render_remarks, render_throughput
 from .verdict import find_doubts
 
 _METHOD = """\

@@ -110,6 +110,8 @@ class Visit:
         for share, rate in self.load.rates.items():
             used = application.cpu()
             self.fixed[share] = found = _drive(application, self.handler, rate, self.load.seconds)
+            if not found.answered:
+                raise LoadError(f"at {rate:.0f} requests a second none was answered")
             self.cpu[share] = 1000 * (application.cpu() - used) / (found.requests * found.answered)
         used = application.cpu()
         saturation = saturate(self._url(application), self.load.seconds)

@@ -10,6 +10,7 @@ import pytest
 from stress.compare.arrivals import FixedRate
 from stress.compare.contestants import CONTESTANTS
 from stress.compare.figures import Figures, Key, Spread, spread, summarise
+from stress.compare.mode_table import render_modes
 from stress.compare.order import order_round, with_bare
 from stress.compare.plot_data import collect_plots
 from stress.compare.serving import Exit
@@ -18,7 +19,6 @@ from stress.compare.tables import (
     render_costs,
     render_failures,
     render_latency,
-    render_modes,
     render_remarks,
     render_throughput,
 )
