@@ -55,7 +55,10 @@ def _plot(
         "logarithmic": logarithmic,
         "lines": lines or [],
         "panels": panels,
-    }
+        "names": [name for name in CONTESTANTS if any(name in bars for bars in panels.values())],
+        "pale": {handler: [name for name in bars if figures[name, handler].delivered_share != 1]
+                 for handler, bars in panels.items()},
+    }  # fmt: skip
 
 
 def _p99_at(share: str) -> Callable[[Figures], Spread]:

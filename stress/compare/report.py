@@ -90,4 +90,7 @@ def _draw(folder: Path, figures: Mapping[Key, Figures]) -> None:
     except SetupError as error:
         print(f"no plots: {error}", flush=True)
         return
-    subprocess.run([str(python), str(Path(__file__).with_name("plots.py")), str(folder)], check=True)
+    command = [str(python), str(Path(__file__).with_name("plots.py")), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"no plots: {done.stderr}", flush=True)

@@ -181,6 +181,14 @@ def test_plots_have_what_is_measured_and_only_that() -> None:
     assert set(plots) == {"throughput", "delivered", "memory", "cpu", "p99-at-60"}
     assert plots["throughput"]["panels"] == {"trivial": {"swagent-grpc": [pytest.approx(0.85), 0.8, 0.9]}}
     assert list(plots["p99-at-60"]["panels"]["trivial"]) == ["bare", "swagent-grpc"]
+    assert plots["throughput"]["pale"] == {"trivial": []}
+
+
+def test_plots_show_pale_what_has_losses() -> None:
+    lossy = replace(measurement("otel-grpc", 0, 250), delivered=Delivered(999, 0))
+    plots = collect_plots(summarise([*rounds("swagent-grpc", 900.0), lossy]))
+    assert plots["throughput"]["pale"] == {"trivial": ["otel-grpc"]}
+    assert plots["cpu"]["names"] == ["bare", "swagent-grpc", "otel-grpc"]
 
 
 def test_every_contestant_comes_with_its_bare_application() -> None:
