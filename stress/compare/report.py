@@ -15,7 +15,14 @@ from .figures import Figures, Key
 from .mode_table import render_modes
 from .plot_data import collect_plots
 from .run import Comparison
-from .tables import render_costs, render_failures, render_latency, render_remarks, render_throughput
+from .tables import (
+    render_costs,
+    render_efficiency,
+    render_failures,
+    render_latency,
+    render_remarks,
+    render_throughput,
+)
 from .verdict import find_doubts
 
 _METHOD = """\
@@ -64,6 +71,7 @@ def _render(comparison: Comparison, figures: Mapping[Key, Figures], violations: 
         _machine(),
         "\n".join([*failed, *doubts]),
         render_throughput(figures),
+        render_efficiency(figures),
         render_latency(figures),
         render_costs(figures),
         render_modes(figures),

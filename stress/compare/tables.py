@@ -25,6 +25,17 @@ def render_throughput(figures: Mapping[Key, Figures]) -> str:
     )
 
 
+def render_efficiency(figures: Mapping[Key, Figures]) -> str:
+    """The same for each second of processor time: steadier than wall time where a machine has other work."""
+    handlers = handlers_of(figures)
+    rows = []
+    for name in contestants_of(figures):
+        found = [figures.get((name, handler)) for handler in handlers]
+        rows.append([name, *("" if each is None else each.efficiency.show(".2f") for each in found)])
+    title = "Requests for each second of the application's processor time at saturation, of the bare application's"
+    return make_table(title, ["", *map(show_path, handlers)], rows)
+
+
 def _show_qps(each: Figures) -> str:
     # where there are several in one round, how far they are apart says what a difference between others is worth
     noise = "" if each.ratio.low == each.ratio.high else f", noise {each.ratio.low:.2f}-{each.ratio.high:.2f}"

@@ -17,6 +17,7 @@ from stress.compare.serving import Exit
 from stress.compare.sinks import Delivered
 from stress.compare.tables import (
     render_costs,
+    render_efficiency,
     render_failures,
     render_latency,
     render_remarks,
@@ -107,6 +108,7 @@ def test_tables_show_the_ratio_the_latency_and_what_was_lost() -> None:
     costs = render_costs(found)
     assert "| swagent-grpc | 0.080 | 0.070 | 66 | +6.5 | 2,000 | 2,000 | - | - | 0.20 |" in costs
     assert "| otel-grpc | 0.080 | 0.070 | 66 | +6.5 | 999 = 99.9 % | 1,000 | - | - | 0.20 |" in costs
+    assert "| swagent-grpc | 1.00 |" in render_efficiency(found)
     assert render_failures([]) == ""
     assert "| otel-grpc | /call | no |" in render_failures([Failure("otel-grpc", "call", "no\nway")])
 
@@ -123,6 +125,19 @@ def test_the_official_agents_modes_are_shown_against_each_other_and_what_is_publ
         "| grpc, /trivial | 400 | 400 | 1.5 | 100 % | 500 | 500 | 1.5 | 100 % | +25.0 % | +25.0 % | +32.8 % |" in table
     )
     assert render_modes(figures()) == ""
+
+
+def test_processor_time_is_against_the_bare_application_of_the_same_round() -> None:
+    mine = replace(measurement("swagent-grpc", 0, 900), cpu={"saturation": 0.14})
+    bare = replace(measurement("bare", 0, 1000), cpu={"saturation": 0.07})
+    found = summarise([replace(bare, fixed={}), replace(mine, fixed={})])
+    assert found["swagent-grpc", "trivial"].efficiency.median == 0.5
+
+
+def test_what_comes_beyond_makes_up_for_no_loss() -> None:
+    mixed = replace(measurement("official-sync-kafka", 0, 900), expected=Delivered(90, 10), delivered=Delivered(80, 20))
+    found = summarise([measurement("bare", 0, 1000), mixed])
+    assert found["official-sync-kafka", "trivial"].delivered_share == 0.9
 
 
 def test_a_killed_application_is_named() -> None:
