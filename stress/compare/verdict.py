@@ -14,8 +14,9 @@ from .visit import Measurement
 RECORDED = Path(__file__).parents[1] / "recorded.json"
 TOLERANCE = 0.15
 
-Ratios = Mapping[str, Mapping[str, float]]
-"""By handler and contestant."""
+Ratios = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""By handler, contestant and kind."""
+_KINDS = {"per second": "rate", "per processor second": "requests for each second of processor time"}
 
 
 @dataclass(frozen=True)
@@ -48,16 +49,27 @@ def find_failures(failures: Iterable[Failure]) -> list[str]:
 
 
 def find_regressions(figures: Mapping[Key, Figures], recorded: Ratios) -> dict[Key, str]:
-    """Ratios too far below the recorded ones; in words. A figure without a record is not judged."""
+    """Ratios too far below the recorded ones; in words. A figure without a record is not judged.
+
+    Both kinds are judged: waiting costs no processor time, and where the application waits anyway processor time costs
+    no rate.
+    """
     found = {}
     for (contestant, handler), each in figures.items():
-        was = recorded.get(handler, {}).get(contestant)
-        if was is not None and each.ratio.median < was * (1 - TOLERANCE):
-            found[contestant, handler] = (
-                f"{contestant} on {handler}: {each.ratio.median:.3f} of the bare application's rate, recorded is "
-                f"{was:.3f}, and more than {TOLERANCE:.0%} below that is a regression"
-            )
+        was = recorded.get(handler, {}).get(contestant, {})
+        said = [
+            f"{contestant} on {handler}: {ratio:.3f} of the bare application's {_KINDS[kind]}, recorded is "
+            f"{was[kind]:.3f}, and more than {TOLERANCE:.0%} below that is a regression"
+            for kind, ratio in _ratios(each).items()
+            if kind in was and ratio < was[kind] * (1 - TOLERANCE)
+        ]
+        if said:
+            found[contestant, handler] = "; ".join(said)
     return found
+
+
+def _ratios(each: Figures) -> dict[str, float]:
+    return dict(zip(_KINDS, (each.ratio.median, each.efficiency.median), strict=True))
 
 
 def find_unrecorded(figures: Mapping[Key, Figures], recorded: Ratios) -> list[str]:
@@ -79,10 +91,12 @@ def read_recorded(path: Path = RECORDED) -> Ratios:
 
 def write_recorded(figures: Mapping[Key, Figures], path: Path = RECORDED) -> None:
     """Record the ratios of ours; what was not measured this time stays as it was."""
-    ratios = {handler: dict(each) for handler, each in read_recorded(path).items()}
+    ratios = {handler: {**each} for handler, each in read_recorded(path).items()}
     for (contestant, handler), each in figures.items():
         if CONTESTANTS[contestant].must_deliver:
-            ratios.setdefault(handler, {})[contestant] = round(each.ratio.median, 3)
+            ratios.setdefault(handler, {})[contestant] = {
+                kind: round(ratio, 3) for kind, ratio in _ratios(each).items()
+            }
     path.write_text(json.dumps(ratios, indent=2, sort_keys=True) + "\n")
 
 

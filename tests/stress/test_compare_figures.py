@@ -164,13 +164,20 @@ def test_failures_of_others_do_not_fail_the_run_but_those_of_the_bare_applicatio
 
 @pytest.mark.parametrize(("qps", "is_one"), [(764.0, True), (766.0, False), (1200.0, False)])
 def test_more_than_15_percent_below_the_record_is_a_regression(qps: float, is_one: bool) -> None:
-    found = find_regressions(figures("swagent-grpc", qps), {"trivial": {"swagent-grpc": 0.9}})
+    found = find_regressions(figures("swagent-grpc", qps), {"trivial": {"swagent-grpc": {"per second": 0.9}}})
     assert bool(found) is is_one
 
 
+def test_processor_time_is_judged_where_the_rate_is_as_good_as_ever() -> None:
+    recorded = {"trivial": {"swagent-grpc": {"per second": 0.9, "per processor second": 1.2}}}
+    (said,) = find_regressions(figures("swagent-grpc", 900.0), recorded).values()
+    assert said.startswith("swagent-grpc on trivial: 1.000 of the bare application's requests for each second of proc")
+
+
 def test_what_should_be_guarded_and_has_no_record_is_told() -> None:
-    assert find_unrecorded(figures(), {"trivial": {"swagent-grpc": 0.9}}) == []
-    assert find_unrecorded(figures(), {"await": {"swagent-grpc": 0.9}}) == [
+    record = {"swagent-grpc": {"per second": 0.9}}
+    assert find_unrecorded(figures(), {"trivial": record}) == []
+    assert find_unrecorded(figures(), {"await": record}) == [
         "swagent-grpc on trivial has no recorded ratio: run with --record"
     ]
 
@@ -180,7 +187,12 @@ def test_a_record_keeps_what_was_not_measured_this_time_and_only_ours(tmp_path: 
     assert read_recorded(path) == {}
     write_recorded(figures("swagent-grpc", 900.0), path)
     write_recorded(summarise([*rounds("swagent-http", 800.0), measurement("otel-grpc", 0, 200)]), path)
-    assert read_recorded(path) == {"trivial": {"swagent-grpc": 0.9, "swagent-http": 0.8}}
+    assert read_recorded(path) == {
+        "trivial": {
+            "swagent-grpc": {"per second": 0.9, "per processor second": 1.0},
+            "swagent-http": {"per second": 0.8, "per processor second": 1.0},
+        }
+    }
 
 
 def test_a_run_that_the_machine_disturbed_says_so() -> None:
