@@ -1,6 +1,7 @@
-"""A counting collector in a process of its own: `python -m stress.collectors grpc|http|otlp PORT [--wait SECONDS]`.
+"""A counting collector in a process of its own: `python -m stress.collectors KIND PORT [--wait SECONDS]`.
 
-Prints `listening`, then its counts by path as one line of JSON for each line that it reads, until its input ends.
+Prints `listening`, then its counts by path as one line of JSON for each line that it reads and at
+the end of its input, which is its own.
 """
 
 from __future__ import annotations
@@ -25,19 +26,27 @@ async def serve(kind: str, port: int, wait: float) -> None:
         "http": lambda: HttpCollector(counts, wait),
     }
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(kinds[kind], "127.0.0.1", port)
+    if kind == "kafka":
+        # not for all: it needs aiokafka
+        from .kafka import KafkaCollector
+
+        server = await asyncio.start_server(KafkaCollector(counts, wait, port).serve, "127.0.0.1", port)
+    else:
+        server = await loop.create_server(kinds[kind], "127.0.0.1", port)
     print("listening", flush=True)
     lines = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     while await lines.readline():
         print(json.dumps(counts), flush=True)
+    # nothing is counted any more after this: the loop does not go round again
     server.close()
+    print(json.dumps(counts), flush=True)
 
 
 def main() -> None:
     """Parse the command line, and serve."""
     parser = argparse.ArgumentParser(prog="python -m stress.collectors", description=__doc__)
-    parser.add_argument("kind", choices=("grpc", "http", "otlp"))
+    parser.add_argument("kind", choices=("grpc", "http", "kafka", "otlp"))
     parser.add_argument("port", type=int)
     parser.add_argument("--wait", type=float, default=0.0, help="seconds before each answer")
     arguments = parser.parse_args()

@@ -1,0 +1,146 @@
+"""`python -m stress pipeline`: arguments in; tables, JSON and a plot out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from .cells import FORMS, LOOPS, PRODUCERS, TRANSPORTS, Cell, choose_cells
+from .figures import fallen
+from .measuring import Figure, measure
+from .outage import run_outage
+from .process import SENDER, conversing
+from .ratios import ratios_of, read_recorded, write_recorded
+from .report import machine, render, render_imports, render_micro, render_outage
+from .sinks import Sink, open_sink
+from .starts import MODULES, import_seconds
+
+_SHORT_TRANSPORTS = ("grpc", "http", "kafka")
+_SHORT_ROUNDS, _SHORT_SECONDS = 3, 0.4
+_WARM_UP_SECONDS = 5.0
+
+
+def main(arguments: list[str]) -> int:
+    """Run it.
+
+    :returns: 0 when everything was delivered, and no ratio fell
+    """
+    given = _parse(arguments)
+    given.out.mkdir(parents=True, exist_ok=True)
+    return _short(given) if given.short or given.record else _full(given)
+
+
+def _full(given: argparse.Namespace) -> int:
+    cells = choose_cells(given.transports, given.loops, given.forms, given.producers)
+    figures: list[Figure] = []
+    micro: dict[str, dict[str, float]] = {}
+    for transport, group in groupby(cells, lambda cell: cell.transport):
+        with open_sink(transport) as sink:
+            if transport == "kafka-broker":
+                _warm_up(sink)
+            for cell in [each for each in group for _ in range(given.rounds)]:
+                # a fresh process each: none inherits the memory of another
+                with conversing(
+                    "stress.pipeline.sender", cell.protocol, sink.address, cell.loop, core=SENDER
+                ) as sender:
+                    sender.hear()
+                    figures.append(measure(cell, sender, sink, given.seconds, given.turn))
+                    if cell.protocol not in micro:
+                        micro[cell.protocol] = sender.ask('{"do": "micro"}')
+                print(_line(figures[-1]), flush=True)
+    outages = [run_outage(name, given.loops[0], given.outage) for name in _countable(given)] if given.outage else []
+    imports = {name: import_seconds(name) for name in MODULES}
+    texts = [render(figures), render_micro(micro), render_imports(imports), *map(render_outage, outages)]
+    _write(given.out, figures, texts, {"micro": micro, "imports": imports, "outages": [vars(each) for each in outages]})
+    faults = [each.fault for each in figures if each.fault] + [fault for each in outages for fault in each.faults]
+    return 1 if faults else 0
+
+
+def _short(given: argparse.Namespace) -> int:
+    """A process a transport, rounds of its cells taking turns; then one round for each of the other loops."""
+    figures: list[Figure] = []
+    micro: dict[str, dict[str, float]] = {}
+    for transport in _SHORT_TRANSPORTS:
+        cells = choose_cells([transport], ["asyncio"], FORMS, (PRODUCERS[0], PRODUCERS[-1]))
+        with open_sink(transport) as sink:
+            with conversing("stress.pipeline.sender", transport, sink.address, "asyncio", core=SENDER) as sender:
+                sender.hear()
+                micro[transport] = sender.ask('{"do": "micro"}')
+                rounds = cells * _SHORT_ROUNDS
+                figures += [measure(cell, sender, sink, _SHORT_SECONDS, given.turn) for cell in rounds]
+            for loop in ("uvloop", "trio"):
+                with conversing("stress.pipeline.sender", transport, sink.address, loop, core=SENDER) as sender:
+                    sender.hear()
+                    figures.append(measure(Cell(transport, loop, "recorded", 10), sender, sink, 0.2, given.turn))
+    void = [f"{each.cell}: {each.fault}" for each in figures if each.fault]
+    ratios = ratios_of((each for each in figures if each.cell.loop == "asyncio"), micro)
+    _write(given.out, figures, [render(figures), render_micro(micro)], {"micro": micro, "ratios": ratios})
+    if given.record and not void:
+        write_recorded(ratios)
+    faults = void or fallen(ratios, read_recorded())
+    print("", *faults or ["Everything was delivered, and no ratio fell."], sep="\n", flush=True)
+    return 1 if faults else 0
+
+
+def _warm_up(sink: Sink) -> None:
+    """A JVM compiles what it does often; before that it takes several times as long."""
+    with conversing("stress.pipeline.sender", "kafka", sink.address, "asyncio", core=SENDER) as sender:
+        sender.hear()
+        measure(Cell("kafka", "asyncio", "finished", 10), sender, sink, _WARM_UP_SECONDS, 64)
+
+
+def _countable(given: argparse.Namespace) -> Iterable[str]:
+    return [name for name in given.transports if name in _SHORT_TRANSPORTS]
+
+
+def _line(figure: Figure) -> str:
+    if figure.fault:
+        return f"{figure.cell}: void: {figure.fault}"
+    return f"{figure.cell}: {figure.per_second:,.0f} segments/s, {figure.per_cpu_second:,.0f} segments/CPU s"
+
+
+def _write(out: Path, figures: Sequence[Figure], texts: Sequence[str], more: dict[str, Any]) -> None:
+    text = "\n\n".join(texts)
+    print("", text, "", f"written to {out}", sep="\n", flush=True)
+    (out / "pipeline.md").write_text(text + "\n")
+    document = {"machine": machine(), "figures": [each.document() for each in figures], **more}
+    (out / "pipeline.json").write_text(json.dumps(document, indent=1))
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m stress pipeline",
+        description="Segments from finish to acknowledgement, over each transport and loop, to a collector that waits.",
+    )
+    parser.add_argument("--transports", type=_some(TRANSPORTS), default=TRANSPORTS, help=",".join(TRANSPORTS))
+    parser.add_argument("--loops", type=_some(LOOPS), default=LOOPS, help=",".join(LOOPS))
+    parser.add_argument("--forms", type=_some(FORMS), default=FORMS, help=",".join(FORMS))
+    parser.add_argument("--producers", type=_numbers, default=PRODUCERS, help=",".join(map(str, PRODUCERS)))
+    parser.add_argument("--seconds", type=float, default=3.0, help="that producers produce (%(default)g)")
+    parser.add_argument("--rounds", type=int, default=1, help="of each cell (%(default)d)")
+    parser.add_argument("--turn", type=int, default=64, metavar="SEGMENTS",
+                        help="that a producer finishes before others have their turn (%(default)d)")  # fmt: skip
+    parser.add_argument("--outage", type=float, default=0.0, metavar="MINUTES",
+                        help="also measure the memory while nobody answers for so long")  # fmt: skip
+    parser.add_argument("--short", action="store_true", help="under a minute; compare with the recorded ratios")
+    parser.add_argument("--record", action="store_true", help="as --short, and record its ratios")
+    parser.add_argument("--out", type=Path, default=Path(".cache/stress/pipeline"), help="(%(default)s)")
+    return parser.parse_args(arguments)
+
+
+def _some(choices: Iterable[str]) -> Callable[[str], Sequence[str]]:
+    def parse(text: str) -> Sequence[str]:
+        found = text.split(",")
+        if not set(found) <= set(choices):
+            raise argparse.ArgumentTypeError(f"choose from {','.join(choices)}")
+        return found
+
+    return parse
+
+
+def _numbers(text: str) -> Sequence[int]:
+    return [int(each) for each in text.split(",")]

@@ -1,0 +1,52 @@
+"""What can be compared between machines: ratios within one run, larger being better."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from .cells import Cell
+from .figures import median
+from .measuring import Figure
+
+RECORDED = Path(__file__).parents[1] / "recorded_pipeline.json"
+
+
+def ratios_of(figures: Iterable[Figure], micro: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """
+    `... speed`: turns of the calibration's loop that one segment takes, turned over. `... evenness`: the cost of a
+    segment with the fewest producers, over that with the most. Of several rounds the median counts.
+    """
+    costs: defaultdict[Cell, list[float]] = defaultdict(list)
+    for figure in figures:
+        costs[figure.cell].append(figure.cost)
+    middle = {cell: median(each) for cell, each in costs.items()}
+    found = {f"record {name} speed": each["calibration"] / each["best"] for name, each in micro.items()}
+    for transport, loop, form in dict.fromkeys((cell.transport, cell.loop, cell.form) for cell in middle):
+        same = {cell.producers: cost for cell, cost in middle.items() if (cell.transport, cell.loop, cell.form) ==
+                (transport, loop, form)}  # fmt: skip
+        few, many = min(same), max(same)
+        found[f"{transport} {loop} {form} speed"] = 1 / same[few]
+        if few < many:
+            found[f"{transport} {loop} {form} evenness"] = same[few] / same[many]
+    return found
+
+
+def read_recorded() -> dict[str, float]:
+    """The recorded ratios of this version of Python; none where there are none."""
+    recorded: dict[str, dict[str, float]] = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
+    return recorded.get(_version(), {})
+
+
+def write_recorded(ratios: Mapping[str, float]) -> None:
+    """Let these be the recorded ones, for this version of Python."""
+    recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
+    recorded[_version()] = {name: round(ratio, 5) for name, ratio in ratios.items()}
+    RECORDED.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n")
+
+
+def _version() -> str:
+    return f"{sys.version_info.major}.{sys.version_info.minor}"

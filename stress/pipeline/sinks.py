@@ -1,0 +1,118 @@
+"""The collectors' end: what has arrived there, and what that cost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Iterator
+from typing import Protocol
+
+import psutil
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+from e2e.servers.kafka import Kafka
+from e2e.servers.ports import HOST, free_ports
+from stress.collectors.kafka import PARTITIONS
+
+from .process import OTHERS, Conversation, conversing, cpu_of, on_core
+
+WAIT = 0.01
+"""Seconds before a counting collector answers."""
+_TOPIC = "skywalking-segments"
+_PLACES = {
+    "grpc": "/skywalking.v3.TraceSegmentReportService/collect",
+    "http": "/v3/segments",
+    "kafka": _TOPIC,
+}
+
+
+class Sink(Protocol):
+    """Where segments go."""
+
+    address: str
+
+    def count(self) -> int:
+        """How many have arrived."""
+        ...
+
+    def cpu(self) -> float:
+        """CPU seconds that it has used."""
+        ...
+
+
+class CountingSink:
+    """One of `stress.collectors`."""
+
+    def __init__(self, transport: str, port: int, conversation: Conversation) -> None:
+        self.address = f"{HOST}:{port}"
+        self._place = _PLACES[transport]
+        self._conversation = conversation
+        self.cpu = conversation.cpu
+        conversation.hear()
+
+    def count(self) -> int:
+        counts: dict[str, int] = self._conversation.ask("")
+        return counts.get(self._place, 0)
+
+    def end(self) -> int:
+        """Hang up on everybody; how many have arrived in all."""
+        counts: dict[str, int] = json.loads(self._conversation.end())
+        return counts.get(self._place, 0)
+
+
+class BrokerSink:
+    """A real broker: what has arrived is what its log's ends say."""
+
+    def __init__(self, kafka: Kafka) -> None:
+        self.address = kafka.address
+        # the JVM has no other parent than us
+        self._processes = [each for each in psutil.Process().children() if str(kafka.home) in " ".join(each.cmdline())]
+        asyncio.run(self._create_topics())
+
+    def count(self) -> int:
+        return asyncio.run(self._count())
+
+    def cpu(self) -> float:
+        return sum(cpu_of(process) for process in self._processes)
+
+    async def _create_topics(self) -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
+        await admin.start()
+        try:
+            names = (_TOPIC, "skywalking-managements", "skywalking-logs", "skywalking-meters")
+            await admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names])
+        finally:
+            await admin.close()
+
+    async def _count(self) -> int:
+        consumer = AIOKafkaConsumer(bootstrap_servers=self.address)
+        await consumer.start()
+        try:
+            ends = await consumer.end_offsets([TopicPartition(_TOPIC, number) for number in range(PARTITIONS)])
+        finally:
+            await consumer.stop()
+        return sum(ends.values())
+
+
+@contextlib.contextmanager
+def counting_sink(transport: str, port: int | None = None) -> Iterator[CountingSink]:
+    """A counting collector, which waits."""
+    chosen = port or free_ports(1)[0]
+    arguments = (transport, str(chosen), "--wait", str(WAIT))
+    with conversing("stress.collectors", *arguments, core=OTHERS) as conversation:
+        yield CountingSink(transport, chosen, conversation)
+
+
+@contextlib.contextmanager
+def open_sink(transport: str) -> Iterator[Sink]:
+    """A sink for one of the transports of `cells`."""
+    if transport != "kafka-broker":
+        with counting_sink(transport) as sink:
+            yield sink
+        return
+    with contextlib.ExitStack() as stack:
+        with on_core(OTHERS):
+            kafka = stack.enter_context(Kafka())
+        yield BrokerSink(kafka)
