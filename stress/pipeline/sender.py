@@ -11,10 +11,12 @@ import math
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskStatus
 
 from swagent import Agent, Config
 from swagent.ledger import SignalStatistics
@@ -55,11 +57,16 @@ class Sender:
         """
         room = self._watch.begin(self._record_bytes * 1.05)
         before, calibration = self._statistics(), calibrate()
-        memory.forget_peak()
-        resident, cpu, began = memory.resident(), time.process_time(), time.monotonic()
+        start = anyio.Event()
+        crew = [_Producer(self._forms[form], room, turn, start) for _ in range(producers)]
         async with anyio.create_task_group() as group:
-            for _ in range(producers):
-                group.start_soon(_produce, self._forms[form], room, began + seconds, turn)
+            for each in crew:
+                await group.start(each.produce)
+            memory.forget_peak()
+            resident, cpu, began = memory.resident(), time.process_time(), time.monotonic()
+            for each in crew:
+                each.until = began + seconds
+            start.set()
         await self._settle()
         cpu = time.process_time() - cpu
         found = {"seconds": self._watch.last - began, "cpu": cpu, "calibration": calibration,
@@ -124,14 +131,24 @@ class Sender:
         return {"p50": percentile(ordered, 0.5), "p99": percentile(ordered, 0.99), "max": ordered[-1]}
 
 
-async def _produce(make: Callable[[], None], room: Room, until: float, turn: int) -> None:
-    while time.monotonic() < until:
-        await room.take(turn)
-        if time.monotonic() >= until:
-            room.give(turn)
-            return
-        for _ in range(turn):
-            make()
+@dataclass
+class _Producer:
+    make: Callable[[], None]
+    room: Room
+    turn: int
+    start: anyio.Event
+    until: float = 0.0
+
+    async def produce(self, task_status: TaskStatus[None]) -> None:
+        task_status.started()
+        await self.start.wait()
+        while True:
+            await self.room.take(self.turn)
+            if time.monotonic() >= self.until:
+                self.room.give(self.turn)
+                return
+            for _ in range(self.turn):
+                self.make()
 
 
 async def _obey(protocol: str, address: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import psutil
@@ -21,6 +21,7 @@ from .process import OTHERS, Conversation, conversing, cpu_of, on_core
 WAIT = 0.01
 """Seconds before a counting collector answers."""
 _TOPIC = "skywalking-segments"
+_TOPICS = (_TOPIC, "skywalking-managements", "skywalking-logs", "skywalking-meters")
 _PLACES = {
     "grpc": "/skywalking.v3.TraceSegmentReportService/collect",
     "http": "/v3/segments",
@@ -65,32 +66,35 @@ class CountingSink:
 class BrokerSink:
     """A real broker: what has arrived is what its log's ends say."""
 
-    def __init__(self, kafka: Kafka) -> None:
+    def __init__(self, kafka: Kafka, topics: Sequence[str]) -> None:
         self.address = kafka.address
         # the JVM has no other parent than us
         self._processes = [each for each in psutil.Process().children() if str(kafka.home) in " ".join(each.cmdline())]
-        asyncio.run(self._create_topics())
+        asyncio.run(self._create_topics(topics))
 
     def count(self) -> int:
-        return asyncio.run(self._count())
+        return self.count_topic(_TOPIC)
+
+    def count_topic(self, topic: str) -> int:
+        """How many records of a topic have arrived."""
+        return asyncio.run(self._count(topic))
 
     def cpu(self) -> float:
         return sum(cpu_of(process) for process in self._processes)
 
-    async def _create_topics(self) -> None:
+    async def _create_topics(self, topics: Sequence[str]) -> None:
         admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
         await admin.start()
         try:
-            names = (_TOPIC, "skywalking-managements", "skywalking-logs", "skywalking-meters")
-            await admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names])
+            await admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in topics])
         finally:
             await admin.close()
 
-    async def _count(self) -> int:
+    async def _count(self, topic: str) -> int:
         consumer = AIOKafkaConsumer(bootstrap_servers=self.address)
         await consumer.start()
         try:
-            ends = await consumer.end_offsets([TopicPartition(_TOPIC, number) for number in range(PARTITIONS)])
+            ends = await consumer.end_offsets([TopicPartition(topic, number) for number in range(PARTITIONS)])
         finally:
             await consumer.stop()
         return sum(ends.values())
@@ -106,13 +110,17 @@ def counting_sink(transport: str, port: int | None = None) -> Iterator[CountingS
 
 
 @contextlib.contextmanager
-def open_sink(transport: str) -> Iterator[Sink]:
-    """A sink for one of the transports of `cells`."""
-    if transport != "kafka-broker":
-        with counting_sink(transport) as sink:
-            yield sink
-        return
+def open_broker(topics: Sequence[str]) -> Iterator[BrokerSink]:
+    """A real broker with some topics."""
     with contextlib.ExitStack() as stack:
         with on_core(OTHERS):
             kafka = stack.enter_context(Kafka())
-        yield BrokerSink(kafka)
+        yield BrokerSink(kafka, topics)
+
+
+@contextlib.contextmanager
+def open_sink(transport: str) -> Iterator[Sink]:
+    """A sink for one of the transports of `cells`."""
+    sink = open_broker(_TOPICS) if transport == "kafka-broker" else counting_sink(transport)
+    with sink as opened:
+        yield opened

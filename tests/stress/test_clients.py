@@ -1,0 +1,84 @@
+"""The choice of libraries: what is told of the benches, and where they run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stress import environments
+from stress.clients.bench import MODULES, benches
+from stress.clients.command import Result, render
+from stress.clients.kafka import topic_of
+
+
+def test_a_rate_without_its_delivered_count_is_void() -> None:
+    found = [Result("http", "one", 100, 100, 2.0, 0.5, 1 << 20), Result("http", "other", 100, 99, 2.0, 0.5, 1 << 20)]
+    assert [bool(each.fault) for each in found] == [False, True]
+    _, _, good, void = render(found).splitlines()
+    assert "| 50 |" in good
+    assert "200" in good
+    assert "void: sent 100, delivered 99" in void
+    assert "| 50 |" not in void
+
+
+def test_nothing_delivered_is_void() -> None:
+    assert Result("http", "one", 0, 0, 2.0, 0.5, 1).fault
+
+
+@pytest.mark.parametrize("group", MODULES)
+def test_every_group_compares_several(group: str) -> None:
+    assert len(benches(group)) >= 3
+
+
+def test_each_kafka_bench_is_counted_by_itself() -> None:
+    topics = [topic_of(name) for name in benches("kafka")]
+    assert len(set(topics)) == len(topics)
+    assert all(each.isascii() and len(each) < 249 and not set(each) & set(" _,.") for each in topics)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("name", [name for name in benches("handover") if not name.startswith("janus")])
+async def test_what_is_handed_over_is_taken_out(name: str) -> None:
+    # the bench itself compares what was handed over with what was taken out
+    assert await benches("handover")[name]("", 0.02) > 0
+
+
+def test_another_environment_for_other_requirements() -> None:
+    names = [environments.name_of("x", each) for each in (["a", "b"], ["b", "a"], ["a"], ["a", "b>1"])]
+    assert names[0] == names[1]
+    assert len(set(names)) == 3
+
+
+def test_an_environment_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Path] = []
+    monkeypatch.setattr(environments.venv, "create", lambda folder, **_: made.append(folder) or folder.mkdir())
+    monkeypatch.setattr(environments.subprocess, "run", lambda *_, **__: None)
+    assert environments.python_with("x", ["a"], tmp_path) == environments.python_with("x", ["a"], tmp_path)
+    assert len(made) == 1
+
+
+def test_one_that_was_interrupted_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise subprocess.CalledProcessError(1, "pip")
+
+    made: list[Path] = []
+    monkeypatch.setattr(
+        environments.venv, "create", lambda folder, **_: made.append(folder) or folder.mkdir(exist_ok=True)
+    )
+    monkeypatch.setattr(environments.subprocess, "run", fail)
+    for _ in range(2):
+        with pytest.raises(subprocess.CalledProcessError):
+            environments.python_with("x", ["a"], tmp_path)
+    assert len(made) == 2
+
+
+def test_this_code_is_found_there() -> None:
+    program = "import stress.clients.records, swagent, swagent_transports, swagent_proto"
+    command = [sys.executable, "-S", "-c", "import sys; print(sys.path)"]
+    roots = subprocess.run(command, env=environments.with_this_code(), check=True, capture_output=True, text=True)
+    subprocess.run([sys.executable, "-c", program], env=environments.with_this_code(), cwd="/", check=True)
+    assert str(Path(environments.__file__).parents[1]) in roots.stdout
