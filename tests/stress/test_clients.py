@@ -53,23 +53,32 @@ def test_another_environment_for_other_requirements() -> None:
     assert len(set(names)) == 3
 
 
-def test_an_environment_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Path] = []
-    monkeypatch.setattr(environments.venv, "create", lambda folder, **_: made.append(folder) or folder.mkdir())
-    monkeypatch.setattr(environments.subprocess, "run", lambda *_, **__: None)
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The environments that were made, where none really is."""
+    found: list[Path] = []
+
+    def create(folder: Path, **_: object) -> None:
+        found.append(folder)
+        folder.mkdir(exist_ok=True)
+
+    monkeypatch.setattr("venv.create", create)
+    return found
+
+
+def test_an_environment_is_made_once(made: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: None)
     assert environments.python_with("x", ["a"], tmp_path) == environments.python_with("x", ["a"], tmp_path)
     assert len(made) == 1
 
 
-def test_one_that_was_interrupted_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_was_interrupted_is_made_again(
+    made: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise subprocess.CalledProcessError(1, "pip")
 
-    made: list[Path] = []
-    monkeypatch.setattr(
-        environments.venv, "create", lambda folder, **_: made.append(folder) or folder.mkdir(exist_ok=True)
-    )
-    monkeypatch.setattr(environments.subprocess, "run", fail)
+    monkeypatch.setattr("subprocess.run", fail)
     for _ in range(2):
         with pytest.raises(subprocess.CalledProcessError):
             environments.python_with("x", ["a"], tmp_path)
