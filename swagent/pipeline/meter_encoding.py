@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..record.meter_samples import HistogramSample, Labels, Sample
+
+# Somewhat more than there are series by default: the labels of a series are the same in every period, and encoding them
+# is most of what a report holds the loop for.
+_MOST_LABELS = 2500
 
 
 def encode_meters(wire: Any, samples: Sequence[Sample], service: str, instance: str, now_ms: int) -> Any:
@@ -30,5 +35,6 @@ def _metric(wire: Any, sample: Sample) -> tuple[Any, Any]:
     return wire.meter_single_value(sample.name, _labels(wire, sample.labels), sample.value), None
 
 
-def _labels(wire: Any, labels: Labels) -> list[Any]:
+@lru_cache(_MOST_LABELS)
+def _labels(wire: Any, labels: Labels) -> Sequence[Any]:
     return [wire.label(name, value) for name, value in labels]
