@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from stress.environments import CACHE, python_with, with_this_code
+
 from .cells import FORMS, LOOPS, PRODUCERS, TRANSPORTS, Cell, choose_cells
 from .figures import fallen
 from .measuring import Figure, measure
 from .outage import run_outage
+from .plot import REQUIREMENTS
 from .process import SENDER, conversing
 from .ratios import ratios_of, read_recorded, write_recorded
 from .report import machine, render, render_imports, render_micro, render_outage
@@ -56,6 +60,8 @@ def _full(given: argparse.Namespace) -> int:
     imports = {name: import_seconds(name) for name in MODULES}
     texts = [render(figures), render_micro(micro), render_imports(imports), *map(render_outage, outages)]
     _write(given.out, figures, texts, {"micro": micro, "imports": imports, "outages": [vars(each) for each in outages]})
+    if given.plot:
+        _draw(given.out)
     faults = [each.fault for each in figures if each.fault] + [fault for each in outages for fault in each.faults]
     return 1 if faults else 0
 
@@ -84,6 +90,11 @@ def _short(given: argparse.Namespace) -> int:
     faults = void or fallen(ratios, read_recorded())
     print("", *faults or ["Everything was delivered, and no ratio fell."], sep="\n", flush=True)
     return 1 if faults else 0
+
+
+def _draw(out: Path) -> None:
+    python = python_with("plots", REQUIREMENTS)
+    subprocess.run([str(python), "-m", "stress.pipeline.plot", str(out)], env=with_this_code(), check=True)
 
 
 def _warm_up(sink: Sink) -> None:
@@ -126,9 +137,10 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
                         help="that a producer finishes before others have their turn (%(default)d)")  # fmt: skip
     parser.add_argument("--outage", type=float, default=0.0, metavar="MINUTES",
                         help="also measure the memory while nobody answers for so long")  # fmt: skip
+    parser.add_argument("--plot", action="store_true", help="also draw pipeline.svg, in an environment of its own")
     parser.add_argument("--short", action="store_true", help="under a minute; compare with the recorded ratios")
     parser.add_argument("--record", action="store_true", help="as --short, and record its ratios")
-    parser.add_argument("--out", type=Path, default=Path(".cache/stress/pipeline"), help="(%(default)s)")
+    parser.add_argument("--out", type=Path, default=CACHE / "pipeline", help="(%(default)s)")
     return parser.parse_args(arguments)
 
 

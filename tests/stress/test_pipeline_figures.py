@@ -13,6 +13,7 @@ from stress.pipeline.cells import Cell, choose_cells
 from stress.pipeline.figures import calibrate, fallen, median, percentile
 from stress.pipeline.measuring import Figure
 from stress.pipeline.outage import CALM, FILLING, FLAT_BYTES, Outage
+from stress.pipeline.plot import by_field
 from stress.pipeline.report import render
 
 FEW, MANY = Cell("grpc", "asyncio", "finished", 1), Cell("grpc", "asyncio", "finished", 1000)
@@ -137,3 +138,8 @@ def test_a_flat_outage_has_no_faults() -> None:
 )
 def test_what_an_outage_must_not_do(found: Outage, fault: str) -> None:
     assert any(fault in each for each in found.faults)
+
+
+def test_void_figures_are_not_drawn() -> None:
+    documents = [each.document() for each in (figure(), figure(), figure(MANY), figure(MANY, delivered=1))]
+    assert by_field(documents) == {("grpc", "finished"): {"asyncio": {1: [2000.0, 2000.0], 1000: [2000.0]}}}
