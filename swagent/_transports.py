@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import cast
 
 from .abc import Transport
@@ -17,6 +16,9 @@ def find_transport(config: Config) -> type[Transport]:
 
     :raises ConfigError: when none has the name, or when what it needs is not installed
     """
+    # not before it is needed: importing it is more than a tenth of what importing swagent was
+    from importlib.metadata import entry_points  # noqa: PLC0415, RUF100
+
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     entry = found.get(config.protocol)
     if entry is None:

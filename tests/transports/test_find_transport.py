@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from swagent import _transports
 from swagent._transports import GROUP, find_transport
 from swagent.config import Config
 from swagent.errors import ConfigError
@@ -17,7 +16,7 @@ from swagent_transports.grpc import GrpcTransport
 def install(monkeypatch: pytest.MonkeyPatch, **targets: str) -> None:
     """Pretend that these are the entry points of what is installed."""
     found = EntryPoints(EntryPoint(name, target, GROUP) for name, target in targets.items())
-    monkeypatch.setattr(_transports, "entry_points", lambda **query: found.select(**query))
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **query: found.select(**query))
 
 
 def refusal(**settings: Any) -> ConfigError:
