@@ -43,10 +43,11 @@ def draw(folder: Path) -> None:
         for loop, points in lines.items():
             counts = sorted(points)
             ax.plot(counts, [sorted(points[each])[len(points[each]) // 2] / 1000 for each in counts], "o-", label=loop)
-        ax.set(title=f"{transport}, {form}", xscale="log", ylim=(0, None), xlabel="producers")
+        ax.set(title=f"{transport}, {form}", xscale="log", xlabel="producers")
         ax.grid(alpha=0.3)
     for row in axes:
         row[0].set_ylabel("thousand segments / CPU s")
+        row[0].set_ylim(bottom=0)
     axes[0][0].legend()
     sheet.tight_layout()
     sheet.savefig(folder / "pipeline.svg")
