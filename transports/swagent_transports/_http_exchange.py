@@ -36,7 +36,9 @@ class _Body(httpx.AsyncByteStream):
             self.is_written = True
             raise StopAsyncIteration
         self.may_have_left = True
-        return self._content
+        # let go of, since the exchange is part of a cycle, and the garbage collector may come late
+        content, self._content = self._content, b""
+        return content
 
 
 class Exchange:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpcore
 import pytest
 
 from support.servers import Parrot
@@ -15,6 +17,7 @@ from swagent.config import Config
 from swagent.errors import ConfigError, RejectedError
 from swagent.options import Address
 from swagent.signals import Signal
+from swagent_transports._http_exchange import Exchange
 from swagent_transports.http import HttpTransport
 from transports.http.http_answers import confirm, status  # noqa: TID251  (tests/transports)
 from transports.http.http_client import http_client, numbered  # noqa: TID251
@@ -164,3 +167,15 @@ async def test_logs_nothing_above_debug(caplog: Any) -> None:
             peer.behave = status(500)
             await client.verdict()
     assert not [each for each in caplog.records if each.name.startswith(("http", "swagent"))]
+
+
+async def test_batch_is_let_go_of_once_it_is_written() -> None:
+    # an exchange refers to itself, so without this its batch would stay until the garbage collector comes by
+    content = bytes(100)
+    before = sys.getrefcount(content)
+    exchange = Exchange(httpcore.URL("http://127.0.0.1:1/"), {}, content)
+    assert sys.getrefcount(content) == before + 1
+    stream: Any = exchange._request.stream
+    assert [len(piece) async for piece in stream] == [100]
+    assert exchange.is_sent
+    assert sys.getrefcount(content) == before
