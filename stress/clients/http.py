@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
+import httpcore
 import httpx
 
 from .bench import Bench
@@ -38,7 +39,9 @@ async def _httpx(address: str, seconds: float) -> int:
         return await _keep_posting(post, seconds)
 
 
-class _Body(httpx.AsyncByteStream):
+class _Body:
+    """In one piece."""
+
     def __init__(self, content: bytes) -> None:
         self._content = content
 
@@ -46,16 +49,19 @@ class _Body(httpx.AsyncByteStream):
         yield self._content
 
 
-async def _httpx_transport(address: str, seconds: float) -> int:
-    url = httpx.URL(f"http://{address}{PATH}")
-    async with httpx.AsyncHTTPTransport() as transport:
+async def _httpcore(address: str, seconds: float) -> int:
+    host, _, port = address.rpartition(":")
+    url = httpcore.URL(scheme="http", host=host, port=int(port), target=PATH)
+    async with httpcore.AsyncConnectionPool(max_connections=None) as pool:
 
         async def post(body: bytes) -> int:
-            fields = {"host": address, **_HEADERS, "content-length": str(len(body))}
-            request = httpx.Request("POST", url, headers=fields, stream=_Body(body))
-            response = await transport.handle_async_request(request)
+            fields = [("host", address), *_HEADERS.items(), ("content-length", str(len(body)))]
+            response = await pool.handle_async_request(
+                httpcore.Request("POST", url, headers=fields, content=_Body(body))
+            )
             await response.aread()
-            return response.status_code
+            await response.aclose()
+            return response.status
 
         return await _keep_posting(post, seconds)
 
@@ -76,6 +82,6 @@ async def _aiohttp(address: str, seconds: float) -> int:
 
 BENCHES: Mapping[str, Bench] = {
     "httpx.AsyncClient": _httpx,
-    "httpx.AsyncHTTPTransport (ours)": _httpx_transport,
+    "httpcore.AsyncConnectionPool (ours)": _httpcore,
     "aiohttp.ClientSession": _aiohttp,
 }
