@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .cells import Cell
-from .figures import median
 from .measuring import Figure
 
 RECORDED = Path(__file__).parents[1] / "recorded_pipeline.json"
@@ -18,15 +17,15 @@ RECORDED = Path(__file__).parents[1] / "recorded_pipeline.json"
 def ratios_of(figures: Iterable[Figure], micro: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """
     `... speed`: turns of the calibration's loop that one segment takes, turned over. `... evenness`: the cost of a
-    segment with the fewest producers, over that with the most. Of several rounds the median counts.
+    segment with the fewest producers, over that with the most. Of several rounds the cheapest counts: whatever disturbs one only adds to it.
     """
     costs: defaultdict[Cell, list[float]] = defaultdict(list)
     for figure in figures:
         costs[figure.cell].append(figure.cost)
-    middle = {cell: median(each) for cell, each in costs.items()}
+    least = {cell: min(each) for cell, each in costs.items()}
     found = {f"record {name} speed": each["calibration"] / each["best"] for name, each in micro.items()}
-    for transport, loop, form in dict.fromkeys((cell.transport, cell.loop, cell.form) for cell in middle):
-        same = {cell.producers: cost for cell, cost in middle.items() if (cell.transport, cell.loop, cell.form) ==
+    for transport, loop, form in dict.fromkeys((cell.transport, cell.loop, cell.form) for cell in least):
+        same = {cell.producers: cost for cell, cost in least.items() if (cell.transport, cell.loop, cell.form) ==
                 (transport, loop, form)}  # fmt: skip
         few, many = min(same), max(same)
         found[f"{transport} {loop} {form} speed"] = 1 / same[few]
