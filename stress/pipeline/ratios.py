@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -17,12 +16,15 @@ RECORDED = Path(__file__).parents[1] / "recorded_pipeline.json"
 def ratios_of(figures: Iterable[Figure], micro: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """
     `... speed`: turns of the calibration's loop that one segment takes, turned over. `... evenness`: the cost of a
-    segment with the fewest producers, over that with the most. Of several rounds the cheapest counts: whatever disturbs one only adds to it.
+    segment with the fewest producers, over that with the most. Of several rounds, and of the calibrations in all of
+    them, the cheapest counts: whatever disturbs one only adds to it.
     """
-    costs: defaultdict[Cell, list[float]] = defaultdict(list)
-    for figure in figures:
-        costs[figure.cell].append(figure.cost)
-    least = {cell: min(each) for cell, each in costs.items()}
+    measured = list(figures)
+    turn = min(float(each.answer["calibration"]) for each in measured)
+    least: dict[Cell, float] = {}
+    for figure in measured:
+        cost = 1 / figure.per_cpu_second / turn
+        least[figure.cell] = min(cost, least.get(figure.cell, cost))
     found = {f"record {name} speed": each["calibration"] / each["best"] for name, each in micro.items()}
     for transport, loop, form in dict.fromkeys((cell.transport, cell.loop, cell.form) for cell in least):
         same = {cell.producers: cost for cell, cost in least.items() if (cell.transport, cell.loop, cell.form) ==
