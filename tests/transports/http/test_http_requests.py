@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import httpcore
+import httpx
 import pytest
 
 from support.servers import Parrot
@@ -173,7 +173,7 @@ async def test_batch_is_let_go_of_once_it_is_written() -> None:
     # an exchange refers to itself, so without this its batch would stay until the garbage collector comes by
     content = bytes(100)
     before = sys.getrefcount(content)
-    exchange = Exchange(httpcore.URL("http://127.0.0.1:1/"), {}, content)
+    exchange = Exchange(httpx.URL("http://127.0.0.1:1/"), {}, content)
     assert sys.getrefcount(content) == before + 1
     stream: Any = exchange._request.stream
     assert [len(piece) async for piece in stream] == [100]
