@@ -1,8 +1,8 @@
 """The span of a request as the collector sees it: its segment, its name, its tags.
 
-Inside a request nothing of this is done, unless somebody asks: the first child span, log record or header that needs
-the span's segment opens it then and there. For most requests nobody does, and the encoder has it done after the end,
-for a group of them at once and in half the time: the interpreter's caches are its own then.
+While the request is served nothing of this is done, unless somebody asks: the first child span, log record or header
+that needs the span's segment opens it then and there. For most requests nobody does, and they end by the short way:
+straight from their scope to a segment of one span.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import time
 from typing import Any
 
 from ._asgi_faults import Faults
-from ._asgi_routes import UNMATCHED, component_of, included_route, is_unmatched, route_template
+from ._asgi_routes import UNMATCHED, component_of, is_unmatched, route_template
 from ._asgi_scope import METHODS, ROUTES, SHAPES, STATUSES, Request, Scope, read
 from .record.context import innermost_live, not_ended
-from .record.ids import new_id
+from .record.ids import new_ids
 from .record.limits import MAX_TAGS, short
 from .record.log_guard import agent_at_work
 from .record.lone import LoneSegment
@@ -25,25 +25,30 @@ from .record.tracer import Tracer
 
 # Looking up a member in its enum takes longer than most lines here.
 _ENTRY, _HTTP, _PYTHON, _FASTAPI = SpanKind.ENTRY, Layer.HTTP, Component.PYTHON, Component.FASTAPI
+_NOTHING: Scope = {}
 # What comes with opening.
 _LATE = frozenset(Span.__slots__)
 _UNREADABLE: Request = ("_OTHER", "_OTHER", "", "", None, None)
 
 
 class OperationSpan(Span):
-    """Until it is opened its times are those of the monotonic clock, and most of what a span has is not there yet."""
+    """Until it is opened its times are those of the monotonic clock, and most of what a span has is not there yet.
 
-    __slots__ = ("_faults", "_ids", "_included", "_is_open", "_method", "_origin", "_scope", "_status")
+    :ivar status: of the response; 0 until it has begun
+    """
+
+    __slots__ = ("_ids", "_is_open", "_method", "_origin", "_scope", "faults", "status")
+    _method: str
+    _origin: str
 
     def __init__(self, tracer: Tracer, scope: Scope, faults: Faults) -> None:
         # not the parent's, which sets what `_open_now` does
         self._tracer: Tracer = tracer
         self._scope: Scope = scope
-        self._faults = faults
+        self.faults = faults
         self._is_open = False
         self._ids: tuple[str, str] | None = None
-        self._included: Any = None
-        self._status = 0
+        self.status = 0
         self.ended = False
         self.frame = None
         self.epoch = 0.0
@@ -100,7 +105,7 @@ class OperationSpan(Span):
             self._is_open = True
         if fault is not None:
             # outside of the lock: what is logged is foreign code's next
-            self._faults.note("opening the span of a request", fault)
+            self.faults.note("opening the span of a request", fault)
 
     def _open_finished(self, trace_id: str, segment_id: str) -> None:
         """For who continues a trace whose segment has gone already."""
@@ -112,61 +117,48 @@ class OperationSpan(Span):
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def finish(self) -> Segment | LoneSegment | None:
-        """Do what was put off until after the end.
+    def _end_alone(self, end_time: float) -> LoneSegment | None:
+        """The short way, for a request that nobody has looked into. None: it has to go the other.
 
-        :returns: the segment, if it is finished; None where nothing is recorded, or children go on
+        :param end_time: by the monotonic clock
         """
-        if not self._is_open and (lone := self._finish_alone()) is not None:
-            return lone
-        segment: Segment | None = self.segment
-        if segment is None:
-            self._scope = {}
-            return None
-        try:
-            self._describe()
-        except Exception as error:  # noqa: BLE001, RUF100  (ours)
-            self._faults.note("ending the span of a request", error)
-        # the scope holds us: left in place, the two would wait for the garbage collector
-        self._scope = {}
-        return segment if segment.depart(self) else None
-
-    def _finish_alone(self) -> LoneSegment | None:
-        """The short way, for a request that nobody has looked into. None: it has to go the other."""
         tracer, scope = self._tracer, self._scope
         try:
             method, name, peer, origin, carrier, _ = read(scope, tracer)
-            template = route_template(scope, self._included)
+            template = route_template(scope)
             if template is None or carrier is not None or tracer.is_ignored(name):
                 return None
             component = _FASTAPI if component_of(scope) == "fastapi" else _PYTHON
-            shape = SHAPES[method, origin, template, component, self._status]
+            shape = SHAPES[method, origin, template, component, self.status]
         except Exception:  # noqa: BLE001, RUF100  (the other way meets it again, and tells)
             return None
         if shape.name not in tracer.endpoints:
             return None
         with tracer.lock:
-            if self._is_open:
+            # two threads may end one span at the same time, or another be opening it
+            if self._is_open or self.ended:
                 return None
             # from here on the segment is finished: who opens this span now finds it so
-            ids = self._ids = (new_id(), new_id())
+            ids = self._ids = new_ids()
             self.name = shape.name
-        self._scope = {}
-        epoch = time.time() - time.monotonic()
-        start, end = int((epoch + self.start_time) * 1000), int((epoch + self.end_time) * 1000)
-        return LoneSegment(shape, *ids, start, end, peer)
+            self.end_time = end_time
+            self.ended = True
+        self._scope = _NOTHING
+        epoch = time.time() - end_time
+        return LoneSegment(shape, *ids, int((epoch + self.start_time) * 1000), int((epoch + end_time) * 1000), peer)
 
     def _end(self, end_time: float) -> None:
+        """:param end_time: by the monotonic clock"""
         segment: Segment | None = self.segment
         if segment is None:
-            self.end_time, self.ended = end_time, True
-            self._scope = {}
+            self.end_time, self.ended = self.epoch + end_time, True
+            self._scope = _NOTHING
             return
         try:
             self._describe()
         finally:
-            segment.leave(self, end_time)
-            self._scope = {}
+            segment.leave(self, self.epoch + end_time)
+            self._scope = _NOTHING
 
     # -- describing it ------------------------------------------------------------------------------------------------
 
@@ -183,7 +175,7 @@ class OperationSpan(Span):
             self.name = self._name_without_route()
         if component_of(self._scope) == "fastapi":
             self.component = _FASTAPI
-        status = self._status
+        status = self.status
         tags = [METHODS[self._method], url, STATUSES[status]] if status else [METHODS[self._method], url]
         if status >= 500:
             self.failed = True
@@ -193,7 +185,7 @@ class OperationSpan(Span):
 
     def name_now(self) -> str:
         """The operation's name as far as it is known by now. The application calls it too, through `span.headers()`."""
-        if self.ended and not self._scope:
+        if self.ended:
             return self.name
         template = self._template()
         if template is None:
@@ -202,10 +194,10 @@ class OperationSpan(Span):
 
     def _name_without_route(self) -> str:
         try:
-            if is_unmatched(self._scope, self._status > 0):
+            if is_unmatched(self._scope, self.status > 0):
                 return f"{self._method}:{UNMATCHED}"
         except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
-            self._faults.note("naming an operation", error)
+            self.faults.note("naming an operation", error)
         return self._kept(self.name, is_made_up=True)
 
     def _kept(self, name: str, *, is_made_up: bool) -> str:
@@ -216,7 +208,7 @@ class OperationSpan(Span):
 
     def _template(self) -> str | None:
         try:
-            return route_template(self._scope, self._included or included_route(self._scope))
+            return route_template(self._scope)
         except Exception as error:  # noqa: BLE001, RUF100  (as above)
-            self._faults.note("naming an operation", error)
+            self.faults.note("naming an operation", error)
             return None

@@ -23,20 +23,18 @@ def method_of(scope: Mapping[str, Any]) -> str:
     return method if method in _METHODS else _OTHER_METHOD
 
 
-def included_route(scope: Mapping[str, Any]) -> Any:
-    """What FastAPI knows of a route that came with `include_router()`, and takes back when that has been served."""
-    fastapi: Any = scope.get("fastapi")
-    return fastapi.get("effective_route_context") if isinstance(fastapi, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-
-
-def route_template(scope: Mapping[str, Any], included: Any) -> str | None:
+def route_template(scope: Mapping[str, Any]) -> str | None:
     """The template of the route that took the request; None where the framework does not tell, or none took it.
 
-    :param scope: the ASGI scope after routing; the routers of Starlette, FastAPI and Litestar write into it
-    :param included: what `included_route` gave while the request was being served
+    :param scope: the ASGI scope after routing; the routers of Starlette, FastAPI and Litestar write into it, and
+        FastAPI takes some of it back when the route has been served
     """
-    # FastAPI composes the prefix of `include_router()` there; its `route` knows only its own part
-    path = _path_of(included) if included is not None else None
+    path = None
+    # FastAPI composes the prefix of `include_router()` here; its `route` knows only its own part
+    fastapi: Any = scope.get("fastapi")
+    if isinstance(fastapi, dict):
+        included = fastapi.get("effective_route_context")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        path = _path_of(included) if included is not None else None
     if path is None and (route := scope.get("route")) is not None:
         path = _path_of(route)
     if path is None:

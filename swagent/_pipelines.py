@@ -55,16 +55,13 @@ class Pipelines:
         """Whether there is a pipeline for it."""
         return signal in self.channels
 
-    def intake(
-        self, signal: Signal, encode: Callable[[T], bytes], complete: Callable[[Any], T | None] | None = None
-    ) -> Callable[[Any], None]:
+    def intake(self, signal: Signal, encode: Callable[[T], bytes]) -> Callable[[T], None]:
         """Make the way in for a signal that is on: a function that takes a finished record. Any thread; it never raises
         and never waits.
 
         :param encode: turns a record into bytes; it may raise, which costs that record only
-        :param complete: makes the record of what is handed in, or None where there is none after all; may raise as well
         """
-        intake = Intake(self.channels[signal], encode, self._limited, complete)
+        intake = Intake(self.channels[signal], encode, self._limited)
         self._intakes.append(intake)
         return intake.offer
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TypeVar
 
 from ._log import LimitedLog
 from ._meter_report import MeterReport, Source
@@ -24,12 +24,11 @@ from .record.lone import LoneSegment
 from .record.meter_samples import Sample
 from .record.meters import REGISTRY
 from .record.sampling import Sampler
-from .record.segment import Deferred, Segment
+from .record.segment import Segment
 from .record.tracer import Tracer
 from .signals import Signal
 
-if TYPE_CHECKING:
-    from .record.segment import Finished
+T = TypeVar("T")
 
 
 class Recording:
@@ -48,11 +47,10 @@ class Recording:
         self._has_begun = False
         self._has_ended = False
         self._pipelines = pipelines
-        self._take_segment = self._intake(Signal.SEGMENT, encoder.segment, _finished)
+        self._take_segment = self._intake(Signal.SEGMENT, encoder.segment)
         self._take_meters = self._intake(Signal.METER, encoder.meters)
         self._take_event = self._intake(Signal.EVENT, encoder.event)
-        defer = self._take_segment if pipelines.is_on(Signal.SEGMENT) else None
-        self.tracer = _build_tracer(config, self._offer_segment, defer)
+        self.tracer = _build_tracer(config, self._offer_segment, self._take_segment)
         self._logs = LogCapture(self._intake(Signal.LOG, encoder.log), LogSettings.from_config(config))
         self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
         ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)
@@ -93,10 +91,8 @@ class Recording:
         if self._runtime is not None:
             self._runtime.detach()
 
-    def _intake(
-        self, signal: Signal, encode: Callable[[Any], bytes], complete: Callable[[Any], Any] | None = None
-    ) -> Callable[[Any], object]:
-        return self._pipelines.intake(signal, encode, complete) if self._pipelines.is_on(signal) else _nowhere
+    def _intake(self, signal: Signal, encode: Callable[[T], bytes]) -> Callable[[T], object]:
+        return self._pipelines.intake(signal, encode) if self._pipelines.is_on(signal) else _nowhere
 
     def _offer_segment(self, segment: Segment) -> None:
         # the spans are taken away from the segment next, so that the two do not hold each other
@@ -114,25 +110,14 @@ def _nowhere(_: object) -> None:
     """Where the records of a signal go that is off."""
 
 
-def _finished(record: Finished | Deferred) -> Finished | LoneSegment | None:
-    if isinstance(record, tuple):
-        return record
-    segment = record.finish()
-    if segment is None or isinstance(segment, LoneSegment):
-        return segment
-    spans = segment.spans
-    segment.take_apart()
-    return segment, spans
-
-
 def _build_tracer(
-    config: Config, offer: Callable[[Segment], None], defer: Callable[[Deferred], object] | None
+    config: Config, offer: Callable[[Segment], None], offer_lone: Callable[[LoneSegment], object]
 ) -> Tracer:
     return Tracer(
         config.service_name,
         config.instance,
         offer,
-        defer=defer,
+        offer_lone=offer_lone,
         is_ignored=compile_ignored(config.ignore_suffix, config.trace_ignore_path),
         sampler=Sampler(config.sample_n_per_3_secs),
         span_limit=config.span_limit,

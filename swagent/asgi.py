@@ -25,6 +25,7 @@ import anyio
 from ._asgi_faults import Faults
 from ._asgi_lifespan import App, Lifespan, Receive, Scope, Send
 from ._asgi_request import MARK, RequestSpan
+from ._asgi_response import Response
 from ._log import say
 from ._thread_home import running as running_home
 from ._thread_home import start as start_home
@@ -55,7 +56,7 @@ class SkyWalkingMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one scope."""
-        request = None
+        response = None
         if MARK not in scope:
             kind = scope["type"]
             if kind == "lifespan":
@@ -64,29 +65,29 @@ class SkyWalkingMiddleware:
                     await self._live(scope, receive, send)
                     return
             elif kind in _TRACED:
-                request = self._open(scope, send)
-        if request is None:
+                response = self._open(scope, send)
+        if response is None:
             await self.app(scope, receive, send)
             return
         self._under_way += 1
         error: BaseException | None = None
         try:
-            await self.app(scope, receive, request.send)
+            await self.app(scope, receive, response)
         except BaseException as raised:
             error = raised
             raise
         finally:
-            request.leave(error)
+            response.leave(error)
             error = None  # or it would hold this frame, and this frame it
             self._under_way -= 1
             if self._all_ended is not None and not self._under_way:
                 self._all_ended.set()
 
-    def _open(self, scope: Scope, send: Send) -> RequestSpan | None:
-        """The entry span of a request or websocket, begun; None where there is no agent."""
+    def _open(self, scope: Scope, send: Send) -> Response | None:
+        """Begin the entry span of a request or websocket; None where there is no agent."""
         try:
             agent = self._agent or self._start_thread()
-            return RequestSpan(agent.tracer, scope, send, self.faults) if agent is not None else None
+            return Response(RequestSpan(agent.tracer, scope, self.faults), send) if agent is not None else None
         except Exception as error:  # noqa: BLE001, RUF100  (ours, and it costs no request)
             self.faults.note("opening the span of a request", error)
             return None

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from .._log import LimitedLog
 from ..ledger import Refusal
@@ -26,29 +26,19 @@ GROUP = 32
 class Intake(Generic[T]):
     """One signal's door, open to any thread."""
 
-    def __init__(
-        self,
-        channel: Channel,
-        encode: Callable[[T], bytes],
-        limited: LimitedLog,
-        complete: Callable[[Any], T | None] | None = None,
-    ) -> None:
-        """
-        :param encode: may raise, which costs that record only
-        :param complete: makes the record of what was set down, or None where there is none; may raise as well
-        """
+    def __init__(self, channel: Channel, encode: Callable[[T], bytes], limited: LimitedLog) -> None:
+        """:param encode: may raise, which costs that record only"""
         self._channel = channel
         self._encode = encode
         self._limited = limited
-        self._complete = complete
-        self._set_down: deque[tuple[Any, float]] = deque()
+        self._set_down: deque[tuple[T, float]] = deque()
         self._clock = channel.clock
         # re-entrant: encoding may set a finaliser or a signal handler going that looks at the channel
         self._lock = threading.RLock()
         self._is_encoding = False
         channel.fill = self.encode
 
-    def offer(self, record: Any) -> None:
+    def offer(self, record: T) -> None:
         """Hand a finished record over. Never raises, never waits for longer than a group takes to encode."""
         waiting = self._set_down
         waiting.append((record, self._clock()))
@@ -73,17 +63,13 @@ class Intake(Generic[T]):
             finally:
                 self._is_encoding = False
 
-    def _encode_one(self, record: Any, at: float) -> None:
+    def _encode_one(self, record: T, at: float) -> None:
         channel = self._channel
+        if not channel.is_open:
+            # asked before encoding, so that an overload costs as little as can be
+            channel.refuse(Refusal.FULL)
+            return
         try:
-            if self._complete is not None:
-                record = self._complete(record)
-                if record is None:
-                    return
-            if not channel.is_open:
-                # asked before encoding, so that an overload costs as little as can be
-                channel.refuse(Refusal.FULL)
-                return
             payload = self._encode(record)
         except Exception as error:  # noqa: BLE001, RUF100  (a poison record fails alone)
             channel.refuse(Refusal.ENCODE_ERROR)

@@ -10,13 +10,13 @@ import itertools
 import os
 from collections.abc import Iterator
 
-_process = ""
+_process = _other = ""
 _counter: Iterator[int] = itertools.count()
 
 
 def _draw() -> None:
-    global _process, _counter
-    _process = os.urandom(10).hex()
+    global _process, _other, _counter
+    _process, _other = os.urandom(10).hex(), os.urandom(10).hex()
     _counter = itertools.count()
 
 
@@ -29,3 +29,9 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
 def new_id() -> str:
     """A fresh id. Any thread."""
     return f"{_process}{next(_counter):012x}"
+
+
+def new_ids() -> tuple[str, str]:
+    """Two fresh ids for the price of one: of a trace, and of its first segment. Any thread."""
+    number = f"{next(_counter):012x}"
+    return _process + number, _other + number

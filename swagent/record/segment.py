@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from .ids import new_id
-from .lone import LoneSegment
 
 if TYPE_CHECKING:
     from .span import Span
@@ -71,14 +70,6 @@ class Reference(NamedTuple):
     address: str
 
 
-class Deferred(Protocol):
-    """A root span that has ended, and whose segment may yet have to be made."""
-
-    def finish(self) -> Segment | LoneSegment | None:
-        """Make it. None: it is not recorded, or spans of it are still open, and the last of them will hand it on."""
-        ...
-
-
 _NOTHING: Mapping[str, str] = {}
 
 
@@ -133,19 +124,12 @@ class Segment:
                 return
             span.end_time = end_time
             span.ended = True
-            is_last = self.depart(span)
-        if is_last:
-            self.tracer.finish(self)
-
-    def depart(self, span: Span) -> bool:
-        """Take in a span that has ended. True: it was the last one, and the segment is finished."""
-        with self.tracer.lock:
             self.spans.append(span)
             self._open -= 1
             if self._open or self.finished:
-                return False
+                return
             self.finished = True
-            return True
+        self.tracer.finish(self)
 
     def take_apart(self) -> None:
         """Let go of the spans once they are recorded. What later segments say about this one stays."""

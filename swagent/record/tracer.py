@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._log import LimitedLog
+from .lone import LoneSegment
 from .names import Names
 from .sampling import Sampler
-from .segment import Deferred, Segment
+from .segment import Segment
 
 _limited = LimitedLog()
 _tracers: weakref.WeakSet[Tracer] = weakref.WeakSet()
@@ -27,7 +28,7 @@ class Tracer:
         instance: str,
         offer: Callable[[Segment], None],
         *,
-        defer: Callable[[Deferred], object] | None = None,
+        offer_lone: Callable[[LoneSegment], object] | None = None,
         is_ignored: Callable[[str], bool] = lambda _: False,
         sampler: Sampler | None = None,
         span_limit: int = 512,
@@ -39,7 +40,7 @@ class Tracer:
     ) -> None:
         """
         :param offer: takes a finished segment; never raises, never waits
-        :param defer: takes a root span whose segment is to be finished when it is encoded; left out, none is put off
+        :param offer_lone: takes a segment of one span; left out, those go the way of all others
         :param correlation_limits: how many elements, and how many characters a value
         :param propagate_to: hosts that may be told the context; empty means all
         """
@@ -54,10 +55,10 @@ class Tracer:
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
         self.lock = threading.RLock()
         self._offer = offer
-        self.defer = defer
+        self.offer_lone = offer_lone
         self._sampler = sampler or Sampler(0)
         self._samples_all = self._sampler.takes_all
-        self.decides_late = defer is not None and self._samples_all and isinstance(trust_incoming, bool)
+        self.decides_late = self._samples_all and isinstance(trust_incoming, bool)
         """Whether a root span may ask later if it is recorded: none are counted, and no code of the user's is asked."""
         self._hosts = frozenset(host.lower() for host in propagate_to)
         _tracers.add(self)

@@ -15,7 +15,6 @@ from fastapi import APIRouter, FastAPI
 from asgi.calling import SW8, answers, body, call, http_scope, start, traced, websocket_scope
 from swagent import current_span, local_span
 from swagent._asgi_lifespan import App, Receive, Scope, Send
-from swagent._asgi_request import MARK
 from swagent.collector.trace_records import Segment
 
 pytestmark = pytest.mark.anyio
@@ -143,41 +142,52 @@ async def test_a_child_that_outlives_the_response_ends_the_segment() -> None:
     assert {span.operation for span in segment.spans} == {"GET:/a", "slow"}
 
 
-async def test_threads_that_open_and_the_encoder_agree() -> None:
+async def test_a_thread_that_opens_and_one_that_ends_agree() -> None:
     """Whoever comes first, every request is one segment, and who looked at it saw the ids that were sent."""
     seen: list[tuple[str, str]] = []
+    spans: list[Any] = []
     barrier = threading.Barrier(2)
 
     def look(span: Any) -> None:
         barrier.wait(10)
         seen.append((span.trace_id, span.segment_id))
 
-    def encode() -> None:
+    def end() -> None:
+        span = spans.pop()
         barrier.wait(10)
-        shop.agent.statistics()
+        span.stop()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        threads = [threading.Thread(target=look, args=[current_span()]), threading.Thread(target=end)]
+        spans.append(current_span())
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            await anyio.to_thread.run_sync(thread.join)
+        await answers()(scope, receive, send)
 
     async with traced(answers()) as shop:
         await call(shop.app, http_scope("/a", route=Routed()))
+        shop.app.app = app
         for _ in range(100):
-            scope = http_scope("/a", route=Routed())
-            await call(shop.app, scope)
-            threads = [threading.Thread(target=look, args=[scope[MARK]]), threading.Thread(target=encode)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                await anyio.to_thread.run_sync(thread.join)
+            await call(shop.app, http_scope("/a", route=Routed()))
         segments = await shop.segments()
     assert len(segments) == 101
-    assert {(each.trace_id, each.segment_id) for each in segments[1:]} == set(seen)
+    assert [(each.trace_id, each.segment_id) for each in segments[1:]] == seen
 
 
 async def test_only_what_a_span_has_is_found_by_asking() -> None:
-    async with traced(answers()) as shop:
-        scope = http_scope()
-        await call(shop.app, scope)
-        span = scope[MARK]
-        with pytest.raises(AttributeError, match="no attribute 'colour'"):
-            span.colour  # noqa: B018
-        assert (span.name, span.kind.name, span.tags, span.failed) == ("GET:/", "ENTRY", [], False)
-        with pytest.raises(AttributeError):
-            span.colour  # noqa: B018
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        spans.append(current_span())
+        await answers()(scope, receive, send)
+
+    spans: list[Any] = []
+    async with traced(app) as shop:
+        for _ in range(2):
+            await call(shop.app, http_scope("/7", route=Routed()))
+            span = spans.pop()
+            with pytest.raises(AttributeError, match="no attribute 'colour'"):
+                span.colour  # noqa: B018
+            assert (span.name, span.kind.name, span.ended, span.failed) == ("GET:/{letter}", "ENTRY", True, False)
+            with pytest.raises(AttributeError):
+                span.colour  # noqa: B018

@@ -28,9 +28,9 @@ class Encoding:
         return record.encode()
 
 
-def intake_of(channel: Channel, complete: Callable[[Any], str | None] | None = None) -> tuple[Intake[str], Encoding]:
+def intake_of(channel: Channel) -> tuple[Intake[str], Encoding]:
     encoding = Encoding()
-    return Intake(channel, encoding, LimitedLog(), complete), encoding
+    return Intake(channel, encoding, LimitedLog()), encoding
 
 
 def test_nothing_is_encoded_before_a_group_is_there() -> None:
@@ -81,14 +81,6 @@ def test_poison_fails_alone() -> None:
         intake.offer(name)
     assert dict(channel.statistics().refused) == {"encode_error": 1}
     assert [item[0] for item in channel.lease(10, 1000).items] == [b"a", b"b"]
-
-
-def test_what_comes_to_no_record_is_not_counted() -> None:
-    channel = channel_of()
-    intake, _ = intake_of(channel, lambda record: None if record == "nothing" else record)
-    for name in ("a", "nothing", "b"):
-        intake.offer(name)
-    assert channel.statistics().offered == 2
 
 
 def test_what_finds_no_room_is_refused_unencoded() -> None:

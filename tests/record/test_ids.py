@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from swagent.record.ids import new_id
+from swagent.record.ids import new_id, new_ids
 
 _MANY = 2000
 
@@ -67,3 +67,9 @@ def test_a_spawned_process_draws_ids_of_its_own() -> None:
     with ProcessPoolExecutor(1, mp_context=spawn) as first, ProcessPoolExecutor(1, mp_context=spawn) as second:
         ids = {pool.submit(new_id).result() for pool in (first, second)} | {new_id()}
     assert len(ids) == 3
+
+
+def test_ids_drawn_in_pairs_are_new_ids_too() -> None:
+    drawn = [each for _ in range(1000) for each in (*new_ids(), new_id())]
+    assert all(re.fullmatch("[0-9a-f]{32}", each) for each in drawn)
+    assert len(set(drawn)) == len(drawn)

@@ -25,6 +25,7 @@ from swagent import entry_span, exit_span, local_span
 from swagent._asgi_faults import Faults
 from swagent._asgi_lifespan import App, Message, Receive, Scope, Send
 from swagent._asgi_request import RequestSpan
+from swagent._asgi_response import Response
 from swagent.record.carrier import parse_sw8
 from swagent.record.names import OVERFLOW, Names
 from swagent.record.segment import Segment
@@ -85,9 +86,9 @@ class Seen:
         async def send(message: Message) -> None:
             pass
 
-        request = RequestSpan(self.tracer, scope, send, self.faults)
-        with request:
-            await app(scope, receive, request.send)
+        response = Response(RequestSpan(self.tracer, scope, self.faults), send)
+        await app(scope, receive, response)
+        response.leave(None)
 
 
 def _finish(coroutine: Coroutine[Any, Any, None]) -> None:
