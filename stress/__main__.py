@@ -9,6 +9,7 @@ from importlib import import_module
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "clients": ("stress.clients.command", "the libraries that were chosen from, measured again"),
     "pipeline": ("stress.pipeline.command", "segments per second, latency and memory, from record to acknowledgement"),
+    "profile": ("stress.profile", "a flame graph of the application under load"),
     "soak": ("stress.soak.command", "random faults under load, and a verdict on what became of every record"),
     "compare": (
         "stress.compare.command",

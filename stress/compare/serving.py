@@ -86,6 +86,11 @@ class Application:
                 raise ServingError(f"did not start:\n{self._tail()}")
             time.sleep(0.02)  # another process's start has no event to wait for
 
+    @property
+    def pid(self) -> int:
+        """Of the process that was started."""
+        return self._process.pid
+
     def cpu(self) -> float:
         """Seconds of processor time so far, of all threads and processes."""
         times = [each.cpu_times() for each in self._family()]
