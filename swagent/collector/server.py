@@ -7,30 +7,10 @@ from types import TracebackType
 from typing_extensions import Self
 
 from .admission import guard
-from .codec import StrictCodec
+from .codec import RawCodec
 from .connections import Connections, TrackingServer
-from .grpc_intake import (
-    AttachedEventIntake,
-    ConfigurationIntake,
-    EventIntake,
-    LogIntake,
-    ManagementIntake,
-    MeterIntake,
-    ProfileIntake,
-    SegmentIntake,
-)
+from .grpc_intake import SERVICES, GrpcService
 from .store import Store
-
-_INTAKES = (
-    SegmentIntake,
-    AttachedEventIntake,
-    LogIntake,
-    EventIntake,
-    MeterIntake,
-    ManagementIntake,
-    ConfigurationIntake,
-    ProfileIntake,
-)
 
 
 class Collector:
@@ -79,7 +59,7 @@ class Collector:
         """
         if self._server is not None:
             raise RuntimeError(f"{self!r} runs already")
-        server = TrackingServer([intake(self.store) for intake in _INTAKES], codec=StrictCodec())
+        server = TrackingServer([GrpcService(name, self.store) for name in SERVICES], codec=RawCodec())
         server.connections = Connections()
         guard(server, self._token)
         await server.start(self._host, self._port)
