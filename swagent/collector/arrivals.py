@@ -46,6 +46,13 @@ class Arrivals:
             for listener in listeners:
                 listener(made)
 
+    def wake(self) -> None:
+        """Have those who wait look again, though nothing has arrived."""
+        with self._lock:
+            bells, self._bells = self._bells, []
+        for ring in bells:
+            ring()
+
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Have `listener(record)` called for each arrival; returns a function that ends the subscription."""
         with self._lock:

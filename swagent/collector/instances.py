@@ -56,4 +56,4 @@ class Instances:
 
     def seen(self) -> dict[tuple[str, str], float]:
         """When each was last heard from, by whatever record."""
-        return {key: self._seen.get(key) or 0.0 for key in self._seen.keys()}
+        return {key: self._seen.get(key) or 0.0 for key in self._seen.keys()}  # noqa: SIM118  (a shelf is no mapping)

@@ -5,6 +5,7 @@ message itself. So this takes the frames from under grpclib's stream as they com
 touches of grpclib's internals: `Stream._stream.buffer`, and of that buffer `_unacked`, `_ack_callback` and `_eof`.
 """
 
+# ruff: noqa: SLF001
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ CREATE TABLE calls (
     start INTEGER, duration INTEGER, is_error INTEGER, parent_segment TEXT, parent_span INTEGER, parent_service TEXT,
     PRIMARY KEY (owner, number)
 ) WITHOUT ROWID;
+CREATE INDEX calls_by_parent ON calls (parent_segment, parent_span) WHERE parent_segment IS NOT NULL;
 CREATE TABLE logs (
     id INTEGER PRIMARY KEY, arrived REAL, time INTEGER, service TEXT, instance TEXT, endpoint TEXT, content_type TEXT,
     content TEXT, tags TEXT, layer TEXT, trace TEXT, segment TEXT, span INTEGER, level TEXT
@@ -36,11 +37,22 @@ CREATE TABLE instances (
     service TEXT, instance TEXT, layer TEXT, last_seen REAL, properties TEXT, keep_alives INTEGER,
     PRIMARY KEY (service, instance)
 );
+CREATE TABLE offsets (
+    brokers TEXT, topic TEXT, partition INTEGER, next INTEGER, PRIMARY KEY (brokers, topic, partition)
+);
 """
 
 WIDTHS = {
-    **{"segments": 12, "bodies": 2, "calls": 14, "logs": 14, "series": 6, "points": 6},
-    **{"events": 4, "others": 4, "instances": 6},
+    "segments": 12,
+    "bodies": 2,
+    "calls": 14,
+    "logs": 14,
+    "series": 6,
+    "points": 6,
+    "events": 4,
+    "others": 4,
+    "instances": 6,
+    "offsets": 4,
 }
 """How many columns each table has."""
 

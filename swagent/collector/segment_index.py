@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .database import Row
 
 _LIMIT = 2**63 - 1
-_ENTRY, _EXIT = 0, 1
+_CALLS = (0, 1)  # the numbers of entry and exit spans
 
 
 class Indexed(NamedTuple):
@@ -45,7 +45,7 @@ def index(message: Any, body: bytes) -> Indexed:
             is_root = 0
         if not endpoint or span.parentSpanId < 0:
             endpoint = operation
-        if kind == _ENTRY or kind == _EXIT:
+        if kind in _CALLS:
             calls.append(
                 (
                     len(calls),

@@ -15,6 +15,7 @@ _LATEST = """
 SELECT s.id, service, instance, name, labels, time, value, buckets, is_histogram
 FROM series s LEFT JOIN points p ON p.id = (SELECT max(id) FROM points WHERE series = s.id) ORDER BY s.id
 """
+_NEWEST = "SELECT max(number) FROM (SELECT id AS number FROM series UNION SELECT series FROM points)"
 
 
 class SeriesShelf:
@@ -29,7 +30,7 @@ class SeriesShelf:
         """Take what the database holds for what there is."""
         self.evicted = 0
         self._shelf = Shelf[Key, tuple[int, Meter]](self._limit)
-        ((newest,),) = self._database.read("SELECT max(n) FROM (SELECT id n FROM series UNION SELECT series FROM points)")
+        ((newest,),) = self._database.read(_NEWEST)
         self._next = (newest or 0) + 1
         for number, *row in self._database.read(_LATEST):
             if row[4] is not None:  # else its values have fallen out

@@ -19,7 +19,6 @@ from .counts import SIGNALS, Statistics
 from .database import Database, Row, StoreError
 from .instances import Instances
 from .limits import Limits
-from .protocol import parse
 from .records import Instance, KeepAlive, LogLine, Meter, Properties, Record
 from .ring import Ring
 from .segment_index import Indexed, index
@@ -70,9 +69,7 @@ class Store:
         self._new_ids: list[str] = []
         self._database = Database(path)
         self._rings = {
-            "segments": Ring(
-                self._database, "segments", self.limits.segments, (("bodies", "id"), ("calls", "owner"))
-            ),
+            "segments": Ring(self._database, "segments", self.limits.segments, (("bodies", "id"), ("calls", "owner"))),
             "logs": Ring(self._database, "logs", self.limits.logs),
             "meters": Ring(self._database, "points", self.limits.points),
             "events": Ring(self._database, "events", self.limits.others),
@@ -103,7 +100,7 @@ class Store:
             self.add_segment(index(message, message.SerializeToString()))
             return
         with self._lock:
-            self._note(SIGNALS[type(record)], record.service if hasattr(record, "service") else "")  # type: ignore[union-attr]
+            self._note(SIGNALS[type(record)], getattr(record, "service", ""))
             self._keep(record)
             self._commit_full_group()
         self._arrivals.announce(lambda: record)
@@ -211,6 +208,16 @@ class Store:
         self._database.forget()
         self._series.reload()
 
+    def offsets(self, brokers: str) -> dict[tuple[str, int], int]:
+        """Up to where Kafka's partitions were read: by topic and number, the offset of the next record."""
+        query = "SELECT topic, partition, next FROM offsets WHERE brokers = ?"
+        return {(topic, number): offset for topic, number, offset in self.read(query, (brokers,))}
+
+    def set_offset(self, brokers: str, topic: str, partition: int, offset: int) -> None:
+        """Note where to go on, to be committed along with what was read."""
+        with self._lock:
+            self._database.put("offsets", (brokers, topic, partition, offset))
+
     def read(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
         """The rows that a query finds, those of this moment's additions among them.
 
@@ -235,6 +242,14 @@ class Store:
         """
         if not await self._arrivals.wait_until(lambda: condition(self), timeout):
             raise TimeoutError(f"did not arrive within {timeout} s; received: {self.statistics()}")
+
+    async def wait_until(self, condition: Callable[[], bool], timeout: float) -> bool:
+        """Like `wait_for`, but says False when the condition does not hold in time."""
+        return await self._arrivals.wait_until(condition, timeout)
+
+    def wake(self) -> None:
+        """Have those who wait look at their conditions again, though nothing has arrived."""
+        self._arrivals.wake()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Have `listener(record)` called after each arrival, in the intake's thread; it must not wait or raise.

@@ -1,0 +1,160 @@
+"""The Kafka intake: reads the topics that agents write to. Needs the extra `kafka`.
+
+Where a topic is missing it is made, as OAP does. The store keeps the offsets beside the records: so what came while a
+collector with a file was away is read at its next start. What was read but not committed is read again; segments that
+come twice are recognised. In memory, and at the first start with a file, reading begins at the end of each topic.
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+from typing import Any
+
+from .database import StoreError
+from .intake import Intake
+from .store import Store
+
+_LOG = logging.getLogger("swagent.collector")
+_REGISTRATION = b"register-"
+_KINDS = {
+    "skywalking-segments": "SegmentObject",
+    "skywalking-logs": "LogData",
+    "skywalking-meters": "MeterDataCollection",
+    "skywalking-managements": "InstancePingPkg",
+    "skywalking-profilings": "ThreadSnapshot",
+}
+_PARTITIONS = 3
+_POLL_MS = 500
+# Seconds before what failed is tried again.
+_PAUSE = 2.0
+
+
+class KafkaIntake:
+    """One consumer of all topics."""
+
+    def __init__(self, store: Store, brokers: str, namespace: str = "") -> None:
+        """:param brokers: `host:port`, several with commas"""
+        self.brokers = brokers
+        self._store = store
+        prefix = f"{namespace}-" if namespace else ""
+        self._kinds = {prefix + topic: kind for topic, kind in _KINDS.items()}
+        self._consumer: Any = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Make the topics that are missing, and read from all.
+
+        :raises OSError: when no broker answers
+        :raises ImportError: when the extra is not installed
+        """
+        aiokafka = importlib.import_module("aiokafka")
+        try:
+            await self._make_topics()
+            self._consumer = aiokafka.AIOKafkaConsumer(
+                bootstrap_servers=self.brokers, enable_auto_commit=False, auto_offset_reset="latest"
+            )
+            await self._consumer.start()
+            await self._assign(aiokafka.TopicPartition)
+        except aiokafka.errors.KafkaError as error:
+            await self.stop()
+            raise OSError(f"no Kafka broker at {self.brokers}: {error}") from error
+        except BaseException:
+            await self.stop()
+            raise
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Leave the brokers. Twice is harmless."""
+        task, consumer, self._task, self._consumer = self._task, self._consumer, None, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait((task,))
+        if consumer is not None:
+            await consumer.stop()
+
+    async def _make_topics(self) -> None:
+        admin_module = importlib.import_module("aiokafka.admin")
+        errors = importlib.import_module("aiokafka.errors")
+        admin = admin_module.AIOKafkaAdminClient(bootstrap_servers=self.brokers)
+        try:
+            await admin.start()
+            missing = [topic for topic in self._kinds if topic not in await admin.list_topics()]
+            if missing:
+                await admin.create_topics([admin_module.NewTopic(topic, _PARTITIONS, 1) for topic in missing])
+        except (errors.TopicAuthorizationFailedError, errors.ClusterAuthorizationFailedError) as error:
+            _LOG.warning("topics are missing, and the broker lets nobody make them: %s", error)
+        finally:
+            await admin.close()
+
+    async def _assign(self, partition_of: Any) -> None:
+        """Take every partition of every topic, from where the store was, or else from its end."""
+        partitions = []
+        for topic in self._kinds:
+            numbers = await self._partitions(topic)
+            partitions += [partition_of(topic, number) for number in numbers]
+        self._consumer.assign(partitions)
+        kept = self._store.offsets(self.brokers)
+        for partition in partitions:
+            offset = kept.get((partition.topic, partition.partition))
+            if offset is not None:
+                self._consumer.seek(partition, offset)
+            else:
+                await self._consumer.seek_to_end(partition)
+                self._store.set_offset(
+                    self.brokers, partition.topic, partition.partition, await self._consumer.position(partition)
+                )
+        self._store.commit()
+
+    async def _partitions(self, topic: str) -> list[int]:
+        """The numbers of a topic's partitions; a topic that was just made takes a moment to be known everywhere."""
+        for _ in range(50):
+            if found := self._consumer.partitions_for_topic(topic):
+                return sorted(found)
+            await self._consumer._client.force_metadata_update()  # noqa: SLF001
+            self._consumer._client.add_topic(topic)  # noqa: SLF001
+            await asyncio.sleep(0.1)
+        _LOG.warning("the topic %s has no partitions: nothing is read from it", topic)
+        return []
+
+    async def _run(self) -> None:
+        errors = importlib.import_module("aiokafka.errors")
+        while True:
+            try:
+                await self._read()
+            except (errors.KafkaError, StoreError) as error:
+                _LOG.warning("reading from Kafka goes on in %g s: %s", _PAUSE, error)
+                await asyncio.sleep(_PAUSE)
+                self._rewind()
+
+    def _rewind(self) -> None:
+        """Go back to what the store has."""
+        kept = self._store.offsets(self.brokers)
+        for partition in self._consumer.assignment():
+            offset = kept.get((partition.topic, partition.partition))
+            if offset is not None:
+                self._consumer.seek(partition, offset)
+
+    async def _read(self) -> None:
+        while True:
+            batches = await self._consumer.getmany(timeout_ms=_POLL_MS)
+            intake = Intake(self._store)
+            for partition, records in batches.items():
+                for record in records:
+                    self._take(intake, partition.topic, record.key or b"", record.value or b"")
+                    await asyncio.sleep(0)
+                self._store.set_offset(self.brokers, partition.topic, partition.partition, records[-1].offset + 1)
+            if batches:
+                intake.commit()
+
+    def _take(self, intake: Intake, topic: str, key: bytes, value: bytes) -> None:
+        kind = self._kinds[topic]
+        if kind == "InstancePingPkg" and key.startswith(_REGISTRATION):
+            kind = "InstanceProperties"
+        try:
+            intake.take(kind, value)
+        except ValueError as error:  # nobody hears of a status here, and the next record may be good
+            _LOG.warning("a record of %s was left out: %s", topic, error)
