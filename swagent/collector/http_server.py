@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import anyio
 import uvicorn
 from starlette.types import ASGIApp
 
@@ -20,10 +21,18 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.listening = asyncio.Event()
+        self.ending = asyncio.Event()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def main_loop(self) -> None:
+        """Wait for the end; uvicorn's own loop looks for it ten times a second."""
+        while not self.ending.is_set():
+            await self.on_tick(0)  # sets the Date header of the next second
+            with anyio.move_on_after(1.0):
+                await self.ending.wait()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
@@ -75,7 +84,8 @@ class HttpServer:
         """Close the port, then the connections; takes a second at most. Twice is harmless."""
         server, task, self._server, self._task = self._server, self._task, None, None
         if server is not None and task is not None:
-            server.should_exit = True
+            server.should_exit = True  # for connections under way
+            server.ending.set()
             await asyncio.wait((task,))
             task.result()
 

@@ -71,8 +71,8 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
             return PlainTextResponse(_MISSING, 404)
         return FileResponse(page / "index.html", media_type=_TYPES[".html"], headers={"cache-control": "no-cache"})
 
-    assets = Mount("/assets", _Files(directory=page, check_dir=False))
-    routes = [*api, Route("/", index), assets]
+    assets = [Mount("/assets", _Files(directory=page))] if page.is_dir() else []
+    routes = [*api, Route("/", index), *assets]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})
     return Gate(app, host, ("GET", "HEAD"), names_matter=True)
 
