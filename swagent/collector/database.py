@@ -8,7 +8,7 @@ committed outlives the process, however it dies, but the last of it may not outl
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -81,7 +81,7 @@ class Database:
         self.waiting = 0
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Generator[None, None, None]:
         """Write what waits, and what the block executes, all or nothing; the rows go on waiting where it fails.
 
         :raises StoreError: when it cannot be written

@@ -28,6 +28,7 @@ _KINDS = {
     "skywalking-profilings": "ThreadSnapshot",
 }
 _PARTITIONS = 3
+_LOOKS = 50
 _POLL_MS = 500
 # Seconds before what failed is tried again.
 _PAUSE = 2.0
@@ -53,12 +54,14 @@ class KafkaIntake:
         """
         aiokafka = importlib.import_module("aiokafka")
         try:
-            await self._make_topics()
+            topics = await self._make_topics()
             self._consumer = aiokafka.AIOKafkaConsumer(
                 bootstrap_servers=self.brokers, enable_auto_commit=False, auto_offset_reset="latest"
             )
             await self._consumer.start()
-            await self._assign(aiokafka.TopicPartition)
+            await self._assign(
+                [aiokafka.TopicPartition(topic, number) for topic, numbers in topics.items() for number in numbers]
+            )
         except aiokafka.errors.KafkaError as error:
             await self.stop()
             raise OSError(f"no Kafka broker at {self.brokers}: {error}") from error
@@ -76,49 +79,48 @@ class KafkaIntake:
         if consumer is not None:
             await consumer.stop()
 
-    async def _make_topics(self) -> None:
+    async def _make_topics(self) -> dict[str, list[int]]:
+        """Make those that are missing; the numbers of each one's partitions."""
         admin_module = importlib.import_module("aiokafka.admin")
         errors = importlib.import_module("aiokafka.errors")
         admin = admin_module.AIOKafkaAdminClient(bootstrap_servers=self.brokers)
         try:
             await admin.start()
-            missing = [topic for topic in self._kinds if topic not in await admin.list_topics()]
+            there = await admin.list_topics()
+            missing = [topic for topic in self._kinds if topic not in there]
             if missing:
                 await admin.create_topics([admin_module.NewTopic(topic, _PARTITIONS, 1) for topic in missing])
+            return await self._partitions(admin)
         except (errors.TopicAuthorizationFailedError, errors.ClusterAuthorizationFailedError) as error:
             _LOG.warning("topics are missing, and the broker lets nobody make them: %s", error)
+            return await self._partitions(admin)
         finally:
             await admin.close()
 
-    async def _assign(self, partition_of: Any) -> None:
-        """Take every partition of every topic, from where the store was, or else from its end."""
-        partitions = []
-        for topic in self._kinds:
-            numbers = await self._partitions(topic)
-            partitions += [partition_of(topic, number) for number in numbers]
+    async def _partitions(self, admin: Any) -> dict[str, list[int]]:
+        """A topic that was just made takes a moment until its partitions have leaders."""
+        found: dict[str, list[int]] = {}
+        for _ in range(_LOOKS):
+            for topic in await admin.describe_topics(list(self._kinds)):
+                found[topic["topic"]] = sorted(each["partition"] for each in topic["partitions"] if each["leader"] >= 0)
+            if all(found.values()):
+                break
+            await asyncio.sleep(0.1)  # the broker tells nobody
+        for topic in (topic for topic, numbers in found.items() if not numbers):
+            _LOG.warning("the topic %s is not there: nothing is read from it", topic)
+        return found
+
+    async def _assign(self, partitions: list[Any]) -> None:
+        """Take partitions from where the store was, or else from their end."""
         self._consumer.assign(partitions)
         kept = self._store.offsets(self.brokers)
-        for partition in partitions:
-            offset = kept.get((partition.topic, partition.partition))
-            if offset is not None:
-                self._consumer.seek(partition, offset)
-            else:
-                await self._consumer.seek_to_end(partition)
-                self._store.set_offset(
-                    self.brokers, partition.topic, partition.partition, await self._consumer.position(partition)
-                )
+        new = [each for each in partitions if (each.topic, each.partition) not in kept]
+        ends = await self._consumer.end_offsets(new)
+        for each in partitions:
+            offset: Any = kept.get((each.topic, each.partition), ends.get(each))
+            self._consumer.seek(each, offset)
+            self._store.set_offset(self.brokers, each.topic, each.partition, offset)
         self._store.commit()
-
-    async def _partitions(self, topic: str) -> list[int]:
-        """The numbers of a topic's partitions; a topic that was just made takes a moment to be known everywhere."""
-        for _ in range(50):
-            if found := self._consumer.partitions_for_topic(topic):
-                return sorted(found)
-            await self._consumer._client.force_metadata_update()  # noqa: SLF001
-            self._consumer._client.add_topic(topic)  # noqa: SLF001
-            await asyncio.sleep(0.1)
-        _LOG.warning("the topic %s has no partitions: nothing is read from it", topic)
-        return []
 
     async def _run(self) -> None:
         errors = importlib.import_module("aiokafka.errors")

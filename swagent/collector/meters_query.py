@@ -100,7 +100,7 @@ def ledgers(store: Store) -> Answer:
     agents: dict[tuple[str, str], Answer] = {}
     for meter in store.meters:
         if meter.name.startswith(_LEDGER) and meter.value is not None and math.isfinite(meter.value):
-            head = {"service": meter.service, "instance": meter.instance, "time": 0, "signals": {}}
+            head: Answer = {"service": meter.service, "instance": meter.instance, "time": 0, "signals": {}}
             agent = agents.setdefault((meter.service, meter.instance), head)
             agent["time"] = max(agent["time"], meter.timestamp)
             _enter(agent["signals"], meter)
@@ -112,7 +112,15 @@ def ledgers(store: Store) -> Answer:
 def _enter(signals: dict[str, Answer], meter: Meter) -> None:
     labels = dict(meter.labels)
     name = labels.get("signal", "")
-    empty = {"signal": name, "offered": 0, "confirmed": 0, "queued": 0, "in_flight": 0, "refused": {}, "dropped": {}}
+    empty: Answer = {
+        "signal": name,
+        "offered": 0,
+        "confirmed": 0,
+        "queued": 0,
+        "in_flight": 0,
+        "refused": {},
+        "dropped": {},
+    }
     signal = signals.setdefault(name, empty)
     what, number = meter.name[len(_LEDGER) :], int(meter.value or 0)
     if what in ("refused", "dropped"):

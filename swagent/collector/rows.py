@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from . import records
 from .database import Row
@@ -74,4 +74,6 @@ def other_of(kind: type[R], text: str) -> R:
 
 
 def _frozen(value: Any) -> Any:
-    return tuple(_frozen(each) for each in value) if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    return tuple(_frozen(each) for each in cast("list[Any]", value))

@@ -13,8 +13,17 @@ from typing import Any, NamedTuple
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
 # By the numbers of FieldDescriptor.type; those that are not named are varints.
-_WIRE_TYPES = {1: _FIXED64, 6: _FIXED64, 16: _FIXED64, 2: _FIXED32, 7: _FIXED32, 15: _FIXED32}
-_WIRE_TYPES |= {9: _LENGTH, 11: _LENGTH, 12: _LENGTH}
+_WIRE_TYPES = {
+    1: _FIXED64,
+    6: _FIXED64,
+    16: _FIXED64,
+    2: _FIXED32,
+    7: _FIXED32,
+    15: _FIXED32,
+    9: _LENGTH,
+    11: _LENGTH,
+    12: _LENGTH,
+}
 _DEPTH = 20
 
 

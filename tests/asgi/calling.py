@@ -18,7 +18,6 @@ from swagent.collector.trace_translation import decode_segment
 from swagent.record.carrier import Carrier, format_sw8
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
-from swagent_proto import messages as wire
 
 SEGMENTS_ONLY: dict[str, Any] = {
     "log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False

@@ -18,9 +18,11 @@ START = 1_700_000_000_000
 @asynccontextmanager
 async def serving(store: Store | None = None) -> AsyncIterator[tuple[Collector, httpx.AsyncClient]]:
     """The collector, and a client of its page."""
-    async with Collector(store=store, http_port=0, page_port=0) as collector:
-        async with httpx.AsyncClient(base_url=f"http://{collector.page_address}", trust_env=False) as client:
-            yield collector, client
+    async with (
+        Collector(store=store, http_port=0, page_port=0) as collector,
+        httpx.AsyncClient(base_url=f"http://{collector.page_address}", trust_env=False) as client,
+    ):
+        yield collector, client
 
 
 def shop_and_stock(number: int, error: bool = False) -> list[Segment]:
@@ -29,7 +31,9 @@ def shop_and_stock(number: int, error: bool = False) -> list[Segment]:
     trace, first, second = f"trace-{number}", f"a-{number}", f"b-{number}"
     reference = Reference("CrossProcess", trace, first, 1, "shop", "shop-1", "/orders", "stock:80")
     shop = (
-        Span(1, 0, start + 1, start + 9, "/stock", "stock:80", "Exit", "Http", 7019, tags=(("item", f"Lamp {number}"),)),
+        Span(
+            1, 0, start + 1, start + 9, "/stock", "stock:80", "Exit", "Http", 7019, tags=(("item", f"Lamp {number}"),)
+        ),
         Span(0, -1, start, start + 10 + number, "/orders", "", "Entry", "Http", 7014, error),
     )
     stock = (

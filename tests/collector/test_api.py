@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
-from collector.served import START, line, serving, shop_and_stock
 
+from collector.served import START, line, serving, shop_and_stock
 from swagent.collector.meters_query import quantile
 from swagent.collector.records import Event, KeepAlive, Meter, Properties, Snapshot
 from swagent.collector.store import Store
@@ -24,7 +24,7 @@ class Api:
         self.store = store
         self._client = client
 
-    async def __call__(self, path: str, status: int = 200, **parameters: object) -> Any:
+    async def __call__(self, path: str, status: int = 200, **parameters: Any) -> Any:
         answer = await self._client.get(f"/api/{path}", params={key: str(value) for key, value in parameters.items()})
         assert answer.status_code == status, answer.text
         return answer.json()
@@ -82,7 +82,7 @@ async def test_traces_newest_first_page_by_page(api: Api) -> None:
         ({"sort": "slowest", "limit": 2}, [9, 8]),
     ],
 )
-async def test_traces_are_found(api: Api, parameters: dict[str, object], expected: list[int]) -> None:
+async def test_traces_are_found(api: Api, parameters: dict[str, Any], expected: list[int]) -> None:
     fill(api.store)
     found = await api("traces", **parameters)
     assert [trace["trace_id"] for trace in found["traces"]] == [f"trace-{number}" for number in expected]
@@ -141,7 +141,13 @@ async def test_services_and_endpoints(api: Api) -> None:
     services = {each["name"]: each for each in (await api("services"))["services"]}
     assert list(services) == ["idle", "shop", "stock"]
     shop = services["shop"]
-    assert (shop["instances"], shop["endpoints"], shop["calls"], shop["errors"], shop["error_rate"]) == (1, 1, 10, 1, 0.1)
+    assert (shop["instances"], shop["endpoints"], shop["calls"], shop["errors"], shop["error_rate"]) == (
+        1,
+        1,
+        10,
+        1,
+        0.1,
+    )
     assert (shop["p50"], shop["p95"], shop["p99"], shop["calls_per_minute"]) == (14, 19, 19, 10.0)
     assert shop["last_seen"] > START
     assert (services["idle"]["calls"], services["idle"]["p50"]) == (0, None)
@@ -179,7 +185,7 @@ async def test_logs(api: Api) -> None:
         ({"from": START + 9000}, [9]),
         ({"to": START}, [0]),
     ):
-        found = (await api("logs", **parameters))["logs"]  # type: ignore[arg-type]
+        found = (await api("logs", **parameters))["logs"]
         assert [entry["time"] for entry in found] == [START + number * 1000 for number in expected], parameters
     [entry] = (await api("logs", trace_id="trace-1"))["logs"]
     assert entry.pop("id")
@@ -250,7 +256,9 @@ async def test_instances_events_profiles_status(api: Api) -> None:
     assert (by_name["i1"]["language"], by_name["i1"]["meters"]) == ("python", ["cpu"])
     for end in (0, 7):
         store.add(Event("u", "shop", "i1", "", "Shutdown", "Normal", "m", {}, 5, end, ""))
-    assert [(each["name"], each["time"], each["end"]) for each in (await api("events"))["events"]] == [("Shutdown", 5, 7)]
+    assert [(each["name"], each["time"], each["end"]) for each in (await api("events"))["events"]] == [
+        ("Shutdown", 5, 7)
+    ]
     assert (await api("events", service="other"))["events"] == []
     store.add(Snapshot("task", "s", 1, 0, ("a",)))
     assert await api("profiles") == {"snapshots": 1}

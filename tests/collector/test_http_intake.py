@@ -23,7 +23,7 @@ SEGMENT = {
         {
             "spanId": 0,
             "parentSpanId": -1,
-            "startTime": "1700000000000",  # 64-bit numbers come as text in proto3's JSON, and as numbers from many agents
+            "startTime": "1700000000000",  # proto3's JSON has 64-bit numbers as text; many agents send numbers
             "endTime": 1700000000042,
             "operationName": "/pay <script>",
             "peer": "db:5432",
@@ -42,9 +42,11 @@ SEGMENT = {
 
 @pytest.fixture
 async def served() -> AsyncIterator[tuple[Collector, httpx.AsyncClient]]:
-    async with Collector(http_port=0) as collector:
-        async with httpx.AsyncClient(base_url=f"http://{collector.http_address}", trust_env=False) as client:
-            yield collector, client
+    async with (
+        Collector(http_port=0) as collector,
+        httpx.AsyncClient(base_url=f"http://{collector.http_address}", trust_env=False) as client,
+    ):
+        yield collector, client
 
 
 Served = tuple[Collector, httpx.AsyncClient]
@@ -129,14 +131,14 @@ async def test_a_list_is_taken_whole_or_not_at_all(served: Served) -> None:
 
 
 async def test_statuses(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, client = served
+    collector, client = served
     monkeypatch.setattr("swagent.collector.http_intake.MAX_BODY", 100)
     answers: dict[int, Any] = {
         404: await client.post("/v3/meters", json=[]),
         405: await client.get("/v3/segments"),
         413: await client.post("/v3/segments", content=b"[" + b" " * 200),
         415: await client.post("/v3/segments", content=b"x", headers={"content-encoding": "gzip"}),
-        403: await client.post("/v3/segments", content=b"[]", headers={"origin": f"http://{client.base_url.netloc}"}),
+        403: await client.post("/v3/segments", content=b"[]", headers={"origin": f"http://{collector.http_address}"}),
     }
     assert {answer.status_code for answer in answers.values()} == set(answers)
     for status, answer in answers.items():

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from collector.served import line, serving, shop_and_stock
 
+from collector.served import line, serving, shop_and_stock
 from swagent.collector import changes
 from swagent.collector.gate import is_own
 from swagent.collector.page_server import page_app

@@ -17,14 +17,14 @@ from grpclib.exceptions import GRPCError
 
 from swagent.collector.database import StoreError
 from swagent.collector.limits import Limits
-from swagent.collector.records import Event, KeepAlive, LogLine, Meter, Properties, Snapshot
+from swagent.collector.records import Event, KeepAlive, LogLine, Meter, Properties, Record, Snapshot
 from swagent.collector.server import Collector
 from swagent.collector.store import Store
 from swagent.collector.trace_records import Segment, Span
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio
-RECORDS = [
+RECORDS: list[Record] = [
     LogLine(5, "shop", "i1", "/a", "text", "hello", (("level", "warning"), ("é", "\x00")), "", "t", "s1", 4),
     Meter("shop", "i1", "m", (("k", "v"),), 7, 1.5),
     Meter("shop", "i1", "m", (("k", "v"),), 8, 2.5),
