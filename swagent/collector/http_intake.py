@@ -6,7 +6,7 @@ A request is taken whole or not at all, and answered when all of it is committed
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -96,7 +96,8 @@ def _decoded(body: bytes) -> Any:
 def _elements(name: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(f"a JSON array of {name} is needed, not {type(value).__name__}")
-    return cast("list[Any]", value)
+    elements: list[Any] = value
+    return elements
 
 
 def _error(status: int, text: str) -> JSONResponse:

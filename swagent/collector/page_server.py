@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from . import calls_query, instances_query, logs_query, meters_query, traces_que
 from .changes import Changes
 from .database import StoreError
 from .gate import Gate
+from .memo import Memo
 from .parameters import Parameters
 from .records import Snapshot
 from .store import Store
@@ -41,7 +43,7 @@ _MISSING = (
     "The JSON API is there, under /api/status.\n"
 )
 _Answer = dict[str, Any]
-Query = Callable[[Parameters], "_Answer | None"]
+Query = Callable[[Parameters], "_Answer | None | Awaitable[_Answer]"]
 
 
 class _Files(StaticFiles):
@@ -78,9 +80,11 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
 
 
 def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]:
+    services = Memo(store, lambda: calls_query.services(store))
+    service_map = Memo(store, lambda: calls_query.service_map(store))
     return {
         "/api/status": lambda _: {**instances_query.status(store), **addresses()},
-        "/api/services": lambda _: calls_query.services(store),
+        "/api/services": lambda _: services.ask(),
         "/api/services/{service:path}/endpoints": lambda asked: calls_query.endpoints(store, asked.path("service")),
         "/api/instances": lambda asked: instances_query.instances(store, asked.text("service"), time.time()),
         "/api/traces": lambda asked: traces_query.traces(
@@ -93,7 +97,7 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
             asked.text("cursor"),
         ),
         "/api/traces/{trace:path}": lambda asked: traces_query.trace(store, asked.path("trace")),
-        "/api/map": lambda _: calls_query.service_map(store),
+        "/api/map": lambda _: service_map.ask(),
         "/api/logs": lambda asked: logs_query.logs(
             store,
             asked.present(texts=("service", "level", "q", "trace_id"), numbers=("from", "to")),
@@ -114,6 +118,8 @@ def _endpoint(query: Query) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         try:
             found = query(Parameters(request))
+            if inspect.isawaitable(found):
+                found = await found
         except ValueError as error:
             return _error(400, str(error))
         if found is None:

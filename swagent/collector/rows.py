@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from . import records
 from .database import Row
@@ -76,4 +76,5 @@ def other_of(kind: type[R], text: str) -> R:
 def _frozen(value: Any) -> Any:
     if not isinstance(value, list):
         return value
-    return tuple(_frozen(each) for each in cast("list[Any]", value))
+    elements: list[Any] = value
+    return tuple(map(_frozen, elements))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
 from collector.served import START, line, serving, shop_and_stock
+from swagent.collector import calls_query
 from swagent.collector.meters_query import quantile
 from swagent.collector.records import Event, KeepAlive, Meter, Properties, Snapshot
 from swagent.collector.store import Store
@@ -165,6 +167,30 @@ async def test_the_map(api: Api) -> None:
     assert {node["name"]: (node["kind"], node["calls"]) for node in found["nodes"]} == {
         "shop": ("service", 10), "stock": ("service", 10), "User": ("peer", 10), "db:5432": ("peer", 10)
     }  # fmt: skip
+
+
+async def test_sums_are_never_stale_and_made_once_for_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(api.store, 1)
+    made: list[int] = []
+    original = calls_query.service_map
+
+    def counted(store: Store) -> Any:
+        made.append(store.version)
+        return original(store)
+
+    monkeypatch.setattr(calls_query, "service_map", counted)
+    answers: list[Any] = []
+
+    async def ask() -> None:
+        answers.append(await api("map"))
+
+    for _ in range(2):
+        fill(api.store, 2)
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(ask)
+        assert [answer["version"] for answer in answers[-5:]] == [api.store.version] * 5
+    assert len(made) == 2
 
 
 async def test_logs(api: Api) -> None:
