@@ -8,10 +8,10 @@ intake   grpc_intake (with message_reader, admission, connections, codec), http_
          and records of them
 store    store puts together: database and schema (SQLite), ring (bounds by count and age), series, instances, shelf;
          arrivals tells those who wait; records and trace_records are what it gives out
-page     page_server with gate, parameters, changes; calls_query (through memo), traces_query, logs_query, meters_query and
-         instances_query answer; http_server runs both HTTP servers
+page     page_server with gate, parameters, changes; calls_query (through memo), traces_query, logs_query, meters_query
+         and instances_query answer; http_server runs both HTTP servers
 view     tree, view, live: joins a trace's segments and prints them
 
-`server.Collector` puts intake, store and page together, `command` adds the terminal. Importing this package imports none
-of them.
+`server.Collector` puts intake, store and page together, `command` adds the terminal. Importing this package imports
+none of them.
 """

@@ -6,7 +6,8 @@ A request is taken whole or not at all, and answered when all of it is committed
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -66,7 +67,7 @@ def intake_app(store: Store, host: str) -> ASGIApp:
     return Gate(app, host, ("POST",), names_matter=False)
 
 
-def _take(store: Store, name: str, values: list[Any]) -> None:
+def _take(store: Store, name: str, values: Sequence[Any]) -> None:
     messages = [parse_json(name, value) for value in values]
     intake = Intake(store)
     for message in messages:
@@ -93,11 +94,10 @@ def _decoded(body: bytes) -> Any:
         raise ValueError(f"the body is no JSON: {error}") from error
 
 
-def _elements(name: str, value: Any) -> list[Any]:
+def _elements(name: str, value: Any) -> Sequence[Any]:
     if not isinstance(value, list):
         raise ValueError(f"a JSON array of {name} is needed, not {type(value).__name__}")
-    elements: list[Any] = value
-    return elements
+    return cast("Sequence[Any]", value)
 
 
 def _error(status: int, text: str) -> JSONResponse:

@@ -43,7 +43,7 @@ _MISSING = (
     "The JSON API is there, under /api/status.\n"
 )
 _Answer = dict[str, Any]
-Query = Callable[[Parameters], "_Answer | None | Awaitable[_Answer]"]
+Query = Callable[[Parameters], "_Answer | Awaitable[_Answer] | None"]
 
 
 class _Files(StaticFiles):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from . import records
 from .database import Row
@@ -76,5 +76,4 @@ def other_of(kind: type[R], text: str) -> R:
 def _frozen(value: Any) -> Any:
     if not isinstance(value, list):
         return value
-    elements: list[Any] = value
-    return tuple(map(_frozen, elements))
+    return tuple(map(_frozen, cast("Sequence[Any]", value)))
