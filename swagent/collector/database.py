@@ -8,6 +8,7 @@ committed outlives the process, however it dies, but the last of it may not outl
 from __future__ import annotations
 
 import sqlite3
+import weakref
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -40,6 +41,7 @@ class Database:
             self._connection = sqlite3.connect(
                 path or ":memory:", isolation_level=None, check_same_thread=False, timeout=0.2
             )
+            self._finalizer = weakref.finalize(self, self._connection.close)  # nobody has to close what is in memory
             self._prepare()
         except sqlite3.Error as error:
             raise StoreError(f"cannot open the store {path}: {error}") from error
@@ -119,7 +121,7 @@ class Database:
 
     def close(self) -> None:
         """Close the file; what waits is gone. Twice is harmless."""
-        self._connection.close()
+        self._finalizer()
 
 
 def _contains(body: object, needle: bytes) -> bool:

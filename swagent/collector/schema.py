@@ -10,7 +10,7 @@ CREATE TABLE segments (
     id INTEGER PRIMARY KEY, arrived REAL, trace TEXT, segment TEXT, service TEXT, instance TEXT,
     start INTEGER, finish INTEGER, endpoint TEXT, spans INTEGER, errors INTEGER, is_root INTEGER
 );
-CREATE INDEX segments_by_trace ON segments (trace);
+CREATE INDEX segments_by_trace ON segments (trace, start, finish, spans, errors);
 CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB);
 CREATE TABLE calls (
     owner INTEGER, number INTEGER, span INTEGER, kind TEXT, service TEXT, instance TEXT, endpoint TEXT, peer TEXT,

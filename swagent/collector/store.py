@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from . import rows
@@ -32,6 +33,8 @@ REMEMBERED_IDS = 5
 # Rows that may wait for their commit.
 _GROUP = 2000
 R = TypeVar("R", bound=Record)
+# Conditions that wait look at the same segments again and again.
+_decoded = lru_cache(2048)(decode_segment)
 
 
 class Store:
@@ -286,7 +289,7 @@ class Store:
     @property
     def segments(self) -> list[Segment]:
         """Every segment kept, oldest first."""
-        return [decode_segment(body) for (body,) in self.read("SELECT body FROM bodies ORDER BY id")]
+        return [_decoded(body) for (body,) in self.read("SELECT body FROM bodies ORDER BY id")]
 
     @property
     def trace_ids(self) -> list[str]:
@@ -296,7 +299,7 @@ class Store:
     def trace(self, trace_id: str) -> list[Segment]:
         """The segments kept of one trace, in order of arrival; maybe none."""
         query = "SELECT body FROM segments JOIN bodies USING (id) WHERE trace = ? ORDER BY id"
-        return [decode_segment(body) for (body,) in self.read(query, (trace_id,))]
+        return [_decoded(body) for (body,) in self.read(query, (trace_id,))]
 
     @property
     def logs(self) -> list[LogLine]:

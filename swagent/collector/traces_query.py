@@ -15,6 +15,8 @@ from .tree import Node, depth_first, join
 Answer = dict[str, Any]
 MAX_SPANS = 10_000
 """Spans of one trace in an answer; more are left out, and said to be."""
+MAX_LOGS = 1_000
+"""Its log lines in an answer; /api/logs has the others."""
 
 _FILTERS = {
     "service": "trace IN (SELECT trace FROM segments WHERE service = ?)",
@@ -110,7 +112,7 @@ def trace(store: Store, trace_id: str) -> Answer | None:
     shown = nodes[:MAX_SPANS]
     start = min((node.span.start_time for node in nodes), default=0)
     names = _names(shown)
-    query = f"SELECT id, level, {LOG_COLUMNS} FROM logs WHERE trace = ? ORDER BY time, id"  # noqa: S608
+    query = f"SELECT id, level, {LOG_COLUMNS} FROM logs WHERE trace = ? ORDER BY time, id LIMIT {MAX_LOGS}"  # noqa: S608
     return {
         "version": store.version,
         "trace_id": trace_id,
