@@ -8,7 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import httpx
 import pytest
 from grpclib.client import Channel
 
@@ -128,3 +130,78 @@ def test_command_starts_quickly() -> None:
 def test_port_out_of_range() -> None:
     result = subprocess.run([*COMMAND, "--port", "65536"], capture_output=True, text=True, timeout=10)
     assert result.returncode == 2
+
+
+def run_to_end(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *FREE, *options], capture_output=True, text=True, timeout=20, check=False)
+
+
+@pytest.mark.parametrize("option", ["--http-port", "--page-port"])
+def test_every_port_in_use_is_named(option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        result = run_to_end(option, port)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"swagent collector: cannot listen on 127.0.0.1:{port}: ")
+    assert option in result.stderr
+
+
+def test_a_store_in_use_and_a_store_that_cannot_be(tmp_path: Path) -> None:
+    path = str(tmp_path / "store.db")
+    with running("--store", path, "--quiet"):
+        result = run_to_end("--store", path)
+    assert (result.returncode, "locked" in result.stderr, path in result.stderr) == (1, True, True)
+    missing = run_to_end("--store", str(tmp_path / "nowhere" / "store.db"))
+    assert (missing.returncode, "Traceback" in missing.stderr) == (1, False)
+
+
+async def test_a_restart_shows_what_came_before(tmp_path: Path) -> None:
+    path = str(tmp_path / "store.db")
+    for life in range(2):
+        with running("--store", path, "--max-age", "3600") as (process, port):
+            assert process.stdout is not None
+            page = process.stdout.readline() and process.stdout.readline().strip()
+            async with httpx.AsyncClient(trust_env=False) as client:
+                status = (await client.get(f"{page}api/status")).json()
+                assert (status["segments"], status["store"], status["limits"]["max_age_s"]) == (life, path, 3600)
+                await report(port, f"s{life}")
+                process.terminate()
+                assert process.wait(10) == 0
+
+
+async def test_it_ends_while_a_browser_listens() -> None:
+    with running("--quiet") as (process, _):
+        assert process.stdout is not None
+        page = process.stdout.readline() and process.stdout.readline().strip()
+        async with (
+            httpx.AsyncClient(trust_env=False) as client,
+            client.stream("GET", f"{page}api/live") as answer,
+        ):
+            lines = answer.aiter_lines()
+            assert (await anext(lines)).startswith("event: changed")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10) == 0
+            assert process.stderr is not None
+            assert process.stderr.read() == ""
+
+
+async def test_no_page() -> None:
+    with running("--no-page", "--quiet") as (process, _):
+        process.terminate()
+        output, errors = rest(process)
+    assert ("Open the page" in output, errors) == (False, "")
+
+
+def test_no_broker_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    result = run_to_end("--kafka", f"127.0.0.1:{port}")
+    assert result.returncode == 1
+    assert f"no Kafka broker at 127.0.0.1:{port}" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("options", [("--max-segments", "0"), ("--max-age", "-1"), ("--max-age", "nan")])
+def test_limits_that_are_none(options: tuple[str, str]) -> None:
+    result = run_to_end(*options)
+    assert (result.returncode, options[0] in result.stderr) == (2, True)
