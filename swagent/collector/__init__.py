@@ -6,7 +6,7 @@
 intake   grpc_intake (with message_reader, admission, connections, codec), http_intake, kafka_intake bring messages in;
          protocol and wire_check read them strictly; intake, translation, trace_translation, segment_index make rows
          and records of them
-store    store puts together: database and schema (SQLite), ring (bounds by count and age), series, instances, shelf;
+store    store stands on keeper, and both on database and schema (SQLite), ring (bounds), series, instances, shelf;
          arrivals tells those who wait; records and trace_records are what it gives out
 page     page_server with gate, parameters, changes; calls_query (through memo), traces_query, logs_query, meters_query
          and instances_query answer; http_server runs both HTTP servers

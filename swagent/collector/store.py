@@ -6,7 +6,6 @@ query sees all that was added before it, whether or not the intake has committed
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections import Counter
@@ -18,18 +17,13 @@ from . import rows
 from .arrivals import Arrivals, Listener
 from .counts import SIGNALS, Statistics
 from .database import Database, Row, StoreError
-from .instances import Instances
+from .keeper import Keeper
 from .limits import Limits
-from .records import Instance, KeepAlive, LogLine, Meter, Properties, Record
-from .ring import Ring
+from .records import Instance, LogLine, Meter, Record
 from .segment_index import Indexed, index
-from .series import SeriesShelf
-from .shelf import Shelf
 from .trace_records import Segment
 from .trace_translation import decode_segment, message_of
 
-# Ids are remembered longer than the segments themselves, so that a late duplicate is still recognised.
-REMEMBERED_IDS = 5
 # Rows that may wait for their commit.
 _GROUP = 2000
 R = TypeVar("R", bound=Record)
@@ -60,7 +54,6 @@ class Store:
         :raises StoreError: when the file cannot be opened, is in use, or is no store
         """
         self.limits = (limits or Limits()).narrowed(max_segments, max_records)
-        self.version = 0
         self.losses = 0
         self.started_at = clock()
         self._clock = clock
@@ -68,30 +61,9 @@ class Store:
         self._arrivals = Arrivals(self._lock)
         self._received: Counter[str] = Counter()
         self._duplicates = 0
-        self._added: Counter[str] = Counter()
-        self._new_ids: list[str] = []
         self._database = Database(path)
-        self._rings = {
-            "segments": Ring(self._database, "segments", self.limits.segments, (("bodies", "id"), ("calls", "owner"))),
-            "logs": Ring(self._database, "logs", self.limits.logs),
-            "meters": Ring(self._database, "points", self.limits.points),
-            "events": Ring(self._database, "events", self.limits.others),
-            "others": Ring(self._database, "others", self.limits.others),
-        }
-        self._known_ids = Shelf[str, None](self.limits.segments * REMEMBERED_IDS)
-        self._services = Shelf[str, None](self.limits.others)
-        self._series = SeriesShelf(self._database, self.limits.series)
-        self._instances = Instances(self._database, self.limits.others)
-        self._restore()
-
-    def _restore(self) -> None:
-        for segment_id, service in self._database.read("SELECT segment, service FROM segments ORDER BY id"):
-            self._known_ids.put(segment_id, None)
-            self._services.put(service, None)
-        names = "SELECT DISTINCT service FROM logs UNION SELECT service FROM series UNION SELECT service FROM instances"
-        for (service,) in self._database.read(names):
-            self._services.put(service, None)
-        self.version = sum(ring.count for ring in self._rings.values())
+        self._keeper = Keeper(self._database, self.limits, clock)
+        self.version = sum(ring.count for ring in self._keeper.rings.values())
 
     def add(self, record: Record) -> None:
         """Take a record in. Does not wait, but for the group of rows that is full with this one.
@@ -104,7 +76,7 @@ class Store:
             return
         with self._lock:
             self._note(SIGNALS[type(record)], getattr(record, "service", ""))
-            self._keep(record)
+            self._keeper.keep(record)
             self._commit_full_group()
         self._arrivals.announce(lambda: record)
 
@@ -115,52 +87,17 @@ class Store:
         """
         with self._lock:
             self._note("segments", segment.service)
-            if segment.segment_id in self._known_ids:
+            if self._keeper.knows(segment.segment_id):
                 self._duplicates += 1
             else:
-                self._keep_segment(segment)
+                self._keeper.keep_segment(segment)
                 self._commit_full_group()
         self._arrivals.announce(lambda: decode_segment(segment.body))
 
     def _note(self, signal: str, service: str) -> None:
         self._received[signal] += 1
         self.version += 1
-        if service and service not in self._services:
-            self._services.put(service, None)
-
-    def _keep_segment(self, segment: Indexed) -> None:
-        self._known_ids.put(segment.segment_id, None)
-        self._new_ids.append(segment.segment_id)
-        arrived = self._clock()
-        self._instances.see(segment.service, segment.instance, arrived)
-        number = self._rings["segments"].number()
-        self._added["segments"] += 1
-        put = self._database.put
-        put("segments", (number, arrived, *segment.row))
-        put("bodies", (number, segment.body))
-        for call in segment.calls:
-            put("calls", (number, *call))
-
-    def _keep(self, record: Record) -> None:
-        now = self._clock()
-        if isinstance(record, Meter):
-            series = self._series.put(record)
-            buckets = None if record.buckets is None else json.dumps(record.buckets)
-            self._append("meters", "points", (now, series, record.timestamp, record.value, buckets))
-            self._instances.see(record.service, record.instance, now)
-        elif isinstance(record, (Properties, KeepAlive)):
-            self._instances.meet(record, now)
-        elif isinstance(record, LogLine):
-            self._append("logs", "logs", (now, *rows.log_row(record)))
-            self._instances.see(record.service, record.instance, now)
-        else:
-            kind = type(record).__name__
-            table = "events" if kind == "Event" else "others"
-            self._append(table, table, (now, kind, rows.other_text(record)))
-
-    def _append(self, ring: str, table: str, row: Row) -> None:
-        self._added[ring] += 1
-        self._database.put(table, (self._rings[ring].number(), *row))
+        self._keeper.meet_service(service)
 
     def _commit_full_group(self) -> None:
         if self._database.waiting >= _GROUP:
@@ -186,30 +123,11 @@ class Store:
                 self._write(None if age is None else self._clock() - age)
 
     def _write(self, oldest: float | None) -> None:
-        gone: dict[str, tuple[int, int]] = {}
         try:
-            with self._database.transaction():
-                for name, ring in self._rings.items():
-                    if self._added[name] or oldest is not None:
-                        gone[name] = ring.trim(self._added[name], oldest)
+            self.version += self._keeper.write(oldest)
         except StoreError:
-            self._lose()
+            self.losses += 1
             raise
-        for name, (evicted, expired) in gone.items():
-            self._rings[name].settle(self._added[name], evicted, expired)
-            self.version += evicted + expired
-        self._added.clear()
-        self._new_ids.clear()
-
-    def _lose(self) -> None:
-        """What could not be written is as if it had never come, so that it may come again."""
-        self.losses += 1
-        for segment_id in self._new_ids:
-            self._known_ids.discard(segment_id)
-        self._new_ids.clear()
-        self._added.clear()
-        self._database.forget()
-        self._series.reload()
 
     def offsets(self, brokers: str) -> dict[tuple[str, int], int]:
         """Up to where Kafka's partitions were read: by topic and number, the offset of the next record."""
@@ -263,22 +181,21 @@ class Store:
         """What was received, duplicated and evicted so far."""
         with self._lock:
             self.commit()
-            evicted = Counter({name: ring.evicted for name, ring in self._rings.items()})
-            evicted["meters"] += self._series.evicted
-            services = tuple(sorted(self._services.keys()))
-            return Statistics(self._received.copy(), self._duplicates, +evicted, services)
+            evicted = Counter({name: ring.evicted for name, ring in self._keeper.rings.items()})
+            evicted["meters"] += self._keeper.series.evicted
+            return Statistics(self._received.copy(), self._duplicates, +evicted, self._keeper.services)
 
     def counts(self) -> dict[str, int]:
         """How many rows are kept: segments, logs, meters (points), events, others."""
         with self._lock:
             self.commit()
-            return {name: ring.count for name, ring in self._rings.items()}
+            return {name: ring.count for name, ring in self._keeper.rings.items()}
 
     def dropped(self) -> tuple[int, int]:
         """How many records fell out for their age, and how many because there were too many."""
         with self._lock:
-            return sum(ring.expired for ring in self._rings.values()), sum(
-                ring.evicted for ring in self._rings.values()
+            return sum(ring.expired for ring in self._keeper.rings.values()), sum(
+                ring.evicted for ring in self._keeper.rings.values()
             )
 
     @property
@@ -310,18 +227,18 @@ class Store:
     def meters(self) -> list[Meter]:
         """The latest value of each series."""
         with self._lock:
-            return self._series.latest()
+            return self._keeper.series.latest()
 
     @property
     def instances(self) -> list[Instance]:
         """The instances heard from through properties or keep-alives."""
         with self._lock:
-            return self._instances.known()
+            return self._keeper.instances.known()
 
     def seen(self) -> dict[tuple[str, str], float]:
         """When each service's instance was last heard from, by whatever record; seconds since the epoch."""
         with self._lock:
-            return self._instances.seen()
+            return self._keeper.instances.seen()
 
     def records(self, kind: type[R]) -> list[R]:
         """The records kept of another kind (`LogLine`, `Event`, `Snapshot`, ...), oldest first."""
