@@ -17,6 +17,7 @@ from .limits import Limits
 if TYPE_CHECKING:
     from .live import LivePrinter
     from .server import Collector
+    from .store import Store
 
 _MISSING = "swagent collector: {} is missing; install it with: pip install 'swagent[collector]'"
 _KAFKA_MISSING = "swagent collector: {} is missing; install it with: pip install 'swagent[collector,kafka]'"
@@ -68,7 +69,6 @@ def run(args: argparse.Namespace) -> int:
 async def _serve(args: argparse.Namespace) -> int:
     from .database import StoreError  # noqa: PLC0415, RUF100
     from .live import LivePrinter  # noqa: PLC0415, RUF100
-    from .server import Collector  # noqa: PLC0415, RUF100
     from .store import Store  # noqa: PLC0415, RUF100
     from .view import Palette  # noqa: PLC0415, RUF100
 
@@ -77,21 +77,12 @@ async def _serve(args: argparse.Namespace) -> int:
     except StoreError as error:
         print(f"swagent collector: {error}", file=sys.stderr)
         return 1
-    collector = Collector(
-        args.host,
-        args.port,
-        args.token,
-        store,
-        http_port=args.http_port,
-        page_port=None if args.no_page else args.page_port,
-        kafka=args.kafka,
-        kafka_namespace=args.kafka_namespace,
-    )
     stopping = _stop_signal()
     try:
+        collector = _collector(args, store)
         await collector.start()
     except (OSError, ImportError) as error:
-        print(_failure(collector, error), file=sys.stderr)
+        print(_failure(args, error), file=sys.stderr)
         store.close()
         return 1
     colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -106,17 +97,33 @@ async def _serve(args: argparse.Namespace) -> int:
     return 0
 
 
+def _collector(args: argparse.Namespace, store: Store) -> Collector:
+    from .server import Collector  # noqa: PLC0415, RUF100
+
+    return Collector(
+        args.host,
+        args.port,
+        args.token,
+        store,
+        http_port=args.http_port,
+        page_port=None if args.no_page else args.page_port,
+        kafka=args.kafka,
+        kafka_namespace=args.kafka_namespace,
+    )
+
+
 def _limits(args: argparse.Namespace) -> Limits:
     return Limits(args.max_segments, args.max_logs, args.max_points, max_age=args.max_age)
 
 
-def _failure(collector: Collector, error: OSError | ImportError) -> str:
+def _failure(args: argparse.Namespace, error: OSError | ImportError) -> str:
     if isinstance(error, ImportError):
         return _KAFKA_MISSING.format(error.name)
     if error.errno is None:
         return f"swagent collector: {error}"
+    where = error.filename or f"{args.host}:{args.port}"
     return (
-        f"swagent collector: cannot listen on {error.filename or collector.address}: {error.strerror or error}\n"
+        f"swagent collector: cannot listen on {where}: {error.strerror or error}\n"
         "Stop what uses the port, or choose another with --port, --http-port or --page-port."
     )
 

@@ -10,9 +10,12 @@ come twice are recognised. In memory, and at the first start with a file, readin
 from __future__ import annotations
 
 import asyncio
-import importlib
 import logging
 from typing import Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.errors import ClusterAuthorizationFailedError, KafkaError, TopicAuthorizationFailedError
 
 from .database import StoreError
 from .intake import Intake
@@ -50,19 +53,17 @@ class KafkaIntake:
         """Make the topics that are missing, and read from all.
 
         :raises OSError: when no broker answers
-        :raises ImportError: when the extra is not installed
         """
-        aiokafka = importlib.import_module("aiokafka")
         try:
             topics = await self._make_topics()
-            self._consumer = aiokafka.AIOKafkaConsumer(
+            self._consumer = AIOKafkaConsumer(
                 bootstrap_servers=self.brokers, enable_auto_commit=False, auto_offset_reset="latest"
             )
             await self._consumer.start()
             await self._assign(
-                [aiokafka.TopicPartition(topic, number) for topic, numbers in topics.items() for number in numbers]
+                [TopicPartition(topic, number) for topic, numbers in topics.items() for number in numbers]
             )
-        except aiokafka.errors.KafkaError as error:
+        except KafkaError as error:
             await self.stop()
             raise OSError(f"no Kafka broker at {self.brokers}: {error}") from error
         except BaseException:
@@ -81,17 +82,15 @@ class KafkaIntake:
 
     async def _make_topics(self) -> dict[str, list[int]]:
         """Make those that are missing; the numbers of each one's partitions."""
-        admin_module = importlib.import_module("aiokafka.admin")
-        errors = importlib.import_module("aiokafka.errors")
-        admin = admin_module.AIOKafkaAdminClient(bootstrap_servers=self.brokers)
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.brokers)
         try:
             await admin.start()
             there = await admin.list_topics()
             missing = [topic for topic in self._kinds if topic not in there]
             if missing:
-                await admin.create_topics([admin_module.NewTopic(topic, _PARTITIONS, 1) for topic in missing])
+                await admin.create_topics([NewTopic(topic, _PARTITIONS, 1) for topic in missing])
             return await self._partitions(admin)
-        except (errors.TopicAuthorizationFailedError, errors.ClusterAuthorizationFailedError) as error:
+        except (TopicAuthorizationFailedError, ClusterAuthorizationFailedError) as error:
             _LOG.warning("topics are missing, and the broker lets nobody make them: %s", error)
             return await self._partitions(admin)
         finally:
@@ -123,11 +122,10 @@ class KafkaIntake:
         self._store.commit()
 
     async def _run(self) -> None:
-        errors = importlib.import_module("aiokafka.errors")
         while True:
             try:
                 await self._read()
-            except (errors.KafkaError, StoreError) as error:
+            except (KafkaError, StoreError) as error:
                 _LOG.warning("reading from Kafka goes on in %g s: %s", _PAUSE, error)
                 await asyncio.sleep(_PAUSE)
                 self._rewind()

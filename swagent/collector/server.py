@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import Self
 
@@ -17,9 +17,11 @@ from .database import StoreError
 from .grpc_intake import SERVICES, GrpcService
 from .http_intake import intake_app
 from .http_server import HttpServer
-from .kafka_intake import KafkaIntake
 from .page_server import page_app
 from .store import Store
+
+if TYPE_CHECKING:
+    from .kafka_intake import KafkaIntake
 
 _LOG = logging.getLogger("swagent.collector")
 # Seconds between two looks at the age of what is kept.
@@ -63,6 +65,7 @@ class Collector:
         :param page_port: of the page and its API, as `port`; None: there is none
         :param kafka: brokers to read from, as `host:port`, several with commas; empty: none
         :param kafka_namespace: what stands before the names of the topics, with a hyphen
+        :raises ImportError: when there are brokers to read from and the extra `kafka` is not installed
         """
         self.store = Store() if store is None else store
         self._host = host
@@ -73,7 +76,7 @@ class Collector:
         self._http = None if http_port is None else HttpServer(intake_app(self.store, host), host, http_port)
         page = page_app(self.store, self._changes, self._addresses, host)
         self._page = None if page_port is None else HttpServer(page, host, page_port)
-        self._kafka = KafkaIntake(self.store, kafka, kafka_namespace) if kafka else None
+        self._kafka = _kafka_intake(self.store, kafka, kafka_namespace) if kafka else None
         self._expiry: asyncio.Task[None] | None = None
 
     @property
@@ -161,3 +164,9 @@ class Collector:
     def __repr__(self) -> str:
         state = "running" if self.is_running else "stopped"
         return f"<Collector {self.address} {state}, {self.store.statistics()}>"
+
+
+def _kafka_intake(store: Store, brokers: str, namespace: str) -> KafkaIntake:
+    from .kafka_intake import KafkaIntake  # noqa: PLC0415, RUF100  (its needs are an extra)
+
+    return KafkaIntake(store, brokers, namespace)

@@ -6,11 +6,10 @@ In a thread, because its servers need asyncio: so a test on trio, or one without
 from __future__ import annotations
 
 import asyncio
-import importlib
 import threading
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 from typing_extensions import Self
@@ -55,8 +54,9 @@ class Arrived:
     @property
     def events(self) -> list[Event]:
         """Every event, in order of arrival."""
-        records = importlib.import_module("swagent.collector.records")
-        return self.store.records(records.Event)
+        from swagent.collector.records import Event  # noqa: PLC0415, RUF100  (its needs are an extra)
+
+        return self.store.records(Event)
 
     @property
     def instances(self) -> list[Instance]:
@@ -117,13 +117,13 @@ class RunningCollector(Arrived):
         :raises ModuleNotFoundError: when the extra `collector` is not installed
         """
         try:
-            server: Any = importlib.import_module("swagent.collector.server")
+            from swagent.collector.server import Collector  # noqa: PLC0415, RUF100
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("swagent"):
                 raise
             raise ModuleNotFoundError(_MISSING.format(error.name), name=error.name) from error
         self._begun.clear()
-        running: Collector = server.Collector(token=self._token, http_port=0, page_port=0)
+        running = Collector(token=self._token, http_port=0, page_port=0)
         self.store = running.store
         self._thread = threading.Thread(target=self._live, args=(running,), name="swagent-collector", daemon=True)
         self._thread.start()

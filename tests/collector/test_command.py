@@ -205,3 +205,10 @@ def test_no_broker_is_said() -> None:
 def test_limits_that_are_none(options: tuple[str, str]) -> None:
     result = run_to_end(*options)
     assert (result.returncode, options[0] in result.stderr) == (2, True)
+
+
+def test_the_missing_extra_for_kafka_is_named() -> None:
+    code = "import sys; sys.modules['aiokafka'] = None; from swagent.collector.__main__ import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, *FREE, "--kafka", "127.0.0.1:9"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    assert (result.returncode, "pip install 'swagent[collector,kafka]'" in result.stderr) == (1, True)
