@@ -2,6 +2,7 @@
 
     protocol/*.proto --protoc--> betterproto's plugin -----> messages.py
                      --protoc--> schema --> emit, dialects --> wire.py, wire_json.py
+                     --protoc-------------------------------> descriptors.py
 
 `python proto_gen/generate.py` writes, `--check` writes nothing and exits 1 naming the stale files.
 `--output` names another folder than `swagent_proto`. The hand-written modules in that folder are left alone.
@@ -11,12 +12,14 @@ from __future__ import annotations
 
 import argparse
 import ast
+import base64
 import inspect
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -59,15 +62,27 @@ def render_messages(folder: Path) -> str:
     return BANNER + "".join(lines)
 
 
+def render_descriptors(described: bytes) -> str:
+    """protoc's own description of the files, for those who read messages with protobuf's runtime."""
+    lines = textwrap.wrap(base64.b64encode(described).decode(), 100)
+    text = "\n".join(f'    "{line}"' for line in lines)
+    return (
+        f'{BANNER}"""The protocol as a serialized FileDescriptorSet."""\n\nimport base64\n\n'
+        f"FILES: bytes = base64.b64decode(\n{text}\n)\n"
+    )
+
+
 def render_all() -> dict[str, str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         protoc(f"--descriptor_set_out={folder / 'descriptors'}")
-        hot = Schema((folder / "descriptors").read_bytes()).hot_messages()
+        described = (folder / "descriptors").read_bytes()
+        hot = Schema(described).hot_messages()
         return {
             "messages.py": render_messages(folder),
             "wire.py": render(hot, ProtobufDialect(), BANNER),
             "wire_json.py": render(hot, JsonDialect(), BANNER),
+            "descriptors.py": render_descriptors(described),
         }
 
 

@@ -41,8 +41,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--protocol", help="transport: grpc, or another installed one")
     run.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the command and its arguments")
     collector.add_arguments(commands.add_parser(
-        "collector", help="a small collector for development: takes traces and prints them",
-        description="Take what agents report over gRPC, keep it in memory, and print every trace as a tree.",
+        "collector", help="a small collector for development, with a page in the browser",
+        description="Take what agents report, keep it up to a bound, show it in the browser, and print every trace.",
     ))  # fmt: skip
     doctor.add_arguments(commands.add_parser(
         "doctor", help="show the effective configuration and try the transport",

@@ -1,14 +1,17 @@
-"""A small SkyWalking collector for development: keeps what agents send in memory, prints each trace as a tree.
+"""A small SkyWalking collector for development: keeps what agents send, shows it in the browser, prints each trace.
 
-    wire bytes --codec--> message --translation--> record --> store --> live --tree, view--> terminal
-    \\_________________ intake ______________________/            \\--> queries, wait_for
+    gRPC, HTTP, Kafka --> protocol --> intake --> store --> queries --> page_server --> browser
+                                                    \\\\--> live --tree, view--> terminal
 
-Three parts that know each other only through the records:
-
-intake   grpc_intake, codec, wire_check, translation: what arrives, made into records
-store    records, store, shelf: bounded, in memory, answers queries
+intake   grpc_intake (with message_reader, admission, connections, codec), http_intake, kafka_intake bring messages in;
+         protocol and wire_check read them strictly; intake, translation, trace_translation, segment_index make rows
+         and records of them
+store    store stands on keeper, and both on database and schema (SQLite), ring (bounds), series, instances, shelf;
+         arrivals tells those who wait; records and trace_records are what it gives out
+page     page_server with gate, parameters, changes; calls_query (through memo), traces_query, logs_query, meters_query
+         and instances_query answer; http_server runs both HTTP servers
 view     tree, view, live: joins a trace's segments and prints them
 
-`server.Collector` puts intake and store together, `command` adds the view and the terminal. Importing this
-package imports none of them; only `server` and what it needs import grpclib and betterproto.
+`server.Collector` puts intake, store and page together, `command` adds the terminal. Importing this package imports
+none of them.
 """

@@ -29,15 +29,29 @@ class Arrivals:
         self._bells: list[Callable[[], None]] = []
         self._listeners: list[Listener] = []
 
-    def announce(self, record: Record) -> None:
-        """Tell everybody; called without holding the lock, since listeners are foreign code."""
+    def announce(self, record: Callable[[], Record]) -> None:
+        """Tell everybody; called without holding the lock, since listeners are foreign code.
+
+        :param record: makes the record, where there is a listener for it
+        """
+        if not self._bells and not self._listeners:  # who comes right now looks after what was added
+            return
         with self._lock:
             bells, self._bells = self._bells, []
             listeners = tuple(self._listeners)
         for ring in bells:
             ring()
-        for listener in listeners:
-            listener(record)
+        if listeners:
+            made = record()
+            for listener in listeners:
+                listener(made)
+
+    def wake(self) -> None:
+        """Have those who wait look again, though nothing has arrived."""
+        with self._lock:
+            bells, self._bells = self._bells, []
+        for ring in bells:
+            ring()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Have `listener(record)` called for each arrival; returns a function that ends the subscription."""

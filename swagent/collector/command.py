@@ -1,4 +1,4 @@
-"""`swagent collector`: listens, prints traces as they arrive, and totals when it is told to stop."""
+"""`swagent collector`: listens, serves its page, prints traces as they arrive, and totals when it is told to stop."""
 
 from __future__ import annotations
 
@@ -12,25 +12,34 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from .limits import Limits
+
 if TYPE_CHECKING:
     from .live import LivePrinter
     from .server import Collector
+    from .store import Store
 
 _MISSING = "swagent collector: {} is missing; install it with: pip install 'swagent[collector]'"
-_POINTER = """\
-swagent collector: listening on {address}
-Point an agent at it:
-  SW_AGENT_COLLECTOR_BACKEND_SERVICES={address}{token}
-Stop with Ctrl-C.
-"""
+_KAFKA_MISSING = "swagent collector: {} is missing; install it with: pip install 'swagent[collector,kafka]'"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to a parser."""
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    parser.add_argument("--port", default=11800, type=_port, help="0 takes a free one (default: %(default)s)")
-    parser.add_argument("--token", default="", help="refuse agents without this SW_AGENT_AUTHENTICATION")
-    parser.add_argument("--quiet", action="store_true", help="print only the totals, no traces")
+    add = parser.add_argument
+    add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    add("--port", default=11800, type=_port, help="of gRPC; 0 takes a free one (default: %(default)s)")
+    add("--http-port", default=12800, type=_port, help="of the HTTP intake (default: %(default)s)")
+    add("--page-port", default=12880, type=_port, help="of the page in the browser (default: %(default)s)")
+    add("--no-page", action="store_true", help="serve no page")
+    add("--kafka", default="", metavar="HOST:PORT", help="read from these brokers too; several with commas")
+    add("--kafka-namespace", default="", metavar="NAME", help="what stands before the names of the topics")
+    add("--store", default="", metavar="FILE", help="keep what arrives in this SQLite file (default: in memory)")
+    add("--max-segments", default=50_000, type=_count, help="how many are kept (default: %(default)s)")
+    add("--max-logs", default=50_000, type=_count, help="how many are kept (default: %(default)s)")
+    add("--max-points", default=200_000, type=_count, help="how many values of meters are kept (default: %(default)s)")
+    add("--max-age", type=_seconds, metavar="SECONDS", help="how long all is kept (default: while there is room)")
+    add("--token", default="", help="refuse gRPC agents without this SW_AGENT_AUTHENTICATION")
+    add("--quiet", action="store_true", help="print only the totals, no traces")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,31 +67,86 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _serve(args: argparse.Namespace) -> int:
+    from .database import StoreError  # noqa: PLC0415, RUF100
     from .live import LivePrinter  # noqa: PLC0415, RUF100
-    from .server import Collector  # noqa: PLC0415, RUF100
+    from .store import Store  # noqa: PLC0415, RUF100
     from .view import Palette  # noqa: PLC0415, RUF100
 
-    collector = Collector(args.host, args.port, args.token)
+    try:
+        store = Store(path=args.store, limits=_limits(args))
+    except StoreError as error:
+        print(f"swagent collector: {error}", file=sys.stderr)
+        return 1
     stopping = _stop_signal()
     try:
+        collector = _collector(args, store)
         await collector.start()
-    except OSError as error:
-        print(
-            f"swagent collector: cannot listen on {collector.address}: {error.strerror or error}\n"
-            "Stop what uses the port, or choose another with --port.",
-            file=sys.stderr,
-        )
+    except (OSError, ImportError) as error:
+        print(_failure(args, error), file=sys.stderr)
+        store.close()
         return 1
     colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     printer = None if args.quiet else LivePrinter(collector.store, sys.stdout, Palette(colours))
     try:
-        token = " SW_AGENT_AUTHENTICATION=<token>" if args.token else ""
-        print(_POINTER.format(address=collector.address, token=token), flush=True)
+        print(_introduction(collector, args), flush=True)
         await _watch(printer, stopping)
     finally:
         await collector.stop()
         _conclude(collector, printer)
+        store.close()
     return 0
+
+
+def _collector(args: argparse.Namespace, store: Store) -> Collector:
+    from .server import Collector  # noqa: PLC0415, RUF100
+
+    return Collector(
+        args.host,
+        args.port,
+        args.token,
+        store,
+        http_port=args.http_port,
+        page_port=None if args.no_page else args.page_port,
+        kafka=args.kafka,
+        kafka_namespace=args.kafka_namespace,
+    )
+
+
+def _limits(args: argparse.Namespace) -> Limits:
+    return Limits(args.max_segments, args.max_logs, args.max_points, max_age=args.max_age)
+
+
+def _failure(args: argparse.Namespace, error: OSError | ImportError) -> str:
+    if isinstance(error, ImportError):
+        return _KAFKA_MISSING.format(error.name)
+    if error.errno is None:
+        return f"swagent collector: {error}"
+    where = error.filename or f"{args.host}:{args.port}"
+    return (
+        f"swagent collector: cannot listen on {where}: {error.strerror or error}\n"
+        "Stop what uses the port, or choose another with --port, --http-port or --page-port."
+    )
+
+
+def _introduction(collector: Collector, args: argparse.Namespace) -> str:
+    token = " SW_AGENT_AUTHENTICATION=<token>" if args.token else ""
+    limits = collector.store.limits
+    age = f", for {limits.max_age:g} s" if limits.max_age else ""
+    where = f"in {args.store}" if args.store else "in memory, until it is stopped"
+    page = [f"Open the page:\n  http://{collector.page_address}/"] if collector.page_address else []
+    kafka = [f"  SW_AGENT_PROTOCOL=kafka SW_KAFKA_BOOTSTRAP_SERVERS={args.kafka}"] if args.kafka else []
+    lines = [
+        f"swagent collector: listening on {collector.address}",
+        *page,
+        "Point an agent at it:",
+        f"  SW_AGENT_COLLECTOR_BACKEND_SERVICES={collector.address}{token}",
+        f"  SW_AGENT_COLLECTOR_BACKEND_SERVICES={collector.http_address} SW_AGENT_PROTOCOL=http",
+        *kafka,
+        f"Keeps the newest {limits.segments:,} segments {where}{age}.",
+        "Stop with Ctrl-C.",
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def _stop_signal() -> asyncio.Event:
@@ -119,3 +183,17 @@ def _port(text: str) -> int:
     if not 0 <= port <= 65535:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 65535")
     return port
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return count
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds above 0")
+    return seconds

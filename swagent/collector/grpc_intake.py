@@ -1,135 +1,89 @@
 """The gRPC intake: every service of the collect protocol, answered with no commands.
 
-What has arrived on a stream is kept at once: a stream that breaks later does not take it back, as in OAP.
+What has arrived on a stream is kept, though the stream may break later, as in OAP. The answer comes when all of it is
+committed.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any
 
-from grpclib.const import Status
+from grpclib.const import Cardinality, Handler, Status
 from grpclib.exceptions import GRPCError
 
-from swagent_proto import messages as wire
-
-from . import records, translation
+from .database import StoreError
+from .intake import Intake
+from .message_reader import MessageReader
+from .protocol import service
 from .store import Store
-from .trace_translation import segment_of
 
-M = TypeVar("M")
-
-
-async def _drain(stream: AsyncIterator[M], take: Callable[[M], object]) -> wire.Commands:
-    """Take each message until the client half-closes; then comes the one answer."""
-    async for message in stream:
-        take(message)
-        await asyncio.sleep(0)  # while messages are buffered, grpclib lets nobody else run
-    return wire.Commands()
-
-
-def _present(message: M | None) -> M:
-    """grpclib hands a unary call without a message over as None."""
-    if message is None:
-        raise GRPCError(Status.INVALID_ARGUMENT, "the call carries no message")
-    return message
+SERVICES = (
+    "TraceSegmentReportService",
+    "SpanAttachedEventReportService",
+    "LogReportService",
+    "EventService",
+    "MeterReportService",
+    "ManagementService",
+    "ConfigurationDiscoveryService",
+    "ProfileTask",
+)
+_NO_COMMANDS = b""
 
 
-class _Intake:
-    """What puts records into a store."""
+class GrpcService:
+    """One service of the protocol, as grpclib's server takes it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, name: str, store: Store) -> None:
         self._store = store
+        self._description = service(name)
+
+    def __mapping__(self) -> dict[str, Handler]:
+        prefix = f"/{self._description.full_name}/"
+        return {prefix + method.name: self._handler(method) for method in self._description.methods}
+
+    def _handler(self, method: Any) -> Handler:
+        name = method.input_type.name
+        if method.client_streaming:
+            return Handler(self._calls(name, _take_stream), Cardinality.STREAM_UNARY, bytes, bytes)
+        return Handler(self._calls(name, _take_one), Cardinality.UNARY_UNARY, bytes, bytes)
+
+    def _calls(
+        self, name: str, take: Callable[[MessageReader, str, Intake], Awaitable[None]]
+    ) -> Callable[[Any], Awaitable[None]]:
+        async def call(stream: Any) -> None:
+            intake = Intake(self._store)
+            try:
+                await take(MessageReader(stream), name, intake)
+                await asyncio.sleep(0)  # calls that end at the same time share a commit
+                intake.commit()
+            except ValueError as error:
+                raise GRPCError(Status.INVALID_ARGUMENT, str(error)) from error
+            except StoreError as error:
+                raise GRPCError(Status.UNAVAILABLE, str(error)) from error
+            await stream.send_message(_NO_COMMANDS)
+
+        return call
 
 
-class SegmentIntake(_Intake, wire.TraceSegmentReportServiceBase):
-    async def collect(self, segment_object_iterator: AsyncIterator[wire.SegmentObject]) -> wire.Commands:
-        return await _drain(segment_object_iterator, self._take)
-
-    async def collect_in_sync(self, segment_collection: wire.SegmentCollection) -> wire.Commands:
-        for message in _present(segment_collection).segments:
-            self._take(message)
-        return wire.Commands()
-
-    def _take(self, message: wire.SegmentObject) -> None:
-        self._store.add(segment_of(message))
+async def _take_stream(reader: MessageReader, name: str, intake: Intake) -> None:
+    """Take each message until the client half-closes."""
+    try:
+        while True:
+            for data in await reader.read():
+                intake.take(name, data)
+    except EOFError:
+        return
 
 
-class AttachedEventIntake(_Intake, wire.SpanAttachedEventReportServiceBase):
-    async def collect(self, span_attached_event_iterator: AsyncIterator[wire.SpanAttachedEvent]) -> wire.Commands:
-        return await _drain(span_attached_event_iterator, self._take)
-
-    def _take(self, message: wire.SpanAttachedEvent) -> None:
-        self._store.add(translation.attached_event_of(message))
-
-
-class LogIntake(_Intake, wire.LogReportServiceBase):
-    async def collect(self, log_data_iterator: AsyncIterator[wire.LogData]) -> wire.Commands:
-        return await _drain(log_data_iterator, lambda message: self._store.add(translation.log_of(message)))
-
-
-class EventIntake(_Intake, wire.EventServiceBase):
-    async def collect(self, event_iterator: AsyncIterator[wire.Event]) -> wire.Commands:
-        return await _drain(event_iterator, lambda message: self._store.add(translation.event_of(message)))
-
-
-class MeterIntake(_Intake, wire.MeterReportServiceBase):
-    async def collect(self, meter_data_iterator: AsyncIterator[wire.MeterData]) -> wire.Commands:
-        first: list[wire.MeterData] = []
-
-        def take(message: wire.MeterData) -> None:
-            if not first:
-                first.append(message)
-            self._store.add(translation.meter_of(message, first[0]))
-
-        return await _drain(meter_data_iterator, take)
-
-    async def collect_batch(
-        self, meter_data_collection_iterator: AsyncIterator[wire.MeterDataCollection]
-    ) -> wire.Commands:
-        return await _drain(meter_data_collection_iterator, self._take)
-
-    def _take(self, collection: wire.MeterDataCollection) -> None:
-        """Each collection is an input set of its own."""
-        for message in collection.meter_data:
-            self._store.add(translation.meter_of(message, collection.meter_data[0]))
-
-
-class ManagementIntake(_Intake, wire.ManagementServiceBase):
-    async def report_instance_properties(self, instance_properties: wire.InstanceProperties) -> wire.Commands:
-        self._store.add(translation.properties_of(_present(instance_properties)))
-        return wire.Commands()
-
-    async def keep_alive(self, instance_ping_pkg: wire.InstancePingPkg) -> wire.Commands:
-        ping = _present(instance_ping_pkg)
-        self._store.add(records.KeepAlive(ping.service, ping.service_instance, ping.layer))
-        return wire.Commands()
-
-
-class ConfigurationIntake(_Intake, wire.ConfigurationDiscoveryServiceBase):
-    async def fetch_configurations(self, configuration_sync_request: wire.ConfigurationSyncRequest) -> wire.Commands:
-        _present(configuration_sync_request)
-        return wire.Commands()
-
-
-class ProfileIntake(_Intake, wire.ProfileTaskBase):
-    async def get_profile_task_commands(
-        self, profile_task_command_query: wire.ProfileTaskCommandQuery
-    ) -> wire.Commands:
-        _present(profile_task_command_query)
-        return wire.Commands()
-
-    async def collect_snapshot(self, thread_snapshot_iterator: AsyncIterator[wire.ThreadSnapshot]) -> wire.Commands:
-        return await _drain(thread_snapshot_iterator, lambda message: self._store.add(translation.snapshot_of(message)))
-
-    async def report_task_finish(self, profile_task_finish_report: wire.ProfileTaskFinishReport) -> wire.Commands:
-        report = _present(profile_task_finish_report)
-        self._store.add(records.ProfileFinish(report.service, report.service_instance, report.task_id))
-        return wire.Commands()
-
-    async def go_profile_report(self, go_profile_data_iterator: AsyncIterator[wire.GoProfileData]) -> wire.Commands:
-        return await _drain(go_profile_data_iterator, self._take)
-
-    def _take(self, message: wire.GoProfileData) -> None:
-        self._store.add(records.ProfileData(message.task_id, len(message.payload), message.is_last))
+async def _take_one(reader: MessageReader, name: str, intake: Intake) -> None:
+    messages: list[bytes] = []
+    try:
+        while not messages:
+            messages = await reader.read()
+    except EOFError:
+        raise GRPCError(Status.INVALID_ARGUMENT, "the call carries no message") from None
+    if len(messages) > 1:
+        raise GRPCError(Status.INVALID_ARGUMENT, "the call carries more than one message")
+    intake.take(name, messages[0])

@@ -27,6 +27,10 @@ class Shelf(Generic[K, V]):
         self.evicted += 1
         return self._values.pop(next(iter(self._values)))
 
+    def discard(self, key: K) -> None:
+        """Take a value away, if it is there; does not count as evicted."""
+        self._values.pop(key, None)
+
     def get(self, key: K) -> V | None:
         return self._values.get(key)
 

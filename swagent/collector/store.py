@@ -1,6 +1,7 @@
-"""The store: a bounded memory of what arrived.
+"""The store: what arrived, bounded by count and age, in memory or in a file.
 
-Intake adds, queries read, both in any thread: one lock guards everything, and queries give copies.
+Intake adds and commits, queries read, both in any thread: one lock guards everything, and queries give copies. A
+query sees all that was added before it, whether or not the intake has committed it yet.
 """
 
 from __future__ import annotations
@@ -8,85 +9,151 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from typing import TypeVar, cast
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
 
+from . import rows
 from .arrivals import Arrivals, Listener
 from .counts import SIGNALS, Statistics
-from .records import Instance, KeepAlive, LogLine, Meter, Properties, Record
-from .shelf import Shelf
-from .trace_records import Pairs, Segment
+from .database import Database, Row, StoreError
+from .keeper import Keeper
+from .limits import Limits
+from .records import Instance, LogLine, Meter, Record
+from .segment_index import Indexed, index
+from .trace_records import Segment
+from .trace_translation import decode_segment, message_of
 
-MAX_RECORDS = 20_000
-# Ids are remembered longer than the segments themselves, so that a late duplicate is still recognised.
-REMEMBERED_IDS = 5
+# Rows that may wait for their commit.
+_GROUP = 2000
 R = TypeVar("R", bound=Record)
+# Conditions that wait look at the same segments again and again.
+_decoded = lru_cache(2048)(decode_segment)
 
 
 class Store:
     """Keeps the newest records of each signal. Any thread, any event loop."""
 
-    def __init__(self, max_segments: int = MAX_RECORDS, max_records: int = MAX_RECORDS) -> None:
-        """Make an empty store.
+    def __init__(
+        self,
+        max_segments: int | None = None,
+        max_records: int | None = None,
+        *,
+        path: str = "",
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Make a store; from a file, with what it holds.
 
-        :param max_segments: how many segments are kept
-        :param max_records: how many of each other signal's records, meter series, instances, services are kept
+        :param max_segments: how many segments are kept, in place of the limit's
+        :param max_records: how many of each other signal's records, series, instances, services are kept
+        :param path: the SQLite file; empty: in memory
+        :param limits: how much is kept, and for how long
+        :param clock: seconds since the epoch, for ages
         :raises ValueError: when a bound is less than one
+        :raises StoreError: when the file cannot be opened, is in use, or is no store
         """
+        self.limits = (limits or Limits()).narrowed(max_segments, max_records)
+        self.losses = 0
+        self.started_at = clock()
+        self._clock = clock
         self._lock = threading.RLock()
         self._arrivals = Arrivals(self._lock)
         self._received: Counter[str] = Counter()
         self._duplicates = 0
-        self._segments = Shelf[str, Segment](max_segments)
-        self._known_ids = Shelf[str, None](max_segments * REMEMBERED_IDS)
-        self._traces: dict[str, dict[str, Segment]] = {}
-        self._meters = Shelf[tuple[str, str, str, Pairs], Meter](max_records)
-        self._instances = Shelf[tuple[str, str], Instance](max_records)
-        self._services = Shelf[str, None](max_records)
-        self._others: dict[type, Shelf[int, Record]] = {kind: Shelf(max_records) for kind in SIGNALS}
+        self._database = Database(path)
+        self._keeper = Keeper(self._database, self.limits, clock)
+        self.version = sum(ring.count for ring in self._keeper.rings.values())
 
     def add(self, record: Record) -> None:
-        """Take a record in, evicting the oldest of its signal when full. Does not wait."""
-        with self._lock:
-            self._received[SIGNALS[type(record)]] += 1
-            if service := getattr(record, "service", ""):
-                self._services.put(service, None)
-            self._keep(record)
-        self._arrivals.announce(record)
+        """Take a record in. Does not wait, but for the group of rows that is full with this one.
 
-    def _keep(self, record: Record) -> None:
+        :raises StoreError: when the store cannot be written
+        """
         if isinstance(record, Segment):
-            self._keep_segment(record)
-        elif isinstance(record, Meter):
-            self._meters.put(record.series, record)
-        elif isinstance(record, (Properties, KeepAlive)):
-            self._meet(record)
-        else:
-            kind = type(record)
-            self._others[kind].put(self._received[SIGNALS[kind]], record)
-
-    def _keep_segment(self, segment: Segment) -> None:
-        if segment.segment_id in self._known_ids:
-            self._duplicates += 1
+            message = message_of(record)
+            self.add_segment(index(message, message.SerializeToString()))
             return
-        self._known_ids.put(segment.segment_id, None)
-        self._traces.setdefault(segment.trace_id, {})[segment.segment_id] = segment
-        gone = self._segments.put(segment.segment_id, segment)
-        if gone is not None:
-            siblings = self._traces[gone.trace_id]
-            del siblings[gone.segment_id]
-            if not siblings:
-                del self._traces[gone.trace_id]
+        with self._lock:
+            self._note(SIGNALS[type(record)], getattr(record, "service", ""))
+            self._keeper.keep(record)
+            self._commit_full_group()
+        self._arrivals.announce(lambda: record)
 
-    def _meet(self, record: Properties | KeepAlive) -> None:
-        key = record.service, record.instance
-        known = self._instances.get(key)
-        properties, keep_alives = (known.properties, known.keep_alives) if known else ((), 0)
-        if isinstance(record, Properties):
-            properties = record.properties
-        else:
-            keep_alives += 1
-        self._instances.put(key, Instance(*key, record.layer, time.time(), properties, keep_alives))
+    def add_segment(self, segment: Indexed) -> None:
+        """Take a segment in, the bytes as they came. Does not wait, but for the group that is full with this one.
+
+        :raises StoreError: when the store cannot be written
+        """
+        with self._lock:
+            self._note("segments", segment.service)
+            if self._keeper.knows(segment.segment_id):
+                self._duplicates += 1
+            else:
+                self._keeper.keep_segment(segment)
+                self._commit_full_group()
+        self._arrivals.announce(lambda: decode_segment(segment.body))
+
+    def _note(self, signal: str, service: str) -> None:
+        self._received[signal] += 1
+        self.version += 1
+        self._keeper.meet_service(service)
+
+    def _commit_full_group(self) -> None:
+        if self._database.waiting >= _GROUP:
+            self.commit()
+
+    def commit(self) -> None:
+        """Write what was added; in a file it survives the end of this process from here on.
+
+        :raises StoreError: when it cannot be written; it is gone then, and counted by `losses`
+        """
+        with self._lock:
+            if self._database.waiting:
+                self._write(None)
+
+    def expire(self) -> None:
+        """Let what is too old fall out, and write what was added.
+
+        :raises StoreError: as `commit`
+        """
+        age = self.limits.max_age
+        with self._lock:
+            if self._database.waiting or age is not None:
+                self._write(None if age is None else self._clock() - age)
+
+    def _write(self, oldest: float | None) -> None:
+        try:
+            self.version += self._keeper.write(oldest)
+        except StoreError:
+            self.losses += 1
+            raise
+
+    def offsets(self, brokers: str) -> dict[tuple[str, int], int]:
+        """Up to where Kafka's partitions were read: by topic and number, the offset of the next record."""
+        query = "SELECT topic, partition, next FROM offsets WHERE brokers = ?"
+        return {(topic, number): offset for topic, number, offset in self.read(query, (brokers,))}
+
+    def set_offset(self, brokers: str, topic: str, partition: int, offset: int) -> None:
+        """Note where to go on, to be committed along with what was read."""
+        with self._lock:
+            self._database.put("offsets", (brokers, topic, partition, offset))
+
+    def read(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
+        """The rows that a query finds, those of this moment's additions among them.
+
+        :raises StoreError: when the store cannot be read or written
+        """
+        with self._lock:
+            self.commit()
+            return self._database.read(query, values)
+
+    def close(self) -> None:
+        """Write what was added, and close the file. Twice is harmless; nothing can be read afterwards."""
+        with self._lock:
+            if self._database.path:
+                self.commit()
+                self._database.close()
 
     async def wait_for(self, condition: Callable[[Store], bool], timeout: float = 5.0) -> None:
         """Wait until `condition(store)` holds; it is looked at now and after arrivals, under the store's lock.
@@ -97,6 +164,14 @@ class Store:
         if not await self._arrivals.wait_until(lambda: condition(self), timeout):
             raise TimeoutError(f"did not arrive within {timeout} s; received: {self.statistics()}")
 
+    async def wait_until(self, condition: Callable[[], bool], timeout: float) -> bool:
+        """Like `wait_for`, but says False when the condition does not hold in time."""
+        return await self._arrivals.wait_until(condition, timeout)
+
+    def wake(self) -> None:
+        """Have those who wait look at their conditions again, though nothing has arrived."""
+        self._arrivals.wake()
+
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Have `listener(record)` called after each arrival, in the intake's thread; it must not wait or raise.
         Returns a function that ends the subscription."""
@@ -105,46 +180,70 @@ class Store:
     def statistics(self) -> Statistics:
         """What was received, duplicated and evicted so far."""
         with self._lock:
-            evicted = Counter({SIGNALS[kind]: shelf.evicted for kind, shelf in self._others.items()})
-            evicted.update(segments=self._segments.evicted, meters=self._meters.evicted)
-            services = tuple(sorted(self._services.keys()))
-            return Statistics(self._received.copy(), self._duplicates, +evicted, services)
+            self.commit()
+            evicted = Counter({name: ring.evicted for name, ring in self._keeper.rings.items()})
+            evicted["meters"] += self._keeper.series.evicted
+            return Statistics(self._received.copy(), self._duplicates, +evicted, self._keeper.services)
+
+    def counts(self) -> dict[str, int]:
+        """How many rows are kept: segments, logs, meters (points), events, others."""
+        with self._lock:
+            self.commit()
+            return {name: ring.count for name, ring in self._keeper.rings.items()}
+
+    def dropped(self) -> tuple[int, int]:
+        """How many records fell out for their age, and how many because there were too many."""
+        with self._lock:
+            return sum(ring.expired for ring in self._keeper.rings.values()), sum(
+                ring.evicted for ring in self._keeper.rings.values()
+            )
+
+    @property
+    def path(self) -> str:
+        """The store's file; empty: in memory."""
+        return self._database.path
 
     @property
     def segments(self) -> list[Segment]:
         """Every segment kept, oldest first."""
-        with self._lock:
-            return self._segments.values()
+        return [_decoded(body) for (body,) in self.read("SELECT body FROM bodies ORDER BY id")]
 
     @property
     def trace_ids(self) -> list[str]:
         """The traces of which a segment is kept, in order of their first arrival."""
-        with self._lock:
-            return list(self._traces)
+        return [trace for trace, _ in self.read("SELECT trace, min(id) FROM segments GROUP BY trace ORDER BY 2")]
 
     def trace(self, trace_id: str) -> list[Segment]:
         """The segments kept of one trace, in order of arrival; maybe none."""
-        with self._lock:
-            return list(self._traces.get(trace_id, {}).values())
+        query = "SELECT body FROM segments JOIN bodies USING (id) WHERE trace = ? ORDER BY id"
+        return [_decoded(body) for (body,) in self.read(query, (trace_id,))]
 
     @property
     def logs(self) -> list[LogLine]:
         """Every log line kept, oldest first."""
-        return self.records(LogLine)
+        return [rows.log_of(row) for row in self.read(f"SELECT {rows.LOG_COLUMNS} FROM logs ORDER BY id")]  # noqa: S608
 
     @property
     def meters(self) -> list[Meter]:
         """The latest value of each series."""
         with self._lock:
-            return self._meters.values()
+            return self._keeper.series.latest()
 
     @property
     def instances(self) -> list[Instance]:
         """The instances heard from through properties or keep-alives."""
         with self._lock:
-            return self._instances.values()
+            return self._keeper.instances.known()
+
+    def seen(self) -> dict[tuple[str, str], float]:
+        """When each service's instance was last heard from, by whatever record; seconds since the epoch."""
+        with self._lock:
+            return self._keeper.instances.seen()
 
     def records(self, kind: type[R]) -> list[R]:
         """The records kept of another kind (`LogLine`, `Event`, `Snapshot`, ...), oldest first."""
-        with self._lock:
-            return cast("list[R]", self._others[kind].values())
+        if kind is LogLine:
+            return self.logs  # type: ignore[return-value]
+        table = "events" if kind.__name__ == "Event" else "others"
+        query = f"SELECT data FROM {table} WHERE kind = ? ORDER BY id"  # noqa: S608
+        return [rows.other_of(kind, text) for (text,) in self.read(query, (kind.__name__,))]

@@ -53,6 +53,10 @@ class Span:
     references: tuple[Reference, ...] = ()
     skip_analysis: bool = False
 
+    def tag(self, key: str) -> str | None:
+        """The first value of a tag; None where there is none."""
+        return next((value for name, value in self.tags if name == key), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:

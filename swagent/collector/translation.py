@@ -6,101 +6,108 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import betterproto
-
-from swagent_proto import messages as wire
-
 from . import records
 from .trace_translation import name_of, pairs_of
 
 
-def log_of(message: wire.LogData) -> records.LogLine:
+def log_of(message: Any) -> records.LogLine:
     """The log line that a message holds; `content_type` says which form it came in: text, json or yaml."""
-    form, body = _one_of(message.body, "content")
+    form = message.body.WhichOneof("content") or ""
+    context = message.traceContext
     return records.LogLine(
         timestamp=message.timestamp,
         service=message.service,
-        instance=message.service_instance,
+        instance=message.serviceInstance,
         endpoint=message.endpoint,
         content_type=form,
-        content=getattr(body, form) if form else "",
+        content=getattr(getattr(message.body, form), form) if form else "",
         tags=pairs_of(message.tags.data),
         layer=message.layer,
-        trace_id=message.trace_context.trace_id,
-        segment_id=message.trace_context.trace_segment_id,
-        span_id=message.trace_context.span_id,
+        trace_id=context.traceId,
+        segment_id=context.traceSegmentId,
+        span_id=context.spanId,
     )
 
 
-def meter_of(message: wire.MeterData, first: wire.MeterData) -> records.Meter:
+def meter_of(message: Any, first: Any) -> records.Meter:
     """The value that a message holds.
 
     :param first: of the same input set; only it must name service, instance and time
     """
-    form, metric = _one_of(message, "metric")
+    form = message.WhichOneof("metric")
+    metric = getattr(message, form) if form else None
     return records.Meter(
         service=message.service or first.service,
-        instance=message.service_instance or first.service_instance,
-        name=metric.name if form else "",
-        labels=tuple((label.name, label.value) for label in metric.labels) if form else (),
+        instance=message.serviceInstance or first.serviceInstance,
+        name=metric.name if metric is not None else "",
+        labels=tuple((label.name, label.value) for label in metric.labels) if metric is not None else (),
         timestamp=message.timestamp or first.timestamp,
-        value=metric.value if form == "single_value" else None,
-        buckets=_buckets(metric.values) if form == "histogram" else None,
+        value=metric.value if metric is not None and form == "singleValue" else None,
+        buckets=_buckets(metric.values) if metric is not None and form == "histogram" else None,
     )
 
 
-def _buckets(values: Iterable[wire.MeterBucketValue]) -> tuple[tuple[float, int], ...]:
-    return tuple((-math.inf if value.is_negative_infinity else value.bucket, value.count) for value in values)
+def _buckets(values: Iterable[Any]) -> tuple[tuple[float, int], ...]:
+    return tuple((-math.inf if value.isNegativeInfinity else value.bucket, value.count) for value in values)
 
 
-def event_of(message: wire.Event) -> records.Event:
+def event_of(message: Any) -> records.Event:
     """The event that a message holds."""
     return records.Event(
         uuid=message.uuid,
         service=message.source.service,
-        instance=message.source.service_instance,
+        instance=message.source.serviceInstance,
         endpoint=message.source.endpoint,
         name=message.name,
-        kind=name_of(message.type),
+        kind=name_of("Type", message.type),
         message=message.message,
         parameters=dict(message.parameters),
-        start_time=message.start_time,
-        end_time=message.end_time,
+        start_time=message.startTime,
+        end_time=message.endTime,
         layer=message.layer,
     )
 
 
-def attached_event_of(message: wire.SpanAttachedEvent) -> records.AttachedEvent:
+def attached_event_of(message: Any) -> records.AttachedEvent:
     """The event on a span that a message holds."""
-    context = message.trace_context
+    context = message.traceContext
     return records.AttachedEvent(
         name=message.event,
-        trace_id=context.trace_id,
-        segment_id=context.trace_segment_id,
-        span_id=context.span_id,
-        start_time=_nanoseconds(message.start_time),
-        end_time=_nanoseconds(message.end_time),
+        trace_id=context.traceId,
+        segment_id=context.traceSegmentId,
+        span_id=context.spanId,
+        start_time=_nanoseconds(message.startTime),
+        end_time=_nanoseconds(message.endTime),
         tags=pairs_of(message.tags),
         summary=tuple((pair.key, pair.value) for pair in message.summary),
     )
 
 
-def properties_of(message: wire.InstanceProperties) -> records.Properties:
+def properties_of(message: Any) -> records.Properties:
     """What an instance says about itself."""
-    return records.Properties(message.service, message.service_instance, pairs_of(message.properties), message.layer)
+    return records.Properties(message.service, message.serviceInstance, pairs_of(message.properties), message.layer)
 
 
-def snapshot_of(message: wire.ThreadSnapshot) -> records.Snapshot:
+def keep_alive_of(message: Any) -> records.KeepAlive:
+    """An instance's sign of life."""
+    return records.KeepAlive(message.service, message.serviceInstance, message.layer)
+
+
+def snapshot_of(message: Any) -> records.Snapshot:
     """The stack that a message holds."""
-    return records.Snapshot(
-        message.task_id, message.trace_segment_id, message.time, message.sequence, tuple(message.stack.code_signatures)
-    )
+    stack = tuple(message.stack.codeSignatures)
+    return records.Snapshot(message.taskId, message.traceSegmentId, message.time, message.sequence, stack)
 
 
-def _one_of(message: betterproto.Message, group: str) -> tuple[str, Any]:
-    """The name and value of the field that is set; an empty name where none is."""
-    return betterproto.which_one_of(message, group)
+def profile_finish_of(message: Any) -> records.ProfileFinish:
+    """The end of a profile task."""
+    return records.ProfileFinish(message.service, message.serviceInstance, message.taskId)
 
 
-def _nanoseconds(instant: wire.Instant) -> int:
-    return instant.seconds * 1_000_000_000 + instant.nanos
+def profile_data_of(message: Any) -> records.ProfileData:
+    """A piece of a profile, without its content."""
+    return records.ProfileData(message.taskId, len(message.payload), message.isLast)
+
+
+def _nanoseconds(instant: Any) -> int:
+    return int(instant.seconds) * 1_000_000_000 + int(instant.nanos)

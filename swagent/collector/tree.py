@@ -56,6 +56,15 @@ def walk(roots: list[Node]) -> Iterator[tuple[Node, str]]:
             waiting.append((child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))
 
 
+def depth_first(roots: list[Node]) -> Iterator[tuple[Node, int]]:
+    """Each node with its depth, parents first. Not recursive: a trace may be deep."""
+    waiting = [(root, 0) for root in reversed(roots)]
+    while waiting:
+        node, depth = waiting.pop()
+        yield node, depth
+        waiting.extend((child, depth + 1) for child in reversed(node.children))
+
+
 def _find_parent(node: Node, known: dict[Key, Node]) -> None:
     candidates = list(_parents(node))
     for key, _ in candidates:

@@ -1,47 +1,67 @@
-"""Whether bytes are a well-formed message of a given class.
+"""Whether bytes are a well-formed message of a given kind.
 
-betterproto reads what is not: it takes a field that is cut short for complete, drops a broken tail, and puts a
-number into a field of text. A collector for development exists to show such mistakes, so each message is walked
-first. Stricter than the format in one point: a known field with another wire type is an error here, not an unknown
-field.
+protobuf's runtime takes a known field with another wire type for an unknown field and drops it. A collector for
+development exists to show such mistakes, so what holds unknown fields is walked here, and what does not parse too:
+to say where.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from functools import cache
-from typing import Any, cast, get_type_hints
-
-import betterproto
+from typing import Any, NamedTuple
 
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
-_WIRE_TYPES = {"string": _LENGTH, "bytes": _LENGTH, "message": _LENGTH, "map": _LENGTH, "double": _FIXED64}
+# By the numbers of FieldDescriptor.type; those that are not named are varints.
+_WIRE_TYPES = {
+    1: _FIXED64,
+    6: _FIXED64,
+    16: _FIXED64,
+    2: _FIXED32,
+    7: _FIXED32,
+    15: _FIXED32,
+    9: _LENGTH,
+    11: _LENGTH,
+    12: _LENGTH,
+}
+_DEPTH = 20
 
 
-@dataclasses.dataclass(frozen=True)
-class Shape:
-    """What is known of a field: its wire type, and the class of the messages in it."""
+class Shape(NamedTuple):
+    """What is known of a field: its wire type, the kind of the messages in it, whether it is text."""
 
     wire_type: int
-    message: type[betterproto.Message] | None
+    message: Any
+    is_text: bool
 
 
-def check(data: bytes, message: type[betterproto.Message]) -> None:
+def check(data: bytes, descriptor: Any, depth: int = 0) -> None:
     """Walk through a message, and through those inside it.
 
-    :raises ValueError: when the bytes are not a well-formed message of this class
+    :param descriptor: protobuf's description of the message
+    :raises ValueError: when the bytes are not a well-formed message of this kind
     """
-    shapes, at = _shapes(message), 0
+    if depth > _DEPTH:
+        raise ValueError("messages are nested too deep")
+    shapes, at = _shapes(descriptor), 0
     while at < len(data):
         key, at = _varint(data, at)
         number, wire_type = key >> 3, key & 7
         start, at = _value(data, at, wire_type)
         shape = shapes.get(number)
         if not number or (shape is not None and shape.wire_type != wire_type):
-            raise ValueError(f"field {number} of {message.__name__} has wire type {wire_type}")
+            raise ValueError(f"field {number} of {descriptor.name} has wire type {wire_type}")
         if shape is not None and shape.message is not None:
-            check(data[start:at], shape.message)
+            check(data[start:at], shape.message, depth + 1)
+        elif shape is not None and shape.is_text:
+            _check_text(data[start:at], f"field {number} of {descriptor.name}")
+
+
+def _check_text(data: bytes, where: str) -> None:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{where} is not UTF-8") from error
 
 
 def _value(data: bytes, at: int, wire_type: int) -> tuple[int, int]:
@@ -73,19 +93,8 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 @cache
-def _shapes(message: type[betterproto.Message]) -> dict[int, Shape]:
-    hints = get_type_hints(message)
-    metadata: Any = betterproto.FieldMetadata
-    fields: Any = dataclasses.fields(cast("Any", message))
-    shapes: dict[int, Shape] = {}
-    for field in fields:
-        meta = metadata.get(field)
-        inner = _inner(hints[field.name]) if meta.proto_type == "message" else None
-        shapes[meta.number] = Shape(_WIRE_TYPES.get(meta.proto_type, _VARINT), inner)
-    return shapes
-
-
-def _inner(hint: Any) -> type[betterproto.Message]:
-    """The message class in `X` or `List[X]`."""
-    inner: type[betterproto.Message] = next(iter(getattr(hint, "__args__", (hint,))))
-    return inner
+def _shapes(descriptor: Any) -> dict[int, Shape]:
+    return {
+        field.number: Shape(_WIRE_TYPES.get(field.type, _VARINT), field.message_type, field.type == 9)
+        for field in descriptor.fields
+    }

@@ -14,11 +14,10 @@ from swagent import Agent, Config
 from swagent._asgi_lifespan import App, Message, Receive, Scope, Send
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.collector.trace_records import Segment, Span
-from swagent.collector.trace_translation import segment_of
+from swagent.collector.trace_translation import decode_segment
 from swagent.record.carrier import Carrier, format_sw8
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
-from swagent_proto import messages as wire
 
 SEGMENTS_ONLY: dict[str, Any] = {
     "log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False
@@ -110,7 +109,7 @@ class Traced:
     async def segments(self) -> list[Segment]:
         """Everything that has been recorded so far."""
         assert await self.agent.flush()
-        return [segment_of(wire.SegmentObject().parse(each)) for each in self.collector.records[Signal.SEGMENT]]
+        return [decode_segment(each) for each in self.collector.records[Signal.SEGMENT]]
 
     async def span(self) -> Span:
         """The one span of the one segment."""

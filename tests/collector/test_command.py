@@ -8,7 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import httpx
 import pytest
 from grpclib.client import Channel
 
@@ -16,13 +18,14 @@ from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio
 COMMAND = [sys.executable, "-m", "swagent.collector"]
+FREE = ["--port", "0", "--http-port", "0", "--page-port", "0"]
 
 
 @contextmanager
 def running(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """The command, once it listens, and its port."""
     with subprocess.Popen(
-        [*COMMAND, "--port", "0", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        [*COMMAND, *FREE, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     ) as process:
         assert process.stdout is not None
         try:
@@ -54,13 +57,14 @@ async def test_prints_address_traces_and_totals(number: signal.Signals) -> None:
         process.send_signal(number)
         output, errors = rest(process)
         assert (process.wait(timeout=10), errors) == (0, "")
+    introduction, _, rest_of_it = output.partition("Stop with Ctrl-C.\n\n")
+    assert f"SERVICES=127.0.0.1:{port} SW_AGENT_AUTHENTICATION=<token>\n" in introduction
+    assert "\n  http://127.0.0.1:" in f"\n{introduction}"
+    assert "SW_AGENT_PROTOCOL=http" in introduction
+    assert "Keeps the newest 50,000 segments in memory" in introduction
     assert (
-        output
-        == f"""\
-Point an agent at it:
-  SW_AGENT_COLLECTOR_BACKEND_SERVICES=127.0.0.1:{port} SW_AGENT_AUTHENTICATION=<token>
-Stop with Ctrl-C.
-
+        rest_of_it
+        == """\
 Trace t
   4 ms · 1 service · 1 span
   4 ms    /a  Entry  shop
@@ -74,8 +78,9 @@ async def test_traces_are_printed_live() -> None:
     with running() as (process, port):
         await report(port, "s1")
         assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(6)]
-        assert lines[4] == "Trace t\n"
+        while process.stdout.readline() != "\n":
+            pass
+        assert process.stdout.readline() == "Trace t\n"
 
 
 async def test_quiet_prints_no_traces() -> None:
@@ -125,3 +130,85 @@ def test_command_starts_quickly() -> None:
 def test_port_out_of_range() -> None:
     result = subprocess.run([*COMMAND, "--port", "65536"], capture_output=True, text=True, timeout=10)
     assert result.returncode == 2
+
+
+def run_to_end(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *FREE, *options], capture_output=True, text=True, timeout=20, check=False)
+
+
+@pytest.mark.parametrize("option", ["--http-port", "--page-port"])
+def test_every_port_in_use_is_named(option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        result = run_to_end(option, port)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"swagent collector: cannot listen on 127.0.0.1:{port}: ")
+    assert option in result.stderr
+
+
+def test_a_store_in_use_and_a_store_that_cannot_be(tmp_path: Path) -> None:
+    path = str(tmp_path / "store.db")
+    with running("--store", path, "--quiet"):
+        result = run_to_end("--store", path)
+    assert (result.returncode, "locked" in result.stderr, path in result.stderr) == (1, True, True)
+    missing = run_to_end("--store", str(tmp_path / "nowhere" / "store.db"))
+    assert (missing.returncode, "Traceback" in missing.stderr) == (1, False)
+
+
+async def test_a_restart_shows_what_came_before(tmp_path: Path) -> None:
+    path = str(tmp_path / "store.db")
+    for life in range(2):
+        with running("--store", path, "--max-age", "3600") as (process, port):
+            assert process.stdout is not None
+            page = process.stdout.readline() and process.stdout.readline().strip()
+            async with httpx.AsyncClient(trust_env=False) as client:
+                status = (await client.get(f"{page}api/status")).json()
+                assert (status["segments"], status["store"], status["limits"]["max_age_s"]) == (life, path, 3600)
+                await report(port, f"s{life}")
+                process.terminate()
+                assert process.wait(10) == 0
+
+
+async def test_it_ends_while_a_browser_listens() -> None:
+    with running("--quiet") as (process, _):
+        assert process.stdout is not None
+        page = process.stdout.readline() and process.stdout.readline().strip()
+        async with (
+            httpx.AsyncClient(trust_env=False) as client,
+            client.stream("GET", f"{page}api/live") as answer,
+        ):
+            lines = answer.aiter_lines()
+            assert (await anext(lines)).startswith("event: changed")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10) == 0
+            assert process.stderr is not None
+            assert process.stderr.read() == ""
+
+
+async def test_no_page() -> None:
+    with running("--no-page", "--quiet") as (process, _):
+        process.terminate()
+        output, errors = rest(process)
+    assert ("Open the page" in output, errors) == (False, "")
+
+
+def test_no_broker_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    result = run_to_end("--kafka", f"127.0.0.1:{port}")
+    assert result.returncode == 1
+    assert f"no Kafka broker at 127.0.0.1:{port}" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("options", [("--max-segments", "0"), ("--max-age", "-1"), ("--max-age", "nan")])
+def test_limits_that_are_none(options: tuple[str, str]) -> None:
+    result = run_to_end(*options)
+    assert (result.returncode, options[0] in result.stderr) == (2, True)
+
+
+def test_the_missing_extra_for_kafka_is_named() -> None:
+    code = "import sys; sys.modules['aiokafka'] = None; from swagent.collector.__main__ import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, *FREE, "--kafka", "127.0.0.1:9"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    assert (result.returncode, "pip install 'swagent[collector,kafka]'" in result.stderr) == (1, True)

@@ -7,8 +7,10 @@ import math
 import pytest
 from grpclib.client import Channel
 
-from swagent.collector import records, server
+from swagent.collector import records
+from swagent.collector.grpc_intake import SERVICES, GrpcService
 from swagent.collector.server import Collector
+from swagent.collector.store import Store
 from swagent.collector.trace_records import Reference, Segment, Span, SpanLog
 from swagent_proto import messages as wire
 
@@ -172,6 +174,6 @@ async def test_configurations_and_attached_events(collector: Collector, channel:
 
 
 def test_every_service_of_the_protocol_is_served() -> None:
-    offered = {base for intake in server._INTAKES for base in intake.__mro__}
-    bases = {value for name, value in vars(wire).items() if name.endswith("Base") and name != "ServiceBase"}
-    assert bases <= offered
+    offered = {path for name in SERVICES for path in GrpcService(name, Store()).__mapping__()}
+    bases = [value for name, value in vars(wire).items() if name.endswith("Base") and name != "ServiceBase"]
+    assert offered == {path for base in bases for path in base().__mapping__()}

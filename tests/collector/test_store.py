@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sqlite3
 import threading
 
 import anyio
@@ -108,3 +110,12 @@ async def test_subscription_ends() -> None:
     unsubscribe()
     store.add(line(2))
     assert heard == [line(1)]
+
+
+async def test_a_store_that_is_dropped_closes_its_database() -> None:
+    store = Store()
+    connection = store._database._connection
+    del store
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")

@@ -21,6 +21,7 @@ import betterproto
 from support import answers
 from support.h2_peer import H2Peer
 from support.kafka_broker import KafkaBroker
+from swagent.collector.protocol import described
 from swagent.collector.wire_check import check
 from swagent.signals import Signal
 from swagent_proto import messages
@@ -75,7 +76,7 @@ def read(record: bytes | Mapping[str, Any], kind: type[M]) -> M:
     :raises ValueError: when it is not one
     """
     payload = record if isinstance(record, bytes) else bytes(kind().from_dict(record))
-    check(payload, kind)
+    check(payload, described(kind.__name__))
     message = kind().parse(payload)
     if not isinstance(record, bytes):
         _check_names(record, message)

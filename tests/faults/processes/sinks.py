@@ -21,11 +21,11 @@ from e2e.servers.kafka import Kafka
 from support.loop_thread import LoopThread
 from support.servers import collector_thread
 from swagent.collector.arrivals import Arrivals
+from swagent.collector.protocol import parse, parse_json
 from swagent.collector.records import KeepAlive, Properties, Record
 from swagent.collector.trace_records import Segment
-from swagent.collector.trace_translation import segment_of
-from swagent.collector.translation import properties_of
-from swagent_proto.messages import InstancePingPkg, InstanceProperties, SegmentObject
+from swagent.collector.trace_translation import decode_segment, segment_of
+from swagent.collector.translation import keep_alive_of, properties_of
 from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
 from transports.http.http_peer import Call, HttpPeer  # noqa: TID251
 from transports.kafka.cluster import Cluster  # noqa: TID251
@@ -89,7 +89,7 @@ class Sink:
         """Take one record in. Any thread."""
         with self._lock:
             self._reports[getattr(record, "service", "")].add(record)
-        self._arrivals.announce(record)
+        self._arrivals.announce(lambda: record)
 
     def take(self, read: Callable[[], Record]) -> None:
         """Read one record and take it in. Any thread."""
@@ -126,9 +126,9 @@ def http_sink() -> Iterator[Sink]:
             for each in call.json:
                 sink.take(partial(_segment_of_json, each))
         elif call.path == "/v3/management/reportProperties":
-            sink.take(lambda: properties_of(InstanceProperties().from_dict(call.json)))
+            sink.take(lambda: properties_of(parse_json("InstanceProperties", call.json)))
         elif call.path == "/v3/management/keepAlive":
-            sink.take(lambda: _ping_of(InstancePingPkg().from_dict(call.json)))
+            sink.take(lambda: keep_alive_of(parse_json("InstancePingPkg", call.json)))
         await confirm(call)
 
     with HttpPeer(answer) as peer:
@@ -181,15 +181,11 @@ class _Reading:
 
     def _parse(self, topic: str, key: bytes, value: bytes) -> Record:
         if topic == self._segments:
-            return segment_of(SegmentObject().parse(value))
+            return decode_segment(value)
         if key.startswith(b"register-"):
-            return properties_of(InstanceProperties().parse(value))
-        return _ping_of(InstancePingPkg().parse(value))
+            return properties_of(parse("InstanceProperties", value))
+        return keep_alive_of(parse("InstancePingPkg", value))
 
 
 def _segment_of_json(value: Mapping[str, Any]) -> Record:
-    return segment_of(SegmentObject().from_dict(value))
-
-
-def _ping_of(message: InstancePingPkg) -> Record:
-    return KeepAlive(message.service, message.service_instance, message.layer)
+    return segment_of(parse_json("SegmentObject", value))

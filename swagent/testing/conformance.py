@@ -1,15 +1,4 @@
-"""For tests: a collector in memory, and the promises that every transport keeps.
-
-`MemoryCollector` stands in for collector and transport of an application's tests:
-
-    collector = MemoryCollector()
-    async with Agent(Config(service="shop"), transport=collector.transport) as agent:
-        ...
-        assert await agent.flush()
-    assert collector.count(Signal.SEGMENT) == 1
-
-`check_transport` is the conformance suite for the authors of transports; the fake passes it as well as the real ones.
-"""
+"""A collector and transport in memory, and the conformance suite that every transport passes."""
 
 from __future__ import annotations
 
@@ -18,11 +7,11 @@ from typing import ClassVar, Protocol
 
 import anyio
 
-from .abc import Codec, Instance, Runtime, Transport
-from .config import Config
-from .errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
-from .options import Address
-from .signals import Signal
+from swagent.abc import Codec, Instance, Runtime, Transport
+from swagent.config import Config
+from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
+from swagent.options import Address
+from swagent.signals import Signal
 
 Behaviour = Callable[[], Awaitable[None]]
 

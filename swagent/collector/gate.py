@@ -1,0 +1,88 @@
+"""What stands before the collector's HTTP servers: who may ask, what may be asked, and the headers of every answer.
+
+A page of any site can send requests to 127.0.0.1, and a name of its own that it points there makes it the same origin
+as this server. So the page answers to names of this machine only, and neither server to other sites' pages.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class Gate:
+    """Refuses what is no request of the page's own or of a local tool."""
+
+    def __init__(self, app: ASGIApp, host: str, methods: Sequence[str], *, names_matter: bool) -> None:
+        """:param host: what the server listens on
+        :param names_matter: whether the Host header must be a name of this machine
+        """
+        self._app = app
+        self._host = host.lower()
+        self._methods = methods
+        self._names_matter = names_matter
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        app = self._refusal(scope) or self._app
+        await app(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if self._names_matter and not is_own(_name(host), self._host):
+            return _refuse(403, f"the host {host!r} is not this machine: open it as 127.0.0.1 or localhost")
+        if origin is not None and not (self._names_matter and origin == f"http://{host}"):
+            return _refuse(403, f"the origin {origin!r} has no access: open the page itself")
+        if scope["method"] not in self._methods:
+            return _refuse(405, f"{scope['method']} is not for this address: use {' or '.join(self._methods)}")
+        return None
+
+
+def is_own(name: str, listening: str) -> bool:
+    """Whether a name in a Host header is one by which this machine may be asked.
+
+    :param listening: the address that the server was told to listen on
+    """
+    if name in ("localhost", listening.strip("[]")):
+        return True
+    address, own = _address(name), _address(listening.strip("[]"))
+    if address is None:  # another name: who serves its zone may point it anywhere
+        return False
+    return address.is_loopback or (own is not None and own.is_unspecified)
+
+
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(name)
+    except ValueError:
+        return None
+
+
+def _name(host: str) -> str:
+    """The Host header without its port and brackets."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
+
+
+def _refuse(status: int, text: str) -> JSONResponse:
+    return JSONResponse({"error": text}, status)

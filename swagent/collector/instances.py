@@ -1,0 +1,59 @@
+"""The instances that report, and when each was last heard from."""
+
+from __future__ import annotations
+
+import json
+
+from . import rows
+from .database import Database
+from .records import Instance, KeepAlive, Properties
+from .shelf import Shelf
+
+
+class Instances:
+    """Those heard from through properties or keep-alives, and a time for every one. The store's lock guards it."""
+
+    def __init__(self, database: Database, limit: int) -> None:
+        self._database = database
+        self._known = Shelf[tuple[str, str], Instance](limit)
+        self._seen = Shelf[tuple[str, str], float](limit)
+        columns = "service, instance, layer, last_seen, properties, keep_alives"
+        for service, instance, layer, seen, properties, beats in database.read(
+            f"SELECT {columns} FROM instances ORDER BY rowid"  # noqa: S608
+        ):
+            key = service, instance
+            self._known.put(key, Instance(*key, layer, seen, rows.pairs_of(properties), beats))
+            self._seen.put(key, seen)
+        for table in ("segments", "logs"):
+            query = f"SELECT service, instance, max(arrived) FROM {table} GROUP BY 1, 2"  # noqa: S608
+            for service, instance, arrived in database.read(query):
+                self.see(service, instance, max(arrived, self._seen.get((service, instance)) or 0.0))
+
+    def see(self, service: str, instance: str, now: float) -> None:
+        """Note a sign of life."""
+        self._seen.put((service, instance), now)
+
+    def meet(self, record: Properties | KeepAlive, now: float) -> None:
+        """Note what an instance says of itself, or that it lives."""
+        key = record.service, record.instance
+        known = self._known.get(key)
+        properties, beats = (known.properties, known.keep_alives) if known else ((), 0)
+        if isinstance(record, Properties):
+            properties = record.properties
+        else:
+            beats += 1
+        gone = self._known.put(key, Instance(*key, record.layer, now, properties, beats))
+        if gone is not None:
+            self._database.also(
+                "DELETE FROM instances WHERE service = ? AND instance = ?", (gone.service, gone.instance)
+            )
+        self._database.put("instances", (*key, record.layer, now, json.dumps(properties), beats))
+        self.see(*key, now)
+
+    def known(self) -> list[Instance]:
+        """Those heard from through properties or keep-alives."""
+        return self._known.values()
+
+    def seen(self) -> dict[tuple[str, str], float]:
+        """When each was last heard from, by whatever record."""
+        return {key: self._seen.get(key) or 0.0 for key in self._seen.keys()}  # noqa: SIM118  (a shelf is no mapping)

@@ -1,0 +1,132 @@
+"""What a store keeps, and how it gets there: rows that wait, rings that overflow, and all that is known by heart."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+
+from . import rows
+from .database import Database, Row, StoreError
+from .instances import Instances
+from .limits import Limits
+from .records import KeepAlive, LogLine, Meter, Properties, Record
+from .ring import Ring
+from .segment_index import Indexed
+from .series import SeriesShelf
+from .shelf import Shelf
+
+# Ids are remembered longer than the segments themselves, so that a late duplicate is still recognised.
+REMEMBERED_IDS = 5
+_NAMES = "SELECT DISTINCT service FROM logs UNION SELECT service FROM series UNION SELECT service FROM instances"
+
+
+class Keeper:
+    """The store's memory. Not thread-safe: the store's lock guards it.
+
+    :ivar rings: the tables that overflow, by what the counts call them
+    """
+
+    def __init__(self, database: Database, limits: Limits, clock: Callable[[], float]) -> None:
+        """:raises StoreError: when the database cannot be read"""
+        self.database = database
+        self.rings = {
+            "segments": Ring(database, "segments", limits.segments, (("bodies", "id"), ("calls", "owner"))),
+            "logs": Ring(database, "logs", limits.logs),
+            "meters": Ring(database, "points", limits.points),
+            "events": Ring(database, "events", limits.others),
+            "others": Ring(database, "others", limits.others),
+        }
+        self.series = SeriesShelf(database, limits.series)
+        self.instances = Instances(database, limits.others)
+        self._services = Shelf[str, None](limits.others)
+        self._known_ids = Shelf[str, None](limits.segments * REMEMBERED_IDS)
+        self._clock = clock
+        self._added: Counter[str] = Counter()
+        self._new_ids: list[str] = []
+        for segment_id, service in database.read("SELECT segment, service FROM segments ORDER BY id"):
+            self._known_ids.put(segment_id, None)
+            self.meet_service(service)
+        for (service,) in database.read(_NAMES):
+            self.meet_service(service)
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        """The names of the services heard from, sorted."""
+        return tuple(sorted(self._services.keys()))
+
+    def meet_service(self, name: str) -> None:
+        """Note that a service was heard from."""
+        if name and name not in self._services:
+            self._services.put(name, None)
+
+    def knows(self, segment_id: str) -> bool:
+        """Whether a segment has come before."""
+        return segment_id in self._known_ids
+
+    def keep_segment(self, segment: Indexed) -> None:
+        """Have a segment wait for the next write."""
+        self._known_ids.put(segment.segment_id, None)
+        self._new_ids.append(segment.segment_id)
+        arrived = self._clock()
+        self.instances.see(segment.service, segment.instance, arrived)
+        number = self.rings["segments"].number()
+        self._added["segments"] += 1
+        put = self.database.put
+        put("segments", (number, arrived, *segment.row))
+        put("bodies", (number, segment.body))
+        for call in segment.calls:
+            put("calls", (number, *call))
+
+    def keep(self, record: Record) -> None:
+        """Have another record wait for the next write."""
+        now = self._clock()
+        if isinstance(record, Meter):
+            series = self.series.put(record)
+            buckets = None if record.buckets is None else json.dumps(record.buckets)
+            self._append("meters", "points", (now, series, record.timestamp, record.value, buckets))
+            self.instances.see(record.service, record.instance, now)
+        elif isinstance(record, (Properties, KeepAlive)):
+            self.instances.meet(record, now)
+        elif isinstance(record, LogLine):
+            self._append("logs", "logs", (now, *rows.log_row(record)))
+            self.instances.see(record.service, record.instance, now)
+        else:
+            kind = type(record).__name__
+            table = "events" if kind == "Event" else "others"
+            self._append(table, table, (now, kind, rows.other_text(record)))
+
+    def _append(self, ring: str, table: str, row: Row) -> None:
+        self._added[ring] += 1
+        self.database.put(table, (self.rings[ring].number(), *row))
+
+    def write(self, oldest: float | None) -> int:
+        """Write what waits, and let fall out what is too much.
+
+        :param oldest: the time of arrival before which a record falls out
+        :returns: how many records fell out
+        :raises StoreError: when it cannot be written; what waited is gone then
+        """
+        gone: dict[str, tuple[int, int]] = {}
+        try:
+            with self.database.transaction():
+                for name, ring in self.rings.items():
+                    if self._added[name] or oldest is not None:
+                        gone[name] = ring.trim(self._added[name], oldest)
+        except StoreError:
+            self._lose()
+            raise
+        for name, (evicted, expired) in gone.items():
+            self.rings[name].settle(self._added[name], evicted, expired)
+        self._added.clear()
+        self._new_ids.clear()
+        return sum(map(sum, gone.values()))
+
+    def _lose(self) -> None:
+        """What could not be written is as if it had never come, so that it may come again."""
+        for segment_id in self._new_ids:
+            self._known_ids.discard(segment_id)
+        self._new_ids.clear()
+        self._added.clear()
+        self.database.forget()
+        self.series.reload()

@@ -1,0 +1,62 @@
+"""The tables of the store, and how rows get in."""
+
+from __future__ import annotations
+
+FORMAT = 1
+"""Goes up when a table changes; a file of another format is not opened."""
+
+TABLES = """
+CREATE TABLE segments (
+    id INTEGER PRIMARY KEY, arrived REAL, trace TEXT, segment TEXT, service TEXT, instance TEXT,
+    start INTEGER, finish INTEGER, endpoint TEXT, spans INTEGER, errors INTEGER, is_root INTEGER
+);
+CREATE INDEX segments_by_trace ON segments (trace, start, finish, spans, errors);
+CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB);
+CREATE TABLE calls (
+    owner INTEGER, number INTEGER, span INTEGER, kind TEXT, service TEXT, instance TEXT, endpoint TEXT, peer TEXT,
+    start INTEGER, duration INTEGER, is_error INTEGER, parent_segment TEXT, parent_span INTEGER, parent_service TEXT,
+    PRIMARY KEY (owner, number)
+) WITHOUT ROWID;
+CREATE INDEX calls_by_parent ON calls (parent_segment, parent_span) WHERE parent_segment IS NOT NULL;
+CREATE TABLE logs (
+    id INTEGER PRIMARY KEY, arrived REAL, time INTEGER, service TEXT, instance TEXT, endpoint TEXT, content_type TEXT,
+    content TEXT, tags TEXT, layer TEXT, trace TEXT, segment TEXT, span INTEGER, level TEXT
+);
+CREATE INDEX logs_by_trace ON logs (trace);
+CREATE TABLE series (
+    id INTEGER PRIMARY KEY, service TEXT, instance TEXT, name TEXT, labels TEXT, is_histogram INTEGER
+);
+CREATE TABLE points (
+    id INTEGER PRIMARY KEY, arrived REAL, series INTEGER, time INTEGER, value REAL, buckets TEXT
+);
+CREATE INDEX points_by_series ON points (series, time);
+CREATE TABLE events (id INTEGER PRIMARY KEY, arrived REAL, kind TEXT, data TEXT);
+CREATE TABLE others (id INTEGER PRIMARY KEY, arrived REAL, kind TEXT, data TEXT);
+CREATE INDEX others_by_kind ON others (kind, id);
+CREATE TABLE instances (
+    service TEXT, instance TEXT, layer TEXT, last_seen REAL, properties TEXT, keep_alives INTEGER,
+    PRIMARY KEY (service, instance)
+);
+CREATE TABLE offsets (
+    brokers TEXT, topic TEXT, partition INTEGER, next INTEGER, PRIMARY KEY (brokers, topic, partition)
+);
+"""
+
+WIDTHS = {
+    "segments": 12,
+    "bodies": 2,
+    "calls": 14,
+    "logs": 14,
+    "series": 6,
+    "points": 6,
+    "events": 4,
+    "others": 4,
+    "instances": 6,
+    "offsets": 4,
+}
+"""How many columns each table has."""
+
+
+def insertion(table: str) -> str:
+    """The statement that puts a row in, in place of one with the same key."""
+    return f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * WIDTHS[table])})"  # noqa: S608  (our own names)

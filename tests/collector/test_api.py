@@ -1,0 +1,316 @@
+"""What the page's API says of what arrived."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from collector.served import START, line, serving, shop_and_stock
+from swagent.collector import calls_query
+from swagent.collector.meters_query import quantile
+from swagent.collector.records import Event, KeepAlive, Meter, Properties, Snapshot
+from swagent.collector.store import Store
+from swagent.collector.trace_records import Segment, Span
+
+pytestmark = pytest.mark.anyio
+
+
+class Api:
+    """Asks, and reads the answers."""
+
+    def __init__(self, store: Store, client: httpx.AsyncClient) -> None:
+        self.store = store
+        self._client = client
+
+    async def __call__(self, path: str, status: int = 200, **parameters: Any) -> Any:
+        answer = await self._client.get(f"/api/{path}", params={key: str(value) for key, value in parameters.items()})
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    async with serving() as (collector, client):
+        yield Api(collector.store, client)
+
+
+def fill(store: Store, traces: int = 10) -> None:
+    for number in range(traces):
+        for segment in shop_and_stock(number, error=number == 3):
+            store.add(segment)
+        store.add(line(number, "ERROR" if number == 3 else "INFO", f"trace-{number}" if number < 2 else ""))
+
+
+async def test_traces_newest_first_page_by_page(api: Api) -> None:
+    fill(api.store)
+    seen: list[str] = []
+    cursor = ""
+    while True:
+        page = await api("traces", limit=4, cursor=cursor)
+        assert (page["total"], page["total_is_exact"]) == (10, True)
+        seen += [trace["trace_id"] for trace in page["traces"]]
+        if page["next"] is None:
+            break
+        cursor = page["next"]
+    assert seen == [f"trace-{number}" for number in range(9, -1, -1)]
+    first = (await api("traces", limit=1))["traces"][0]
+    assert first == {
+        "trace_id": "trace-9", "start": START + 9000, "duration": 19, "spans": 4, "errors": 0, "endpoint": "/orders",
+        "service": "shop", "services": ["shop", "stock"], "has_logs": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ({"errors": 1}, [3]),
+        ({"min_ms": 18}, [9, 8]),
+        ({"max_ms": 11}, [1, 0]),
+        ({"from": START + 8000}, [9, 8]),
+        ({"to": START + 1000}, [1, 0]),
+        ({"q": "trace-4"}, [4]),
+        ({"q": "lAMP 7"}, [7]),
+        ({"q": "SELECT", "limit": 2}, [9, 8]),
+        ({"q": "nothing like it"}, []),
+        ({"q": "' OR 1=1 --"}, []),
+        ({"service": "stock", "min_ms": 19}, [9]),
+        ({"service": "nobody"}, []),
+        ({"endpoint": "/stock", "max_ms": 10}, [0]),
+        ({"endpoint": "SELECT"}, []),
+        ({"sort": "slowest", "limit": 2}, [9, 8]),
+    ],
+)
+async def test_traces_are_found(api: Api, parameters: dict[str, Any], expected: list[int]) -> None:
+    fill(api.store)
+    found = await api("traces", **parameters)
+    assert [trace["trace_id"] for trace in found["traces"]] == [f"trace-{number}" for number in expected]
+
+
+async def test_slowest_first_page_by_page(api: Api) -> None:
+    fill(api.store)
+    first = await api("traces", sort="slowest", limit=6)
+    second = await api("traces", sort="slowest", limit=6, cursor=first["next"])
+    durations = [trace["duration"] for trace in (*first["traces"], *second["traces"])]
+    assert durations == list(range(19, 9, -1))
+    assert second["next"] is None
+
+
+async def test_one_trace(api: Api) -> None:
+    fill(api.store, 2)
+    trace = await api("traces/trace-1")
+    assert (trace["start"], trace["duration"], trace["services"]) == (START + 1000, 11, ["shop", "stock"])
+    assert [(span["id"], span["parent"], span["depth"], span["kind"]) for span in trace["spans"]] == [
+        ("a-1:0", None, 0, "entry"),
+        ("a-1:1", "a-1:0", 1, "exit"),
+        ("b-1:0", "a-1:1", 2, "entry"),
+        ("b-1:1", "b-1:0", 3, "exit"),
+    ]
+    assert trace["spans"][1] == {
+        "id": "a-1:1", "parent": "a-1:0", "depth": 1, "service": "shop", "instance": "shop-1", "operation": "/stock",
+        "kind": "exit", "layer": "Http", "component": "HTTPX", "peer": "stock:80", "start": START + 1001,
+        "end": START + 1009, "error": False, "tags": [["item", "Lamp 1"]], "logs": [], "missing_parent": False,
+    }  # fmt: skip
+    assert [entry["text"] for entry in trace["logs"]] == ["Order 1 of a Größe"]
+    missing = await api("traces/nowhere", 404)
+    assert "nowhere" in missing["error"]
+
+
+async def test_odd_traces(api: Api) -> None:
+    """Span numbers given twice, spans in a circle, deep ones, ids that need quoting, markup."""
+    twice = Segment("a/b c?", "s", "shop", "i", (Span(0, -1, 1, 2, "<script>"), Span(0, -1, 1, 2, "second")))
+    circle = Segment("circle", "c", "shop", "i", (Span(0, 1, 1, 2, "a"), Span(1, 0, 1, 2, "b")))
+    deep = Segment("deep", "d", "shop", "i", tuple(Span(n, n - 1, n, n, "x") for n in range(12_000)))
+    empty = Segment("empty", "e", "shop", "i", ())
+    for segment in (twice, circle, deep, empty):
+        api.store.add(segment)
+    spans = (await api("traces/a%2Fb%20c%3F"))["spans"]
+    assert [span["operation"] for span in spans] == ["<script>", "second"]
+    assert len({span["id"] for span in spans}) == 2
+    assert len((await api("traces/circle"))["spans"]) == 2
+    answer = await api("traces/deep")
+    assert (len(answer["spans"]), answer["left_out"], answer["spans"][-1]["depth"]) == (10_000, 2_000, 9_999)
+    assert (await api("traces/empty"))["spans"] == []
+    assert (await api("traces"))["total"] == 4
+
+
+async def test_services_and_endpoints(api: Api) -> None:
+    fill(api.store)
+    api.store.add(Properties("idle", "i", (), ""))
+    services = {each["name"]: each for each in (await api("services"))["services"]}
+    assert list(services) == ["idle", "shop", "stock"]
+    shop = services["shop"]
+    assert (shop["instances"], shop["endpoints"], shop["calls"], shop["errors"], shop["error_rate"]) == (
+        1,
+        1,
+        10,
+        1,
+        0.1,
+    )
+    assert (shop["p50"], shop["p95"], shop["p99"], shop["calls_per_minute"]) == (14, 19, 19, 10.0)
+    assert shop["last_seen"] > START
+    assert (services["idle"]["calls"], services["idle"]["p50"]) == (0, None)
+    [endpoint] = (await api("services/stock/endpoints"))["endpoints"]
+    assert (endpoint["name"], endpoint["calls"], endpoint["errors"], endpoint["p50"]) == ("/stock", 10, 1, 6)
+
+
+async def test_the_map(api: Api) -> None:
+    fill(api.store)
+    found = await api("map")
+    edges = {(edge["from"], edge["to"]): edge for edge in found["edges"]}
+    assert set(edges) == {("User", "shop"), ("shop", "stock"), ("stock", "db:5432")}
+    assert (edges["shop", "stock"]["calls"], edges["shop", "stock"]["errors"]) == (10, 1)
+    assert edges["stock", "db:5432"]["p50"] == 2
+    assert {node["name"]: (node["kind"], node["calls"]) for node in found["nodes"]} == {
+        "shop": ("service", 10), "stock": ("service", 10), "User": ("peer", 10), "db:5432": ("peer", 10)
+    }  # fmt: skip
+
+
+async def test_sums_are_never_stale_and_made_once_for_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(api.store, 1)
+    made: list[int] = []
+    original = calls_query.service_map
+
+    def counted(store: Store) -> Any:
+        made.append(store.version)
+        return original(store)
+
+    monkeypatch.setattr(calls_query, "service_map", counted)
+    answers: list[Any] = []
+
+    async def ask() -> None:
+        answers.append(await api("map"))
+
+    for _ in range(2):
+        fill(api.store, 2)
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(ask)
+        assert [answer["version"] for answer in answers[-5:]] == [api.store.version] * 5
+    assert len(made) == 2
+
+
+async def test_logs(api: Api) -> None:
+    fill(api.store)
+    page = await api("logs", limit=6)
+    rest = await api("logs", limit=6, cursor=page["next"])
+    texts = [entry["text"] for entry in (*page["logs"], *rest["logs"])]
+    assert texts == [f"Order {number} of a Größe" for number in range(9, -1, -1)]
+    assert rest["next"] is None
+    for parameters, expected in (
+        ({"level": "error"}, [3]),
+        ({"level": "ERROR,INFO", "limit": 1}, [9]),
+        ({"q": "oRDER 5"}, [5]),
+        ({"q": "Größe", "limit": 1}, [9]),
+        ({"q": "shop.orders", "limit": 1}, [9]),
+        ({"trace_id": "trace-1"}, [1]),
+        ({"service": "stock"}, []),
+        ({"from": START + 9000}, [9]),
+        ({"to": START}, [0]),
+    ):
+        found = (await api("logs", **parameters))["logs"]
+        assert [entry["time"] for entry in found] == [START + number * 1000 for number in expected], parameters
+    [entry] = (await api("logs", trace_id="trace-1"))["logs"]
+    assert entry.pop("id")
+    assert entry == {
+        "time": START + 1000, "service": "shop", "instance": "shop-1", "level": "INFO", "logger": "shop.orders",
+        "text": "Order 1 of a Größe", "trace_id": "trace-1", "segment_id": "a-1", "span_id": 0, "endpoint": "/orders",
+        "tags": [["level", "INFO"], ["logger", "shop.orders"]],
+    }  # fmt: skip
+
+
+async def test_meters(api: Api) -> None:
+    for time, value in ((1, 1.5), (2, 2.5), (3, float("nan"))):
+        api.store.add(Meter("shop", "i1", "cpu", (("core", "0"),), time, value))
+    api.store.add(Meter("shop", "i1", "cpu", (("core", "1"),), 3, 7.0))
+    for time, few, many in ((1, 1, 3), (2, 2, 12), (3, 0, 4)):  # totals; the last after a restart
+        api.store.add(Meter("shop", "i1", "latency", (), time, None, ((0.0, few), (10.0, many), (20.0, 0))))
+    listed = {each["name"]: each for each in (await api("meters", service="shop"))["meters"]}
+    assert listed["cpu"] == {
+        "service": "shop", "instance": "i1", "name": "cpu", "kind": "single", "labels": [{"core": "0"}, {"core": "1"}],
+        "last": 7.0,
+    }  # fmt: skip
+    assert listed["latency"]["kind"] == "histogram"
+    assert (await api("meters", service="other"))["meters"] == []
+    cpu = await api("meters/series", service="shop", instance="i1", name="cpu")
+    assert cpu["series"] == [
+        {"labels": {"core": "0"}, "points": [[1, 1.5], [2, 2.5], [3, None]]},
+        {"labels": {"core": "1"}, "points": [[3, 7.0]]},
+    ]
+    assert len((await api("meters/series", service="shop", instance="i1", name="cpu", **{"from": 3}))["series"]) == 2
+    latency = await api("meters/series", service="shop", instance="i1", name="latency")
+    curves = {each["labels"]["quantile"]: each["points"] for each in latency["series"]}
+    assert curves["count"] == [[1, 4], [2, 10], [3, 4]]
+    assert curves["p50"] == [[1, pytest.approx(13.33, abs=0.01)], [2, pytest.approx(14.44, abs=0.01)], [3, 15.0]]
+    assert "name" in (await api("meters/series", 400, service="shop", instance="i1"))["error"]
+
+
+def test_quantiles_of_odd_buckets() -> None:
+    assert quantile([], 0.5) is None
+    assert quantile([(0.0, 0)], 0.5) is None
+    assert quantile([(float("-inf"), 2), (10.0, 0)], 0.5) == 5.0
+    assert quantile([(10.0, 3)], 0.99) == 10.0
+
+
+async def test_ledgers(api: Api) -> None:
+    for name, labels, value in (
+        ("offered", (), 10.0), ("confirmed", (), 7.0), ("queued", (), 1.0), ("in_flight", (), 0.0),
+        ("dropped", (("reason", "ambiguous"),), 2.0), ("refused", (("reason", "queue_full"),), 3.0),
+    ):  # fmt: skip
+        api.store.add(Meter("shop", "i1", f"swagent_records_{name}", (*labels, ("signal", "segment")), 9, value))
+    api.store.add(Meter("shop", "i1", "cpu", (), 9, 1.0))
+    assert (await api("ledgers"))["agents"] == [
+        {"service": "shop", "instance": "i1", "time": 9, "signals": [
+            {"signal": "segment", "offered": 10, "confirmed": 7, "queued": 1, "in_flight": 0,
+             "refused": {"queue_full": 3}, "dropped": {"ambiguous": 2}},
+        ]},
+    ]  # fmt: skip
+
+
+async def test_instances_events_profiles_status(api: Api) -> None:
+    store = api.store
+    store.add(Properties("shop", "i1", (("language", "python"), ("OS Name", "linux")), "GENERAL"))
+    store.add(KeepAlive("shop", "i1", "GENERAL"))
+    store.add(Meter("shop", "i1", "cpu", (), 1, 1.0))
+    fill(store, 1)
+    [first] = (await api("instances", service="stock"))["instances"]
+    assert (first["name"], first["properties"], first["alive"]) == ("stock-1", {}, True)
+    by_name = {each["name"]: each for each in (await api("instances"))["instances"]}
+    assert (by_name["i1"]["language"], by_name["i1"]["meters"]) == ("python", ["cpu"])
+    for end in (0, 7):
+        store.add(Event("u", "shop", "i1", "", "Shutdown", "Normal", "m", {}, 5, end, ""))
+    assert [(each["name"], each["time"], each["end"]) for each in (await api("events"))["events"]] == [
+        ("Shutdown", 5, 7)
+    ]
+    assert (await api("events", service="other"))["events"] == []
+    store.add(Snapshot("task", "s", 1, 0, ("a",)))
+    assert await api("profiles") == {"snapshots": 1}
+    status = await api("status")
+    assert (status["segments"], status["logs"], status["meters"], status["services"]) == (2, 1, 1, 2)
+    assert (status["store"], status["kafka"], status["limits"]["segments"]) == ("memory", None, 50_000)
+    assert status["grpc"] != status["http"]
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "words"),
+    [
+        ("traces", {"limit": 0}, "limit: takes 1 to 1000"),
+        ("traces", {"limit": "x"}, "limit: takes a whole number"),
+        ("traces", {"min_ms": 10**30}, "min_ms"),
+        ("traces", {"sort": "oldest"}, "sort: takes newest or slowest"),
+        ("traces", {"errors": "yes"}, "errors: takes 0 or 1"),
+        ("traces", {"cursor": "x"}, "cursor"),
+        ("traces", {"cursor": "[1]"}, "cursor"),
+        ("logs", {"cursor": '["a", 1]'}, "cursor"),
+        ("logs", {"q": "x" * 2000}, "q: takes at most"),
+    ],
+)
+async def test_wrong_parameters_are_named(api: Api, path: str, parameters: dict[str, object], words: str) -> None:
+    assert words in (await api(path, 400, **parameters))["error"]
+
+
+async def test_unknown_paths(api: Api) -> None:
+    assert "there is nothing at /api/nothing" in (await api("nothing", 404))["error"]

@@ -1,0 +1,154 @@
+"""The protocol's JSON endpoints: what agents send, and what they must not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from swagent.collector.records import Event
+from swagent.collector.server import Collector
+from swagent.collector.trace_records import Reference, Segment, Span, SpanLog
+
+pytestmark = pytest.mark.anyio
+SEGMENT = {
+    "traceId": "t",
+    "traceSegmentId": "s1",
+    "service": "shop",
+    "serviceInstance": "i1",
+    "spans": [
+        {
+            "spanId": 0,
+            "parentSpanId": -1,
+            "startTime": "1700000000000",  # proto3's JSON has 64-bit numbers as text; many agents send numbers
+            "endTime": 1700000000042,
+            "operationName": "/pay <script>",
+            "peer": "db:5432",
+            "spanType": "Exit",
+            "spanLayer": 1,
+            "componentId": 7013,
+            "isError": True,
+            "tags": [{"key": "a", "value": "1"}],
+            "logs": [{"time": 5, "data": [{"key": "event", "value": "error"}]}],
+            "refs": [{"refType": "CrossThread", "traceId": "t", "parentTraceSegmentId": "p", "parentSpanId": 3}],
+            "anUnknownField": 1,
+        }
+    ],
+}
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[tuple[Collector, httpx.AsyncClient]]:
+    async with (
+        Collector(http_port=0) as collector,
+        httpx.AsyncClient(base_url=f"http://{collector.http_address}", trust_env=False) as client,
+    ):
+        yield collector, client
+
+
+Served = tuple[Collector, httpx.AsyncClient]
+
+
+async def test_segments(served: Served) -> None:
+    collector, client = served
+    answers = [
+        await client.post("/v3/segments", json=[SEGMENT, {**SEGMENT, "traceSegmentId": "s2"}]),
+        await client.post("/v3/segment", json={**SEGMENT, "traceSegmentId": "s3"}),
+    ]
+    assert [(answer.status_code, answer.json()) for answer in answers] == [(200, {})] * 2
+    span = Span(
+        *(0, -1, 1_700_000_000_000, 1_700_000_000_042, "/pay <script>", "db:5432", "Exit", "Database", 7013, True),
+        tags=(("a", "1"),),
+        logs=(SpanLog(5, (("event", "error"),)),),
+        references=(Reference("CrossThread", "t", "p", 3, "", "", "", ""),),
+    )
+    assert collector.store.segments == [Segment("t", f"s{number}", "shop", "i1", (span,)) for number in (1, 2, 3)]
+
+
+async def test_the_other_signals(served: Served) -> None:
+    collector, client = served
+    log = {
+        "timestamp": 5, "service": "shop", "serviceInstance": "i1", "endpoint": "/a", "body": {"text": {"text": "hi"}},
+        "traceContext": {"traceId": "t", "traceSegmentId": "s1", "spanId": 1},
+        "tags": {"data": [{"key": "level", "value": "INFO"}]},
+    }  # fmt: skip
+    event = {"uuid": "u", "source": {"service": "shop"}, "name": "Start", "type": "Error", "parameters": {"a": "b"}}
+    me = {"service": "shop", "serviceInstance": "i1"}
+    properties = {**me, "properties": [{"key": "language", "value": "python"}]}
+    for path, body in (
+        ("/v3/logs", [log]),
+        ("/v3/events", [event]),
+        ("/v3/management/reportProperties", properties),
+        ("/v3/management/keepAlive", me),
+    ):
+        answer = await client.post(path, json=body)
+        assert (answer.status_code, answer.json()) == (200, {}), path
+    store = collector.store
+    assert [(each.content, each.trace_id, each.span_id, each.tags) for each in store.logs] == [
+        ("hi", "t", 1, (("level", "INFO"),))
+    ]
+    assert [(each.kind, dict(each.parameters)) for each in store.records(Event)] == [("Error", {"a": "b"})]
+    [instance] = store.instances
+    assert (instance.properties, instance.keep_alives) == ((("language", "python"),), 1)
+
+
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        pytest.param("/v3/segments", b"", "no JSON", id="nothing"),
+        pytest.param("/v3/segments", b"{", "no JSON", id="cut short"),
+        pytest.param("/v3/segments", b"\xff", "no JSON", id="not UTF-8"),
+        pytest.param("/v3/segments", DEEP, "no JSON", id="nested without end"),
+        pytest.param("/v3/segments", b"{}", "array of SegmentObject", id="no list"),
+        pytest.param("/v3/segments", b"[3]", "JSON object", id="a number"),
+        pytest.param("/v3/segment", b"[]", "JSON object", id="a list"),
+        pytest.param("/v3/segments", b'[{"spans": 3}]', "SegmentObject", id="spans are no list"),
+        pytest.param("/v3/segments", b'[{"spans": [{"spanId": "x"}]}]', "SegmentObject", id="text for a number"),
+        pytest.param("/v3/segments", b'[{"spans": [{"spanId": 1e99}]}]', "SegmentObject", id="number too large"),
+        pytest.param("/v3/segments", b'[{"traceId": "\\ud800"}]', "SegmentObject", id="half a character"),
+        pytest.param("/v3/logs", b'[{"body": {"text": {"text": "a"}, "json": {"json": "b"}}}]', "LogData", id="oneof"),
+    ],
+)
+async def test_what_is_no_message_is_refused(served: Served, path: str, body: bytes, words: str) -> None:
+    collector, client = served
+    answer = await client.post(path, content=body)
+    assert answer.status_code == 400
+    assert words in answer.json()["error"]
+    assert collector.store.statistics().received.total() == 0
+    assert (await client.post("/v3/segment", json=SEGMENT)).status_code == 200
+
+
+async def test_a_list_is_taken_whole_or_not_at_all(served: Served) -> None:
+    collector, client = served
+    assert (await client.post("/v3/segments", json=[SEGMENT, {"spans": 1}])).status_code == 400
+    assert collector.store.segments == []
+
+
+async def test_statuses(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector, client = served
+    monkeypatch.setattr("swagent.collector.http_intake.MAX_BODY", 100)
+    answers: dict[int, Any] = {
+        404: await client.post("/v3/meters", json=[]),
+        405: await client.get("/v3/segments"),
+        413: await client.post("/v3/segments", content=b"[" + b" " * 200),
+        415: await client.post("/v3/segments", content=b"x", headers={"content-encoding": "gzip"}),
+        403: await client.post("/v3/segments", content=b"[]", headers={"origin": f"http://{collector.http_address}"}),
+    }
+    assert {answer.status_code for answer in answers.values()} == set(answers)
+    for status, answer in answers.items():
+        assert answer.status_code == status
+        assert answer.json()["error"], "every refusal says why"
+    assert "/v3/segments" in answers[404].json()["error"]
+
+
+async def test_an_agent_by_another_name_may_report(served: Served) -> None:
+    collector, client = served
+    answer = await client.post("/v3/segment", content=json.dumps(SEGMENT), headers={"host": "oap:12800"})
+    assert answer.status_code == 200
+    assert len(collector.store.segments) == 1

@@ -1,0 +1,199 @@
+"""Who may ask the page's server, what it sends along, and its live events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from collector.served import line, serving, shop_and_stock
+from swagent.collector import changes
+from swagent.collector.gate import is_own
+from swagent.collector.page_server import page_app
+from swagent.collector.server import Collector
+from swagent.collector.store import Store
+
+pytestmark = pytest.mark.anyio
+Served = tuple[Collector, httpx.AsyncClient]
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    async with serving() as both:
+        yield both
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"host": "localhost:{port}"}, 200),
+        ({"host": "[::1]:{port}"}, 200),
+        ({"host": "127.0.0.1:{port}", "origin": "http://127.0.0.1:{port}"}, 200),
+        ({"host": "evil.example:{port}"}, 403),
+        ({"host": "127.0.0.1.evil.example"}, 403),
+        ({"host": "192.168.1.1"}, 403),
+        ({"host": ""}, 403),
+        ({"host": "evil.example:{port}", "origin": "http://evil.example:{port}"}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "https://127.0.0.1:{port}"}, 403),
+        ({"origin": "http://127.0.0.1:1"}, 403),
+    ],
+)
+async def test_only_this_machine_may_ask(served: Served, headers: dict[str, str], status: int) -> None:
+    collector, client = served
+    port = collector.page_address.rpartition(":")[2]
+    sent = {name: value.format(port=port) for name, value in headers.items()}
+    for path in ("/api/status", "/api/live" if status == 403 else "/api/map"):
+        answer = await client.get(path, headers=sent)
+        assert answer.status_code == status
+        assert status == 200 or "error" in answer.json()
+
+
+@pytest.mark.parametrize(
+    ("name", "listening", "own"),
+    [
+        ("127.0.0.1", "127.0.0.1", True),
+        ("127.9.9.9", "127.0.0.1", True),
+        ("10.0.0.1", "0.0.0.0", True),
+        ("10.0.0.1", "10.0.0.1", True),
+        ("10.0.0.2", "10.0.0.1", False),
+        ("build-server", "build-server", True),
+        ("evil.example", "0.0.0.0", False),
+        ("", "0.0.0.0", False),
+    ],
+)
+def test_names_of_this_machine(name: str, listening: str, own: bool) -> None:
+    assert is_own(name, listening) is own
+
+
+async def test_it_is_read_only(served: Served) -> None:
+    _, client = served
+    for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
+        answer = await client.request(method, "/api/traces")
+        assert (answer.status_code, "GET" in answer.json()["error"]) == (405, True)
+    head = await client.head("/api/status")
+    assert (head.status_code, head.content) == (200, b"")
+
+
+async def test_every_answer_has_the_headers(served: Served) -> None:
+    _, client = served
+    for path, status in (("/", None), ("/api/status", 200), ("/api/nothing", 404), ("/assets/nothing.js", 404)):
+        answer = await client.get(path)
+        assert status in (None, answer.status_code)
+        policy = answer.headers["content-security-policy"].split("; ")
+        assert {"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"} <= set(policy)
+        assert "unsafe" not in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+    assert "server" not in answer.headers
+
+
+def client_of(page: Path) -> httpx.AsyncClient:
+    store = Store()
+    app = page_app(store, changes.Changes(store), dict, "127.0.0.1", page)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1")
+
+
+async def test_files_of_the_page(tmp_path: Path) -> None:
+    page = tmp_path / "page"
+    (page / "styles").mkdir(parents=True)
+    (tmp_path / "secret.js").write_text("secret")
+    for name, text in (("index.html", "<p>"), ("main.js", "1"), ("styles/base.css", "p {}"), ("icon.svg", "<svg/>")):
+        (page / name).write_text(text)
+    client = client_of(page)
+    for path, kind in (
+        ("/", "text/html"),
+        ("/assets/main.js", "text/javascript"),
+        ("/assets/styles/base.css", "text/css"),
+        ("/assets/icon.svg", "image/svg+xml"),
+    ):
+        assert (await client.get(path)).headers["content-type"].partition(";")[0] == kind
+    assert (await client.get("/")).text == "<p>"
+    for path in ("/assets/../secret.js", "/assets/%2e%2e/secret.js", "/assets/..%2fsecret.js", "/assets/", "/main.js"):
+        assert (await client.get(path)).status_code == 404, path
+
+
+async def test_a_missing_page_is_said(tmp_path: Path) -> None:
+    answer = await client_of(tmp_path).get("/")
+    assert (answer.status_code, "index.html is missing" in answer.text) == (404, True)
+
+
+async def test_live_events(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector, client = served
+    monkeypatch.setattr(changes, "INTERVAL", 0.01)
+    monkeypatch.setattr(changes, "SILENCE", 0.3)
+    async with client.stream("GET", "/api/live") as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        lines = answer.aiter_lines()
+        first = await event(lines)
+        for segment in shop_and_stock(1):
+            collector.store.add(segment)
+        second = await event(lines)
+        while second["segments"] < 2:
+            second = await event(lines)
+        collector.store.add(line(1))
+        third = await event(lines)
+        async for text in lines:
+            if text.startswith(":"):  # silence shows too
+                break
+    assert (first["segments"], first["logs"], first["meters"]) == (0, 0, 0)
+    assert (second["segments"], third["logs"]) == (2, 1)
+    assert first["version"] < second["version"] < third["version"]
+
+
+async def event(lines: AsyncIterator[str]) -> dict[str, int]:
+    async for text in lines:
+        if text.startswith("data: "):
+            data: dict[str, int] = json.loads(text[6:])
+            return data
+    raise AssertionError("the stream ended")
+
+
+async def test_a_flood_becomes_few_events(served: Served) -> None:
+    collector, client = served
+    count = 0
+    async with client.stream("GET", "/api/live") as answer:
+        lines = answer.aiter_lines()
+        await event(lines)
+        for number in range(200):
+            collector.store.add(line(number))
+            await asyncio.sleep(0)
+        while (await event(lines))["logs"] < 200:
+            count += 1
+    assert count < 10
+
+
+async def test_stopping_ends_live_streams_and_it_can_start_again() -> None:
+    collector = Collector(page_port=0, http_port=0)
+    for _ in range(2):
+        async with collector:
+            address = collector.page_address
+            async with httpx.AsyncClient(base_url=f"http://{address}", trust_env=False) as client:
+                async with client.stream("GET", "/api/live") as answer:
+                    lines = answer.aiter_lines()
+                    await event(lines)
+                    await collector.stop()
+                    assert [text async for text in lines if text.startswith("data")] == []
+                with pytest.raises(httpx.ConnectError):
+                    await client.get("/api/status")
+    assert address == collector.page_address
+
+
+async def test_a_port_in_use_is_named_and_nothing_is_left_open(served: Served) -> None:
+    running, _ = served
+    port = int(running.page_address.rpartition(":")[2])
+    collector = Collector(http_port=0, page_port=port)
+    with pytest.raises(OSError, match="in use") as refused:
+        await collector.start()
+    assert refused.value.filename == f"127.0.0.1:{port}"
+    assert not collector.is_running
+    for address in (collector.address, collector.http_address):
+        host, _, free = address.rpartition(":")
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection(host, int(free))
