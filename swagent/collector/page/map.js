@@ -1,0 +1,143 @@
+// The services and what they call, laid out by the graph library.
+import { html, useLayoutEffect, useMemo, useRef, useState } from './view.js';
+import dagre, { Graph } from './vendor/dagre.js';
+import { address, useResource } from './api.js';
+import { colourClass } from './colours.js';
+import { count, duration, percent, short } from './format.js';
+import { useKeys } from './keys.js';
+import { Loaded, Note, Panel } from './parts.js';
+import { link, replace } from './route.js';
+
+const NODE = { width: 172, height: 54 };
+const LABEL = { width: 104, height: 20 };
+
+export function ServiceMap({ query }) {
+  const resource = useResource(address('map'), 2000);
+  const choose = name => replace(link(['map'], { node: name ?? '' }));
+  useKeys({ Escape: () => choose(null) });
+  return html`
+    <div class="view map">
+      <header class="view-head"><h1>Map</h1><p class="total">Calls per minute and median latency on each line</p></header>
+      <${Loaded} resource=${resource}>${data => (data.nodes.length === 0
+        ? html`<${Note} title="No service has reported a call yet" />`
+        : html`<div class="split"><${Drawing} data=${data} chosen=${query.node} onChoose=${choose} /><${Node} data=${data} name=${query.node} onClose=${() => choose(null)} /></div>`)}<//>
+    </div>`;
+}
+
+function Drawing({ data, chosen, onChoose }) {
+  const [room, box] = useRoom();
+  // the numbers change all the time, the places only when a node or an edge is new
+  const shape = JSON.stringify([data.nodes.map(each => each.name).sort(), data.edges.map(each => [each.from, each.to]).sort()]);
+  const both = useMemo(() => [arrange(data, 'LR'), arrange(data, 'TB')], [shape]);
+  const [places] = [...both].sort((one, other) => fit(other, room) - fit(one, room));
+  const scale = Math.max(fit(places, room), 0.72);
+  const busiest = Math.max(1, ...data.edges.map(each => each.calls));
+  const near = name => !chosen || name === chosen || data.edges.some(each => (each.from === chosen && each.to === name) || (each.to === chosen && each.from === name));
+  return html`
+    <div class="map-box" ref=${box}>
+      <svg class="map-drawing" viewBox=${`0 0 ${places.width} ${places.height}`} width=${Math.floor(places.width * scale)} height=${Math.floor(places.height * scale)} role="group" aria-label="Service map">
+        <defs>${['', 'bad'].map(kind => html`<marker id=${`arrow${kind}`} class=${`arrow ${kind}`} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto-start-reverse"><path d="M0 0.5L8 4L0 7.5z" /></marker>`)}</defs>
+        ${data.edges.map(edge => html`<${Edge} key=${`${edge.from}\n${edge.to}`} edge=${edge} place=${places.edges.get(`${edge.from}\n${edge.to}`)} share=${edge.calls / busiest} dim=${chosen && edge.from !== chosen && edge.to !== chosen} />`)}
+        ${data.nodes.map(node => html`<${Box} key=${node.name} node=${node} place=${places.nodes.get(node.name)} chosen=${node.name === chosen} dim=${!near(node.name)} onChoose=${() => onChoose(node.name === chosen ? null : node.name)} />`)}
+      </svg>
+    </div>`;
+}
+
+function Edge({ edge, place, share, dim }) {
+  if (!place) return null;
+  const bad = edge.errors > 0;
+  return html`
+    <g class=${`edge ${bad ? 'bad' : ''} ${dim ? 'dim' : ''}`} data-edge=${`${edge.from} ${edge.to}`}>
+      <path d=${place.path} fill="none" stroke-width=${(1.2 + 2.6 * Math.sqrt(share)).toFixed(1)} marker-end=${`url(#arrow${bad ? 'bad' : ''})`} />
+      <g transform=${`translate(${place.x} ${place.y})`}>
+        <rect class="edge-ground" x="-48" y=${bad ? -16 : -9} width="96" height=${bad ? 32 : 18} rx="5" />
+        <text class="edge-text" text-anchor="middle" y=${bad ? -3 : 4}>${short(edge.calls_per_minute)}/min<tspan class="soft"> · ${duration(edge.p50)}</tspan></text>
+        ${bad && html`<text class="edge-text error" text-anchor="middle" y="11">${percent(edge.error_rate)} failed</text>`}
+      </g>
+    </g>`;
+}
+
+function Box({ node, place, chosen, dim, onChoose }) {
+  const bad = node.errors > 0;
+  const label = `${node.name}, ${node.kind}, ${count(node.calls)} calls, ${count(node.errors)} errors, median ${duration(node.p50)}`;
+  const press = event => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); event.stopPropagation(); onChoose(); } };
+  return html`
+    <g class=${`node ${node.kind} ${node.kind === 'service' ? colourClass(node.name) : ''} ${chosen ? 'chosen' : ''} ${dim ? 'dim' : ''}`} transform=${`translate(${place.x - NODE.width / 2} ${place.y - NODE.height / 2})`}
+      role="button" tabindex="0" aria-pressed=${chosen ? 'true' : 'false'} aria-label=${label} onClick=${onChoose} onKeyDown=${press} data-node=${node.name}>
+      <rect class="node-ground" width=${NODE.width} height=${NODE.height} rx=${node.kind === 'peer' ? 27 : 10} />
+      ${node.kind === 'service' && html`<rect class="node-stripe" x="10" y="11" width="4" height="32" rx="2" />`}
+      <text class="node-name" x=${node.kind === 'peer' ? NODE.width / 2 : 24} y="23" text-anchor=${node.kind === 'peer' ? 'middle' : 'start'}>${cut(node.name)}<title>${node.name}</title></text>
+      <text class="node-text" x=${node.kind === 'peer' ? NODE.width / 2 : 24} y="41" text-anchor=${node.kind === 'peer' ? 'middle' : 'start'}>${short(node.calls)} calls · ${duration(node.p50)}${bad && html`<tspan class="error"> · ${short(node.errors)} ✕</tspan>`}</text>
+    </g>`;
+}
+
+const cut = name => (name.length > 20 ? `${name.slice(0, 19)}…` : name);
+
+function Node({ data, name, onClose }) {
+  const node = data.nodes.find(each => each.name === name);
+  if (!node) return null;
+  const service = node.kind === 'service';
+  const filter = service ? { service: name } : { q: name };
+  return html`
+    <${Panel} title=${service ? 'Service' : 'Peer'} onClose=${onClose}>
+      <p class="span-title"><b>${name}</b></p>
+      ${!service && html`<p class="quiet">Reports nothing itself: known from those who call it, or who it calls.</p>`}
+      <dl class="numbers"><div><dt>Calls</dt><dd>${count(node.calls)}</dd></div><div><dt>Errors</dt><dd class=${node.errors ? 'bad' : ''}>${count(node.errors)}</dd></div><div><dt>p50</dt><dd>${duration(node.p50)}</dd></div></dl>
+      <p class="links"><a class="main-link" href=${link(['traces'], filter)}>Its traces</a>${node.errors > 0 && html`<a href=${link(['traces'], { ...filter, errors: 1 })}>Failed traces</a>`}${service && html`<a href=${link(['services', name])}>Endpoints</a><a href=${link(['logs'], filter)}>Logs</a><a href=${link(['meters'], filter)}>Meters</a>`}</p>
+      <${Calls} title="Called by" edges=${data.edges.filter(each => each.to === name)} end="from" />
+      <${Calls} title="Calls" edges=${data.edges.filter(each => each.from === name)} end="to" />
+    <//>`;
+}
+
+function Calls({ title, edges, end }) {
+  if (edges.length === 0) return null;
+  return html`
+    <h3>${title}</h3>
+    <table class="table inner"><thead><tr><th scope="col">Name</th><th scope="col" class="number">/min</th><th scope="col" class="number">p50</th><th scope="col" class="number">p99</th><th scope="col" class="number">Errors</th></tr></thead>
+      <tbody>${edges.map(each => html`<tr><th scope="row"><a href=${link(['map'], { node: each[end] })}>${each[end]}</a></th><td class="number">${short(each.calls_per_minute)}</td><td class="number">${duration(each.p50)}</td><td class="number">${duration(each.p99)}</td><td class="number">${each.errors ? html`<span class="bad">${percent(each.error_rate)}</span>` : '0'}</td></tr>`)}</tbody></table>`;
+}
+
+// how large the whole may be drawn
+const fit = (places, room) => Math.min(1.1, room.width / places.width, room.height / places.height);
+
+function useRoom() {
+  const box = useRef(null);
+  const [room, setRoom] = useState({ width: 1000, height: 700 });
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() => setRoom({ width: box.current.clientWidth, height: box.current.clientHeight }));
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  return [room, box];
+}
+
+function arrange(data, rankdir) {
+  const graph = new Graph();
+  graph.setGraph({ rankdir, nodesep: 26, edgesep: 16, ranksep: 40, marginx: 20, marginy: 20 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const node of data.nodes) graph.setNode(node.name, { ...NODE });
+  const known = new Set(data.nodes.map(each => each.name));
+  for (const edge of data.edges) {
+    if (known.has(edge.from) && known.has(edge.to)) graph.setEdge(edge.from, edge.to, { ...LABEL, labelpos: 'c' });
+  }
+  dagre.layout(graph);
+  const { width, height } = graph.graph();
+  const edges = new Map(graph.edges().map(each => {
+    const { points, x, y } = graph.edge(each);
+    return [`${each.v}\n${each.w}`, { path: curve(points), x, y }];
+  }));
+  return { width: Math.ceil(width), height: Math.ceil(height), edges, nodes: new Map(graph.nodes().map(name => [name, graph.node(name)])) };
+}
+
+// through the middles between the layout's points, so that there are no corners
+function curve(points) {
+  const [first, ...rest] = points;
+  let path = `M${first.x} ${first.y}`;
+  for (let index = 0; index < rest.length - 1; index += 1) {
+    const [here, next] = [rest[index], rest[index + 1]];
+    const end = index === rest.length - 2 ? next : { x: (here.x + next.x) / 2, y: (here.y + next.y) / 2 };
+    path += `Q${here.x} ${here.y} ${end.x} ${end.y}`;
+  }
+  if (rest.length === 1) path += `L${rest[0].x} ${rest[0].y}`;
+  return path;
+}
