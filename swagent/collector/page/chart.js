@@ -11,6 +11,12 @@ export function axisStyle() {
   };
 }
 
+// seconds only where they tell something
+export function axisTimes(splits) {
+  const minutes = splits.every(each => each % 60 === 0);
+  return splits.map(each => (minutes ? clock(each * 1000, false).slice(0, 5) : clock(each * 1000, false)));
+}
+
 export function watchWidth(box, resize) {
   const observer = new ResizeObserver(() => { if (box.clientWidth > 0) resize(box.clientWidth); });
   observer.observe(box);
@@ -47,7 +53,7 @@ function options(box, series, { height, format, sync }) {
     cursor: { y: false, ...(sync ? { sync: { key: sync } } : {}), drag: { x: true, y: false }, points: { size: 6 } },
     scales: { x: { time: true }, y: { range: (_, low, high) => roomy(low, high) } },
     axes: [
-      { ...axisStyle(), size: 24, values: (_, splits) => splits.map(each => clock(each * 1000, false)), space: 80 },
+      { ...axisStyle(), size: 24, values: (_, splits) => axisTimes(splits), space: 70 },
       { ...axisStyle(), size: 52, space: 28, values: (_, splits) => splits.map(each => format(each)) },
     ],
     series: [

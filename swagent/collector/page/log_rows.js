@@ -20,14 +20,22 @@ export function LogRow({ log, index, height, active, chosen, total, onChoose }) 
       <div class=${`log-row ${active ? 'active' : ''} ${chosen ? 'chosen' : ''}`}>
         <button type="button" class="log-open" onClick=${onChoose} aria-expanded=${chosen ? 'true' : 'false'}>
           <time class="when" title=${moment(log.time)}>${clock(log.time)}</time><${Level} level=${log.level} />
-          <${Service} name=${log.service} quiet=${true} /><span class="text">${firstLine(log.text)}</span>
+          <${Service} name=${log.service} quiet=${true} /><span class="text">${gist(log)}</span>
         </button>
         ${log.trace_id ? html`<a class="to-trace" href=${toTrace(log)} aria-label="Its trace" title="Its trace"><${Icon} name="traces" size=${15} /></a>` : html`<i class="to-trace"></i>`}
       </div>
     </div>`;
 }
 
-const firstLine = text => text.split('\n', 1)[0];
+// a layout that repeats time, thread, level and logger would leave no room for what was said: the row has those beside it
+export function gist({ text, level, logger }) {
+  let rest = text.split('\n', 1)[0];
+  const steps = [/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?\S*\s+/, /^\[[^\]]*\]\s+/, starting(level), starting(logger), /^[-:|]\s+/];
+  for (const step of steps) rest = rest.replace(step, '');
+  return rest || text;
+}
+
+const starting = word => new RegExp(`^${(word || '\\b\\B').replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}[\\s:]+`);
 
 export function LogDetails({ log }) {
   return html`

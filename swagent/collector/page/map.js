@@ -8,7 +8,7 @@ import { useKeys } from './keys.js';
 import { Loaded, Note, Panel } from './parts.js';
 import { link, replace } from './route.js';
 
-const NODE = { width: 172, height: 54 };
+const NODE = { width: 164, height: 54 };
 const LABEL = { width: 104, height: 20 };
 
 export function ServiceMap({ query }) {
@@ -67,11 +67,12 @@ function Box({ node, place, chosen, dim, onChoose }) {
       <rect class="node-ground" width=${NODE.width} height=${NODE.height} rx=${node.kind === 'peer' ? 27 : 10} />
       ${node.kind === 'service' && html`<rect class="node-stripe" x="10" y="11" width="4" height="32" rx="2" />`}
       <text class="node-name" x=${node.kind === 'peer' ? NODE.width / 2 : 24} y="23" text-anchor=${node.kind === 'peer' ? 'middle' : 'start'}>${cut(node.name)}<title>${node.name}</title></text>
-      <text class="node-text" x=${node.kind === 'peer' ? NODE.width / 2 : 24} y="41" text-anchor=${node.kind === 'peer' ? 'middle' : 'start'}>${short(node.calls)} calls · ${duration(node.p50)}${bad && html`<tspan class="error"> · ${short(node.errors)} ✕</tspan>`}</text>
+      <text class="node-text" x=${node.kind === 'peer' ? NODE.width / 2 : 24} y="41" text-anchor=${node.kind === 'peer' ? 'middle' : 'start'}>${short(node.calls)} calls${node.p50 === null ? '' : ` · ${duration(node.p50)}`}</text>
+      ${bad && html`<g class="node-errors" transform=${`translate(${NODE.width - 6} 0)`}><rect x=${-13 - 7 * short(node.errors).length} y="-9" width=${13 + 7 * short(node.errors).length} height="18" rx="9" /><text x=${-6.5 - 3.5 * short(node.errors).length} y="4" text-anchor="middle">${short(node.errors)}</text></g>`}
     </g>`;
 }
 
-const cut = name => (name.length > 20 ? `${name.slice(0, 19)}…` : name);
+const cut = name => (name.length > 18 ? `${name.slice(0, 17)}…` : name);
 
 function Node({ data, name, onClose }) {
   const node = data.nodes.find(each => each.name === name);

@@ -40,6 +40,13 @@ export function meterFormat(meter) {
   return /(_ms|_millis|_milliseconds|duration|latency|_time)$/.test(meter.name) ? duration : short;
 }
 
+const ORDER = ['instance_pvm_process_cpu_utilization', 'instance_pvm_process_mem_utilization', 'swagent_loop_lag', 'swagent_tasks', ...Object.keys(KNOWN)];
+
+export function byImportance(one, other) {
+  const place = meter => (ORDER.includes(meter.name) ? ORDER.indexOf(meter.name) : -1);
+  return place(one) - place(other) || one.name.localeCompare(other.name);
+}
+
 export function meterGroup(name) {
   if (name.startsWith('instance_') || name === 'swagent_tasks' || name.startsWith('swagent_loop') || name.startsWith('swagent_gc')) return 'Runtime';
   return name.startsWith('swagent_') ? 'The agent itself' : 'Application';

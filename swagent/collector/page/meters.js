@@ -3,7 +3,7 @@ import { html, useEffect, useMemo, useRef, useState } from './view.js';
 import { address, useResource } from './api.js';
 import { Chart } from './chart.js';
 import { duration } from './format.js';
-import { meterBrief, meterFormat, meterGroup, meterTitle } from './meter_names.js';
+import { byImportance, meterBrief, meterFormat, meterGroup, meterTitle } from './meter_names.js';
 import { Loaded, Note, Select, Text } from './parts.js';
 import { link, replace } from './route.js';
 
@@ -39,7 +39,7 @@ function Board({ meters, query }) {
     </form>
     <div class="scroll">
       ${shown.length === 0 && html`<${Note} title="No meter has that name" />`}
-      ${GROUPS.map(group => [group, shown.filter(each => meterGroup(each.name) === group)]).filter(([, list]) => list.length).map(([group, list]) => html`
+      ${GROUPS.map(group => [group, shown.filter(each => meterGroup(each.name) === group).sort(byImportance)]).filter(([, list]) => list.length).map(([group, list]) => html`
         <section key=${group} aria-label=${group}><h2 class="group">${group}</h2>
           <div class="charts">${list.map(meter => html`<${MeterChart} key=${`${service}/${instance}/${meter.name}`} meter=${meter} last=${query.last ?? '15'} />`)}</div></section>`)}
     </div>`;

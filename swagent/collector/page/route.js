@@ -24,10 +24,20 @@ export function replace(href) {
   window.dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
+// where the list of traces was left, with its search
+let listed = '#/traces';
+
+export const toList = () => go(listed);
+
 export function useRoute() {
   const [route, setRoute] = useState(() => parseRoute(location.hash));
   useEffect(() => {
-    const follow = () => setRoute(parseRoute(location.hash));
+    const follow = () => {
+      const now = parseRoute(location.hash);
+      if (now.view === 'traces' && !now.rest[0]) listed = location.hash || '#/traces';
+      setRoute(now);
+    };
+    follow();
     window.addEventListener('hashchange', follow);
     return () => window.removeEventListener('hashchange', follow);
   }, []);

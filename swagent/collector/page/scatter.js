@@ -2,8 +2,8 @@
 import { html, useEffect, useMemo, useRef } from './view.js';
 import uPlot from './vendor/uplot.js';
 import { colour, useTheme } from './theme.js';
-import { axisStyle, watchWidth } from './chart.js';
-import { clock, duration } from './format.js';
+import { axisStyle, axisTimes, watchWidth } from './chart.js';
+import { duration } from './format.js';
 import { go, link, replace } from './route.js';
 
 const HEIGHT = 118;
@@ -46,7 +46,7 @@ function options(box, shown) {
     width: box.clientWidth, height: HEIGHT, padding: [8, 8, 0, 0], legend: { show: false },
     scales: { x: { time: true }, y: { distr: 3, log: 10, range: logRange } },
     axes: [
-      { ...axisStyle(), size: 24, values: (_, splits) => splits.map(each => clock(each * 1000, false)), space: 90 },
+      { ...axisStyle(), size: 24, values: (_, splits) => axisTimes(splits), space: 80 },
       { ...axisStyle(), size: 62, splits: (_, __, low, high) => decades(low, high), filter: (_, splits) => splits, values: (_, splits) => splits.map(each => (each >= 1000 ? `${each / 1000} s` : `${each} ms`)) },
     ],
     series: [{}, dots('--accent', 5), dots('--error', 6)],

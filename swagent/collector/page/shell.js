@@ -101,7 +101,7 @@ function Kept({ status }) {
         <div><dt>Meters</dt><dd>${short(status.meters)}</dd></div>
       </dl>
       ${dropped > 0 && html`<p>${plural(dropped, 'old record')} made room for newer ones.</p>`}
-      <p>Kept ${status.store === 'memory' ? 'in memory' : html`in <code title=${status.store}>${status.store.split('/').pop()}</code>`}, for at most ${age(status.limits.max_age_s)}.</p>
+      <p>Kept ${status.store === 'memory' ? 'in memory' : html`in <code title=${status.store}>${status.store.split('/').pop()}</code>`}${status.limits.max_age_s ? `, for at most ${age(status.limits.max_age_s)}` : ''}.</p>
     </section>`;
 }
 

@@ -40,8 +40,9 @@ function Failure({ log }) {
   const rest = log.fields.filter(([key]) => !['event', 'error.kind', 'message', 'stack'].includes(key));
   return html`
     <section class="failure" aria-label="Error">
+      ${fields.stack && html`<${Copy} text=${fields.stack} label="the stack" />`}
       <p><b>${fields['error.kind'] ?? 'Error'}</b>${fields.message && html` ${fields.message}`}</p>
-      ${fields.stack && html`<div class="stack"><${Copy} text=${fields.stack} label="the stack" /><pre tabindex="0">${fields.stack}</pre></div>`}
+      ${fields.stack && html`<pre class="stack" tabindex="0">${fields.stack}</pre>`}
       ${rest.length > 0 && html`<${Pairs} pairs=${rest} label="Fields" />`}
     </section>`;
 }

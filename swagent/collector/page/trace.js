@@ -5,7 +5,7 @@ import { count, duration, moment, plural } from './format.js';
 import { Icon } from './icons.js';
 import { LogRows } from './log_rows.js';
 import { Copy, Loaded, Panel, Service } from './parts.js';
-import { link, replace } from './route.js';
+import { link, replace, toList } from './route.js';
 import { useKeys } from './keys.js';
 import { SpanDetails } from './span_details.js';
 import { Waterfall } from './waterfall.js';
@@ -26,10 +26,10 @@ function Content({ trace, query }) {
   const chosen = useMemo(() => spans.find(each => each.id === query.span), [spans, query.span]);
   const to = changes => link(['traces', trace.trace_id], { ...query, ...changes });
   const select = span => replace(to({ span: span?.id ?? '' }));
-  useKeys({ Escape: () => { if (chosen) select(null); else leave(); } });
+  useKeys({ Escape: () => { if (chosen) select(null); else toList(); } });
   return html`
     <header class="trace-top">
-      <button type="button" class="plain" onClick=${leave} aria-label="Back to the traces (Esc)" title="Back (Esc)"><${Icon} name="back" /></button>
+      <button type="button" class="plain" onClick=${toList} aria-label="Back to the traces (Esc)" title="Back (Esc)"><${Icon} name="back" /></button>
       <div class="trace-title">
         <h1>${root?.operation || '(unnamed)'}</h1>
         <p class="facts">
@@ -80,10 +80,4 @@ function covered(spans, from, to) {
     if (end > start) { total += end - start; until = end; }
   }
   return total;
-}
-
-// the list as it was left, with its search; a trace that was opened by its address has no list behind it
-function leave() {
-  if (history.length > 1 && document.referrer === '' && sessionStorage.getItem('swagent-listed')) history.back();
-  else location.hash = '#/traces';
 }
