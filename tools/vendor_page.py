@@ -103,7 +103,9 @@ def check(tree: Path) -> list[str]:
     actual = {name: _digest(content) for name, content in files.items()}
     for name in sorted(expected.keys() | actual.keys()):
         if expected.get(name) != actual.get(name):
-            complaints.append(f"{name}: {actual.get(name, 'missing')}, the manifest says {expected.get(name, 'nothing')}")
+            complaints.append(
+                f"{name}: {actual.get(name, 'missing')}, the manifest says {expected.get(name, 'nothing')}"
+            )
     return complaints
 
 

@@ -103,7 +103,11 @@ class Answers:
         return {"version": self.version, "services": found}
 
     def endpoints(self, service: str, query: Query) -> Record:  # noqa: ARG002
-        return {"endpoints": [{"name": name, **_numbers(calls)} for (of, name), calls in self._endpoints.items() if of == service]}
+        return {
+            "endpoints": [
+                {"name": name, **_numbers(calls)} for (of, name), calls in self._endpoints.items() if of == service
+            ]
+        }
 
     def map(self, query: Query) -> Record:  # noqa: ARG002
         with self._lock:
@@ -114,10 +118,16 @@ class Answers:
             names = dict.fromkeys(each[end] for each in edges for end in ("from", "to"))
             nodes = []
             for name in names:
-                calls = self._durations.get(name) or [took for (one, other), all_ in self._edges.items() if name in (one, other) for took, _ in all_]
-                errors = self._errors[name] or sum(e["errors"] for e in edges if e["to"] == name and name not in self._durations)
+                calls = self._durations.get(name) or [
+                    took for (one, other), all_ in self._edges.items() if name in (one, other) for took, _ in all_
+                ]
+                errors = self._errors[name] or sum(
+                    e["errors"] for e in edges if e["to"] == name and name not in self._durations
+                )
                 kind = "service" if name in self._durations else "peer"
-                nodes.append({"name": name, "kind": kind, "calls": len(calls), "errors": errors, "p50": _quantile(calls, 0.5)})
+                nodes.append(
+                    {"name": name, "kind": kind, "calls": len(calls), "errors": errors, "p50": _quantile(calls, 0.5)}
+                )
         return {"version": self.version, "nodes": nodes, "edges": edges}
 
     def traces(self, query: Query) -> Record:
@@ -197,7 +207,12 @@ class Answers:
              "message": "the process started", "type": "Normal"}
             for name in SERVICES if query.get("service") in (None, "", name)
         ]  # fmt: skip
-        failed = {"time": self.started + 600_000, "end": None, "service": "mailer", "instance": instance_name("mailer", 0)}
+        failed = {
+            "time": self.started + 600_000,
+            "end": None,
+            "service": "mailer",
+            "instance": instance_name("mailer", 0),
+        }
         if query.get("service") in (None, "", "mailer"):
             found.append({**failed, "name": "MailRefused", "message": "421 too many connections", "type": "Error"})
         return {"events": found}

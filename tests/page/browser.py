@@ -6,13 +6,10 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # no sandbox: CI is root; the rest keeps the browser from calling its maker
@@ -39,12 +36,11 @@ TIMEOUT_MS = 20_000  # of waiting for a condition, on a machine under load
 def chromium() -> Iterator[Browser]:
     """The browser. Skips where it cannot be had, except in CI, where that is a failure."""
     path = next(filter(None, map(shutil.which, CHROMIUMS)), None)
-    try:
-        from playwright.sync_api import expect, sync_playwright  # noqa: PLC0415, RUF100 - may be missing
-    except ImportError:
-        _give_up("the playwright package is not installed: pip install 'swagent[test]'")
     if path is None:
-        _give_up("no Chromium on this machine: apt-get install chromium")
+        reason = f"the page is tested in Chromium, and none of {', '.join(CHROMIUMS)} is on the path: apt-get install chromium"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
     expect.set_options(timeout=TIMEOUT_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
@@ -52,12 +48,6 @@ def chromium() -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
-
-
-def _give_up(reason: str) -> None:
-    if os.environ.get("CI"):
-        pytest.fail(f"CI tests the page, but {reason}")
-    pytest.skip(reason)
 
 
 class Tab:

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Browser
 
 from page.answers import Answers
 from page.browser import Tab, chromium
 from page.stand_in import StandIn, serving
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 MANY = 10_000
 

@@ -47,16 +47,31 @@ def _http(service: str, path: str, *below: Call, share: float = 0.6, may_fail: f
 
 
 def _remote(caller: str, entry: Call) -> Call:
-    return Call(caller, entry.operation, "exit", "HTTPX", "http", f"{entry.service}:8000", entry.tags[:1], (entry,), entry.share)
+    return Call(
+        caller, entry.operation, "exit", "HTTPX", "http", f"{entry.service}:8000", entry.tags[:1], (entry,), entry.share
+    )
 
 
 def _sql(service: str, statement: str, share: float = 0.3, may_fail: float = 0.0) -> Call:
     tags = (("db.type", "postgresql"), ("db.statement", statement))
-    return Call(service, f"PostgreSQL/{statement.split()[0]}", "exit", "asyncpg", "database", "postgres:5432", tags, (), share, may_fail)
+    return Call(
+        service,
+        f"PostgreSQL/{statement.split()[0]}",
+        "exit",
+        "asyncpg",
+        "database",
+        "postgres:5432",
+        tags,
+        (),
+        share,
+        may_fail,
+    )
 
 
 def _cache(service: str, command: str) -> Call:
-    return Call(service, f"Redis/{command}", "exit", "redis-py", "cache", "redis:6379", (("cache.cmd", command),), (), 0.05)
+    return Call(
+        service, f"Redis/{command}", "exit", "redis-py", "cache", "redis:6379", (("cache.cmd", command),), (), 0.05
+    )
 
 
 def _work(service: str, name: str, *below: Call, share: float = 0.4) -> Call:
@@ -86,11 +101,19 @@ BROWSE = _http(
     "gateway", "GET:/items",
     _remote("gateway", _http("shop", "GET:/items", _cache("shop", "GET"), _sql("shop", "SELECT * FROM items LIMIT 50"), share=0.9)),
 )  # fmt: skip
-STOCK = _http("gateway", "GET:/stock/{item}", _remote("gateway", _http("stock", "GET:/stock/{item}", _cache("stock", "GET"), share=0.8)))
+STOCK = _http(
+    "gateway",
+    "GET:/stock/{item}",
+    _remote("gateway", _http("stock", "GET:/stock/{item}", _cache("stock", "GET"), share=0.8)),
+)
 HEALTH = _http("stock", "GET:/health")
 ODD = _http("shop", "GET:/search", _work("shop", HOSTILE, _sql("shop", "SELECT * FROM items WHERE name = '<b>&amp;'")))
 TEMPLATES = ((ORDER, 30, 240.0), (BROWSE, 45, 38.0), (STOCK, 15, 17.0), (HEALTH, 9, 3.0), (ODD, 1, 30.0))
-COMPONENT_OF_FAILURE = (("event", "error"), ("error.kind", "stock.errors.OutOfStock"), ("message", "umbrella is sold out"))
+COMPONENT_OF_FAILURE = (
+    ("event", "error"),
+    ("error.kind", "stock.errors.OutOfStock"),
+    ("message", "umbrella is sold out"),
+)
 
 
 @dataclass
@@ -112,7 +135,9 @@ def make_trace(number: int, start: int) -> Trace:
     """The trace of that number; its spans in tree order."""
     random = Random(f"trace {number}")
     trace = Trace(number, start, random)
-    (template, typical), *_ = random.choices([(each, ms) for each, _, ms in TEMPLATES], [each for _, each, _ in TEMPLATES])
+    (template, typical), *_ = random.choices(
+        [(each, ms) for each, _, ms in TEMPLATES], [each for _, each, _ in TEMPLATES]
+    )
     # a few are very slow, most are near the typical time
     took = max(1.0, typical * random.lognormvariate(0, 0.45) * (random.uniform(4, 14) if random.random() < 0.02 else 1))
     _add(trace, template, None, 0, float(start), took, f"seg{number}.0")
@@ -164,7 +189,9 @@ def _fail(trace: Trace, span: Record, call: Call) -> None:
     if span["kind"] == "entry" and span["layer"] == "http":
         span["tags"].append(["status_code", "500" if span["error"] else "200"])
         if trace.random.random() < 0.06:
-            text = trace.random.choice(("few left: {}", "slow answer for {}", "retrying {}")).format(trace.random.choice(ITEMS))
+            text = trace.random.choice(("few left: {}", "slow answer for {}", "retrying {}")).format(
+                trace.random.choice(ITEMS)
+            )
             trace.logs.append(make_log(trace, span, trace.random.choice(("WARNING", "WARNING", "INFO")), text))
 
 
@@ -195,7 +222,9 @@ def instance_name(service: str, number: int) -> str:
 def wave(name: str, minute: float) -> float:
     """A value between 0 and 1 that wanders, the same for the same moment."""
     phase = Random(name).uniform(0, 6.28)
-    return 0.5 + 0.25 * math.sin(minute / 3 + phase) + 0.15 * math.sin(minute * 1.7 + phase) + 0.1 * math.sin(minute * 5.3)
+    return (
+        0.5 + 0.25 * math.sin(minute / 3 + phase) + 0.15 * math.sin(minute * 1.7 + phase) + 0.1 * math.sin(minute * 5.3)
+    )
 
 
 def ledger_signals(service: str, offered: int) -> Iterator[Record]:

@@ -140,7 +140,9 @@ def _json(answer: Callable[..., Any]) -> Callable[[Request], Response]:
     def respond(request: Request) -> Response:
         found = answer(**request.path_params, query=dict(request.query_params))
         if found is None:
-            return JSONResponse({"error": "Nothing of that name is kept here: it was never here, or made room for newer."}, 404)
+            return JSONResponse(
+                {"error": "Nothing of that name is kept here: it was never here, or made room for newer."}, 404
+            )
         return JSONResponse(found, headers={"cache-control": "no-store"})
 
     return respond

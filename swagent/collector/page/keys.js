@@ -1,12 +1,13 @@
 // One listener for the page's keys. What is shown last hears first.
-import { useEffect, useRef } from './view.js';
+import { useLayoutEffect, useRef } from './view.js';
 
 const layers = [];
 
 export function useKeys(bindings) {
   const current = useRef(bindings);
   current.current = bindings;
-  useEffect(() => {
+  // with the first paint: what is seen can be steered
+  useLayoutEffect(() => {
     layers.push(current);
     return () => layers.splice(layers.indexOf(current), 1);
   }, []);

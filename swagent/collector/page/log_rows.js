@@ -35,7 +35,7 @@ export function gist({ text, level, logger }) {
   return rest || text;
 }
 
-const starting = word => new RegExp(`^${(word || '\\b\\B').replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}[\\s:]+`);
+const starting = word => (word ? new RegExp(`^${word.replace(/[^\w]/g, '\\$&')}[\\s:]+`) : /(?!)/);
 
 export function LogDetails({ log }) {
   return html`
