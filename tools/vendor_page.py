@@ -1,4 +1,4 @@
-"""The libraries of the collector's page: taken from the npm registry at fixed versions, kept in the tree as they are built.
+"""The libraries of the collector's page: from the npm registry at fixed versions, kept in the tree as they are built.
 
     python tools/vendor_page.py            fetch them anew (needs npm), verify them, and write the tree and its manifest
     python tools/vendor_page.py --check    is what the tree holds what the manifest says? (needs no network)
@@ -66,6 +66,13 @@ LIBRARIES = (
         "MIT",
         "sha512-X4aUTwOReZvthaZWOVHqlJ52/ZdhZFEM4+Lh/uR4XooUSLE6p71bcy7MPGzYnNUcNh+nj+i/qJQpCMIdQnSmrg==",
         (("dist/dagre.esm.js", "dagre.js"), ("LICENSE", "dagre.LICENSE")),
+    ),
+    Library(  # built into dagre.js
+        "@dagrejs/graphlib",
+        "4.0.6",
+        "MIT",
+        "sha512-Hjv7hbfmSBMP4nVXMFt4gusqWWHghQF0qNT4V5KHo4Jatvd+2L5VHKFnnIjXVuDnaHIRz7ZuHSnlf0RuZkOwWA==",
+        (("LICENSE", "graphlib.LICENSE"),),
     ),
 )
 
@@ -141,7 +148,7 @@ def _read(tar: tarfile.TarFile, path: str) -> bytes:
 
 
 def _adapt(content: bytes) -> bytes:
-    """A browser knows no bare names without an import map, which the page's policy forbids; and the maps stay behind."""
+    """A browser knows bare names by an import map only, which the page's policy forbids. Source maps stay behind."""
     lines = content.replace(b'from"preact"', b'from"./preact.js"').splitlines(keepends=True)
     return b"".join(line for line in lines if not line.startswith(b"//# sourceMappingURL="))
 

@@ -15,12 +15,17 @@ SPREAD_MS = 30 * 60_000
 DEEP_SPANS = 2000
 SAMPLE_MS = 20_000
 METERS: dict[str, tuple[list[Record], float]] = {
-    "instance_pvm_process_cpu_utilization": ([{}], 60), "instance_pvm_total_cpu_utilization": ([{}], 90),
-    "instance_pvm_process_mem_utilization": ([{}], 12), "instance_pvm_thread_active_count": ([{}], 24), "swagent_tasks": ([{}], 40),
-    "shop_orders": ([{"payment": "card"}, {"payment": "invoice"}], 0), "shop_basket_size": ([{}], 9),
-    "shop_checkout_duration": ([{}], 400), "swagent_records_confirmed": ([{"signal": each} for each in ("segment", "log", "meter")], 0),
+    "instance_pvm_process_cpu_utilization": ([{}], 60),
+    "instance_pvm_total_cpu_utilization": ([{}], 90),
+    "instance_pvm_process_mem_utilization": ([{}], 12),
+    "instance_pvm_thread_active_count": ([{}], 24),
+    "swagent_tasks": ([{}], 40),
+    "shop_orders": ([{"payment": "card"}, {"payment": "invoice"}], 0),
+    "shop_basket_size": ([{}], 9),
+    "shop_checkout_duration": ([{}], 400),
+    "swagent_records_confirmed": ([{"signal": each} for each in ("segment", "log", "meter")], 0),
     "swagent_delivery_latency": ([{"signal": "segment"}], 40),
-}  # fmt: skip
+}
 HISTOGRAMS = {"shop_checkout_duration", "swagent_delivery_latency"}
 SERVICES = ("gateway", "mailer", "payments", "shop", "stock")
 
@@ -80,36 +85,52 @@ class Answers:
             elif span["kind"] == "exit" and not any(each["parent"] == span["id"] for each in trace.spans):
                 self._edges[span["service"], span["peer"]].append((took, failed))
 
-    def status(self, query: Query) -> Record:  # noqa: ARG002
+    def status(self, query: Query) -> Record:
         count = len(self._rows)
         return {
-            "version": self.version, "segments": count * 3, "logs": len(self._logs), "meters": len(METERS) * 10 if count else 0,
-            "services": len(self._durations), "dropped_for_age": 0, "dropped_for_count": 120 if count else 0,
-            "limits": {"segments": 50_000, "logs": 20_000, "meters": 50_000, "max_age_s": 3600}, "store": "memory",
-            "grpc": "127.0.0.1:11800", "http": "127.0.0.1:12800", "kafka": None, "started_at": self.started,
-        }  # fmt: skip
+            "version": self.version,
+            "segments": count * 3,
+            "logs": len(self._logs),
+            "meters": len(METERS) * 10 if count else 0,
+            "services": len(self._durations),
+            "dropped_for_age": 0,
+            "dropped_for_count": 120 if count else 0,
+            "limits": {"segments": 50_000, "logs": 20_000, "meters": 50_000, "max_age_s": 3600},
+            "store": "memory",
+            "grpc": "127.0.0.1:11800",
+            "http": "127.0.0.1:12800",
+            "kafka": None,
+            "started_at": self.started,
+        }
 
-    def services(self, query: Query) -> Record:  # noqa: ARG002
+    def services(self, query: Query) -> Record:
         with self._lock:
             found = [
                 {
-                    "name": name, "instances": 2, "endpoints": sum(each == name for each, _ in self._endpoints), "calls": len(took),
-                    "errors": self._errors[name], "error_rate": self._errors[name] / len(took), "p50": _quantile(took, 0.5),
-                    "p95": _quantile(took, 0.95), "p99": _quantile(took, 0.99), "calls_per_minute": len(took) / 30,
+                    "name": name,
+                    "instances": 2,
+                    "endpoints": sum(each == name for each, _ in self._endpoints),
+                    "calls": len(took),
+                    "errors": self._errors[name],
+                    "error_rate": self._errors[name] / len(took),
+                    "p50": _quantile(took, 0.5),
+                    "p95": _quantile(took, 0.95),
+                    "p99": _quantile(took, 0.99),
+                    "calls_per_minute": len(took) / 30,
                     "last_seen": self._starts[-1],
                 }
                 for name, took in sorted(self._durations.items())
-            ]  # fmt: skip
+            ]
         return {"version": self.version, "services": found}
 
-    def endpoints(self, service: str, query: Query) -> Record:  # noqa: ARG002
+    def endpoints(self, service: str, query: Query) -> Record:
         return {
             "endpoints": [
                 {"name": name, **_numbers(calls)} for (of, name), calls in self._endpoints.items() if of == service
             ]
         }
 
-    def map(self, query: Query) -> Record:  # noqa: ARG002
+    def map(self, query: Query) -> Record:
         with self._lock:
             edges = [
                 {"from": one, "to": other, **_numbers(calls), "calls_per_minute": len(calls) / 30}
@@ -141,11 +162,14 @@ class Answers:
         page = found[begin : begin + int(query.get("limit", "50"))]
         more = begin + len(page) < len(found)
         return {
-            "version": self.version, "total": len(found), "total_is_exact": True,
-            "next": page[-1]["trace_id"] if more else None, "traces": page,
-        }  # fmt: skip
+            "version": self.version,
+            "total": len(found),
+            "total_is_exact": True,
+            "next": page[-1]["trace_id"] if more else None,
+            "traces": page,
+        }
 
-    def trace(self, trace_id: str, query: Query) -> Record | None:  # noqa: ARG002
+    def trace(self, trace_id: str, query: Query) -> Record | None:
         if self._deep is not None and trace_id == self._deep.id:
             trace = self._deep
         elif trace_id in self._numbers:
@@ -173,12 +197,17 @@ class Answers:
         return {
             "meters": [
                 {
-                    "service": each["service"], "instance": each["name"], "name": name, "kind": "histogram" if name in HISTOGRAMS else "single",
-                    "labels": labels, "last": 1.0,
+                    "service": each["service"],
+                    "instance": each["name"],
+                    "name": name,
+                    "kind": "histogram" if name in HISTOGRAMS else "single",
+                    "labels": labels,
+                    "last": 1.0,
                 }
-                for each in self.instances(query)["instances"] for name, (labels, _) in METERS.items()
+                for each in self.instances(query)["instances"]
+                for name, (labels, _) in METERS.items()
             ]
-        }  # fmt: skip
+        }
 
     def series(self, query: Query) -> Record | None:
         if query["name"] not in METERS:
@@ -192,21 +221,34 @@ class Answers:
         series = [{"labels": each, "points": [[at, _value(query, each, top, at)] for at in times]} for each in labels]
         return {"name": query["name"], "kind": "histogram" if histogram else "single", "series": series}
 
-    def ledgers(self, query: Query) -> Record:  # noqa: ARG002
+    def ledgers(self, query: Query) -> Record:
         now = int(time.time() * 1000)
         return {
             "agents": [
-                {"service": name, "instance": instance_name(name, 0), "time": now, "signals": list(ledger_signals(name, len(took)))}
+                {
+                    "service": name,
+                    "instance": instance_name(name, 0),
+                    "time": now,
+                    "signals": list(ledger_signals(name, len(took))),
+                }
                 for name, took in sorted(self._durations.items())
             ]
-        }  # fmt: skip
+        }
 
     def events(self, query: Query) -> Record:
         found = [
-            {"time": self.started, "end": self.started + 900, "service": name, "instance": instance_name(name, 0), "name": "Start",
-             "message": "the process started", "type": "Normal"}
-            for name in SERVICES if query.get("service") in (None, "", name)
-        ]  # fmt: skip
+            {
+                "time": self.started,
+                "end": self.started + 900,
+                "service": name,
+                "instance": instance_name(name, 0),
+                "name": "Start",
+                "message": "the process started",
+                "type": "Normal",
+            }
+            for name in SERVICES
+            if query.get("service") in (None, "", name)
+        ]
         failed = {
             "time": self.started + 600_000,
             "end": None,
@@ -251,14 +293,25 @@ def _quantile(numbers: list[int], share: float) -> int:
 
 def _instance(service: str, number: int, now: int) -> Record:
     properties = {
-        "OS Name": "Linux", "Process No.": str(4100 + number), "hostname": f"{service}-{number}", "language": LANGUAGE,
-        "python": "CPython 3.12.4", "swagent": "0.1.0", "loop": "uvloop", "ipv4": f"10.0.0.{number + 11}",
-    }  # fmt: skip
+        "OS Name": "Linux",
+        "Process No.": str(4100 + number),
+        "hostname": f"{service}-{number}",
+        "language": LANGUAGE,
+        "python": "CPython 3.12.4",
+        "swagent": "0.1.0",
+        "loop": "uvloop",
+        "ipv4": f"10.0.0.{number + 11}",
+    }
     alive = not (service == "mailer" and number)
     return {
-        "service": service, "name": instance_name(service, number), "properties": properties, "alive": alive,
-        "last_seen": now - (2_000 if alive else 340_000), "language": LANGUAGE, "meters": list(METERS),
-    }  # fmt: skip
+        "service": service,
+        "name": instance_name(service, number),
+        "properties": properties,
+        "alive": alive,
+        "last_seen": now - (2_000 if alive else 340_000),
+        "language": LANGUAGE,
+        "meters": list(METERS),
+    }
 
 
 def _value(query: Query, labels: Record, top: float, at: int) -> float:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, expect, sync_playwright
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # no sandbox: CI is root; the rest keeps the browser from calling its maker
@@ -22,7 +22,8 @@ window.__violations = [];
 document.addEventListener('securitypolicyviolation', event => window.__violations.push(
   `${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
 window.__longTasks = [];
-new PerformanceObserver(list => window.__longTasks.push(...list.getEntries().map(each => each.duration))).observe({ type: 'longtask' });
+new PerformanceObserver(list => window.__longTasks.push(...list.getEntries().map(each => each.duration)))
+  .observe({ type: 'longtask' });
 new MutationObserver((_, observer) => {
   if (!document.querySelector('.trace-row')) return;
   window.__firstRow = performance.now();
@@ -37,7 +38,7 @@ def chromium() -> Iterator[Browser]:
     """The browser. Skips where it cannot be had, except in CI, where that is a failure."""
     path = next(filter(None, map(shutil.which, CHROMIUMS)), None)
     if path is None:
-        reason = f"the page is tested in Chromium, and none of {', '.join(CHROMIUMS)} is on the path: apt-get install chromium"
+        reason = f"none of {', '.join(CHROMIUMS)} is on the path: apt-get install chromium"
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
@@ -64,7 +65,7 @@ class Tab:
         page.on("console", self._hear)
         page.on("pageerror", lambda error: self.complaints.append(f"exception: {error}"))
         page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
-        page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", self._dismiss)
 
     def open(self, path: str = "") -> Page:
         """Load the page at an address of its own, such as `#/logs`."""
@@ -82,6 +83,10 @@ class Tab:
         assert violations == []
         assert self.complaints == []
         assert self.hosts == {urlsplit(self.url).netloc}
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not any(each in message.text for each in self.tolerated):

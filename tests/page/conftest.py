@@ -1,7 +1,7 @@
 """The page in a real browser, over a stand-in with 10,000 made-up traces.
 
-The library that drives the browser keeps an event loop in the main thread for as long as it runs, so the browser ends with
-the last test of this folder: no other test may meet that loop.
+The library that drives the browser keeps an event loop in the main thread for as long as it runs, so the browser ends
+with the last test of this folder: no other test may meet that loop.
 """
 
 from __future__ import annotations

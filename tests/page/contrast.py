@@ -7,8 +7,14 @@ from playwright.sync_api import Page
 # WCAG 2: relative luminance, and its ratio; the ground is the nearest one that is not transparent
 FAINT = """least => {
   const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
-  const rgba = text => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = text; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
-  const channel = value => { const share = value / 255; return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4; };
+  const rgba = text => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = text;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const linear = share => (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4);
+  const channel = value => linear(value / 255);
   const luminance = ([red, green, blue]) => 0.2126 * channel(red) + 0.7152 * channel(green) + 0.0722 * channel(blue);
   const ground = element => {
     for (let at = element; at; at = at.parentElement) {
@@ -26,7 +32,8 @@ FAINT = """least => {
     const style = getComputedStyle(element);
     const [one, other] = [luminance(rgba(style.color)), luminance(ground(element))].sort((a, b) => b - a);
     const ratio = (one + 0.05) / (other + 0.05);
-    if (ratio < least) found.add(`${ratio.toFixed(2)} ${element.className || element.tagName} ${walker.currentNode.data.trim().slice(0, 30)}`);
+    const text = walker.currentNode.data.trim().slice(0, 30);
+    if (ratio < least) found.add(`${ratio.toFixed(2)} ${element.className || element.tagName} ${text}`);
   }
   return [...found];
 }"""

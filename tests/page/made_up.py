@@ -79,28 +79,81 @@ def _work(service: str, name: str, *below: Call, share: float = 0.4) -> Call:
 
 
 RESERVE = _http(
-    "stock", "POST:/stock/{item}/reserve", _cache("stock", "GET"), _sql("stock", "SELECT amount FROM stock WHERE item = $1"),
-    _sql("stock", "UPDATE stock SET amount = amount - $1 WHERE item = $2", 0.4, 0.05), share=0.45,
-)  # fmt: skip
+    "stock",
+    "POST:/stock/{item}/reserve",
+    _cache("stock", "GET"),
+    _sql("stock", "SELECT amount FROM stock WHERE item = $1"),
+    _sql("stock", "UPDATE stock SET amount = amount - $1 WHERE item = $2", 0.4, 0.05),
+    share=0.45,
+)
 CHARGE = _http(
-    "payments", "POST:/charges", _work("payments", "check fraud", share=0.25),
-    Call("payments", "POST:/v1/charges", "exit", "HTTPX", "http", "api.cards.example:443", (("http.method", "POST"),), (), 0.6, 0.02),
+    "payments",
+    "POST:/charges",
+    _work("payments", "check fraud", share=0.25),
+    Call(
+        "payments",
+        "POST:/v1/charges",
+        "exit",
+        "HTTPX",
+        "http",
+        "api.cards.example:443",
+        (("http.method", "POST"),),
+        (),
+        0.6,
+        0.02,
+    ),
     share=0.4,
-)  # fmt: skip
-QUEUED = Call("shop", "Kafka/orders/Producer", "exit", "kafka-python", "mq", "kafka:9092", (("mq.topic", "orders"),), (
-    Call("mailer", "Kafka/orders/Consumer", "entry", "kafka-python", "mq", "kafka:9092", (("mq.topic", "orders"),), (
-        _work("mailer", "render mail"), Call("mailer", "SMTP/send", "exit", "aiosmtplib", "unknown", "smtp:25", (), (), 0.5),
-    ), 0.9),
-), 0.2)  # fmt: skip
+)
+QUEUED = Call(
+    "shop",
+    "Kafka/orders/Producer",
+    "exit",
+    "kafka-python",
+    "mq",
+    "kafka:9092",
+    (("mq.topic", "orders"),),
+    (
+        Call(
+            "mailer",
+            "Kafka/orders/Consumer",
+            "entry",
+            "kafka-python",
+            "mq",
+            "kafka:9092",
+            (("mq.topic", "orders"),),
+            (
+                _work("mailer", "render mail"),
+                Call("mailer", "SMTP/send", "exit", "aiosmtplib", "unknown", "smtp:25", (), (), 0.5),
+            ),
+            0.9,
+        ),
+    ),
+    0.2,
+)
 ORDER = _http(
-    "gateway", "POST:/orders",
-    _remote("gateway", _http("shop", "POST:/orders/{item}", _work("shop", "price", _cache("shop", "MGET"), share=0.15),
-                             _remote("shop", RESERVE), _remote("shop", CHARGE), QUEUED, share=0.92)),
-)  # fmt: skip
+    "gateway",
+    "POST:/orders",
+    _remote(
+        "gateway",
+        _http(
+            "shop",
+            "POST:/orders/{item}",
+            _work("shop", "price", _cache("shop", "MGET"), share=0.15),
+            _remote("shop", RESERVE),
+            _remote("shop", CHARGE),
+            QUEUED,
+            share=0.92,
+        ),
+    ),
+)
 BROWSE = _http(
-    "gateway", "GET:/items",
-    _remote("gateway", _http("shop", "GET:/items", _cache("shop", "GET"), _sql("shop", "SELECT * FROM items LIMIT 50"), share=0.9)),
-)  # fmt: skip
+    "gateway",
+    "GET:/items",
+    _remote(
+        "gateway",
+        _http("shop", "GET:/items", _cache("shop", "GET"), _sql("shop", "SELECT * FROM items LIMIT 50"), share=0.9),
+    ),
+)
 STOCK = _http(
     "gateway",
     "GET:/stock/{item}",
@@ -158,11 +211,22 @@ def _add(trace: Trace, call: Call, parent: str | None, depth: int, start: float,
     random = trace.random
     span: Record = {
         "id": f"{segment}:{sum(each['id'].startswith(segment + ':') for each in trace.spans) if depth < 9 else 0}",
-        "parent": parent, "depth": depth, "service": call.service, "instance": instance_name(call.service, random.randrange(2)),
-        "operation": call.operation, "kind": call.kind, "layer": call.layer, "component": call.component, "peer": call.peer,
-        "start": round(start), "end": round(start + took), "error": False, "tags": [list(each) for each in call.tags], "logs": [],
+        "parent": parent,
+        "depth": depth,
+        "service": call.service,
+        "instance": instance_name(call.service, random.randrange(2)),
+        "operation": call.operation,
+        "kind": call.kind,
+        "layer": call.layer,
+        "component": call.component,
+        "peer": call.peer,
+        "start": round(start),
+        "end": round(start + took),
+        "error": False,
+        "tags": [list(each) for each in call.tags],
+        "logs": [],
         "missing_parent": False,
-    }  # fmt: skip
+    }
     if segment == "segdeep.0":
         span["id"] = f"{segment}:{len(trace.spans)}"
     trace.spans.append(span)
@@ -198,10 +262,19 @@ def _fail(trace: Trace, span: Record, call: Call) -> None:
 def make_log(trace: Trace, span: Record, level: str, text: str) -> Record:
     segment, _, number = str(span["id"]).rpartition(":")
     return {
-        "id": f"{trace.number}-{len(trace.logs)}", "time": (span["start"] + span["end"]) // 2, "service": span["service"],
-        "instance": span["instance"], "level": level, "logger": f"{span['service']}.app", "text": text, "trace_id": trace.id,
-        "segment_id": segment, "span_id": int(number), "endpoint": span["operation"], "tags": [["thread", "MainThread"]],
-    }  # fmt: skip
+        "id": f"{trace.number}-{len(trace.logs)}",
+        "time": (span["start"] + span["end"]) // 2,
+        "service": span["service"],
+        "instance": span["instance"],
+        "level": level,
+        "logger": f"{span['service']}.app",
+        "text": text,
+        "trace_id": trace.id,
+        "segment_id": segment,
+        "span_id": int(number),
+        "endpoint": span["operation"],
+        "tags": [["thread", "MainThread"]],
+    }
 
 
 def summary(trace: Trace) -> Record:
@@ -209,10 +282,16 @@ def summary(trace: Trace) -> Record:
     root = trace.spans[0]
     end = max(each["end"] for each in trace.spans)
     return {
-        "trace_id": trace.id, "start": trace.start, "duration": end - trace.start, "endpoint": root["operation"],
-        "service": root["service"], "services": list(dict.fromkeys(each["service"] for each in trace.spans)),
-        "spans": len(trace.spans), "errors": sum(each["error"] for each in trace.spans), "has_logs": bool(trace.logs),
-    }  # fmt: skip
+        "trace_id": trace.id,
+        "start": trace.start,
+        "duration": end - trace.start,
+        "endpoint": root["operation"],
+        "service": root["service"],
+        "services": list(dict.fromkeys(each["service"] for each in trace.spans)),
+        "spans": len(trace.spans),
+        "errors": sum(each["error"] for each in trace.spans),
+        "has_logs": bool(trace.logs),
+    }
 
 
 def instance_name(service: str, number: int) -> str:
@@ -237,6 +316,11 @@ def ledger_signals(service: str, offered: int) -> Iterator[Record]:
         queued, in_flight = (3, 20) if signal == "segment" else (0, 0)
         confirmed = number - sum(dropped.values()) - sum(refused.values()) - queued - in_flight
         yield {
-            "signal": signal, "offered": number, "confirmed": max(0, confirmed), "refused": refused, "dropped": dropped,
-            "queued": queued, "in_flight": in_flight,
-        }  # fmt: skip
+            "signal": signal,
+            "offered": number,
+            "confirmed": max(0, confirmed),
+            "refused": refused,
+            "dropped": dropped,
+            "queued": queued,
+            "in_flight": in_flight,
+        }

@@ -1,4 +1,4 @@
-"""A stand-in for the collector: its page, under its policy, over made-up records. For the page's tests, and to work on it:
+"""A stand-in for the collector: its page, under its policy, over made-up records. For tests, and to work on the page:
 
 python tests/page/stand_in.py --port 12880 --traces 10000 --live
 """
@@ -25,12 +25,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from page.answers import Answers  # noqa: E402 - run as a script it is not on the path
+from page.answers import Answers
 
 PAGE = Path(__file__).parent.parent.parent / "swagent" / "collector" / "page"
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     b"content-security-policy": POLICY.encode(),

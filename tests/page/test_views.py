@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -12,9 +13,14 @@ from page.stand_in import StandIn
 
 VIEWS = ("traces", "services", "map", "logs", "meters", "instances", "ledgers")
 READY = {
-    "traces": ".trace-row", "services": ".table tbody tr", "map": ".node", "logs": ".log-row", "meters": ".chart canvas",
-    "instances": ".instance canvas", "ledgers": ".signal",
-}  # fmt: skip
+    "traces": ".trace-row",
+    "services": ".table tbody tr",
+    "map": ".node",
+    "logs": ".log-row",
+    "meters": ".chart canvas",
+    "instances": ".instance canvas",
+    "ledgers": ".signal",
+}
 
 
 def test_services_and_their_endpoints_lead_to_traces(tab: Tab, crowded: StandIn) -> None:
@@ -88,7 +94,7 @@ def test_logs_scroll_without_end_and_stay_few(tab: Tab, crowded: StandIn) -> Non
 def test_meters_are_charts_with_what_was_measured(tab: Tab, crowded: StandIn) -> None:
     page = tab.open("#/meters?service=shop")
     instance = crowded.answers.instances({"service": "shop"})["instances"]
-    expect(page.get_by_role("combobox", name="Instance")).to_have_value(sorted(each["name"] for each in instance)[0])
+    expect(page.get_by_role("combobox", name="Instance")).to_have_value(min(each["name"] for each in instance))
     chart = page.locator("[data-meter=shop_checkout_duration]")
     expect(chart.locator("canvas")).to_be_visible()
     expect(chart.locator(".u-legend")).to_contain_text("p50")
@@ -141,23 +147,32 @@ def test_every_view_fits_its_width(open_tab: Callable[..., Tab], crowded: StandI
         page.get_by_role("navigation").get_by_role("link", name=name.capitalize()).click()
         expect(page.locator(READY[name]).first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") == width
-        beyond = page.evaluate("""() => [...document.querySelectorAll('main button, main input, main select, nav a, header button')]
+        beyond = page.evaluate("""() => [...document.querySelectorAll('main :is(button, input, select), nav a')]
           .filter(each => each.checkVisibility() && !each.closest('.virtual, .map-box, .scroll'))
-          .filter(each => { const box = each.getBoundingClientRect(); return box.left < 0 || box.right > innerWidth; })
+          .filter(each => each.getBoundingClientRect().left < 0 || each.getBoundingClientRect().right > innerWidth)
           .map(each => each.outerHTML.slice(0, 120))""")
         assert beyond == []
 
 
-def test_number_keys_change_the_view_and_question_mark_helps(tab: Tab) -> None:
+def test_number_keys_change_the_view(tab: Tab) -> None:
     page = tab.open()
     expect(page.locator(READY["traces"]).first).to_be_visible()
     for number, name in enumerate(VIEWS, 1):
         page.keyboard.press(str(number))
         expect(page.get_by_role("navigation").locator("[aria-current=page]")).to_have_text(name.capitalize())
+
+
+def test_question_mark_helps_and_escape_closes_the_help_only(tab: Tab) -> None:
+    page = tab.open("#/traces?service=stock")
+    expect(page.locator(READY["traces"]).first).to_be_visible()
+    page.keyboard.press("j")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("j")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator("[aria-posinset='1'] a")).to_have_class(re.compile("active"))
+    expect(page).to_have_url(f"{tab.url}/#/traces?service=stock")
 
 
 def test_the_chosen_colours_are_kept(tab: Tab) -> None:

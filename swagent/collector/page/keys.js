@@ -19,6 +19,7 @@ function isTyping(element) {
 
 export function listenForKeys() {
   window.addEventListener('keydown', event => {
+    if (document.querySelector('dialog[open]')) return; // it has its own
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const typing = isTyping(event.target) && event.target.type !== 'checkbox';
     if (typing && event.key !== 'Escape') return;

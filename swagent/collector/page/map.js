@@ -107,6 +107,8 @@ function useRoom() {
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => setRoom({ width: box.current.clientWidth, height: box.current.clientHeight }));
     observer.observe(box.current);
+    // where it does not fit, its middle is seen first
+    box.current.scrollLeft = (box.current.scrollWidth - box.current.clientWidth) / 2;
     return () => observer.disconnect();
   }, []);
   return [room, box];

@@ -34,9 +34,9 @@ export function TraceFilters({ query }) {
           onChange=${service => set({ service, endpoint: '' })} />
         <${Endpoint} service=${query.service} value=${query.endpoint ?? ''} onChange=${endpoint => set({ endpoint })} />
         <span class="range" role="group" aria-label="Duration">
-          <${Text} label="At least, in milliseconds" placeholder="min ms" numeric=${true} value=${query.min_ms ?? ''} onChange=${value => set({ min_ms: value })} />
+          <${Text} label="At least, in milliseconds" placeholder="≥ ms" numeric=${true} value=${query.min_ms ?? ''} onChange=${value => set({ min_ms: value })} />
           <i aria-hidden="true">–</i>
-          <${Text} label="At most, in milliseconds" placeholder="max ms" numeric=${true} value=${query.max_ms ?? ''} onChange=${value => set({ max_ms: value })} />
+          <${Text} label="At most, in milliseconds" placeholder="≤ ms" numeric=${true} value=${query.max_ms ?? ''} onChange=${value => set({ max_ms: value })} />
         </span>
         <${Toggle} label="Errors only" on=${query.errors === '1'} onChange=${on => set({ errors: on ? '1' : '' })} />
         ${query.from
