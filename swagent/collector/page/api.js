@@ -23,7 +23,9 @@ export async function fetchJson(url, signal) {
     connection.lose();
     throw new ApiError('The collector does not answer.', 0);
   }
-  const body = await answer.json().catch(() => ({ error: `The collector answered ${answer.status} without JSON.` }));
+  const body = await answer
+    .json()
+    .catch(() => ({ error: `The collector answered ${answer.status} without JSON.` }));
   if (!answer.ok) throw new ApiError(body.error ?? `The collector answered ${answer.status}.`, answer.status);
   return body;
 }
@@ -55,7 +57,9 @@ export function startLoop(step, every) {
     if (running || timer !== null) return;
     timer = setTimeout(run, Math.max(0, last + every - performance.now()));
   }
-  const wake = () => { if (!document.hidden && wanted) poke(); };
+  const wake = () => {
+    if (!document.hidden && wanted) poke();
+  };
   document.addEventListener('visibilitychange', wake);
   run();
   return {
@@ -78,11 +82,15 @@ export function useResource(url, every = 1000) {
         const data = await fetchJson(url, signal);
         if (!signal.aborted) setState({ url, data, error: null });
       } catch (error) {
-        if (!signal.aborted) setState(old => ({ url, data: old.url === url && error.status === 0 ? old.data : null, error }));
+        if (!signal.aborted)
+          setState(old => ({ url, data: old.url === url && error.status === 0 ? old.data : null, error }));
       }
     }, every);
     const leave = connection.onChange(loop.poke);
-    return () => { leave(); loop.stop(); };
+    return () => {
+      leave();
+      loop.stop();
+    };
   }, [url, every]);
   return state.url === url ? state : { url, data: null, error: null };
 }

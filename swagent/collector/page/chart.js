@@ -7,7 +7,10 @@ import { clock, short } from './format.js';
 export function axisStyle() {
   const line = colour('--line');
   return {
-    stroke: colour('--ink-3'), font: '11px system-ui, sans-serif', grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1, size: 4 },
+    stroke: colour('--ink-3'),
+    font: '11px system-ui, sans-serif',
+    grid: { stroke: line, width: 1 },
+    ticks: { stroke: line, width: 1, size: 4 },
   };
 }
 
@@ -18,7 +21,9 @@ export function axisTimes(splits) {
 }
 
 export function watchWidth(box, resize) {
-  const observer = new ResizeObserver(() => { if (box.clientWidth > 0) resize(box.clientWidth); });
+  const observer = new ResizeObserver(() => {
+    if (box.clientWidth > 0) resize(box.clientWidth);
+  });
   observer.observe(box);
   return () => observer.disconnect();
 }
@@ -34,23 +39,38 @@ export function Chart({ series, height = 150, format = short, label, sync }) {
     const made = new uPlot(options(box.current, series, { height, format, sync }), data, box.current);
     plot.current = made;
     const stop = watchWidth(box.current, width => made.setSize({ width, height }));
-    return () => { stop(); made.destroy(); };
+    return () => {
+      stop();
+      made.destroy();
+    };
   }, [theme, names]);
   useEffect(() => plot.current.setData(data), [data, theme, names]);
-  return html`<div class="chart" role="img" aria-label=${label} ref=${box}></div>`;
+  return html`
+    <div class="chart" role="img" aria-label=${label} ref=${box}></div>
+  `;
 }
 
 function table(series) {
   if (series.length === 0) return [[]];
-  const tables = series.map(each => [each.points.map(([time]) => time / 1000), each.points.map(([, value]) => value)]);
+  const tables = series.map(each => [
+    each.points.map(([time]) => time / 1000),
+    each.points.map(([, value]) => value),
+  ]);
   return tables.length === 1 ? tables[0] : uPlot.join(tables);
 }
 
 function options(box, series, { height, format, sync }) {
   return {
-    width: box.clientWidth || 300, height, padding: [8, 10, 0, 0],
+    width: box.clientWidth || 300,
+    height,
+    padding: [8, 10, 0, 0],
     legend: { show: series.length > 1, live: true },
-    cursor: { y: false, ...(sync ? { sync: { key: sync } } : {}), drag: { x: true, y: false }, points: { size: 6 } },
+    cursor: {
+      y: false,
+      ...(sync ? { sync: { key: sync } } : {}),
+      drag: { x: true, y: false },
+      points: { size: 6 },
+    },
     scales: { x: { time: true }, y: { range: (_, low, high) => roomy(low, high) } },
     axes: [
       { ...axisStyle(), size: 24, values: (_, splits) => axisTimes(splits), space: 70 },
@@ -59,9 +79,13 @@ function options(box, series, { height, format, sync }) {
     series: [
       { value: (_, value) => (value === null ? '–' : clock(value * 1000, false)) },
       ...series.map((each, index) => ({
-        label: each.label, stroke: colour(`--c${index % 10}`), width: 1.75, spanGaps: true,
+        label: each.label,
+        stroke: colour(`--c${index % 10}`),
+        width: 1.75,
+        spanGaps: true,
         fill: series.length === 1 ? colour('--chart-fill') : undefined, // where nothing is pointed at: the newest
-        value: (plot, value, of) => read(value ?? plot.data[of].findLast(one => one !== null && one !== undefined), format),
+        value: (plot, value, of) =>
+          read(value ?? plot.data[of].findLast(one => one !== null && one !== undefined), format),
         points: { show: each.points.length < 2, size: 5 },
       })),
     ],

@@ -57,7 +57,11 @@ export function ago(time, now = Date.now()) {
 
 // a length of time that somebody chose: 3600 -> 1 h
 export function age(seconds) {
-  for (const [unit, size] of [['d', 86_400], ['h', 3600], ['min', 60]]) {
+  for (const [unit, size] of [
+    ['d', 86_400],
+    ['h', 3600],
+    ['min', 60],
+  ]) {
     if (seconds >= size && seconds % size === 0) return `${seconds / size} ${unit}`;
   }
   return duration(seconds * 1000);

@@ -14,7 +14,10 @@ export function useKeys(bindings) {
 }
 
 function isTyping(element) {
-  return element instanceof HTMLElement && (element.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(element.tagName));
+  return (
+    element instanceof HTMLElement &&
+    (element.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(element.tagName))
+  );
 }
 
 export function listenForKeys() {

@@ -26,7 +26,10 @@ export function useList(path, query, { rows, id, limit }) {
     }, 1000);
     refresh.current = loop.poke;
     const leave = connection.onChange(loop.poke);
-    return () => { leave(); loop.stop(); };
+    return () => {
+      leave();
+      loop.stop();
+    };
   }, [key]);
 
   const more = useCallback(async () => {
@@ -62,5 +65,10 @@ function meet(old, key, page, { rows, id, following }) {
 
 function append(old, page, { rows, id }) {
   const known = new Set(old.items.map(id));
-  return { ...old, items: [...old.items, ...page[rows].filter(item => !known.has(id(item)))], next: page.next, error: null };
+  return {
+    ...old,
+    items: [...old.items, ...page[rows].filter(item => !known.has(id(item)))],
+    next: page.next,
+    error: null,
+  };
 }

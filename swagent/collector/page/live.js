@@ -20,7 +20,9 @@ class Connection {
     this.openStream();
     window.addEventListener('pagehide', () => this.source?.close());
     // back from the browser's cache of pages
-    window.addEventListener('pageshow', event => { if (event.persisted) this.openStream(); });
+    window.addEventListener('pageshow', event => {
+      if (event.persisted) this.openStream();
+    });
   }
 
   openStream() {
@@ -60,7 +62,10 @@ class Connection {
     } finally {
       this.polling = false;
     }
-    if (this.state !== 'live') this.timer = setTimeout(() => { if (this.state !== 'live') this.poll(); }, POLL_MS);
+    if (this.state !== 'live')
+      this.timer = setTimeout(() => {
+        if (this.state !== 'live') this.poll();
+      }, POLL_MS);
   }
 
   see(version) {

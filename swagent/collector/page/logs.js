@@ -24,41 +24,102 @@ export function Logs({ query }) {
   const active = useMemo(() => items.findIndex(each => String(each.id) === String(activeId)), [items, activeId]);
   const chosen = items.find(each => String(each.id) === chosenId);
   const set = changes => replace(link(['logs'], { ...query, ...changes }));
-  const choose = log => { if (log) setActiveId(log.id); set({ id: log ? String(log.id) : '' }); };
+  const choose = log => {
+    if (log) setActiveId(log.id);
+    set({ id: log ? String(log.id) : '' });
+  };
   const step = by => {
     const next = items[active < 0 ? 0 : Math.min(items.length - 1, Math.max(0, active + by))];
     if (!next) return;
     setActiveId(next.id);
     if (chosen && wide) choose(next);
   };
-  const toTop = () => { box.current.querySelector('.virtual').scrollTop = 0; };
+  const toTop = () => {
+    box.current.querySelector('.virtual').scrollTop = 0;
+  };
   useKeys({
-    j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1), g: toTop,
+    j: () => step(1),
+    k: () => step(-1),
+    ArrowDown: () => step(1),
+    ArrowUp: () => step(-1),
+    g: toTop,
     Enter: event => {
       if (event.target instanceof HTMLElement && event.target.closest('a, button:not(.log-open)')) return false;
       if (items[active]) choose(items[active]);
       return true;
     },
-    Escape: () => { if (chosen) choose(null); else go('#/logs'); },
+    Escape: () => {
+      if (chosen) choose(null);
+      else go('#/logs');
+    },
   });
-  useEffect(() => { box.current.querySelector('.log-row.active .log-open')?.focus({ preventScroll: true }); }, [active]);
+  useEffect(() => {
+    box.current.querySelector('.log-row.active .log-open')?.focus({ preventScroll: true });
+  }, [active]);
   const height = wide ? 34 : 56;
   const row = (log, index) => html`
-    <${LogRow} key=${log.id} log=${log} index=${index} height=${height} active=${index === active} chosen=${log === chosen}
-      onChoose=${() => choose(log === chosen ? null : log)} />`;
+    <${LogRow}
+      key=${log.id}
+      log=${log}
+      index=${index}
+      height=${height}
+      active=${index === active}
+      chosen=${log === chosen}
+      onChoose=${() => choose(log === chosen ? null : log)}
+    />
+  `;
   return html`
     <div class="view logs" ref=${box}>
       <header class="view-head"><h1>Logs</h1></header>
       <${Filters} query=${query} set=${set} />
-      ${list.error && html`<${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>`}
-      ${list.fresh > 0 && html`<button class="fresh" type="button" onClick=${toTop}><${Icon} name="up" size=${14} />${list.fresh >= PAGE.limit ? `${PAGE.limit}+ new lines` : plural(list.fresh, 'new line')}</button>`}
+      ${
+        list.error &&
+        html`
+          <${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>
+        `
+      }
+      ${
+        list.fresh > 0 &&
+        html`
+          <button class="fresh" type="button" onClick=${toTop}>
+            <${Icon} name="up" size=${14} />
+            ${list.fresh >= PAGE.limit ? `${PAGE.limit}+ new lines` : plural(list.fresh, 'new line')}
+          </button>
+        `
+      }
       <div class="split">
-        ${items.length === 0 && !list.loading && !list.error
-          ? html`<${Note} title="No log line"><p>Nothing matches, or nothing was logged. swagent reports WARNING and above unless told otherwise. <a href="#/logs">Show all</a></p><//>`
-          : html`<${VirtualList} className=${`log-list ${list.loading ? 'waiting' : ''}`} items=${items} rowHeight=${height} row=${row} active=${active} onEnd=${list.more} onTop=${list.follow} label="Log lines" />`}
-        ${chosen && html`<${Panel} title="Log line" onClose=${() => choose(null)}><${LogDetails} log=${chosen} /><//>`}
+        ${
+          items.length === 0 && !list.loading && !list.error
+            ? html`
+                <${Note} title="No log line">
+                  <p>
+                    Nothing matches, or nothing was logged. swagent reports WARNING and above unless told otherwise.${' '}
+                    <a href="#/logs">Show all</a>
+                  </p>
+                <//>
+              `
+            : html`
+                <${VirtualList}
+                  className=${`log-list ${list.loading ? 'waiting' : ''}`}
+                  items=${items}
+                  rowHeight=${height}
+                  row=${row}
+                  active=${active}
+                  onEnd=${list.more}
+                  onTop=${list.follow}
+                  label="Log lines"
+                />
+              `
+        }
+        ${
+          chosen &&
+          html`
+            <${Panel} title="Log line" onClose=${() => choose(null)}><${LogDetails} log=${chosen} /><//>
+          `
+        }
       </div>
-    </div>`;
+    </div>
+  `;
 }
 
 function Filters({ query, set }) {
@@ -66,10 +127,40 @@ function Filters({ query, set }) {
   const names = (data?.services ?? []).map(each => each.name);
   return html`
     <form class="filters" role="search" aria-label="Search log lines" onSubmit=${event => event.preventDefault()}>
-      <${Text} label="Text in log lines" placeholder="Text" search=${true} value=${query.q ?? ''} onChange=${q => set({ q })} />
-      <${Select} label="Service" value=${query.service ?? ''} options=${[['', 'All services'], ...names.map(name => [name, name])]} onChange=${service => set({ service })} />
-      <${Select} label="Level" value=${query.level ?? ''} options=${[['', 'Every level'], ...LEVELS.map(level => [level, level])]} onChange=${level => set({ level })} />
-      ${query.trace_id && html`<button type="button" class="toggle on" onClick=${() => set({ trace_id: '' })}>trace ${query.trace_id.slice(0, 12)}…<${Icon} name="close" size=${12} /></button>`}
-      ${Object.keys(query).some(name => name !== 'id') && html`<a class="clear" href="#/logs">Clear</a>`}
-    </form>`;
+      <${Text}
+        label="Text in log lines"
+        placeholder="Text"
+        search=${true}
+        value=${query.q ?? ''}
+        onChange=${q => set({ q })}
+      />
+      <${Select}
+        label="Service"
+        value=${query.service ?? ''}
+        options=${[['', 'All services'], ...names.map(name => [name, name])]}
+        onChange=${service => set({ service })}
+      />
+      <${Select}
+        label="Level"
+        value=${query.level ?? ''}
+        options=${[['', 'Every level'], ...LEVELS.map(level => [level, level])]}
+        onChange=${level => set({ level })}
+      />
+      ${
+        query.trace_id &&
+        html`
+          <button type="button" class="toggle on" onClick=${() => set({ trace_id: '' })}>
+            trace ${query.trace_id.slice(0, 12)}…
+            <${Icon} name="close" size=${12} />
+          </button>
+        `
+      }
+      ${
+        Object.keys(query).some(name => name !== 'id') &&
+        html`
+          <a class="clear" href="#/logs">Clear</a>
+        `
+      }
+    </form>
+  `;
 }

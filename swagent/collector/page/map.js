@@ -17,30 +17,99 @@ export function ServiceMap({ query }) {
   useKeys({ Escape: () => choose(null) });
   return html`
     <div class="view map">
-      <header class="view-head"><h1>Map</h1><p class="total">Calls per minute and median latency on each line</p></header>
-      <${Loaded} resource=${resource}>${data => (data.nodes.length === 0
-        ? html`<${Note} title="No service has reported a call yet" />`
-        : html`<div class="split"><${Drawing} data=${data} chosen=${query.node} onChoose=${choose} /><${Node} data=${data} name=${query.node} onClose=${() => choose(null)} /></div>`)}<//>
-    </div>`;
+      <header class="view-head">
+        <h1>Map</h1>
+        <p class="total">Calls per minute and median latency on each line</p>
+      </header>
+      <${Loaded} resource=${resource}>
+        ${data =>
+          data.nodes.length === 0
+            ? html`
+                <${Note} title="No service has reported a call yet" />
+              `
+            : html`
+                <div class="split">
+                  <${Drawing} data=${data} chosen=${query.node} onChoose=${choose} />
+                  <${Node} data=${data} name=${query.node} onClose=${() => choose(null)} />
+                </div>
+              `}
+      <//>
+    </div>
+  `;
 }
 
 function Drawing({ data, chosen, onChoose }) {
   const [room, box] = useRoom();
   // the numbers change all the time, the places only when a node or an edge is new
-  const shape = JSON.stringify([data.nodes.map(each => each.name).sort(), data.edges.map(each => [each.from, each.to]).sort()]);
+  const shape = JSON.stringify([
+    data.nodes.map(each => each.name).sort(),
+    data.edges.map(each => [each.from, each.to]).sort(),
+  ]);
   const both = useMemo(() => [arrange(data, 'LR'), arrange(data, 'TB')], [shape]);
   const [places] = [...both].sort((one, other) => fit(other, room) - fit(one, room));
   const scale = Math.max(fit(places, room), 0.72);
   const busiest = Math.max(1, ...data.edges.map(each => each.calls));
-  const near = name => !chosen || name === chosen || data.edges.some(each => (each.from === chosen && each.to === name) || (each.to === chosen && each.from === name));
+  const near = name =>
+    !chosen ||
+    name === chosen ||
+    data.edges.some(
+      each => (each.from === chosen && each.to === name) || (each.to === chosen && each.from === name),
+    );
   return html`
     <div class="map-box" ref=${box}>
-      <svg class="map-drawing" viewBox=${`0 0 ${places.width} ${places.height}`} width=${Math.floor(places.width * scale)} height=${Math.floor(places.height * scale)} role="group" aria-label="Service map">
-        <defs>${['', 'bad'].map(kind => html`<marker id=${`arrow${kind}`} class=${`arrow ${kind}`} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto-start-reverse"><path d="M0 0.5L8 4L0 7.5z" /></marker>`)}</defs>
-        ${data.edges.map(edge => html`<${Edge} key=${`${edge.from}\n${edge.to}`} edge=${edge} place=${places.edges.get(`${edge.from}\n${edge.to}`)} share=${edge.calls / busiest} dim=${chosen && edge.from !== chosen && edge.to !== chosen} />`)}
-        ${data.nodes.map(node => html`<${Box} key=${node.name} node=${node} place=${places.nodes.get(node.name)} chosen=${node.name === chosen} dim=${!near(node.name)} onChoose=${() => onChoose(node.name === chosen ? null : node.name)} />`)}
+      <svg
+        class="map-drawing"
+        viewBox=${`0 0 ${places.width} ${places.height}`}
+        width=${Math.floor(places.width * scale)}
+        height=${Math.floor(places.height * scale)}
+        role="group"
+        aria-label="Service map"
+      >
+        <defs>
+          ${['', 'bad'].map(
+            kind => html`
+              <marker
+                id=${`arrow${kind}`}
+                class=${`arrow ${kind}`}
+                viewBox="0 0 8 8"
+                refX="7"
+                refY="4"
+                markerWidth="7"
+                markerHeight="7"
+                markerUnits="userSpaceOnUse"
+                orient="auto-start-reverse"
+              >
+                <path d="M0 0.5L8 4L0 7.5z" />
+              </marker>
+            `,
+          )}
+        </defs>
+        ${data.edges.map(
+          edge => html`
+            <${Edge}
+              key=${`${edge.from}\n${edge.to}`}
+              edge=${edge}
+              place=${places.edges.get(`${edge.from}\n${edge.to}`)}
+              share=${edge.calls / busiest}
+              dim=${chosen && edge.from !== chosen && edge.to !== chosen}
+            />
+          `,
+        )}
+        ${data.nodes.map(
+          node => html`
+            <${Box}
+              key=${node.name}
+              node=${node}
+              place=${places.nodes.get(node.name)}
+              chosen=${node.name === chosen}
+              dim=${!near(node.name)}
+              onChoose=${() => onChoose(node.name === chosen ? null : node.name)}
+            />
+          `,
+        )}
       </svg>
-    </div>`;
+    </div>
+  `;
 }
 
 function Edge({ edge, place, share, dim }) {
@@ -48,28 +117,93 @@ function Edge({ edge, place, share, dim }) {
   const bad = edge.errors > 0;
   return html`
     <g class=${`edge ${bad ? 'bad' : ''} ${dim ? 'dim' : ''}`} data-edge=${`${edge.from} ${edge.to}`}>
-      <path d=${place.path} fill="none" stroke-width=${(1.2 + 2.6 * Math.sqrt(share)).toFixed(1)} marker-end=${`url(#arrow${bad ? 'bad' : ''})`} />
+      <path
+        d=${place.path}
+        fill="none"
+        stroke-width=${(1.2 + 2.6 * Math.sqrt(share)).toFixed(1)}
+        marker-end=${`url(#arrow${bad ? 'bad' : ''})`}
+      />
       <g transform=${`translate(${place.x} ${place.y})`}>
         <rect class="edge-ground" x="-48" y=${bad ? -16 : -9} width="96" height=${bad ? 32 : 18} rx="5" />
-        <text class="edge-text" text-anchor="middle" y=${bad ? -3 : 4}>${short(edge.calls_per_minute)}/min<tspan class="soft"> · ${duration(edge.p50)}</tspan></text>
-        ${bad && html`<text class="edge-text error" text-anchor="middle" y="11">${percent(edge.error_rate)} failed</text>`}
+        <text class="edge-text" text-anchor="middle" y=${bad ? -3 : 4}>
+          ${short(edge.calls_per_minute)}/min<tspan class="soft">${' '}· ${duration(edge.p50)}</tspan>
+        </text>
+        ${
+          bad &&
+          html`
+            <text class="edge-text error" text-anchor="middle" y="11">${percent(edge.error_rate)} failed</text>
+          `
+        }
       </g>
-    </g>`;
+    </g>
+  `;
 }
 
 function Box({ node, place, chosen, dim, onChoose }) {
   const bad = node.errors > 0;
   const label = `${node.name}, ${node.kind}, ${count(node.calls)} calls, ${count(node.errors)} errors, median ${duration(node.p50)}`;
-  const press = event => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); event.stopPropagation(); onChoose(); } };
+  const press = event => {
+    if (event.key === 'Enter' || event.key === ' ') {
+      event.preventDefault();
+      event.stopPropagation();
+      onChoose();
+    }
+  };
   return html`
-    <g class=${`node ${node.kind} ${node.kind === 'service' ? colourClass(node.name) : ''} ${chosen ? 'chosen' : ''} ${dim ? 'dim' : ''}`} transform=${`translate(${place.x - NODE.width / 2} ${place.y - NODE.height / 2})`}
-      role="button" tabindex="0" aria-pressed=${chosen ? 'true' : 'false'} aria-label=${label} onClick=${onChoose} onKeyDown=${press} data-node=${node.name}>
+    <g
+      class=${`node ${node.kind} ${node.kind === 'service' ? colourClass(node.name) : ''} ${chosen ? 'chosen' : ''} ${dim ? 'dim' : ''}`}
+      transform=${`translate(${place.x - NODE.width / 2} ${place.y - NODE.height / 2})`}
+      role="button"
+      tabindex="0"
+      aria-pressed=${chosen ? 'true' : 'false'}
+      aria-label=${label}
+      onClick=${onChoose}
+      onKeyDown=${press}
+      data-node=${node.name}
+    >
       <rect class="node-ground" width=${NODE.width} height=${NODE.height} rx=${node.kind === 'peer' ? 27 : 10} />
-      ${node.kind === 'service' && html`<rect class="node-stripe" x="10" y="11" width="4" height="32" rx="2" />`}
-      <text class="node-name" x=${node.kind === 'peer' ? NODE.width / 2 : 24} y="23" text-anchor=${node.kind === 'peer' ? 'middle' : 'start'}>${cut(node.name)}<title>${node.name}</title></text>
-      <text class="node-text" x=${node.kind === 'peer' ? NODE.width / 2 : 24} y="41" text-anchor=${node.kind === 'peer' ? 'middle' : 'start'}>${short(node.calls)} calls${node.p50 === null ? '' : ` · ${duration(node.p50)}`}</text>
-      ${bad && html`<g class="node-errors" transform=${`translate(${NODE.width - 6} 0)`}><rect x=${-13 - 7 * short(node.errors).length} y="-9" width=${13 + 7 * short(node.errors).length} height="18" rx="9" /><text x=${-6.5 - 3.5 * short(node.errors).length} y="4" text-anchor="middle">${short(node.errors)}</text></g>`}
-    </g>`;
+      ${
+        node.kind === 'service' &&
+        html`
+          <rect class="node-stripe" x="10" y="11" width="4" height="32" rx="2" />
+        `
+      }
+      <text
+        class="node-name"
+        x=${node.kind === 'peer' ? NODE.width / 2 : 24}
+        y="23"
+        text-anchor=${node.kind === 'peer' ? 'middle' : 'start'}
+      >
+        ${cut(node.name)}
+        <title>${node.name}</title>
+      </text>
+      <text
+        class="node-text"
+        x=${node.kind === 'peer' ? NODE.width / 2 : 24}
+        y="41"
+        text-anchor=${node.kind === 'peer' ? 'middle' : 'start'}
+      >
+        ${short(node.calls)} calls${node.p50 === null ? '' : ` · ${duration(node.p50)}`}
+      </text>
+      ${
+        bad &&
+        html`
+          <g class="node-errors" transform=${`translate(${NODE.width - 6} 0)`}>
+            <rect
+              x=${-13 - 7 * short(node.errors).length}
+              y="-9"
+              width=${13 + 7 * short(node.errors).length}
+              height="18"
+              rx="9"
+            />
+            <text x=${-6.5 - 3.5 * short(node.errors).length} y="4" text-anchor="middle">
+              ${short(node.errors)}
+            </text>
+          </g>
+        `
+      }
+    </g>
+  `;
 }
 
 const cut = name => (name.length > 18 ? `${name.slice(0, 17)}…` : name);
@@ -82,20 +216,85 @@ function Node({ data, name, onClose }) {
   return html`
     <${Panel} title=${service ? 'Service' : 'Peer'} onClose=${onClose}>
       <p class="span-title"><b>${name}</b></p>
-      ${!service && html`<p class="quiet">Reports nothing itself: known from those who call it, or who it calls.</p>`}
-      <dl class="numbers"><div><dt>Calls</dt><dd>${count(node.calls)}</dd></div><div><dt>Errors</dt><dd class=${node.errors ? 'bad' : ''}>${count(node.errors)}</dd></div><div><dt>p50</dt><dd>${duration(node.p50)}</dd></div></dl>
-      <p class="links"><a class="main-link" href=${link(['traces'], filter)}>Its traces</a>${node.errors > 0 && html`<a href=${link(['traces'], { ...filter, errors: 1 })}>Failed traces</a>`}${service && html`<a href=${link(['services', name])}>Endpoints</a><a href=${link(['logs'], filter)}>Logs</a><a href=${link(['meters'], filter)}>Meters</a>`}</p>
+      ${
+        !service &&
+        html`
+          <p class="quiet">Reports nothing itself: known from those who call it, or who it calls.</p>
+        `
+      }
+      <dl class="numbers">
+        <div>
+          <dt>Calls</dt>
+          <dd>${count(node.calls)}</dd>
+        </div>
+        <div>
+          <dt>Errors</dt>
+          <dd class=${node.errors ? 'bad' : ''}>${count(node.errors)}</dd>
+        </div>
+        <div>
+          <dt>p50</dt>
+          <dd>${duration(node.p50)}</dd>
+        </div>
+      </dl>
+      <p class="links">
+        <a class="main-link" href=${link(['traces'], filter)}>Its traces</a>
+        ${
+          node.errors > 0 &&
+          html`
+            <a href=${link(['traces'], { ...filter, errors: 1 })}>Failed traces</a>
+          `
+        }${
+          service &&
+          html`
+            <a href=${link(['services', name])}>Endpoints</a>
+            <a href=${link(['logs'], filter)}>Logs</a>
+            <a href=${link(['meters'], filter)}>Meters</a>
+          `
+        }
+      </p>
       <${Calls} title="Called by" edges=${data.edges.filter(each => each.to === name)} end="from" />
       <${Calls} title="Calls" edges=${data.edges.filter(each => each.from === name)} end="to" />
-    <//>`;
+    <//>
+  `;
 }
 
 function Calls({ title, edges, end }) {
   if (edges.length === 0) return null;
   return html`
     <h3>${title}</h3>
-    <table class="table inner"><thead><tr><th scope="col">Name</th><th scope="col" class="number">/min</th><th scope="col" class="number">p50</th><th scope="col" class="number">p99</th><th scope="col" class="number">Errors</th></tr></thead>
-      <tbody>${edges.map(each => html`<tr><th scope="row"><a href=${link(['map'], { node: each[end] })}>${each[end]}</a></th><td class="number">${short(each.calls_per_minute)}</td><td class="number">${duration(each.p50)}</td><td class="number">${duration(each.p99)}</td><td class="number">${each.errors ? html`<span class="bad">${percent(each.error_rate)}</span>` : '0'}</td></tr>`)}</tbody></table>`;
+    <table class="table inner">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col" class="number">/min</th>
+          <th scope="col" class="number">p50</th>
+          <th scope="col" class="number">p99</th>
+          <th scope="col" class="number">Errors</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${edges.map(
+          each => html`
+            <tr>
+              <th scope="row"><a href=${link(['map'], { node: each[end] })}>${each[end]}</a></th>
+              <td class="number">${short(each.calls_per_minute)}</td>
+              <td class="number">${duration(each.p50)}</td>
+              <td class="number">${duration(each.p99)}</td>
+              <td class="number">
+                ${
+                  each.errors
+                    ? html`
+                        <span class="bad">${percent(each.error_rate)}</span>
+                      `
+                    : '0'
+                }
+              </td>
+            </tr>
+          `,
+        )}
+      </tbody>
+    </table>
+  `;
 }
 
 // how large the whole may be drawn
@@ -105,7 +304,9 @@ function useRoom() {
   const box = useRef(null);
   const [room, setRoom] = useState({ width: 1000, height: 700 });
   useLayoutEffect(() => {
-    const observer = new ResizeObserver(() => setRoom({ width: box.current.clientWidth, height: box.current.clientHeight }));
+    const observer = new ResizeObserver(() =>
+      setRoom({ width: box.current.clientWidth, height: box.current.clientHeight }),
+    );
     observer.observe(box.current);
     // where it does not fit, its middle is seen first
     box.current.scrollLeft = (box.current.scrollWidth - box.current.clientWidth) / 2;
@@ -125,11 +326,18 @@ function arrange(data, rankdir) {
   }
   dagre.layout(graph);
   const { width, height } = graph.graph();
-  const edges = new Map(graph.edges().map(each => {
-    const { points, x, y } = graph.edge(each);
-    return [`${each.v}\n${each.w}`, { path: curve(points), x, y }];
-  }));
-  return { width: Math.ceil(width), height: Math.ceil(height), edges, nodes: new Map(graph.nodes().map(name => [name, graph.node(name)])) };
+  const edges = new Map(
+    graph.edges().map(each => {
+      const { points, x, y } = graph.edge(each);
+      return [`${each.v}\n${each.w}`, { path: curve(points), x, y }];
+    }),
+  );
+  return {
+    width: Math.ceil(width),
+    height: Math.ceil(height),
+    edges,
+    nodes: new Map(graph.nodes().map(name => [name, graph.node(name)])),
+  };
 }
 
 // through the middles between the layout's points, so that there are no corners

@@ -23,9 +23,19 @@ const KNOWN = {
   swagent_records_dropped: ['Records dropped', short],
 };
 
-export const RUNTIME_FIRST = ['instance_pvm_process_cpu_utilization', 'instance_pvm_process_mem_utilization', 'instance_pvm_thread_active_count', 'swagent_tasks'];
+export const RUNTIME_FIRST = [
+  'instance_pvm_process_cpu_utilization',
+  'instance_pvm_process_mem_utilization',
+  'instance_pvm_thread_active_count',
+  'swagent_tasks',
+];
 
-const BRIEF = { instance_pvm_process_cpu_utilization: 'CPU', instance_pvm_process_mem_utilization: 'Memory', instance_pvm_thread_active_count: 'Threads', swagent_tasks: 'Tasks' };
+const BRIEF = {
+  instance_pvm_process_cpu_utilization: 'CPU',
+  instance_pvm_process_mem_utilization: 'Memory',
+  instance_pvm_thread_active_count: 'Threads',
+  swagent_tasks: 'Tasks',
+};
 
 export function meterBrief(name) {
   return BRIEF[name] ?? meterTitle(name);
@@ -40,7 +50,13 @@ export function meterFormat(meter) {
   return /(_ms|_millis|_milliseconds|duration|latency|_time)$/.test(meter.name) ? duration : short;
 }
 
-const ORDER = ['instance_pvm_process_cpu_utilization', 'instance_pvm_process_mem_utilization', 'swagent_loop_lag', 'swagent_tasks', ...Object.keys(KNOWN)];
+const ORDER = [
+  'instance_pvm_process_cpu_utilization',
+  'instance_pvm_process_mem_utilization',
+  'swagent_loop_lag',
+  'swagent_tasks',
+  ...Object.keys(KNOWN),
+];
 
 export function byImportance(one, other) {
   const place = meter => (ORDER.includes(meter.name) ? ORDER.indexOf(meter.name) : -1);
@@ -48,6 +64,12 @@ export function byImportance(one, other) {
 }
 
 export function meterGroup(name) {
-  if (name.startsWith('instance_') || name === 'swagent_tasks' || name.startsWith('swagent_loop') || name.startsWith('swagent_gc')) return 'Runtime';
+  if (
+    name.startsWith('instance_') ||
+    name === 'swagent_tasks' ||
+    name.startsWith('swagent_loop') ||
+    name.startsWith('swagent_gc')
+  )
+    return 'Runtime';
   return name.startsWith('swagent_') ? 'The agent itself' : 'Application';
 }

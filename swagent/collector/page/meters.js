@@ -8,17 +8,32 @@ import { Loaded, Note, Select, Text } from './parts.js';
 import { link, replace } from './route.js';
 
 const GROUPS = ['Application', 'Runtime', 'The agent itself'];
-const SPANS = [['5', 'Last 5 min'], ['15', 'Last 15 min'], ['60', 'Last hour'], ['', 'All that is kept']];
+const SPANS = [
+  ['5', 'Last 5 min'],
+  ['15', 'Last 15 min'],
+  ['60', 'Last hour'],
+  ['', 'All that is kept'],
+];
 
 export function Meters({ query }) {
   const resource = useResource(address('meters'), 5000);
   return html`
     <div class="view meters">
       <header class="view-head"><h1>Meters</h1></header>
-      <${Loaded} resource=${resource}>${({ meters }) => (meters.length === 0
-        ? html`<${Note} title="No meter has arrived"><p>swagent reports its first ones after some seconds; over HTTP the protocol has no meters.</p><//>`
-        : html`<${Board} meters=${meters} query=${query} />`)}<//>
-    </div>`;
+      <${Loaded} resource=${resource}>
+        ${({ meters }) =>
+          meters.length === 0
+            ? html`
+                <${Note} title="No meter has arrived">
+                  <p>swagent reports its first ones after some seconds; over HTTP the protocol has no meters.</p>
+                <//>
+              `
+            : html`
+                <${Board} meters=${meters} query=${query} />
+              `}
+      <//>
+    </div>
+  `;
 }
 
 function Board({ meters, query }) {
@@ -28,21 +43,72 @@ function Board({ meters, query }) {
   const instance = instances.includes(query.instance) ? query.instance : instances[0];
   const set = changes => replace(link(['meters'], { ...query, service, instance, ...changes }));
   const wanted = (query.q ?? '').toLowerCase();
-  const shown = meters.filter(each => each.service === service && each.instance === instance
-    && (!wanted || `${each.name} ${meterTitle(each.name)}`.toLowerCase().includes(wanted)));
+  const shown = meters.filter(
+    each =>
+      each.service === service &&
+      each.instance === instance &&
+      (!wanted || `${each.name} ${meterTitle(each.name)}`.toLowerCase().includes(wanted)),
+  );
   return html`
     <form class="filters" role="search" aria-label="Choose meters" onSubmit=${event => event.preventDefault()}>
-      <${Text} label="Name of a meter" placeholder="Name" search=${true} value=${query.q ?? ''} onChange=${q => set({ q })} />
-      <${Select} neutral=${true} label="Service" value=${service} options=${services.map(name => [name, name])} onChange=${name => set({ service: name, instance: '' })} />
-      <${Select} neutral=${true} label="Instance" value=${instance} options=${instances.map(name => [name, name])} onChange=${name => set({ instance: name })} />
-      <${Select} neutral=${true} label="Time" value=${query.last ?? '15'} options=${SPANS} onChange=${last => set({ last: last || 'all' })} />
+      <${Text}
+        label="Name of a meter"
+        placeholder="Name"
+        search=${true}
+        value=${query.q ?? ''}
+        onChange=${q => set({ q })}
+      />
+      <${Select}
+        neutral=${true}
+        label="Service"
+        value=${service}
+        options=${services.map(name => [name, name])}
+        onChange=${name => set({ service: name, instance: '' })}
+      />
+      <${Select}
+        neutral=${true}
+        label="Instance"
+        value=${instance}
+        options=${instances.map(name => [name, name])}
+        onChange=${name => set({ instance: name })}
+      />
+      <${Select}
+        neutral=${true}
+        label="Time"
+        value=${query.last ?? '15'}
+        options=${SPANS}
+        onChange=${last => set({ last: last || 'all' })}
+      />
     </form>
     <div class="scroll">
-      ${shown.length === 0 && html`<${Note} title="No meter has that name" />`}
-      ${GROUPS.map(group => [group, shown.filter(each => meterGroup(each.name) === group).sort(byImportance)]).filter(([, list]) => list.length).map(([group, list]) => html`
-        <section key=${group} aria-label=${group}><h2 class="group">${group}</h2>
-          <div class="charts">${list.map(meter => html`<${MeterChart} key=${`${service}/${instance}/${meter.name}`} meter=${meter} last=${query.last ?? '15'} />`)}</div></section>`)}
-    </div>`;
+      ${
+        shown.length === 0 &&
+        html`
+          <${Note} title="No meter has that name" />
+        `
+      }
+      ${GROUPS.map(group => [group, shown.filter(each => meterGroup(each.name) === group).sort(byImportance)])
+        .filter(([, list]) => list.length)
+        .map(
+          ([group, list]) => html`
+            <section key=${group} aria-label=${group}>
+              <h2 class="group">${group}</h2>
+              <div class="charts">
+                ${list.map(
+                  meter => html`
+                    <${MeterChart}
+                      key=${`${service}/${instance}/${meter.name}`}
+                      meter=${meter}
+                      last=${query.last ?? '15'}
+                    />
+                  `,
+                )}
+              </div>
+            </section>
+          `,
+        )}
+    </div>
+  `;
 }
 
 export function MeterChart({ meter, last = '15', height = 150, plain = false }) {
@@ -51,10 +117,17 @@ export function MeterChart({ meter, last = '15', height = 150, plain = false }) 
   const minutes = Number(last);
   // in steps, so that the address, and with it what is shown, stays the same for a while
   const from = minutes ? Math.floor(Date.now() / 30_000) * 30_000 - minutes * 60_000 : '';
-  const url = address('meters/series', { service: meter.service, instance: meter.instance, name: meter.name, from });
+  const url = address('meters/series', {
+    service: meter.service,
+    instance: meter.instance,
+    name: meter.name,
+    from,
+  });
   const [kept, setKept] = useState(null);
   const { data, error } = useResource(seen ? url : null, 3000);
-  useEffect(() => { if (data) setKept(data); }, [data]);
+  useEffect(() => {
+    if (data) setKept(data);
+  }, [data]);
   const shown = data ?? kept;
   const series = useMemo(() => (shown ? shown.series.flatMap(each => lines(each, rate)) : []), [shown, rate]);
   const format = shown?.kind === 'histogram' ? duration : meterFormat(meter);
@@ -62,27 +135,94 @@ export function MeterChart({ meter, last = '15', height = 150, plain = false }) 
   const grows = shown && shown.kind !== 'histogram' && shown.series.length > 0 && shown.series.every(growing);
   const newest = series.length === 1 ? series[0].points.at(-1)?.[1] : undefined;
   return html`
-    <article class=${`card chart-card ${plain ? 'plain-chart' : ''}`} ref=${box} aria-label=${title} data-meter=${meter.name}>
-      <header><h3>${title}</h3>${title !== meter.name && !plain && html`<code>${meter.name}</code>`}
-        ${grows && !plain && html`<button type="button" class="toggle small" aria-pressed=${rate ? 'true' : 'false'} onClick=${() => setRate(!rate)}>${rate ? 'per second' : 'total'}</button>`}
-        ${newest !== undefined && html`<b class="newest number">${rate ? `${format(newest)}/s` : format(newest)}</b>`}</header>
-      ${error && !shown && html`<p class="quiet">${error.message}</p>`}
-      ${series.length > 0 ? html`<${Chart} series=${series} height=${height} format=${format} label=${`${title} over time`} sync="meters" />` : html`<div class=${`chart-space ${plain ? 'low' : ''}`}>${shown ? 'No sample in this time' : ''}</div>`}
-    </article>`;
+    <article
+      class=${`card chart-card ${plain ? 'plain-chart' : ''}`}
+      ref=${box}
+      aria-label=${title}
+      data-meter=${meter.name}
+    >
+      <header>
+        <h3>${title}</h3>
+        ${
+          title !== meter.name &&
+          !plain &&
+          html`
+            <code>${meter.name}</code>
+          `
+        }
+        ${
+          grows &&
+          !plain &&
+          html`
+            <button
+              type="button"
+              class="toggle small"
+              aria-pressed=${rate ? 'true' : 'false'}
+              onClick=${() => setRate(!rate)}
+            >
+              ${rate ? 'per second' : 'total'}
+            </button>
+          `
+        }
+        ${
+          newest !== undefined &&
+          html`
+            <b class="newest number">${rate ? `${format(newest)}/s` : format(newest)}</b>
+          `
+        }
+      </header>
+      ${
+        error &&
+        !shown &&
+        html`
+          <p class="quiet">${error.message}</p>
+        `
+      }
+      ${
+        series.length > 0
+          ? html`
+              <${Chart}
+                series=${series}
+                height=${height}
+                format=${format}
+                label=${`${title} over time`}
+                sync="meters"
+              />
+            `
+          : html`
+              <div class=${`chart-space ${plain ? 'low' : ''}`}>${shown ? 'No sample in this time' : ''}</div>
+            `
+      }
+    </article>
+  `;
 }
 
 function lines(each, rate) {
   const labels = Object.entries(each.labels);
-  const label = labels.map(([key, value]) => (key === 'quantile' ? quantile(value) : key === 'signal' || key === 'reason' ? value : `${key} ${value}`)).join(', ') || 'value';
-  if (each.labels.quantile === 'count' || each.labels.quantile === undefined && each.labels.count !== undefined) return [];
+  const label =
+    labels
+      .map(([key, value]) =>
+        key === 'quantile' ? quantile(value) : key === 'signal' || key === 'reason' ? value : `${key} ${value}`,
+      )
+      .join(', ') || 'value';
+  if (each.labels.quantile === 'count' || (each.labels.quantile === undefined && each.labels.count !== undefined))
+    return [];
   return each.points.length ? [{ label, points: rate ? perSecond(each.points) : each.points }] : [];
 }
 
 const quantile = value => (/^0?\.\d+$/.test(value) ? `p${Math.round(Number(value) * 100)}` : value);
-const growing = each => each.points.length > 2 && each.points.every(([, value], index) => index === 0 || value >= each.points[index - 1][1]) && each.points.at(-1)[1] > each.points[0][1];
+const growing = each =>
+  each.points.length > 2 &&
+  each.points.every(([, value], index) => index === 0 || value >= each.points[index - 1][1]) &&
+  each.points.at(-1)[1] > each.points[0][1];
 
 function perSecond(points) {
-  return points.slice(1).map(([time, value], index) => [time, (value - points[index][1]) / Math.max(0.001, (time - points[index][0]) / 1000)]);
+  return points
+    .slice(1)
+    .map(([time, value], index) => [
+      time,
+      (value - points[index][1]) / Math.max(0.001, (time - points[index][0]) / 1000),
+    ]);
 }
 
 // charts out of sight ask for nothing
@@ -90,10 +230,11 @@ function useSeen() {
   const box = useRef(null);
   const [seen, setSeen] = useState(false);
   useEffect(() => {
-    const observer = new IntersectionObserver(entries => setSeen(entries.some(each => each.isIntersecting)), { rootMargin: '200px' });
+    const observer = new IntersectionObserver(entries => setSeen(entries.some(each => each.isIntersecting)), {
+      rootMargin: '200px',
+    });
     observer.observe(box.current);
     return () => observer.disconnect();
   }, []);
   return [seen, box];
 }
-

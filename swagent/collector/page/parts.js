@@ -4,7 +4,12 @@ import { colourClass } from './colours.js';
 import { Icon } from './icons.js';
 
 export function Service({ name, quiet = false }) {
-  return html`<span class=${`service ${quiet ? 'quiet' : ''} ${colourClass(name)}`}><i class="dot" aria-hidden="true"></i>${name}</span>`;
+  return html`
+    <span class=${`service ${quiet ? 'quiet' : ''} ${colourClass(name)}`}>
+      <i class="dot" aria-hidden="true"></i>
+      ${name}
+    </span>
+  `;
 }
 
 export function Copy({ text, label }) {
@@ -22,7 +27,8 @@ export function Copy({ text, label }) {
     <button class="copy" type="button" onClick=${copy} aria-label=${`Copy ${label}`} title=${`Copy ${label}`}>
       <${Icon} name=${done ? 'check' : 'copy'} size=${14} />
       <span class="out-of-sight" role="status">${done ? 'Copied' : ''}</span>
-    </button>`;
+    </button>
+  `;
 }
 
 // the clipboard's own interface exists in secure contexts only: 127.0.0.1 is one, another host named to --host is not
@@ -50,56 +56,97 @@ export function Note({ title, children, kind = '' }) {
     <div class=${`note ${kind}`} role=${kind === 'error' ? 'alert' : 'status'}>
       <p class="note-title">${title}</p>
       ${children}
-    </div>`;
+    </div>
+  `;
 }
 
 // an answer that is an error, or not here yet, or the content
 export function Loaded({ resource, children }) {
   const { data, error } = resource;
   if (data) return children(data);
-  if (error) return html`<${Note} title=${error.status === 404 ? 'Not found' : 'That did not work'} kind="error"><p>${error.message}</p><//>`;
-  return html`<div class="loading" role="status"><span class="out-of-sight">Loading</span></div>`;
+  if (error)
+    return html`
+      <${Note} title=${error.status === 404 ? 'Not found' : 'That did not work'} kind="error">
+        <p>${error.message}</p>
+      <//>
+    `;
+  return html`
+    <div class="loading" role="status"><span class="out-of-sight">Loading</span></div>
+  `;
 }
 
 export function Pairs({ pairs, label }) {
   return html`
     <dl class="pairs" aria-label=${label}>
-      ${pairs.map(([key, value]) => html`<div><dt>${key}</dt><dd>${String(value)}<${Copy} text=${String(value)} label=${key} /></dd></div>`)}
-    </dl>`;
+      ${pairs.map(
+        ([key, value]) => html`
+          <div>
+            <dt>${key}</dt>
+            <dd>
+              ${String(value)}
+              <${Copy} text=${String(value)} label=${key} />
+            </dd>
+          </div>
+        `,
+      )}
+    </dl>
+  `;
 }
 
 // beside the content where there is room, over it where there is not; what it shows is in the address
 export function Panel({ title, onClose, children }) {
   const box = useRef(null);
-  useEffect(() => { if (!window.matchMedia('(min-width: 760px)').matches) box.current.focus(); }, []);
+  useEffect(() => {
+    if (!window.matchMedia('(min-width: 760px)').matches) box.current.focus();
+  }, []);
   return html`
     <aside class="panel" aria-label=${title} ref=${box} tabindex="-1">
       <header class="panel-head">
         <h2>${title}</h2>
-        <button class="plain" type="button" onClick=${onClose} aria-label="Close details (Esc)" title="Close (Esc)"><${Icon} name="close" /></button>
+        <button class="plain" type="button" onClick=${onClose} aria-label="Close details (Esc)" title="Close (Esc)">
+          <${Icon} name="close" />
+        </button>
       </header>
       <div class="panel-body">${children}</div>
-    </aside>`;
+    </aside>
+  `;
 }
 
 export function Select({ label, value, options, onChange, neutral = false }) {
   const shown = options.some(([key]) => key === value) ? options : [[value, value], ...options];
   return html`
-    <label class="field select"><span class="out-of-sight">${label}</span>
-      <select aria-label=${label} class=${value && !neutral ? 'set' : ''} value=${value} onChange=${event => onChange(event.target.value)}>
-        ${shown.map(([key, text]) => html`<option value=${key} selected=${key === value}>${text}</option>`)}
+    <label class="field select">
+      <span class="out-of-sight">${label}</span>
+      <select
+        aria-label=${label}
+        class=${value && !neutral ? 'set' : ''}
+        value=${value}
+        onChange=${event => onChange(event.target.value)}
+      >
+        ${shown.map(
+          ([key, text]) => html`
+            <option value=${key} selected=${key === value}>${text}</option>
+          `,
+        )}
       </select>
       <${Icon} name="down" size=${12} />
-    </label>`;
+    </label>
+  `;
 }
 
 // what is typed goes out when typing pauses
 export function Text({ label, value, onChange, placeholder, search = false, list, numeric = false }) {
   const [typed, setTyped] = useState(value);
   const timer = useRef(null);
-  useEffect(() => { if (timer.current === null) setTyped(value); }, [value]);
+  useEffect(() => {
+    if (timer.current === null) setTyped(value);
+  }, [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const say = text => { clearTimeout(timer.current); timer.current = null; onChange(text.trim()); };
+  const say = text => {
+    clearTimeout(timer.current);
+    timer.current = null;
+    onChange(text.trim());
+  };
   const type = event => {
     const text = event.target.value;
     setTyped(text);
@@ -107,15 +154,48 @@ export function Text({ label, value, onChange, placeholder, search = false, list
     timer.current = setTimeout(() => say(text), 180);
   };
   return html`
-    <label class=${`field ${search ? 'search' : ''} ${numeric ? 'numeric' : ''}`}><span class="out-of-sight">${label}</span>
-      ${search && html`<${Icon} name="search" size=${15} />`}
-      <input type=${search ? 'search' : 'text'} value=${typed} placeholder=${placeholder} aria-label=${label} list=${list}
-        inputmode=${numeric ? 'numeric' : 'text'} autocomplete="off" spellcheck=${false} onInput=${type}
-        onKeyDown=${event => { if (event.key === 'Enter') say(event.target.value); }} data-search=${search || undefined} />
-      ${search && html`<kbd aria-hidden="true">/</kbd>`}
-    </label>`;
+    <label class=${`field ${search ? 'search' : ''} ${numeric ? 'numeric' : ''}`}>
+      <span class="out-of-sight">${label}</span>
+      ${
+        search &&
+        html`
+          <${Icon} name="search" size=${15} />
+        `
+      }
+      <input
+        type=${search ? 'search' : 'text'}
+        value=${typed}
+        placeholder=${placeholder}
+        aria-label=${label}
+        list=${list}
+        inputmode=${numeric ? 'numeric' : 'text'}
+        autocomplete="off"
+        spellcheck=${false}
+        onInput=${type}
+        onKeyDown=${event => {
+          if (event.key === 'Enter') say(event.target.value);
+        }}
+        data-search=${search || undefined}
+      />
+      ${
+        search &&
+        html`
+          <kbd aria-hidden="true">/</kbd>
+        `
+      }
+    </label>
+  `;
 }
 
 export function Toggle({ label, on, onChange }) {
-  return html`<button type="button" class=${`toggle ${on ? 'on' : ''}`} aria-pressed=${on ? 'true' : 'false'} onClick=${() => onChange(!on)}>${label}</button>`;
+  return html`
+    <button
+      type="button"
+      class=${`toggle ${on ? 'on' : ''}`}
+      aria-pressed=${on ? 'true' : 'false'}
+      onClick=${() => onChange(!on)}
+    >
+      ${label}
+    </button>
+  `;
 }

@@ -4,7 +4,11 @@ import { useEffect, useState } from './view.js';
 export function parseRoute(hash) {
   const [path, search = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const parts = path.split('/').map(decode);
-  return { view: parts[0] || 'traces', rest: parts.slice(1), query: Object.fromEntries(new URLSearchParams(search)) };
+  return {
+    view: parts[0] || 'traces',
+    rest: parts.slice(1),
+    query: Object.fromEntries(new URLSearchParams(search)),
+  };
 }
 
 export function link(parts, query = {}) {

@@ -22,13 +22,21 @@ export function Scatter({ traces, query }) {
     const plot = new uPlot(options(box.current, shown), points(shown.current.traces), box.current);
     chart.current = plot;
     const stop = watchWidth(box.current, width => plot.setSize({ width, height: HEIGHT }));
-    return () => { stop(); plot.destroy(); };
+    return () => {
+      stop();
+      plot.destroy();
+    };
   }, [theme]);
   useEffect(() => chart.current.setData(points(sorted)), [sorted, theme]);
   return html`
-    <figure class="scatter" aria-label="Duration of each listed trace by its start. Click a point for its trace, drag for a time.">
-      <div ref=${box}></div><figcaption class="scatter-tip" hidden></figcaption>
-    </figure>`;
+    <figure
+      class="scatter"
+      aria-label="Duration of each listed trace by its start. Click a point for its trace, drag for a time."
+    >
+      <div ref=${box}></div>
+      <figcaption class="scatter-tip" hidden></figcaption>
+    </figure>
+  `;
 }
 
 function points(traces) {
@@ -40,34 +48,53 @@ function points(traces) {
 }
 
 function options(box, shown) {
-  const dots = (name, size) => ({ stroke: colour(name), fill: colour(`${name}-dot`), paths: () => null, points: { show: true, size, width: 1, stroke: colour(name), fill: colour(`${name}-dot`) } });
+  const dots = (name, size) => ({
+    stroke: colour(name),
+    fill: colour(`${name}-dot`),
+    paths: () => null,
+    points: { show: true, size, width: 1, stroke: colour(name), fill: colour(`${name}-dot`) },
+  });
   const tip = () => box.parentElement.querySelector('.scatter-tip');
   return {
-    width: box.clientWidth, height: HEIGHT, padding: [8, 8, 0, 0], legend: { show: false },
+    width: box.clientWidth,
+    height: HEIGHT,
+    padding: [8, 8, 0, 0],
+    legend: { show: false },
     scales: { x: { time: true }, y: { distr: 3, log: 10, range: logRange } },
     axes: [
       { ...axisStyle(), size: 24, values: (_, splits) => axisTimes(splits), space: 80 },
-      { ...axisStyle(), size: 62, splits: (_, __, low, high) => decades(low, high), filter: (_, splits) => splits, values: (_, splits) => splits.map(each => (each >= 1000 ? `${each / 1000} s` : `${each} ms`)) },
+      {
+        ...axisStyle(),
+        size: 62,
+        splits: (_, __, low, high) => decades(low, high),
+        filter: (_, splits) => splits,
+        values: (_, splits) => splits.map(each => (each >= 1000 ? `${each / 1000} s` : `${each} ms`)),
+      },
     ],
     series: [{}, dots('--accent', 5), dots('--error', 6)],
     cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
     hooks: {
       setSelect: [plot => select(plot, shown)],
       setCursor: [plot => describe(plot, nearest(plot, shown.current.traces), tip())],
-      ready: [plot => {
-        plot.over.addEventListener('click', () => {
-          const trace = nearest(plot, shown.current.traces);
-          if (trace) go(link(['traces', trace.trace_id]));
-        });
-        plot.over.addEventListener('mouseleave', () => { tip().hidden = true; });
-      }],
+      ready: [
+        plot => {
+          plot.over.addEventListener('click', () => {
+            const trace = nearest(plot, shown.current.traces);
+            if (trace) go(link(['traces', trace.trace_id]));
+          });
+          plot.over.addEventListener('mouseleave', () => {
+            tip().hidden = true;
+          });
+        },
+      ],
     },
   };
 }
 
 function decades(low, high) {
   const found = [];
-  for (let power = Math.round(Math.log10(low)); power <= Math.round(Math.log10(high)); power += 1) found.push(10 ** power);
+  for (let power = Math.round(Math.log10(low)); power <= Math.round(Math.log10(high)); power += 1)
+    found.push(10 ** power);
   return found;
 }
 
@@ -94,7 +121,10 @@ function nearest(plot, traces) {
     const x = plot.valToPos(trace.start / 1000, 'x') - left;
     if (Math.abs(x) > REACH_PX) continue;
     const distance = x ** 2 + (plot.valToPos(Math.max(1, trace.duration), 'y') - top) ** 2;
-    if (distance < reach) { best = trace; reach = distance; }
+    if (distance < reach) {
+      best = trace;
+      reach = distance;
+    }
   }
   return best;
 }

@@ -12,12 +12,20 @@ import { toggleTheme, useTheme } from './theme.js';
 import { Welcome } from './welcome.js';
 
 export const VIEWS = [
-  ['traces', 'Traces'], ['services', 'Services'], ['map', 'Map'], ['logs', 'Logs'],
-  ['meters', 'Meters'], ['instances', 'Instances'], ['ledgers', 'Ledgers'],
+  ['traces', 'Traces'],
+  ['services', 'Services'],
+  ['map', 'Map'],
+  ['logs', 'Logs'],
+  ['meters', 'Meters'],
+  ['instances', 'Instances'],
+  ['ledgers', 'Ledgers'],
 ];
 
 const STATES = {
-  connecting: 'Connecting', live: 'Live', polling: 'Asking every 2 s', away: 'Collector away',
+  connecting: 'Connecting',
+  live: 'Live',
+  polling: 'Asking every 2 s',
+  away: 'Collector away',
 };
 
 export function Shell({ route, children }) {
@@ -41,70 +49,153 @@ export function Shell({ route, children }) {
   }, [route]);
   return html`
     <div class="shell">
-      <a class="skip" href="#content" onClick=${event => { event.preventDefault(); document.getElementById('content').focus(); }}>Skip to the content</a>
+      <a
+        class="skip"
+        href="#content"
+        onClick=${event => {
+          event.preventDefault();
+          document.getElementById('content').focus();
+        }}
+      >
+        Skip to the content
+      </a>
       <header class="top">
-        <a class="brand" href="#/traces" aria-label="swagent collector"><${Mark} /><b>swagent</b><span>collector</span></a>
+        <a class="brand" href="#/traces" aria-label="swagent collector">
+          <${Mark} />
+          <b>swagent</b>
+          <span>collector</span>
+        </a>
         <${State} state=${state} />
         <div class="top-tools">
           <${ThemeButton} />
-          <button class="plain" type="button" onClick=${toHelp} aria-label="Help: keys (?)" title="Keys (?)"><${Icon} name="help" /></button>
+          <button class="plain" type="button" onClick=${toHelp} aria-label="Help: keys (?)" title="Keys (?)">
+            <${Icon} name="help" />
+          </button>
         </div>
       </header>
       <nav class="nav" aria-label="Views">
-        ${VIEWS.map(([name, text]) => html`
-          <a href=${`#/${name}`} aria-current=${route.view === name ? 'page' : undefined}><${Icon} name=${name} /><span>${text}</span></a>`)}
+        ${VIEWS.map(
+          ([name, text]) => html`
+            <a href=${`#/${name}`} aria-current=${route.view === name ? 'page' : undefined}>
+              <${Icon} name=${name} />
+              <span>${text}</span>
+            </a>
+          `,
+        )}
       </nav>
       <${Kept} status=${status} />
       <main id="content" class="content" tabindex="-1">
-        ${state === 'away' && html`<${Away} />`}
-        ${empty ? html`<${Welcome} status=${status} />` : settled && children}
+        ${
+          state === 'away' &&
+          html`
+            <${Away} />
+          `
+        }
+        ${
+          empty
+            ? html`
+                <${Welcome} status=${status} />
+              `
+            : settled && children
+        }
       </main>
-      ${help && html`<${Help} onClose=${toHelp} />`}
-    </div>`;
+      ${
+        help &&
+        html`
+          <${Help} onClose=${toHelp} />
+        `
+      }
+    </div>
+  `;
 }
 
 function Mark() {
   return html`
     <svg class="mark" width="22" height="22" viewBox="0 0 32 32" aria-hidden="true">
       <rect class="mark-ground" width="32" height="32" rx="8" />
-      <rect class="mark-bar" x="6" y="8" width="18" height="4" rx="2" /><rect class="mark-soft" x="10" y="14" width="9" height="4" rx="2" />
+      <rect class="mark-bar" x="6" y="8" width="18" height="4" rx="2" />
+      <rect class="mark-soft" x="10" y="14" width="9" height="4" rx="2" />
       <rect class="mark-bar" x="16" y="20" width="10" height="4" rx="2" />
-    </svg>`;
+    </svg>
+  `;
 }
 
 function State({ state }) {
-  return html`<span class=${`state ${state}`} role="status" data-state=${state}><i aria-hidden="true"></i>${STATES[state]}</span>`;
+  return html`
+    <span class=${`state ${state}`} role="status" data-state=${state}>
+      <i aria-hidden="true"></i>
+      ${STATES[state]}
+    </span>
+  `;
 }
 
 function ThemeButton() {
   const dark = useTheme() === 'dark';
   const text = dark ? 'Light colours (d)' : 'Dark colours (d)';
-  return html`<button class="plain" type="button" onClick=${toggleTheme} aria-label=${text} title=${text}><${Icon} name=${dark ? 'sun' : 'moon'} /></button>`;
+  return html`
+    <button class="plain" type="button" onClick=${toggleTheme} aria-label=${text} title=${text}>
+      <${Icon} name=${dark ? 'sun' : 'moon'} />
+    </button>
+  `;
 }
 
 function Away() {
   return html`
-    <div class="away" role="alert"><${Icon} name="warning" size=${16} />
-      <span><b>The collector does not answer.</b> What you see is what arrived before. This page asks again every 2 s; start it with <code>swagent collector</code>.</span>
-    </div>`;
+    <div class="away" role="alert">
+      <${Icon} name="warning" size=${16} />
+      <span>
+        <b>The collector does not answer.</b> What you see is what arrived before. This page asks again every 2 s; start it with${' '}
+        <code>swagent collector</code>.
+      </span>
+    </div>
+  `;
 }
 
 // what is in store, and what has made room for newer records
 function Kept({ status }) {
-  if (!status) return html`<div class="kept"></div>`;
+  if (!status)
+    return html`
+      <div class="kept"></div>
+    `;
   const dropped = status.dropped_for_count + status.dropped_for_age;
   return html`
     <section class="kept" aria-label="What the collector keeps">
       <dl>
-        <div><dt>Segments</dt><dd><${Level} value=${status.segments} limit=${status.limits.segments} /></dd></div>
-        <div><dt>Logs</dt><dd><${Level} value=${status.logs} limit=${status.limits.logs} /></dd></div>
-        <div><dt>Meters</dt><dd>${short(status.meters)}</dd></div>
+        <div>
+          <dt>Segments</dt>
+          <dd><${Level} value=${status.segments} limit=${status.limits.segments} /></dd>
+        </div>
+        <div>
+          <dt>Logs</dt>
+          <dd><${Level} value=${status.logs} limit=${status.limits.logs} /></dd>
+        </div>
+        <div>
+          <dt>Meters</dt>
+          <dd>${short(status.meters)}</dd>
+        </div>
       </dl>
-      ${dropped > 0 && html`<p>${plural(dropped, 'old record')} made room for newer ones.</p>`}
-      <p>Kept ${status.store === 'memory' ? 'in memory' : html`in <code title=${status.store}>${status.store.split('/').pop()}</code>`}${status.limits.max_age_s ? `, for at most ${age(status.limits.max_age_s)}` : ''}.</p>
-    </section>`;
+      ${
+        dropped > 0 &&
+        html`
+          <p>${plural(dropped, 'old record')} made room for newer ones.</p>
+        `
+      }
+      <p>
+        Kept${' '}
+        ${
+          status.store === 'memory'
+            ? 'in memory'
+            : html`
+                in <code title=${status.store}>${status.store.split('/').pop()}</code>
+              `
+        }${status.limits.max_age_s ? `, for at most ${age(status.limits.max_age_s)}` : ''}.
+      </p>
+    </section>
+  `;
 }
 
 function Level({ value, limit }) {
-  return html`${short(value)} <span class="of">of ${short(limit)}</span>`;
+  return html`
+    ${short(value)} <span class="of">of ${short(limit)}</span>
+  `;
 }

@@ -14,8 +14,13 @@ export function Trace({ id, query }) {
   const resource = useResource(address(`traces/${encodeURIComponent(id)}`), 2000);
   return html`
     <div class="view trace">
-      <${Loaded} resource=${resource}>${trace => html`<${Content} trace=${trace} query=${query} />`}<//>
-    </div>`;
+      <${Loaded} resource=${resource}>
+        ${trace => html`
+          <${Content} trace=${trace} query=${query} />
+        `}
+      <//>
+    </div>
+  `;
 }
 
 function Content({ trace, query }) {
@@ -26,37 +31,98 @@ function Content({ trace, query }) {
   const chosen = useMemo(() => spans.find(each => each.id === query.span), [spans, query.span]);
   const to = changes => link(['traces', trace.trace_id], { ...query, ...changes });
   const select = span => replace(to({ span: span?.id ?? '' }));
-  useKeys({ Escape: () => { if (chosen) select(null); else toList(); } });
+  useKeys({
+    Escape: () => {
+      if (chosen) select(null);
+      else toList();
+    },
+  });
   return html`
     <header class="trace-top">
-      <button type="button" class="plain" onClick=${toList} aria-label="Back to the traces (Esc)" title="Back (Esc)"><${Icon} name="back" /></button>
+      <button
+        type="button"
+        class="plain"
+        onClick=${toList}
+        aria-label="Back to the traces (Esc)"
+        title="Back (Esc)"
+      >
+        <${Icon} name="back" />
+      </button>
       <div class="trace-title">
         <h1>${root?.operation || '(unnamed)'}</h1>
         <p class="facts">
-          <b class="number">${duration(trace.duration)}</b><time>${moment(trace.start)}</time><span>${plural(spans.length, 'span')}</span>
-          ${errors > 0 && html`<span class="badge error">${plural(errors, 'error')}</span>`}
-          <span class="id"><code>${trace.trace_id}</code><${Copy} text=${trace.trace_id} label="the trace id" /></span>
+          <b class="number">${duration(trace.duration)}</b>
+          <time>${moment(trace.start)}</time>
+          <span>${plural(spans.length, 'span')}</span>
+          ${
+            errors > 0 &&
+            html`
+              <span class="badge error">${plural(errors, 'error')}</span>
+            `
+          }
+          <span class="id">
+            <code>${trace.trace_id}</code>
+            <${Copy} text=${trace.trace_id} label="the trace id" />
+          </span>
         </p>
         <${Shares} trace=${trace} />
       </div>
     </header>
     <div class="tabs" role="tablist" aria-label="Of this trace">
-      <a role="tab" id="tab-spans" aria-controls="of-trace" aria-selected=${tab === 'spans' ? 'true' : 'false'} href=${to({ tab: '' })}>Spans <b>${count(spans.length)}</b></a>
-      <a role="tab" id="tab-logs" aria-controls="of-trace" aria-selected=${tab === 'logs' ? 'true' : 'false'} href=${to({ tab: 'logs' })}>Logs <b>${count(logs.length)}</b></a>
+      <a
+        role="tab"
+        id="tab-spans"
+        aria-controls="of-trace"
+        aria-selected=${tab === 'spans' ? 'true' : 'false'}
+        href=${to({ tab: '' })}
+      >
+        Spans <b>${count(spans.length)}</b>
+      </a>
+      <a
+        role="tab"
+        id="tab-logs"
+        aria-controls="of-trace"
+        aria-selected=${tab === 'logs' ? 'true' : 'false'}
+        href=${to({ tab: 'logs' })}
+      >
+        Logs <b>${count(logs.length)}</b>
+      </a>
     </div>
     <div class="split" role="tabpanel" id="of-trace" aria-labelledby=${`tab-${tab}`}>
-      ${tab === 'spans'
-        ? html`<${Waterfall} trace=${trace} chosen=${chosen} onChoose=${select} />`
-        : html`<${LogRows} logs=${logs} inTrace=${true} />`}
-      ${chosen && html`<${Panel} title="Span" onClose=${() => select(null)}><${SpanDetails} span=${chosen} trace=${trace} /><//>`}
-    </div>`;
+      ${
+        tab === 'spans'
+          ? html`
+              <${Waterfall} trace=${trace} chosen=${chosen} onChoose=${select} />
+            `
+          : html`
+              <${LogRows} logs=${logs} inTrace=${true} />
+            `
+      }
+      ${
+        chosen &&
+        html`
+          <${Panel} title="Span" onClose=${() => select(null)}><${SpanDetails} span=${chosen} trace=${trace} /><//>
+        `
+      }
+    </div>
+  `;
 }
 
 // how much of the whole each service's own spans cover: where to look first
 function Shares({ trace }) {
   const shares = useMemo(() => ownTimes(trace.spans), [trace]);
-  return html`<ul class="shares" aria-label="Services, with their own time">${shares.map(([name, own]) => html`
-    <li><${Service} name=${name} /><span class="number">${duration(own)}</span></li>`)}</ul>`;
+  return html`
+    <ul class="shares" aria-label="Services, with their own time">
+      ${shares.map(
+        ([name, own]) => html`
+          <li>
+            <${Service} name=${name} />
+            <span class="number">${duration(own)}</span>
+          </li>
+        `,
+      )}
+    </ul>
+  `;
 }
 
 // a span's own time is what its children leave of it
@@ -77,7 +143,10 @@ function covered(spans, from, to) {
   for (const span of [...spans].sort((one, other) => one.start - other.start)) {
     const start = Math.max(until, span.start);
     const end = Math.min(to, span.end);
-    if (end > start) { total += end - start; until = end; }
+    if (end > start) {
+      total += end - start;
+      until = end;
+    }
   }
   return total;
 }

@@ -6,7 +6,18 @@ const NEAR_END_ROWS = 40;
 
 /* items, rowHeight; row(item, index) makes a row's content; active: index of the row that the keyboard is on, or -1;
    onEnd: more rows are wanted; onTop(bool): whether the first row is in sight */
-export function VirtualList({ items, rowHeight, row, active = -1, onEnd, onTop, label, role = 'list', className = '', head }) {
+export function VirtualList({
+  items,
+  rowHeight,
+  row,
+  active = -1,
+  onEnd,
+  onTop,
+  label,
+  role = 'list',
+  className = '',
+  head,
+}) {
   const box = useRef(null);
   const [span, setSpan] = useState({ top: 0, height: 800 });
 
@@ -44,11 +55,20 @@ export function VirtualList({ items, rowHeight, row, active = -1, onEnd, onTop, 
   return html`
     <div class=${`virtual ${className}`} ref=${box} onScroll=${measure} tabindex="-1">
       ${head}
-      <div class="virtual-space" role=${role} aria-label=${label} style=${{ height: `${items.length * rowHeight}px` }}>
+      <div
+        class="virtual-space"
+        role=${role}
+        aria-label=${label}
+        style=${{ height: `${items.length * rowHeight}px` }}
+      >
         ${visible.map((item, offset) => row(item, first + offset))}
       </div>
-    </div>`;
+    </div>
+  `;
 }
 
 // the library sets styles by script, which the page's policy allows; style attributes in markup it forbids
-export const placed = (index, rowHeight) => ({ transform: `translateY(${index * rowHeight}px)`, height: `${rowHeight}px` });
+export const placed = (index, rowHeight) => ({
+  transform: `translateY(${index * rowHeight}px)`,
+  height: `${rowHeight}px`,
+});

@@ -21,11 +21,13 @@ export function Waterfall({ trace, chosen, onChoose }) {
 
   const services = useMemo(() => new Map(spans.map(each => [each.id, each.service])), [spans]);
 
-  const turn = (span, close) => setClosed(old => {
-    const next = new Set(old);
-    if (close) next.add(span.id); else next.delete(span.id);
-    return next;
-  });
+  const turn = (span, close) =>
+    setClosed(old => {
+      const next = new Set(old);
+      if (close) next.add(span.id);
+      else next.delete(span.id);
+      return next;
+    });
   const step = by => {
     const next = shown[active < 0 ? 0 : Math.min(shown.length - 1, Math.max(0, active + by))];
     if (!next) return;
@@ -38,33 +40,79 @@ export function Waterfall({ trace, chosen, onChoose }) {
     if (below.get(span.id) && !closed.has(span.id)) turn(span, true);
     else if (span.parent) setActiveId(span.parent);
   };
-  const expand = () => { if (shown[active]) turn(shown[active], false); };
+  const expand = () => {
+    if (shown[active]) turn(shown[active], false);
+  };
   useKeys({
-    j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1),
-    h: collapse, l: expand, ArrowLeft: collapse, ArrowRight: expand,
+    j: () => step(1),
+    k: () => step(-1),
+    ArrowDown: () => step(1),
+    ArrowUp: () => step(-1),
+    h: collapse,
+    l: expand,
+    ArrowLeft: collapse,
+    ArrowRight: expand,
     Enter: event => {
       if (event.target instanceof HTMLElement && event.target.closest('button, a')) return false;
       if (shown[active]) onChoose(shown[active]);
       return true;
     },
   });
-  useEffect(() => { box.current.querySelector('.span-row.active')?.focus({ preventScroll: true }); }, [active]);
+  useEffect(() => {
+    box.current.querySelector('.span-row.active')?.focus({ preventScroll: true });
+  }, [active]);
 
   const height = wide ? 32 : 46;
   const row = (span, index) => html`
-    <${SpanRow} key=${span.id} span=${span} index=${index} height=${height} scale=${scale} enters=${span.service !== services.get(span.parent)} below=${below.get(span.id) ?? 0} closed=${closed.has(span.id)}
-      active=${index === active} chosen=${span.id === chosen?.id} logs=${logged.has(span.id)}
-      onTurn=${() => turn(span, !closed.has(span.id))} onChoose=${() => { setActiveId(span.id); onChoose(span.id === chosen?.id ? null : span); }} />`;
+    <${SpanRow}
+      key=${span.id}
+      span=${span}
+      index=${index}
+      height=${height}
+      scale=${scale}
+      enters=${span.service !== services.get(span.parent)}
+      below=${below.get(span.id) ?? 0}
+      closed=${closed.has(span.id)}
+      active=${index === active}
+      chosen=${span.id === chosen?.id}
+      logs=${logged.has(span.id)}
+      onTurn=${() => turn(span, !closed.has(span.id))}
+      onChoose=${() => {
+        setActiveId(span.id);
+        onChoose(span.id === chosen?.id ? null : span);
+      }}
+    />
+  `;
   return html`
     <div class="waterfall" ref=${box}>
-      <${VirtualList} items=${shown} rowHeight=${height} row=${row} active=${active} role="tree" label="Spans" head=${html`<${Axis} scale=${scale} />`} />
-    </div>`;
+      <${VirtualList}
+        items=${shown}
+        rowHeight=${height}
+        row=${row}
+        active=${active}
+        role="tree"
+        label="Spans"
+        head=${html`
+          <${Axis} scale=${scale} />
+        `}
+      />
+    </div>
+  `;
 }
 
 function Axis({ scale }) {
   return html`
-    <div class="axis" aria-hidden="true"><span class="axis-name">Span</span><span class="axis-time">${scale.ticks.map(tick => html`
-      <i style=${{ left: `${tick.at}%` }}>${duration(tick.value)}</i>`)}</span></div>`;
+    <div class="axis" aria-hidden="true">
+      <span class="axis-name">Span</span>
+      <span class="axis-time">
+        ${scale.ticks.map(
+          tick => html`
+            <i style=${{ left: `${tick.at}%` }}>${duration(tick.value)}</i>
+          `,
+        )}
+      </span>
+    </div>
+  `;
 }
 
 function SpanRow({ span, index, height, scale, enters, below, closed, active, chosen, logs, onTurn, onChoose }) {
@@ -74,27 +122,90 @@ function SpanRow({ span, index, height, scale, enters, below, closed, active, ch
   const beside = left + width <= 82 ? 'after' : left >= 16 ? 'before' : 'within';
   const label = `${span.operation || 'unnamed'}, ${span.kind} in ${span.service}, ${duration(took)}${span.error ? ', failed' : ''}`;
   return html`
-    <div class=${`span-row ${colourClass(span.service)} ${active ? 'active' : ''} ${chosen ? 'chosen' : ''} ${span.error ? 'failed' : ''}`}
-      role="treeitem" tabindex=${active || (index === 0 && !active) ? 0 : -1} aria-level=${span.depth + 1} aria-expanded=${below ? (closed ? 'false' : 'true') : undefined}
-      aria-selected=${chosen ? 'true' : 'false'} aria-label=${label} style=${placed(index, height)} onClick=${onChoose} data-span=${span.id}>
+    <div
+      class=${`span-row ${colourClass(span.service)} ${active ? 'active' : ''} ${chosen ? 'chosen' : ''} ${span.error ? 'failed' : ''}`}
+      role="treeitem"
+      tabindex=${active || (index === 0 && !active) ? 0 : -1}
+      aria-level=${span.depth + 1}
+      aria-expanded=${below ? (closed ? 'false' : 'true') : undefined}
+      aria-selected=${chosen ? 'true' : 'false'}
+      aria-label=${label}
+      style=${placed(index, height)}
+      onClick=${onChoose}
+      data-span=${span.id}
+    >
       <span class="span-name" style=${{ paddingLeft: `${Math.min(span.depth, 14) * 14 + 4}px` }}>
-        ${below > 0
-          ? html`<button type="button" class="twist" tabindex="-1" aria-label=${`${closed ? 'Expand' : 'Collapse'} ${plural(below, 'span')}`} onClick=${event => { event.stopPropagation(); onTurn(); }}><${Icon} name=${closed ? 'open' : 'down'} size=${11} /></button>`
-          : html`<i class="twist"></i>`}
+        ${
+          below > 0
+            ? html`
+                <button
+                  type="button"
+                  class="twist"
+                  tabindex="-1"
+                  aria-label=${`${closed ? 'Expand' : 'Collapse'} ${plural(below, 'span')}`}
+                  onClick=${event => {
+                    event.stopPropagation();
+                    onTurn();
+                  }}
+                >
+                  <${Icon} name=${closed ? 'open' : 'down'} size=${11} />
+                </button>
+              `
+            : html`
+                <i class="twist"></i>
+              `
+        }
         <i class="edge" aria-hidden="true"></i>
-        ${span.error && html`<span class="alarm" title="failed"><${Icon} name="warning" size=${14} /></span>`}
+        ${
+          span.error &&
+          html`
+            <span class="alarm" title="failed"><${Icon} name="warning" size=${14} /></span>
+          `
+        }
         <b title=${span.operation}>${span.operation || '(unnamed)'}</b>
-        ${closed && html`<span class="folded">+${below}</span>`}
-        ${enters && html`<span class="span-service">${span.service}</span>`}
-        ${span.missing_parent && html`<span class="badge" title="the span above this one has not arrived">parent missing</span>`}
+        ${
+          closed &&
+          html`
+            <span class="folded">+${below}</span>
+          `
+        }
+        ${
+          enters &&
+          html`
+            <span class="span-service">${span.service}</span>
+          `
+        }
+        ${
+          span.missing_parent &&
+          html`
+            <span class="badge" title="the span above this one has not arrived">parent missing</span>
+          `
+        }
       </span>
       <span class="span-time">
-        ${scale.ticks.map(tick => html`<i class="grid" style=${{ left: `${tick.at}%` }}></i>`)}
+        ${scale.ticks.map(
+          tick => html`
+            <i class="grid" style=${{ left: `${tick.at}%` }}></i>
+          `,
+        )}
         <i class=${`bar ${span.kind}`} style=${{ left: `${left}%`, width: `${width}%` }}></i>
-        ${span.logs.map(log => html`<i class="moment" style=${{ left: `${scale.at(log.time)}%` }}></i>`)}
-        <span class=${`bar-text ${beside} ${span.kind}`} style=${textPlace(beside, left, width)}>${duration(took)}${logs ? html`<${Icon} name="logs" size=${12} />` : ''}</span>
+        ${span.logs.map(
+          log => html`
+            <i class="moment" style=${{ left: `${scale.at(log.time)}%` }}></i>
+          `,
+        )}
+        <span class=${`bar-text ${beside} ${span.kind}`} style=${textPlace(beside, left, width)}>
+          ${duration(took)}${
+            logs
+              ? html`
+                  <${Icon} name="logs" size=${12} />
+                `
+              : ''
+          }
+        </span>
       </span>
-    </div>`;
+    </div>
+  `;
 }
 
 function textPlace(beside, left, width) {
