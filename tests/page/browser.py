@@ -80,9 +80,9 @@ class Tab:
     def verify(self) -> None:
         """Nothing was logged, nothing left the machine, nothing broke the policy."""
         violations: list[str] = self.page.evaluate("window.__violations ?? []")
-        assert violations == []
-        assert self.complaints == []
-        assert self.hosts == {urlsplit(self.url).netloc}
+        assert violations == [], violations
+        assert self.complaints == [], self.complaints
+        assert self.hosts == {urlsplit(self.url).netloc}, self.hosts
 
     def _dismiss(self, dialog: Dialog) -> None:
         self.complaints.append(f"dialog: {dialog.message}")

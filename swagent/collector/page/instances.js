@@ -3,8 +3,9 @@ import { html } from './view.js';
 import { address, useResource } from './api.js';
 import { ago, moment } from './format.js';
 import { RUNTIME_FIRST } from './meter_names.js';
-import { MeterChart } from './meters.js';
-import { Loaded, Note, Pairs, Service, Select } from './parts.js';
+import { MeterChart } from './meter_chart.js';
+import { Loaded, Note, Pairs, Service } from './parts.js';
+import { Select } from './fields.js';
 import { link, replace } from './route.js';
 
 export function Instances({ query }) {

@@ -1,7 +1,7 @@
 // The search of the traces. All of it is in the address.
 import { html, useState } from './view.js';
 import { Icon } from './icons.js';
-import { Select, Text, Toggle } from './parts.js';
+import { Select, Text, Toggle } from './fields.js';
 import { address, useResource } from './api.js';
 import { clock } from './format.js';
 import { link, replace } from './route.js';
