@@ -20,12 +20,23 @@ export function axisTimes(splits) {
   return splits.map(each => (minutes ? clock(each * 1000, false).slice(0, 5) : clock(each * 1000, false)));
 }
 
+// in the next frame: a change made inside an observer's call can make the browser call it again, and complain
 export function watchWidth(box, resize) {
+  let frame = 0;
+  let width = box.clientWidth;
   const observer = new ResizeObserver(() => {
-    if (box.clientWidth > 0) resize(box.clientWidth);
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => {
+      if (box.clientWidth === 0 || box.clientWidth === width) return;
+      width = box.clientWidth;
+      resize(width);
+    });
   });
   observer.observe(box);
-  return () => observer.disconnect();
+  return () => {
+    cancelAnimationFrame(frame);
+    observer.disconnect();
+  };
 }
 
 /* series: [{label, points: [[ms, value]]}]; format: how a value reads; label: what a reader who sees no chart is told */
