@@ -133,6 +133,7 @@ def test_ledgers_say_plainly_where_records_got_lost(tab: Tab, crowded: StandIn) 
     page = tab.open("#/ledgers")
     expect(page.locator(".verdict")).to_contain_text(f"{lost} records lost")
     expect(page.locator(".verdict")).to_contain_text("mailer")
+    expect(page.locator(".legend .confirmed").first).to_have_text(re.compile(r"^[\d,]+ confirmed$"))
     mailer = page.locator(".ledger", has_text="mailer")
     for reason in ("evicted", "ambiguous", "full"):
         expect(mailer.locator(".reason", has_text=reason)).to_be_visible()

@@ -42,7 +42,7 @@ export function Help({ onClose }) {
               <dt>
                 ${key.split('  ').map(
                   each => html`
-                    <kbd>${each}</kbd>
+                    <kbd>${each}</kbd>${' '}
                   `,
                 )}
               </dt>

@@ -78,8 +78,7 @@ function Verdict({ agents }) {
       <div class="verdict fine">
         <${Icon} name="check" />
         <p>
-          <b>Nothing lost.</b>
-          Of ${plural(offered, 'record')} each was confirmed or is on its way.
+          <b>Nothing lost.</b> Of ${plural(offered, 'record')} each was confirmed or is on its way.
         </p>
       </div>
     `;
@@ -149,8 +148,7 @@ function Signal({ signal }) {
           ([name, label]) => html`
             <li class=${name}>
               <i aria-hidden="true"></i>
-              <b class="number">${count(parts[name])}</b>
-              ${label}
+              <b class="number">${count(parts[name])}</b> ${label}
             </li>
           `,
         )}
