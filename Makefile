@@ -29,6 +29,7 @@ check: $(VENV)/.dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/python proto_gen/generate.py --check
+	$(BIN)/python tests/page/vendored.py --check
 	$(BIN)/swagent config --markdown | diff - docs/options.md
 	$(FAULTS) --check docs/faults.md
 

@@ -1,0 +1,96 @@
+// The collector's JSON, and when to ask for it again.
+import { useEffect, useState } from './view.js';
+import { connection } from './live.js';
+
+export class ApiError extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status; // 0: no answer at all
+  }
+}
+
+export function address(path, query = {}) {
+  const kept = Object.entries(query).filter(([, value]) => value !== '' && value !== null && value !== undefined);
+  return `/api/${path}${kept.length ? `?${new URLSearchParams(kept)}` : ''}`;
+}
+
+export async function fetchJson(url, signal) {
+  let answer;
+  try {
+    answer = await fetch(url, { signal, headers: { accept: 'application/json' } });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    connection.lose();
+    throw new ApiError('The collector does not answer.', 0);
+  }
+  const body = await answer
+    .json()
+    .catch(() => ({ error: `The collector answered ${answer.status} without JSON.` }));
+  if (!answer.ok) throw new ApiError(body.error ?? `The collector answered ${answer.status}.`, answer.status);
+  return body;
+}
+
+// Runs `step` now, then after each poke, never twice at once, never more often than `every` ms, never while hidden.
+export function startLoop(step, every) {
+  const abort = new AbortController();
+  let timer = null;
+  let running = false;
+  let wanted = false;
+  let last = 0;
+
+  async function run() {
+    timer = null;
+    if (document.hidden && last) return; // `wanted` stays; becoming visible runs it
+    wanted = false;
+    running = true;
+    last = performance.now();
+    try {
+      await step(abort.signal);
+    } finally {
+      running = false;
+      if (wanted) poke();
+    }
+  }
+  function poke() {
+    if (abort.signal.aborted) return;
+    wanted = true;
+    if (running || timer !== null) return;
+    timer = setTimeout(run, Math.max(0, last + every - performance.now()));
+  }
+  const wake = () => {
+    if (!document.hidden && wanted) poke();
+  };
+  document.addEventListener('visibilitychange', wake);
+  run();
+  return {
+    poke,
+    stop() {
+      abort.abort();
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', wake);
+    },
+  };
+}
+
+// What `url` answers, kept up to date; null asks for nothing. Data of another address is never shown.
+export function useResource(url, every = 1000) {
+  const [state, setState] = useState({ url: null, data: null, error: null });
+  useEffect(() => {
+    if (url === null) return undefined;
+    const loop = startLoop(async signal => {
+      try {
+        const data = await fetchJson(url, signal);
+        if (!signal.aborted) setState({ url, data, error: null });
+      } catch (error) {
+        if (!signal.aborted)
+          setState(old => ({ url, data: old.url === url && error.status === 0 ? old.data : null, error }));
+      }
+    }, every);
+    const leave = connection.onChange(loop.poke);
+    return () => {
+      leave();
+      loop.stop();
+    };
+  }, [url, every]);
+  return state.url === url ? state : { url, data: null, error: null };
+}

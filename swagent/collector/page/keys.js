@@ -1,0 +1,42 @@
+// One listener for the page's keys. What is shown last hears first.
+import { useLayoutEffect, useRef } from './view.js';
+
+const layers = [];
+
+export function useKeys(bindings) {
+  const current = useRef(bindings);
+  current.current = bindings;
+  // with the first paint: what is seen can be steered
+  useLayoutEffect(() => {
+    layers.push(current);
+    return () => layers.splice(layers.indexOf(current), 1);
+  }, []);
+}
+
+function isTyping(element) {
+  return (
+    element instanceof HTMLElement &&
+    (element.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(element.tagName))
+  );
+}
+
+export function listenForKeys() {
+  window.addEventListener('keydown', event => {
+    if (document.querySelector('dialog[open]')) return; // it has its own
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const typing = isTyping(event.target) && event.target.type !== 'checkbox';
+    if (typing && event.key !== 'Escape') return;
+    if (typing) {
+      event.target.blur();
+      return;
+    }
+    for (let index = layers.length - 1; index >= 0; index -= 1) {
+      const action = layers[index].current[event.key];
+      // `false` says: not mine, ask the next
+      if (action && action(event) !== false) {
+        event.preventDefault();
+        return;
+      }
+    }
+  });
+}

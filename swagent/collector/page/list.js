@@ -1,0 +1,74 @@
+// A long list, page by page: new rows at the top by themselves while one looks at the top, counted while one does not.
+import { useCallback, useEffect, useRef, useState } from './view.js';
+import { address, fetchJson, startLoop } from './api.js';
+import { connection } from './live.js';
+
+const EMPTY = { key: null, items: [], next: null, total: 0, exact: true, fresh: 0, error: null };
+
+export function useList(path, query, { rows, id, limit }) {
+  const key = address(path, { ...query, limit });
+  const [state, setState] = useState(EMPTY);
+  const atTop = useRef(true);
+  const current = useRef(state);
+  current.current = state;
+  const loading = useRef(false);
+  const refresh = useRef(() => {});
+
+  useEffect(() => {
+    atTop.current = true;
+    const loop = startLoop(async signal => {
+      try {
+        const page = await fetchJson(key, signal);
+        if (!signal.aborted) setState(old => meet(old, key, page, { rows, id, following: atTop.current }));
+      } catch (error) {
+        if (!signal.aborted) setState(old => ({ ...(old.key === key ? old : EMPTY), key, error }));
+      }
+    }, 1000);
+    refresh.current = loop.poke;
+    const leave = connection.onChange(loop.poke);
+    return () => {
+      leave();
+      loop.stop();
+    };
+  }, [key]);
+
+  const more = useCallback(async () => {
+    const { key: base, next } = current.current;
+    if (!next || loading.current) return;
+    loading.current = true;
+    try {
+      const page = await fetchJson(`${base}&${new URLSearchParams({ cursor: next })}`);
+      setState(old => (old.key === base && old.next === next ? append(old, page, { rows, id }) : old));
+    } catch (error) {
+      setState(old => (old.key === base ? { ...old, error } : old));
+    } finally {
+      loading.current = false;
+    }
+  }, []);
+  const follow = useCallback(top => {
+    const arrived = top && !atTop.current;
+    atTop.current = top;
+    if (arrived && current.current.fresh) refresh.current();
+  }, []);
+  return { ...state, loading: state.key !== key, more, follow };
+}
+
+function meet(old, key, page, { rows, id, following }) {
+  const items = page[rows];
+  const total = page.total ?? null;
+  const exact = page.total_is_exact ?? true;
+  if (old.key !== key || following) return { key, items, next: page.next, total, exact, fresh: 0, error: null };
+  const known = new Set(old.items.map(id));
+  const fresh = items.filter(item => !known.has(id(item))).length;
+  return { ...old, total, exact, fresh, error: null };
+}
+
+function append(old, page, { rows, id }) {
+  const known = new Set(old.items.map(id));
+  return {
+    ...old,
+    items: [...old.items, ...page[rows].filter(item => !known.has(id(item)))],
+    next: page.next,
+    error: null,
+  };
+}

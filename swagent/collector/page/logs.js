@@ -1,0 +1,167 @@
+// The log lines of every service, the newest first.
+import { html, useEffect, useMemo, useRef, useState } from './view.js';
+import { address, useResource } from './api.js';
+import { Icon } from './icons.js';
+import { useKeys } from './keys.js';
+import { useList } from './list.js';
+import { LogDetails, LogRow } from './log_rows.js';
+import { plural } from './format.js';
+import { Note, Panel } from './parts.js';
+import { Select, Text } from './fields.js';
+import { go, link, replace } from './route.js';
+import { useWide } from './theme.js';
+import { VirtualList } from './virtual.js';
+
+const PAGE = { rows: 'logs', id: log => log.id, limit: 100 };
+const LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'];
+
+export function Logs({ query }) {
+  const { id: chosenId, ...filters } = query;
+  const list = useList('logs', filters, PAGE);
+  const { items } = list;
+  const wide = useWide();
+  const box = useRef(null);
+  const [activeId, setActiveId] = useState(chosenId ?? null);
+  const active = useMemo(() => items.findIndex(each => String(each.id) === String(activeId)), [items, activeId]);
+  const chosen = items.find(each => String(each.id) === chosenId);
+  const set = changes => replace(link(['logs'], { ...query, ...changes }));
+  const choose = log => {
+    if (log) setActiveId(log.id);
+    set({ id: log ? String(log.id) : '' });
+  };
+  const step = by => {
+    const next = items[active < 0 ? 0 : Math.min(items.length - 1, Math.max(0, active + by))];
+    if (!next) return;
+    setActiveId(next.id);
+    if (chosen && wide) choose(next);
+  };
+  const toTop = () => {
+    box.current.querySelector('.virtual').scrollTop = 0;
+  };
+  useKeys({
+    j: () => step(1),
+    k: () => step(-1),
+    ArrowDown: () => step(1),
+    ArrowUp: () => step(-1),
+    g: toTop,
+    Enter: event => {
+      if (event.target instanceof HTMLElement && event.target.closest('a, button:not(.log-open)')) return false;
+      if (items[active]) choose(items[active]);
+      return true;
+    },
+    Escape: () => {
+      if (chosen) choose(null);
+      else go('#/logs');
+    },
+  });
+  useEffect(() => {
+    box.current.querySelector('.log-row.active .log-open')?.focus({ preventScroll: true });
+  }, [active]);
+  const height = wide ? 34 : 56;
+  const row = (log, index) => html`
+    <${LogRow}
+      key=${log.id}
+      log=${log}
+      index=${index}
+      height=${height}
+      active=${index === active}
+      chosen=${log === chosen}
+      onChoose=${() => choose(log === chosen ? null : log)}
+    />
+  `;
+  return html`
+    <div class="view logs" ref=${box}>
+      <header class="view-head"><h1>Logs</h1></header>
+      <${Filters} query=${query} set=${set} />
+      ${
+        list.error &&
+        html`
+          <${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>
+        `
+      }
+      ${
+        list.fresh > 0 &&
+        html`
+          <button class="fresh" type="button" onClick=${toTop}>
+            <${Icon} name="up" size=${14} />
+            ${list.fresh >= PAGE.limit ? `${PAGE.limit}+ new lines` : plural(list.fresh, 'new line')}
+          </button>
+        `
+      }
+      <div class="split">
+        ${
+          items.length === 0 && !list.loading && !list.error
+            ? html`
+                <${Note} title="No log line">
+                  <p>
+                    Nothing matches, or nothing was logged. swagent reports WARNING and above unless told otherwise.${' '}
+                    <a href="#/logs">Show all</a>
+                  </p>
+                <//>
+              `
+            : html`
+                <${VirtualList}
+                  className=${`log-list ${list.loading ? 'waiting' : ''}`}
+                  items=${items}
+                  rowHeight=${height}
+                  row=${row}
+                  active=${active}
+                  onEnd=${list.more}
+                  onTop=${list.follow}
+                  label="Log lines"
+                />
+              `
+        }
+        ${
+          chosen &&
+          html`
+            <${Panel} title="Log line" onClose=${() => choose(null)}><${LogDetails} log=${chosen} /><//>
+          `
+        }
+      </div>
+    </div>
+  `;
+}
+
+function Filters({ query, set }) {
+  const { data } = useResource(address('services'), 3000);
+  const names = (data?.services ?? []).map(each => each.name);
+  return html`
+    <form class="filters" role="search" aria-label="Search log lines" onSubmit=${event => event.preventDefault()}>
+      <${Text}
+        label="Text in log lines"
+        placeholder="Text"
+        search=${true}
+        value=${query.q ?? ''}
+        onChange=${q => set({ q })}
+      />
+      <${Select}
+        label="Service"
+        value=${query.service ?? ''}
+        options=${[['', 'All services'], ...names.map(name => [name, name])]}
+        onChange=${service => set({ service })}
+      />
+      <${Select}
+        label="Level"
+        value=${query.level ?? ''}
+        options=${[['', 'Every level'], ...LEVELS.map(level => [level, level])]}
+        onChange=${level => set({ level })}
+      />
+      ${
+        query.trace_id &&
+        html`
+          <button type="button" class="toggle on" onClick=${() => set({ trace_id: '' })}>
+            trace ${query.trace_id.slice(0, 12)}…
+            <${Icon} name="close" size=${12} />
+          </button>
+        `
+      }
+      ${
+        Object.keys(query).some(name => name !== 'id') &&
+        html`
+          <a class="clear" href="#/logs">Clear</a>
+        `
+      }
+    </form>
+  `;
+}

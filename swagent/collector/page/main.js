@@ -1,0 +1,74 @@
+// The page: which view is shown, and what surrounds it.
+import { html, render } from './view.js';
+import { connection } from './live.js';
+import { listenForKeys } from './keys.js';
+import { useRoute } from './route.js';
+import { Shell } from './shell.js';
+import { Traces } from './traces.js';
+import { Trace } from './trace.js';
+import { Services } from './services.js';
+import { ServiceMap } from './map.js';
+import { Logs } from './logs.js';
+import { Meters } from './meters.js';
+import { Instances } from './instances.js';
+import { Ledgers } from './ledgers.js';
+import { Note } from './parts.js';
+
+function view({ view: name, rest, query }) {
+  switch (name) {
+    case 'traces':
+      return rest[0]
+        ? html`
+            <${Trace} id=${rest[0]} query=${query} key=${rest[0]} />
+          `
+        : html`
+            <${Traces} query=${query} />
+          `;
+    case 'services':
+      return html`
+        <${Services} query=${query} selected=${rest[0]} />
+      `;
+    case 'map':
+      return html`
+        <${ServiceMap} query=${query} />
+      `;
+    case 'logs':
+      return html`
+        <${Logs} query=${query} />
+      `;
+    case 'meters':
+      return html`
+        <${Meters} query=${query} />
+      `;
+    case 'instances':
+      return html`
+        <${Instances} query=${query} />
+      `;
+    case 'ledgers':
+      return html`
+        <${Ledgers} />
+      `;
+    default:
+      return html`
+        <${Note} title="There is no such view">
+          <p><a href="#/traces">To the traces</a></p>
+        <//>
+      `;
+  }
+}
+
+function App() {
+  const route = useRoute();
+  return html`
+    <${Shell} route=${route}>${view(route)}<//>
+  `;
+}
+
+connection.start();
+listenForKeys();
+render(
+  html`
+    <${App} />
+  `,
+  document.getElementById('app'),
+);

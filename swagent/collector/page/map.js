@@ -1,0 +1,124 @@
+// The services and what they call, laid out by the graph library.
+import { html } from './view.js';
+import { address, useResource } from './api.js';
+import { count, duration, percent, short } from './format.js';
+import { useKeys } from './keys.js';
+import { Loaded, Note, Panel } from './parts.js';
+import { link, replace } from './route.js';
+import { Drawing } from './map_drawing.js';
+
+export function ServiceMap({ query }) {
+  const resource = useResource(address('map'), 2000);
+  const choose = name => replace(link(['map'], { node: name ?? '' }));
+  useKeys({ Escape: () => choose(null) });
+  return html`
+    <div class="view map">
+      <header class="view-head">
+        <h1>Map</h1>
+        <p class="total">Calls per minute and median latency on each line</p>
+      </header>
+      <${Loaded} resource=${resource}>
+        ${data =>
+          data.nodes.length === 0
+            ? html`
+                <${Note} title="No service has reported a call yet" />
+              `
+            : html`
+                <div class="split">
+                  <${Drawing} data=${data} chosen=${query.node} onChoose=${choose} />
+                  <${Node} data=${data} name=${query.node} onClose=${() => choose(null)} />
+                </div>
+              `}
+      <//>
+    </div>
+  `;
+}
+
+function Node({ data, name, onClose }) {
+  const node = data.nodes.find(each => each.name === name);
+  if (!node) return null;
+  const service = node.kind === 'service';
+  const filter = service ? { service: name } : { q: name };
+  return html`
+    <${Panel} title=${service ? 'Service' : 'Peer'} onClose=${onClose}>
+      <p class="span-title"><b>${name}</b></p>
+      ${
+        !service &&
+        html`
+          <p class="quiet">Reports nothing itself: known from those who call it, or who it calls.</p>
+        `
+      }
+      <dl class="numbers">
+        <div>
+          <dt>Calls</dt>
+          <dd>${count(node.calls)}</dd>
+        </div>
+        <div>
+          <dt>Errors</dt>
+          <dd class=${node.errors ? 'bad' : ''}>${count(node.errors)}</dd>
+        </div>
+        <div>
+          <dt>p50</dt>
+          <dd>${duration(node.p50)}</dd>
+        </div>
+      </dl>
+      <p class="links">
+        <a class="main-link" href=${link(['traces'], filter)}>Its traces</a>
+        ${
+          node.errors > 0 &&
+          html`
+            <a href=${link(['traces'], { ...filter, errors: 1 })}>Failed traces</a>
+          `
+        }${
+          service &&
+          html`
+            <a href=${link(['services', name])}>Endpoints</a>
+            <a href=${link(['logs'], filter)}>Logs</a>
+            <a href=${link(['meters'], filter)}>Meters</a>
+          `
+        }
+      </p>
+      <${Calls} title="Called by" edges=${data.edges.filter(each => each.to === name)} end="from" />
+      <${Calls} title="Calls" edges=${data.edges.filter(each => each.from === name)} end="to" />
+    <//>
+  `;
+}
+
+function Calls({ title, edges, end }) {
+  if (edges.length === 0) return null;
+  return html`
+    <h3>${title}</h3>
+    <table class="table inner">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col" class="number">/min</th>
+          <th scope="col" class="number">p50</th>
+          <th scope="col" class="number">p99</th>
+          <th scope="col" class="number">Errors</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${edges.map(
+          each => html`
+            <tr>
+              <th scope="row"><a href=${link(['map'], { node: each[end] })}>${each[end]}</a></th>
+              <td class="number">${short(each.calls_per_minute)}</td>
+              <td class="number">${duration(each.p50)}</td>
+              <td class="number">${duration(each.p99)}</td>
+              <td class="number">
+                ${
+                  each.errors
+                    ? html`
+                        <span class="bad">${percent(each.error_rate)}</span>
+                      `
+                    : '0'
+                }
+              </td>
+            </tr>
+          `,
+        )}
+      </tbody>
+    </table>
+  `;
+}

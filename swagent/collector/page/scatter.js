@@ -1,0 +1,139 @@
+// Each trace of the list as a point, by its start and its duration: what is slow or failed stands out.
+import { html, useEffect, useMemo, useRef } from './view.js';
+import uPlot from './vendor/uplot.js';
+import { colour, useTheme } from './theme.js';
+import { axisStyle, axisTimes, watchWidth } from './chart.js';
+import { duration } from './format.js';
+import { go, link, replace } from './route.js';
+
+const HEIGHT = 118;
+const REACH_PX = 14;
+
+export function Scatter({ traces, query }) {
+  const box = useRef(null);
+  const shown = useRef({ traces: [], query });
+  const theme = useTheme();
+  // the chart wants times that grow
+  const sorted = useMemo(() => [...traces].sort((one, other) => one.start - other.start), [traces]);
+  shown.current = { traces: sorted, query };
+  const chart = useRef(null);
+
+  useEffect(() => {
+    const plot = new uPlot(options(box.current, shown), points(shown.current.traces), box.current);
+    chart.current = plot;
+    const stop = watchWidth(box.current, width => plot.setSize({ width, height: HEIGHT }));
+    return () => {
+      stop();
+      plot.destroy();
+    };
+  }, [theme]);
+  useEffect(() => chart.current.setData(points(sorted)), [sorted, theme]);
+  return html`
+    <figure
+      class="scatter"
+      aria-label="Duration of each listed trace by its start. Click a point for its trace, drag for a time."
+    >
+      <div ref=${box}></div>
+      <figcaption class="scatter-tip" hidden></figcaption>
+    </figure>
+  `;
+}
+
+function points(traces) {
+  return [
+    traces.map(each => each.start / 1000),
+    traces.map(each => (each.errors ? null : Math.max(1, each.duration))),
+    traces.map(each => (each.errors ? Math.max(1, each.duration) : null)),
+  ];
+}
+
+function options(box, shown) {
+  const dots = (name, size) => ({
+    stroke: colour(name),
+    fill: colour(`${name}-dot`),
+    paths: () => null,
+    points: { show: true, size, width: 1, stroke: colour(name), fill: colour(`${name}-dot`) },
+  });
+  const tip = () => box.parentElement.querySelector('.scatter-tip');
+  return {
+    width: box.clientWidth,
+    height: HEIGHT,
+    padding: [8, 8, 0, 0],
+    legend: { show: false },
+    scales: { x: { time: true }, y: { distr: 3, log: 10, range: logRange } },
+    axes: [
+      { ...axisStyle(), size: 24, values: (_, splits) => axisTimes(splits), space: 80 },
+      {
+        ...axisStyle(),
+        size: 62,
+        splits: (_, __, low, high) => decades(low, high),
+        filter: (_, splits) => splits,
+        values: (_, splits) => splits.map(each => (each >= 1000 ? `${each / 1000} s` : `${each} ms`)),
+      },
+    ],
+    series: [{}, dots('--accent', 5), dots('--error', 6)],
+    cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
+    hooks: {
+      setSelect: [plot => select(plot, shown)],
+      setCursor: [plot => describe(plot, nearest(plot, shown.current.traces), tip())],
+      ready: [
+        plot => {
+          plot.over.addEventListener('click', () => {
+            const trace = nearest(plot, shown.current.traces);
+            if (trace) go(link(['traces', trace.trace_id]));
+          });
+          plot.over.addEventListener('mouseleave', () => {
+            tip().hidden = true;
+          });
+        },
+      ],
+    },
+  };
+}
+
+function decades(low, high) {
+  const found = [];
+  for (let power = Math.round(Math.log10(low)); power <= Math.round(Math.log10(high)); power += 1)
+    found.push(10 ** power);
+  return found;
+}
+
+function logRange(_, low, high) {
+  const from = 10 ** Math.floor(Math.log10(Math.max(1, low ?? 1)));
+  const to = 10 ** Math.ceil(Math.log10(Math.max(10, (high ?? 10) * 1.05)));
+  return [from, to > from ? to : from * 10];
+}
+
+function select(plot, shown) {
+  const { left, width } = plot.select;
+  if (width < 4) return;
+  const at = x => String(Math.round(plot.posToVal(x, 'x') * 1000));
+  replace(link(['traces'], { ...shown.current.query, from: at(left), to: at(left + width), last: '' }));
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+}
+
+function nearest(plot, traces) {
+  const { left, top } = plot.cursor;
+  if (left === undefined || left < 0) return null;
+  let best = null;
+  let reach = REACH_PX ** 2;
+  for (const trace of traces) {
+    const x = plot.valToPos(trace.start / 1000, 'x') - left;
+    if (Math.abs(x) > REACH_PX) continue;
+    const distance = x ** 2 + (plot.valToPos(Math.max(1, trace.duration), 'y') - top) ** 2;
+    if (distance < reach) {
+      best = trace;
+      reach = distance;
+    }
+  }
+  return best;
+}
+
+function describe(plot, trace, tip) {
+  if (!tip) return;
+  tip.hidden = !trace;
+  plot.over.classList.toggle('on-point', Boolean(trace));
+  if (!trace) return;
+  tip.textContent = `${duration(trace.duration)}  ${trace.endpoint}  ${trace.service}${trace.errors ? '  failed' : ''}`;
+  tip.style.left = `${Math.min(plot.cursor.left + 70, plot.width - 240)}px`;
+}

@@ -1,0 +1,148 @@
+// All that is known of one span.
+import { html } from './view.js';
+import { clock, duration } from './format.js';
+import { LogLine } from './log_rows.js';
+import { Copy, Pairs, Service } from './parts.js';
+import { link } from './route.js';
+
+export function SpanDetails({ span, trace }) {
+  const lines = trace.logs.filter(each => `${each.segment_id}:${each.span_id}` === span.id);
+  const above = trace.spans.find(each => each.id === span.parent);
+  const errors = span.logs.filter(isError);
+  const notes = span.logs.filter(each => !isError(each));
+  return html`
+    <p class="span-title">
+      <b>${span.operation || '(unnamed)'}</b>
+      <${Copy} text=${span.operation} label="the operation" />
+    </p>
+    <p class="facts">
+      <${Service} name=${span.service} />
+      <span class="badge">${span.kind}</span>
+      ${
+        span.layer &&
+        html`
+          <span class="badge">${span.layer}</span>
+        `
+      }${
+        span.error &&
+        html`
+          <span class="badge error">failed</span>
+        `
+      }
+    </p>
+    <dl class="numbers">
+      <div>
+        <dt>Duration</dt>
+        <dd>${duration(span.end - span.start)}</dd>
+      </div>
+      <div>
+        <dt>After start</dt>
+        <dd>${duration(span.start - trace.start)}</dd>
+      </div>
+      <div>
+        <dt>Of the trace</dt>
+        <dd>${Math.round(((span.end - span.start) / Math.max(1, trace.duration)) * 100)} %</dd>
+      </div>
+    </dl>
+    ${errors.map(
+      each => html`
+        <${Failure} log=${each} key=${each.time} />
+      `,
+    )}
+    ${
+      span.tags.length > 0 &&
+      html`
+        <h3>Tags</h3>
+        <${Pairs} pairs=${span.tags} label="Tags" />
+      `
+    }
+    ${
+      notes.length > 0 &&
+      html`
+        <h3>Span logs</h3>
+        ${notes.map(
+          each => html`
+            <div class="span-log">
+              <time>${clock(each.time)}</time>
+              <${Pairs} pairs=${each.fields} label="Fields" />
+            </div>
+          `,
+        )}
+      `
+    }
+    ${
+      lines.length > 0 &&
+      html`
+        <h3>Log lines</h3>
+        <ul class="lines">
+          ${lines.map(
+            each => html`
+              <li><${LogLine} log=${each} /></li>
+            `,
+          )}
+        </ul>
+      `
+    }
+    <h3>Where</h3>
+    <${Pairs}
+      label="Where"
+      pairs=${[
+        ['instance', span.instance],
+        ['component', span.component],
+        ['peer', span.peer],
+        ['start', clock(span.start)],
+        ['end', clock(span.end)],
+        ['span', span.id],
+        ['parent', above ? above.id : span.missing_parent ? `${span.parent ?? 'unknown'} (has not arrived)` : ''],
+      ].filter(([, value]) => value)}
+    />
+    <p class="links">
+      <a
+        href=${link(['traces'], { service: span.service, ...(span.kind === 'entry' ? { endpoint: span.operation } : {}) })}
+      >
+        ${span.kind === 'entry' ? 'Traces of this endpoint' : `Traces of ${span.service}`}
+      </a>
+      <a href=${link(['logs'], { service: span.service })}>Logs</a>
+      <a href=${link(['meters'], { service: span.service, instance: span.instance })}>Meters</a>
+    </p>
+  `;
+}
+
+const isError = log =>
+  log.fields.some(([key, value]) => (key === 'event' && value === 'error') || key === 'error.kind');
+
+function Failure({ log }) {
+  const fields = Object.fromEntries(log.fields);
+  const rest = log.fields.filter(([key]) => !['event', 'error.kind', 'message', 'stack'].includes(key));
+  return html`
+    <section class="failure" aria-label="Error">
+      ${
+        fields.stack &&
+        html`
+          <${Copy} text=${fields.stack} label="the stack" />
+        `
+      }
+      <p>
+        <b>${fields['error.kind'] ?? 'Error'}</b>${' '}
+        ${
+          fields.message &&
+          html`
+            ${fields.message}
+          `
+        }
+      </p>
+      ${
+        fields.stack &&
+        html`
+          <pre class="stack" tabindex="0">${fields.stack}</pre>
+        `
+      }
+      ${
+        rest.length > 0 &&
+        html`
+          <${Pairs} pairs=${rest} label="Fields" />
+        `
+      }
+    </section>
+  `;
+}

@@ -1,0 +1,152 @@
+// One trace: its waterfall across services, and the details of a span.
+import { html, useMemo } from './view.js';
+import { address, useResource } from './api.js';
+import { count, duration, moment, plural } from './format.js';
+import { Icon } from './icons.js';
+import { LogRows } from './log_rows.js';
+import { Copy, Loaded, Panel, Service } from './parts.js';
+import { link, replace, toList } from './route.js';
+import { useKeys } from './keys.js';
+import { SpanDetails } from './span_details.js';
+import { Waterfall } from './waterfall.js';
+
+export function Trace({ id, query }) {
+  const resource = useResource(address(`traces/${encodeURIComponent(id)}`), 2000);
+  return html`
+    <div class="view trace">
+      <${Loaded} resource=${resource}>
+        ${trace => html`
+          <${Content} trace=${trace} query=${query} />
+        `}
+      <//>
+    </div>
+  `;
+}
+
+function Content({ trace, query }) {
+  const { spans, logs } = trace;
+  const root = spans[0];
+  const errors = spans.filter(each => each.error).length;
+  const tab = query.tab === 'logs' ? 'logs' : 'spans';
+  const chosen = useMemo(() => spans.find(each => each.id === query.span), [spans, query.span]);
+  const to = changes => link(['traces', trace.trace_id], { ...query, ...changes });
+  const select = span => replace(to({ span: span?.id ?? '' }));
+  useKeys({
+    Escape: () => {
+      if (chosen) select(null);
+      else toList();
+    },
+  });
+  return html`
+    <header class="trace-top">
+      <button
+        type="button"
+        class="plain"
+        onClick=${toList}
+        aria-label="Back to the traces (Esc)"
+        title="Back (Esc)"
+      >
+        <${Icon} name="back" />
+      </button>
+      <div class="trace-title">
+        <h1>${root?.operation || '(unnamed)'}</h1>
+        <p class="facts">
+          <b class="number">${duration(trace.duration)}</b>
+          <time>${moment(trace.start)}</time>
+          <span>${plural(spans.length, 'span')}</span>
+          ${
+            errors > 0 &&
+            html`
+              <span class="badge error">${plural(errors, 'error')}</span>
+            `
+          }
+          <span class="id">
+            <code>${trace.trace_id}</code>
+            <${Copy} text=${trace.trace_id} label="the trace id" />
+          </span>
+        </p>
+        <${Shares} trace=${trace} />
+      </div>
+    </header>
+    <div class="tabs" role="tablist" aria-label="Of this trace">
+      <a
+        role="tab"
+        id="tab-spans"
+        aria-controls="of-trace"
+        aria-selected=${tab === 'spans' ? 'true' : 'false'}
+        href=${to({ tab: '' })}
+      >
+        Spans <b>${count(spans.length)}</b>
+      </a>
+      <a
+        role="tab"
+        id="tab-logs"
+        aria-controls="of-trace"
+        aria-selected=${tab === 'logs' ? 'true' : 'false'}
+        href=${to({ tab: 'logs' })}
+      >
+        Logs <b>${count(logs.length)}</b>
+      </a>
+    </div>
+    <div class="split" role="tabpanel" id="of-trace" aria-labelledby=${`tab-${tab}`}>
+      ${
+        tab === 'spans'
+          ? html`
+              <${Waterfall} trace=${trace} chosen=${chosen} onChoose=${select} />
+            `
+          : html`
+              <${LogRows} logs=${logs} inTrace=${true} />
+            `
+      }
+      ${
+        chosen &&
+        html`
+          <${Panel} title="Span" onClose=${() => select(null)}><${SpanDetails} span=${chosen} trace=${trace} /><//>
+        `
+      }
+    </div>
+  `;
+}
+
+// how much of the whole each service's own spans cover: where to look first
+function Shares({ trace }) {
+  const shares = useMemo(() => ownTimes(trace.spans), [trace]);
+  return html`
+    <ul class="shares" aria-label="Services, with their own time">
+      ${shares.map(
+        ([name, own]) => html`
+          <li>
+            <${Service} name=${name} />
+            <span class="number">${duration(own)}</span>
+          </li>
+        `,
+      )}
+    </ul>
+  `;
+}
+
+// a span's own time is what its children leave of it
+export function ownTimes(spans) {
+  const children = new Map();
+  for (const span of spans) children.set(span.parent, [...(children.get(span.parent) ?? []), span]);
+  const own = new Map();
+  for (const span of spans) {
+    const busy = covered(children.get(span.id) ?? [], span.start, span.end);
+    own.set(span.service, (own.get(span.service) ?? 0) + Math.max(0, span.end - span.start - busy));
+  }
+  return [...own.entries()].sort((one, other) => other[1] - one[1]);
+}
+
+function covered(spans, from, to) {
+  let until = from;
+  let total = 0;
+  for (const span of [...spans].sort((one, other) => one.start - other.start)) {
+    const start = Math.max(until, span.start);
+    const end = Math.min(to, span.end);
+    if (end > start) {
+      total += end - start;
+      until = end;
+    }
+  }
+  return total;
+}

@@ -1,0 +1,83 @@
+// A trace as a row of the list.
+import { html } from './view.js';
+import { colourClass } from './colours.js';
+import { Icon } from './icons.js';
+import { count, clock, duration, moment, plural } from './format.js';
+import { link } from './route.js';
+import { Service } from './parts.js';
+import { placed } from './virtual.js';
+
+export function Head() {
+  return html`
+    <div class="trace-head" aria-hidden="true">
+      <span>Started</span>
+      <span>Duration</span>
+      <span>Endpoint</span>
+      <span>Services</span>
+      <span class="number">Spans</span>
+    </div>
+  `;
+}
+
+export function Row({ trace, scale, index, height, active, wide, total }) {
+  const others = trace.services.filter(name => name !== trace.service);
+  const errors = trace.errors > 0;
+  const long = moment(trace.start);
+  const label = `${trace.endpoint || 'unnamed'} in ${trace.service}, ${duration(trace.duration)}${errors ? `, ${plural(trace.errors, 'error')}` : ''}, ${long}`;
+  return html`
+    <div
+      role="listitem"
+      aria-setsize=${total ?? -1}
+      aria-posinset=${index + 1}
+      class="row-box"
+      style=${placed(index, height)}
+    >
+      <a
+        class=${`trace-row ${active ? 'active' : ''} ${errors ? 'failed' : ''}`}
+        href=${link(['traces', trace.trace_id])}
+        aria-label=${label}
+      >
+        <time class="when" title=${long}>${wide ? clock(trace.start) : clock(trace.start, false)}</time>
+        <span class="took">
+          <b>${duration(trace.duration)}</b>
+          <i class="took-bar" aria-hidden="true">
+            <i style=${{ width: `${Math.max(2, (Math.log1p(trace.duration) / scale) * 100)}%` }}></i>
+          </i>
+        </span>
+        <span class="what">
+          <span class="endpoint" title=${trace.endpoint}>${trace.endpoint || '(unnamed)'}</span>
+          ${
+            errors &&
+            html`
+              <span class="badge error">${plural(trace.errors, 'error')}</span>
+            `
+          }
+          ${
+            trace.has_logs &&
+            html`
+              <span class="has-logs" title="has log lines"><${Icon} name="logs" size=${13} /></span>
+            `
+          }
+        </span>
+        <span class="who">
+          <${Service} name=${trace.service} />
+          ${
+            others.length > 0 &&
+            html`
+              <span class="others" title=${others.join(', ')}>
+                ${others.slice(0, 9).map(
+                  name => html`
+                    <i class=${`dot ${colourClass(name)}`} aria-hidden="true"></i>
+                  `,
+                )}
+              </span>
+            `
+          }
+        </span>
+        <span class="spans number">
+          ${count(trace.spans)}
+        </span>
+      </a>
+    </div>
+  `;
+}

@@ -1,0 +1,125 @@
+// The list of traces, newest first, with its search.
+import { html, useEffect, useMemo, useRef, useState } from './view.js';
+import { TraceFilters, filtersOf } from './trace_filters.js';
+import { Icon } from './icons.js';
+import { Scatter } from './scatter.js';
+import { count, plural } from './format.js';
+import { go, link } from './route.js';
+import { useKeys } from './keys.js';
+import { useList } from './list.js';
+import { useWide } from './theme.js';
+import { Note } from './parts.js';
+import { VirtualList } from './virtual.js';
+import { Head, Row } from './trace_row.js';
+
+const PAGE = { rows: 'traces', id: trace => trace.trace_id, limit: 200 };
+
+export function Traces({ query }) {
+  const list = useList('traces', filtersOf(query), PAGE);
+  const wide = useWide();
+  const [activeId, setActiveId] = useState(null);
+  const box = useRef(null);
+  const { items } = list;
+  const active = useMemo(() => items.findIndex(each => each.trace_id === activeId), [items, activeId]);
+  const scale = useMemo(() => Math.log1p(Math.max(1, ...items.map(each => each.duration))), [items]);
+  const step = by => {
+    const next = active < 0 ? (by > 0 ? 0 : -1) : Math.min(items.length - 1, Math.max(0, active + by));
+    if (next >= 0 && items[next]) setActiveId(items[next].trace_id);
+  };
+  const toTop = () => {
+    box.current.querySelector('.virtual').scrollTop = 0;
+  };
+  useKeys({
+    j: () => step(1),
+    k: () => step(-1),
+    ArrowDown: () => step(1),
+    ArrowUp: () => step(-1),
+    g: toTop,
+    Enter: event => {
+      if (event.target instanceof HTMLElement && event.target.closest('a, button')) return false;
+      const chosen = items[active] ?? (items.length === 1 ? items[0] : null);
+      if (chosen) go(link(['traces', chosen.trace_id]));
+      return true;
+    },
+    Escape: () => {
+      if (activeId) setActiveId(null);
+      else go('#/traces');
+    },
+  });
+  useEffect(() => {
+    box.current.querySelector('.trace-row.active')?.focus({ preventScroll: true });
+  }, [active]);
+  const height = wide ? 40 : 62;
+  const row = (trace, index) => html`
+    <${Row}
+      key=${trace.trace_id}
+      trace=${trace}
+      scale=${scale}
+      index=${index}
+      height=${height}
+      active=${index === active}
+      wide=${wide}
+      total=${list.total}
+    />
+  `;
+  return html`
+    <div class="view traces" ref=${box}>
+      <header class="view-head">
+        <h1>Traces</h1>
+        <p class="total" role="status">
+          ${list.key && !list.loading ? `${count(list.total)}${list.exact ? '' : '+'} ${list.total === 1 ? 'trace' : 'traces'}` : ''}
+        </p>
+      </header>
+      <${TraceFilters} query=${query} />
+      ${
+        items.length > 0 &&
+        html`
+          <${Scatter} traces=${items} query=${query} />
+        `
+      }
+      ${
+        list.error &&
+        html`
+          <${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>
+        `
+      }
+      ${
+        list.fresh > 0 &&
+        html`
+          <button class="fresh" type="button" onClick=${toTop}>
+            <${Icon} name="up" size=${14} />
+            ${list.fresh >= PAGE.limit ? `${PAGE.limit}+ new traces` : plural(list.fresh, 'new trace')}
+          </button>
+        `
+      }
+      ${
+        items.length === 0 && !list.loading && !list.error
+          ? html`
+              <${Note} title="No trace matches">
+                <p>
+                  Search fewer words, or <a href="#/traces">show all traces</a>.
+                </p>
+              <//>
+            `
+          : html`
+              <${VirtualList}
+                className=${`trace-list ${list.loading ? 'waiting' : ''}`}
+                items=${items}
+                rowHeight=${height}
+                row=${row}
+                active=${active}
+                onEnd=${list.more}
+                onTop=${list.follow}
+                label="Traces"
+                head=${
+                  wide &&
+                  html`
+                    <${Head} />
+                  `
+                }
+              />
+            `
+      }
+    </div>
+  `;
+}

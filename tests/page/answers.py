@@ -1,0 +1,323 @@
+"""The answers of the page's JSON API, over the made-up records."""
+
+from __future__ import annotations
+
+import threading
+import time
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from typing import Any
+
+from .made_up import LANGUAGE, Record, Trace, instance_name, ledger_signals, make_deep_trace, make_trace, summary, wave
+
+Query = dict[str, str]
+SPREAD_MS = 30 * 60_000
+DEEP_SPANS = 2000
+SAMPLE_MS = 20_000
+METERS: dict[str, tuple[list[Record], float]] = {
+    "instance_pvm_process_cpu_utilization": ([{}], 60),
+    "instance_pvm_total_cpu_utilization": ([{}], 90),
+    "instance_pvm_process_mem_utilization": ([{}], 12),
+    "instance_pvm_thread_active_count": ([{}], 24),
+    "swagent_tasks": ([{}], 40),
+    "shop_orders": ([{"payment": "card"}, {"payment": "invoice"}], 0),
+    "shop_basket_size": ([{}], 9),
+    "shop_checkout_duration": ([{}], 400),
+    "swagent_records_confirmed": ([{"signal": each} for each in ("segment", "log", "meter")], 0),
+    "swagent_delivery_latency": ([{"signal": "segment"}], 40),
+}
+HISTOGRAMS = {"shop_checkout_duration", "swagent_delivery_latency"}
+SERVICES = ("gateway", "mailer", "payments", "shop", "stock")
+
+
+class Answers:
+    """The records of one stand-in. Each public method is one address of the API."""
+
+    def __init__(self, traces: int) -> None:
+        self.version = 0
+        self.started = int(time.time() * 1000) - SPREAD_MS
+        self._lock = threading.Lock()
+        self._rows: list[Record] = []  # by their start, the oldest first
+        self._starts: list[int] = []
+        self._numbers: dict[str, tuple[int, int]] = {}
+        self._logs: list[Record] = []
+        self._durations: dict[str, list[int]] = defaultdict(list)
+        self._endpoints: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
+        self._edges: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
+        self._errors: Counter[str] = Counter()
+        self._deep: Trace | None = None
+        now = int(time.time() * 1000)
+        if traces:
+            step = SPREAD_MS / traces
+            for number in range(traces):
+                self._take(make_trace(number, int(now - SPREAD_MS + number * step)))
+            self._deep = make_deep_trace(now - SPREAD_MS, DEEP_SPANS)
+            self.version = traces
+
+    @property
+    def deep_id(self) -> str:
+        """The trace of very many spans: not in the list, only by its address."""
+        assert self._deep is not None
+        return self._deep.id
+
+    def add(self, count: int, now: int) -> None:
+        """That many traces start now."""
+        with self._lock:
+            for _ in range(count):
+                self._take(make_trace(len(self._rows), now))
+            self.version += count
+
+    def _take(self, trace: Trace) -> None:
+        row = summary(trace)
+        self._rows.append(row)
+        self._starts.append(trace.start)
+        self._numbers[trace.id] = (trace.number, trace.start)
+        self._logs.extend(trace.logs)
+        by_id = {each["id"]: each for each in trace.spans}
+        for span in trace.spans:
+            took, failed = span["end"] - span["start"], bool(span["error"])
+            above = by_id.get(span["parent"])
+            if span["kind"] == "entry":
+                self._durations[span["service"]].append(took)
+                self._errors[span["service"]] += failed
+                self._endpoints[span["service"], span["operation"]].append((took, failed))
+                self._edges[above["service"] if above else "User", span["service"]].append((took, failed))
+            elif span["kind"] == "exit" and not any(each["parent"] == span["id"] for each in trace.spans):
+                self._edges[span["service"], span["peer"]].append((took, failed))
+
+    def status(self, query: Query) -> Record:
+        count = len(self._rows)
+        return {
+            "version": self.version,
+            "segments": count * 3,
+            "logs": len(self._logs),
+            "meters": len(METERS) * 10 if count else 0,
+            "services": len(self._durations),
+            "dropped_for_age": 0,
+            "dropped_for_count": 120 if count else 0,
+            "limits": {"segments": 50_000, "logs": 20_000, "meters": 50_000, "max_age_s": 3600},
+            "store": "memory",
+            "grpc": "127.0.0.1:11800",
+            "http": "127.0.0.1:12800",
+            "kafka": None,
+            "started_at": self.started,
+        }
+
+    def services(self, query: Query) -> Record:
+        with self._lock:
+            found = [
+                {
+                    "name": name,
+                    "instances": 2,
+                    "endpoints": sum(each == name for each, _ in self._endpoints),
+                    "calls": len(took),
+                    "errors": self._errors[name],
+                    "error_rate": self._errors[name] / len(took),
+                    "p50": _quantile(took, 0.5),
+                    "p95": _quantile(took, 0.95),
+                    "p99": _quantile(took, 0.99),
+                    "calls_per_minute": len(took) / 30,
+                    "last_seen": self._starts[-1],
+                }
+                for name, took in sorted(self._durations.items())
+            ]
+        return {"version": self.version, "services": found}
+
+    def endpoints(self, service: str, query: Query) -> Record:
+        return {
+            "endpoints": [
+                {"name": name, **_numbers(calls)} for (of, name), calls in self._endpoints.items() if of == service
+            ]
+        }
+
+    def map(self, query: Query) -> Record:
+        with self._lock:
+            edges = [
+                {"from": one, "to": other, **_numbers(calls), "calls_per_minute": len(calls) / 30}
+                for (one, other), calls in sorted(self._edges.items())
+            ]
+            names = dict.fromkeys(each[end] for each in edges for end in ("from", "to"))
+            nodes = []
+            for name in names:
+                calls = self._durations.get(name) or [
+                    took for (one, other), all_ in self._edges.items() if name in (one, other) for took, _ in all_
+                ]
+                errors = self._errors[name] or sum(
+                    e["errors"] for e in edges if e["to"] == name and name not in self._durations
+                )
+                kind = "service" if name in self._durations else "peer"
+                nodes.append(
+                    {"name": name, "kind": kind, "calls": len(calls), "errors": errors, "p50": _quantile(calls, 0.5)}
+                )
+        return {"version": self.version, "nodes": nodes, "edges": edges}
+
+    def traces(self, query: Query) -> Record:
+        with self._lock:
+            rows = list(self._rows)
+        found = [each for each in reversed(rows) if _matches(each, query)]
+        if query.get("sort") == "slowest":
+            found.sort(key=lambda each: -int(each["duration"]))
+        ids = [each["trace_id"] for each in found] if "cursor" in query else []
+        begin = ids.index(query["cursor"]) + 1 if "cursor" in query else 0
+        page = found[begin : begin + int(query.get("limit", "50"))]
+        more = begin + len(page) < len(found)
+        return {
+            "version": self.version,
+            "total": len(found),
+            "total_is_exact": True,
+            "next": page[-1]["trace_id"] if more else None,
+            "traces": page,
+        }
+
+    def trace(self, trace_id: str, query: Query) -> Record | None:
+        if self._deep is not None and trace_id == self._deep.id:
+            trace = self._deep
+        elif trace_id in self._numbers:
+            trace = make_trace(*self._numbers[trace_id])
+        else:
+            return None
+        row = summary(trace)
+        kept = {name: row[name] for name in ("trace_id", "start", "duration", "services")}
+        return {**kept, "spans": trace.spans, "logs": trace.logs}
+
+    def logs(self, query: Query) -> Record:
+        with self._lock:
+            found = [each for each in reversed(self._logs) if _log_matches(each, query)]
+        begin = int(query.get("cursor", "0"))
+        page = found[begin : begin + int(query.get("limit", "100"))]
+        more = begin + len(page) < len(found)
+        return {"version": self.version, "next": str(begin + len(page)) if more else None, "logs": page}
+
+    def instances(self, query: Query) -> Record:
+        wanted = [query["service"]] if query.get("service") else [each for each in SERVICES if each in self._durations]
+        now = int(time.time() * 1000)
+        return {"instances": [_instance(name, number, now) for name in wanted for number in range(2)]}
+
+    def meters(self, query: Query) -> Record:
+        return {
+            "meters": [
+                {
+                    "service": each["service"],
+                    "instance": each["name"],
+                    "name": name,
+                    "kind": "histogram" if name in HISTOGRAMS else "single",
+                    "labels": labels,
+                    "last": 1.0,
+                }
+                for each in self.instances(query)["instances"]
+                for name, (labels, _) in METERS.items()
+            ]
+        }
+
+    def series(self, query: Query) -> Record | None:
+        if query["name"] not in METERS:
+            return None
+        labels, top = METERS[query["name"]]
+        now = int(time.time() * 1000) // SAMPLE_MS * SAMPLE_MS
+        times = range(max(now - SPREAD_MS, int(query.get("from") or 0)), now, SAMPLE_MS)
+        histogram = query["name"] in HISTOGRAMS
+        if histogram:
+            labels = [{**each, "quantile": quantile} for each in labels for quantile in ("0.5", "0.99")]
+        series = [{"labels": each, "points": [[at, _value(query, each, top, at)] for at in times]} for each in labels]
+        return {"name": query["name"], "kind": "histogram" if histogram else "single", "series": series}
+
+    def ledgers(self, query: Query) -> Record:
+        now = int(time.time() * 1000)
+        return {
+            "agents": [
+                {
+                    "service": name,
+                    "instance": instance_name(name, 0),
+                    "time": now,
+                    "signals": list(ledger_signals(name, len(took))),
+                }
+                for name, took in sorted(self._durations.items())
+            ]
+        }
+
+    def events(self, query: Query) -> Record:
+        found = [
+            {
+                "time": self.started,
+                "end": self.started + 900,
+                "service": name,
+                "instance": instance_name(name, 0),
+                "name": "Start",
+                "message": "the process started",
+                "type": "Normal",
+            }
+            for name in SERVICES
+            if query.get("service") in (None, "", name)
+        ]
+        failed = {
+            "time": self.started + 600_000,
+            "end": None,
+            "service": "mailer",
+            "instance": instance_name("mailer", 0),
+        }
+        if query.get("service") in (None, "", "mailer"):
+            found.append({**failed, "name": "MailRefused", "message": "421 too many connections", "type": "Error"})
+        return {"events": found}
+
+
+def _matches(row: Record, query: Query) -> bool:
+    text = query.get("q", "").lower()
+    return (
+        (not query.get("service") or query["service"] in row["services"])
+        and (not query.get("endpoint") or row["endpoint"] == query["endpoint"])
+        and row["duration"] >= int(query.get("min_ms") or 0)
+        and row["duration"] <= int(query.get("max_ms") or 10**12)
+        and (query.get("errors") != "1" or row["errors"] > 0)
+        and int(query.get("from") or 0) <= row["start"] <= int(query.get("to") or 10**15)
+        and (not text or text in row["endpoint"].lower() or text in row["trace_id"])
+    )
+
+
+def _log_matches(log: Record, query: Query) -> bool:
+    return all(log[name] == query[name] for name in ("service", "level", "trace_id") if query.get(name)) and (
+        query.get("q", "").lower() in log["text"].lower()
+    )
+
+
+def _numbers(calls: list[tuple[int, bool]]) -> dict[str, Any]:
+    took = [each for each, _ in calls]
+    errors = sum(failed for _, failed in calls)
+    quantiles = {"p50": _quantile(took, 0.5), "p99": _quantile(took, 0.99)}
+    return {"calls": len(calls), "errors": errors, "error_rate": errors / max(1, len(calls)), **quantiles}
+
+
+def _quantile(numbers: list[int], share: float) -> int:
+    ordered = sorted(numbers)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0
+
+
+def _instance(service: str, number: int, now: int) -> Record:
+    properties = {
+        "OS Name": "Linux",
+        "Process No.": str(4100 + number),
+        "hostname": f"{service}-{number}",
+        "language": LANGUAGE,
+        "python": "CPython 3.12.4",
+        "swagent": "0.1.0",
+        "loop": "uvloop",
+        "ipv4": f"10.0.0.{number + 11}",
+    }
+    alive = not (service == "mailer" and number)
+    return {
+        "service": service,
+        "name": instance_name(service, number),
+        "properties": properties,
+        "alive": alive,
+        "last_seen": now - (2_000 if alive else 340_000),
+        "language": LANGUAGE,
+        "meters": list(METERS),
+    }
+
+
+def _value(query: Query, labels: Record, top: float, at: int) -> float:
+    name = f"{query['name']}{query.get('instance', '')}{sorted(labels.items())}"
+    minute = at / 60_000
+    if not top:  # a counter: it only grows
+        return float(int((at % (SPREAD_MS * 4)) / 900 * (1 + bisect_left([3, 6, 9], len(name) % 10))))
+    value = top * wave(name, minute) * (2.6 if labels.get("quantile") == "0.99" else 1)
+    return round(value) if query["name"] in ("instance_pvm_thread_active_count", "swagent_tasks") else round(value, 2)

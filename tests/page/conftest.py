@@ -1,0 +1,63 @@
+"""The page in a real browser, over a stand-in with 10,000 made-up traces.
+
+The library that drives the browser keeps an event loop in the main thread for as long as it runs, so the browser ends
+with the last test of this folder: no other test may meet that loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from playwright.sync_api import Browser
+
+from page.answers import Answers
+from page.browser import Tab, chromium
+from page.stand_in import StandIn, serving
+
+MANY = 10_000
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def crowded(browser: Browser) -> Iterator[StandIn]:
+    """10,000 traces that do not change: tests only read them."""
+    with serving(Answers(MANY)) as stand_in:
+        yield stand_in
+
+
+@pytest.fixture
+def small(browser: Browser) -> Iterator[StandIn]:
+    """Few traces, for tests that change them, or the server."""
+    with serving(Answers(60)) as stand_in:
+        yield stand_in
+
+
+@pytest.fixture
+def open_tab(browser: Browser) -> Iterator[Callable[..., Tab]]:
+    """Makes tabs, and holds each to its good behaviour when the test is over."""
+    tabs: list[Tab] = []
+    with ExitStack() as stack:
+
+        def make(stand_in: StandIn, width: int = 1280, scheme: str = "light") -> Tab:
+            context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
+            context.grant_permissions(["clipboard-read", "clipboard-write"])
+            stack.callback(context.close)
+            tabs.append(Tab(context.new_page(), stand_in.url))
+            return tabs[-1]
+
+        yield make
+        for tab in tabs:
+            tab.verify()
+
+
+@pytest.fixture
+def tab(open_tab: Callable[..., Tab], crowded: StandIn) -> Tab:
+    """A wide tab on the 10,000 traces."""
+    return open_tab(crowded)

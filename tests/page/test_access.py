@@ -1,0 +1,54 @@
+"""Readable, and usable without a mouse or without eyes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from page.browser import Tab
+from page.contrast import faint_texts
+from page.stand_in import StandIn
+from page.test_views import READY, VIEWS
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out(open_tab: Callable[..., Tab], crowded: StandIn, scheme: str) -> None:
+    tab = open_tab(crowded, scheme=scheme)
+    row = crowded.answers.traces({"errors": "1", "limit": "1"})["traces"][0]
+    trace = crowded.answers.trace(row["trace_id"], {})
+    assert trace is not None
+    culprit = next(each for each in trace["spans"] if each["error"] and each["logs"])
+    places = {name: (f"#/{name}", READY[name]) for name in VIEWS}
+    places["span"] = (f"#/traces/{row['trace_id']}?span={culprit['id']}", ".failure")
+    places["log"] = (f"#/traces/{row['trace_id']}?tab=logs", ".lines")
+    faint = {}
+    for name, (address, ready) in places.items():
+        page = tab.open(address)
+        expect(page.locator(ready).first).to_be_visible()
+        if found := faint_texts(page):
+            faint[name] = found
+    assert faint == {}
+
+
+def test_everything_that_can_be_pressed_has_a_name(tab: Tab) -> None:
+    for name in VIEWS:
+        page = tab.open(f"#/{name}")
+        expect(page.locator(READY[name]).first).to_be_visible()
+        nameless = page.locator("button, a, input, select, [role=button], [role=img]").evaluate_all(
+            "all => all.filter(each => !(each.ariaLabel || each.textContent.trim() || each.labels?.length))"
+            ".map(each => each.outerHTML)"
+        )
+        assert nameless == []
+
+
+def test_focus_is_seen(tab: Tab) -> None:
+    page = tab.open()
+    expect(page.locator(READY["traces"]).first).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", page.evaluate("document.activeElement.outerHTML")

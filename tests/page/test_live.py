@@ -1,0 +1,102 @@
+"""The page keeps itself up to date, and says when it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from page.answers import Answers
+from page.browser import Tab
+from page.stand_in import StandIn, serving
+
+NO_ANSWER = ("net::ERR_", "Failed to load resource")
+
+
+@pytest.fixture
+def empty(browser: object) -> Iterator[StandIn]:
+    with serving(Answers(0)) as stand_in:
+        yield stand_in
+
+
+def _state(page: Page, state: str) -> None:
+    expect(page.locator(".state")).to_have_attribute("data-state", state)
+
+
+def test_new_traces_appear_at_the_top_by_themselves(open_tab: Callable[..., Tab], small: StandIn) -> None:
+    page = open_tab(small).open()
+    expect(page.locator(".traces .total")).to_have_text("60 traces")
+    _state(page, "live")
+    small.add_traces(3)
+    expect(page.locator(".traces .total")).to_have_text("63 traces")
+    newest = small.answers.traces({"limit": "1"})["traces"][0]["trace_id"]
+    expect(page.locator("[aria-posinset='1'] a")).to_have_attribute("href", f"#/traces/{newest}")
+
+
+def test_below_the_top_new_traces_are_counted_and_nothing_moves(open_tab: Callable[..., Tab], small: StandIn) -> None:
+    page = open_tab(small).open()
+    expect(page.locator(".traces .total")).to_have_text("60 traces")
+    _state(page, "live")
+    page.locator(".trace-list").evaluate("box => { box.scrollTop = 800; }")
+    expect(page.locator("[aria-posinset='1']")).to_have_count(0)
+    row = page.locator("[aria-posinset='24'] a")
+    address, place = row.get_attribute("href"), row.bounding_box()
+    small.add_traces(5)
+    fresh = page.get_by_role("button", name="5 new traces")
+    expect(fresh).to_be_visible()
+    assert (row.get_attribute("href"), row.bounding_box()) == (address, place)
+    fresh.click()
+    newest = small.answers.traces({"limit": "1"})["traces"][0]["trace_id"]
+    expect(page.locator("[aria-posinset='1'] a")).to_have_attribute("href", f"#/traces/{newest}")
+    expect(fresh).to_have_count(0)
+
+
+def test_the_numbers_of_the_map_follow(open_tab: Callable[..., Tab], small: StandIn) -> None:
+    page = open_tab(small).open("#/map")
+    gateway = page.locator("[data-node=gateway]")
+    expect(gateway).to_be_visible()
+    before = gateway.get_attribute("aria-label") or ""
+    small.add_traces(40)
+    expect(gateway).not_to_have_attribute("aria-label", before)
+
+
+def test_without_the_stream_it_asks_and_returns_to_it(open_tab: Callable[..., Tab], small: StandIn) -> None:
+    tab = open_tab(small)
+    tab.tolerate(*NO_ANSWER)
+    small.set_live(False)
+    page = tab.open()
+    _state(page, "polling")
+    small.add_traces(2)
+    expect(page.locator(".traces .total")).to_have_text("62 traces")
+    small.set_live(True)
+    _state(page, "live")
+
+
+def test_a_collector_that_is_gone_is_said_so_and_comes_back(open_tab: Callable[..., Tab], small: StandIn) -> None:
+    tab = open_tab(small)
+    tab.tolerate(*NO_ANSWER)
+    page = tab.open()
+    expect(page.locator(".trace-row").first).to_be_visible()
+    small.stop()
+    _state(page, "away")
+    expect(page.get_by_role("alert")).to_contain_text("The collector does not answer")
+    expect(page.locator(".trace-row").first).to_be_visible()
+    small.start()
+    _state(page, "live")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    small.add_traces(1)
+    expect(page.locator(".traces .total")).to_have_text("61 traces")
+
+
+def test_before_anything_has_arrived_it_helps(open_tab: Callable[..., Tab], empty: StandIn) -> None:
+    page = open_tab(empty).open()
+    expect(page.get_by_role("heading", name="Nothing has arrived yet")).to_be_visible()
+    expect(page.locator(".command").nth(1)).to_contain_text(
+        "SW_AGENT_COLLECTOR_BACKEND_SERVICES=127.0.0.1:11800 swagent run --"
+    )
+    page.get_by_role("button", name="Copy the command").first.click()
+    expect(page.get_by_text("Copied")).to_be_attached()
+    assert page.evaluate("navigator.clipboard.readText()") == "pip install 'swagent[grpc]'"
+    empty.add_traces(2)
+    expect(page.locator(".trace-row")).to_have_count(2)

@@ -1,0 +1,133 @@
+"""One trace: its waterfall, the details of a span, its logs; by address, mouse and keys."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from page.browser import Tab
+from page.made_up import HOSTILE, Record
+from page.stand_in import StandIn
+
+SPANS = ".span-row"
+
+
+@pytest.fixture
+def failed(crowded: StandIn) -> Record:
+    """A trace across services in which a database call failed."""
+    rows = crowded.answers.traces({"errors": "1", "service": "stock", "limit": "1"})["traces"]
+    found = crowded.answers.trace(rows[0]["trace_id"], {})
+    assert found is not None
+    return found
+
+
+def _culprit(trace: Record) -> Record:
+    span: Record = next(each for each in trace["spans"] if each["error"] and each["logs"])
+    return span
+
+
+def test_the_waterfall_shows_every_span_across_the_services(tab: Tab, failed: Record) -> None:
+    page = tab.open(f"#/traces/{failed['trace_id']}")
+    expect(page.locator(SPANS)).to_have_count(len(failed["spans"]))
+    assert page.locator(f"{SPANS} b").all_inner_texts() == [each["operation"] for each in failed["spans"]]
+    shown = page.locator(SPANS).evaluate_all("all => all.map(each => Number(each.ariaLevel) - 1)")
+    assert shown == [each["depth"] for each in failed["spans"]]
+    colours = page.locator(".bar").evaluate_all(
+        "all => all.map(each => getComputedStyle(each.closest('.span-row')).getPropertyValue('--c'))"
+    )
+    by_service = {span["service"]: colour for span, colour in zip(failed["spans"], colours, strict=True)}
+    assert len(set(by_service.values())) == len(by_service) >= 3
+    assert [by_service[each["service"]] for each in failed["spans"]] == colours
+
+
+def test_bars_lie_where_their_times_are(tab: Tab, failed: Record) -> None:
+    page = tab.open(f"#/traces/{failed['trace_id']}")
+    expect(page.locator(SPANS)).to_have_count(len(failed["spans"]))
+    places = page.locator(".bar").evaluate_all(
+        "all => all.map(each => [parseFloat(each.style.left), parseFloat(each.style.width)])"
+    )
+    for span, (left, width) in zip(failed["spans"], places, strict=True):
+        assert left == pytest.approx((span["start"] - failed["start"]) / failed["duration"] * 100, abs=0.5)
+        assert width == pytest.approx((span["end"] - span["start"]) / failed["duration"] * 100, abs=0.5)
+
+
+def test_the_details_of_a_failed_span(tab: Tab, failed: Record) -> None:
+    culprit = _culprit(failed)
+    page = tab.open(f"#/traces/{failed['trace_id']}")
+    page.locator(f"[data-span='{culprit['id']}']").click()
+    panel = page.get_by_role("complementary", name="Span")
+    expect(panel.get_by_role("region", name="Error")).to_contain_text("stock.errors.OutOfStock")
+    expect(panel.locator(".stack")).to_contain_text('File "/srv/stock/app.py", line 41')
+    for key, value in culprit["tags"]:
+        expect(panel.get_by_label("Tags")).to_contain_text(f"{key}{value}")
+    expect(panel.get_by_label("Where")).to_contain_text(culprit["instance"])
+    expect(panel.locator(".lines")).to_contain_text("umbrella is sold out")
+
+
+def test_a_span_has_an_address_of_its_own(tab: Tab, failed: Record) -> None:
+    culprit = _culprit(failed)
+    page = tab.open(f"#/traces/{failed['trace_id']}?span={culprit['id']}")
+    expect(page.locator(f"{SPANS}.chosen")).to_have_attribute("data-span", culprit["id"])
+    expect(page.locator(".span-title")).to_contain_text(culprit["operation"])
+    page.get_by_role("button", name="Close details (Esc)").click()
+    expect(page.get_by_role("complementary", name="Span")).to_have_count(0)
+    expect(page).to_have_url(f"{tab.url}/#/traces/{failed['trace_id']}")
+
+
+def test_collapse_and_expand_by_keys(tab: Tab, failed: Record) -> None:
+    page = tab.open(f"#/traces/{failed['trace_id']}")
+    expect(page.locator(SPANS)).to_have_count(len(failed["spans"]))
+    page.keyboard.press("j")
+    page.keyboard.press("h")
+    expect(page.locator(SPANS)).to_have_count(1)
+    expect(page.locator(SPANS)).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("l")
+    expect(page.locator(SPANS)).to_have_count(len(failed["spans"]))
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator(".span-title")).to_contain_text(failed["spans"][1]["operation"])
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("complementary", name="Span")).to_have_count(0)
+
+
+def test_the_logs_of_a_trace_lead_to_their_span(tab: Tab, failed: Record) -> None:
+    page = tab.open(f"#/traces/{failed['trace_id']}")
+    page.get_by_role("tab", name="Logs").click()
+    expect(page.locator(".lines > li")).to_have_count(len(failed["logs"]))
+    expect(page.locator(".lines")).to_contain_text("umbrella is sold out")
+    page.get_by_role("link", name="its span").first.click()
+    expect(page.locator(f"{SPANS}.chosen")).to_be_visible()
+
+
+def test_the_trace_id_can_be_copied(tab: Tab, failed: Record) -> None:
+    page = tab.open(f"#/traces/{failed['trace_id']}")
+    page.get_by_role("button", name="Copy the trace id").click()
+    expect(page.get_by_text("Copied")).to_be_attached()
+    assert page.evaluate("navigator.clipboard.readText()") == failed["trace_id"]
+
+
+def test_a_trace_of_two_thousand_spans_keeps_the_elements_few(tab: Tab, crowded: StandIn) -> None:
+    page = tab.open(f"#/traces/{crowded.answers.deep_id}")
+    expect(page.get_by_role("tab", name="Spans 2,000")).to_be_visible()
+    assert page.locator(SPANS).count() < 60
+    page.locator(".waterfall .virtual").evaluate("box => { box.scrollTop = box.scrollHeight; }")
+    expect(page.get_by_role("treeitem", name="mail 1998,")).to_be_visible()
+    assert page.locator(SPANS).count() < 60
+
+
+def test_markup_in_what_arrived_is_text(tab: Tab, crowded: StandIn) -> None:
+    row = crowded.answers.traces({"q": "/search", "limit": "1"})["traces"][0]
+    page = tab.open(f"#/traces/{row['trace_id']}")
+    hostile = page.locator(f"{SPANS} b", has_text=HOSTILE)
+    expect(hostile).to_be_visible()
+    hostile.click()
+    expect(page.locator(".span-title b")).to_have_text(HOSTILE)
+    page.get_by_role("treeitem", name="PostgreSQL/SELECT").click()
+    expect(page.get_by_label("Tags")).to_contain_text("'<b>&amp;'")
+    assert page.evaluate("document.querySelectorAll('main script, main b b').length") == 0
+
+
+def test_an_unknown_trace_is_an_error_with_a_reason(tab: Tab) -> None:
+    tab.tolerate("Failed to load resource: the server responded with a status of 404")
+    page = tab.open("#/traces/there.is.none")
+    expect(page.get_by_role("alert")).to_contain_text("Nothing of that name is kept here")

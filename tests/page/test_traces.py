@@ -1,0 +1,168 @@
+"""The list of traces: shown soon, searched, scrolled, walked by keys."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from page.browser import Tab
+from page.stand_in import StandIn
+
+ROWS = ".trace-row"
+
+
+def _total(page: Page) -> str:
+    return page.locator(".traces .total").inner_text()
+
+
+def test_the_list_of_ten_thousand_is_there_with_few_elements(tab: Tab) -> None:
+    page = tab.open()
+    expect(page.locator(".traces .total")).to_have_text("10,000 traces")
+    expect(page.locator(ROWS).first).to_be_visible()
+    print(f"first row after {page.evaluate('window.__firstRow'):.0f} ms")
+    assert 10 <= page.locator(ROWS).count() <= 60
+    assert page.evaluate("document.querySelectorAll('*').length") < 1500
+
+
+def test_scrolling_loads_on_and_keeps_the_elements_few(tab: Tab) -> None:
+    page = tab.open()
+    expect(page.locator(ROWS).first).to_be_visible()
+    # to the end of what is loaded, again and again: each time there is more
+    for _ in range(12):
+        height = page.evaluate("""() => {
+          const box = document.querySelector('.trace-list');
+          box.scrollTop = box.scrollHeight;
+          return box.scrollHeight;
+        }""")
+        page.wait_for_function("height => document.querySelector('.trace-list').scrollHeight > height", arg=height)
+    position = page.locator(".traces [role=listitem]").last.get_attribute("aria-posinset")
+    assert int(position or 0) > 2000
+    assert page.locator(ROWS).count() <= 60
+    print(f"long tasks while scrolling 2,000 rows: {page.evaluate('window.__longTasks.map(Math.round)')} ms")
+
+
+def test_every_row_is_there_once_and_in_order(tab: Tab) -> None:
+    page = tab.open()
+    expect(page.locator(ROWS).first).to_be_visible()
+    seen = page.evaluate("""async () => {
+      const box = document.querySelector('.trace-list');
+      const seen = new Map();
+      const frame = () => new Promise(requestAnimationFrame);
+      for (let top = 0; top < 30 * 400; top += 400) {
+        box.scrollTop = top;
+        while (box.scrollTop < top) { box.scrollTop = top; await frame(); }
+        await frame(); await frame();
+        for (const row of box.querySelectorAll('[role=listitem]')) {
+          seen.set(Number(row.ariaPosInSet), row.querySelector('a').hash);
+        }
+      }
+      return [...seen.entries()].sort((one, other) => one[0] - other[0]);
+    }""")
+    assert [position for position, _ in seen] == list(range(1, len(seen) + 1))
+    assert len({address for _, address in seen}) == len(seen) > 290
+
+
+def test_search_by_text_narrows_and_is_in_the_address(tab: Tab) -> None:
+    page = tab.open()
+    page.get_by_role("searchbox").fill("health")
+    expect(page).to_have_url(f"{tab.url}/#/traces?q=health")
+    expect(page.locator(".traces .total")).not_to_have_text("10,000 traces")
+    expect(page.locator(".endpoint").first).to_have_text("GET:/health")
+    assert set(page.locator(".endpoint").all_inner_texts()) == {"GET:/health"}
+    page.get_by_role("link", name="Clear").click()
+    expect(page.locator(".traces .total")).to_have_text("10,000 traces")
+
+
+def test_search_by_service_errors_and_duration(tab: Tab) -> None:
+    page = tab.open()
+    expect(page.locator(ROWS).first).to_be_visible()
+    page.get_by_role("combobox", name="Service").select_option("stock")
+    page.get_by_role("button", name="Errors only").click()
+    page.get_by_label("At least, in milliseconds").fill("100")
+    expect(page).to_have_url(f"{tab.url}/#/traces?service=stock&errors=1&min_ms=100")
+    expect(page.locator(f"{ROWS}:not(.failed)")).to_have_count(0)
+    expect(page.locator(f"{ROWS}.failed").first).to_be_visible()
+    expect(page.get_by_role("button", name="Errors only")).to_have_attribute("aria-pressed", "true")
+
+
+def test_slowest_first(tab: Tab) -> None:
+    page = tab.open("#/traces?sort=slowest")
+    expect(page.locator(ROWS).first).to_be_visible()
+    assert page.locator(".took b").first.inner_text().endswith(" s")
+    widths = [
+        float(each.removesuffix("%"))
+        for each in page.locator(".took-bar i").evaluate_all("all => all.map(each => each.style.width)")
+    ]
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_a_trace_id_finds_its_trace_and_enter_opens_it(tab: Tab, crowded: StandIn) -> None:
+    trace_id = crowded.answers.traces({"limit": "400"})["traces"][-1]["trace_id"]
+    page = tab.open()
+    page.get_by_role("searchbox").fill(trace_id)
+    expect(page.locator(".traces .total")).to_have_text("1 trace")
+    page.get_by_role("searchbox").press("Escape")
+    page.keyboard.press("Enter")
+    expect(page.locator(".trace-title code")).to_have_text(trace_id)
+
+
+def test_nothing_found_says_so(tab: Tab) -> None:
+    page = tab.open("#/traces?q=there-is-no-such-thing")
+    expect(page.get_by_text("No trace matches")).to_be_visible()
+    page.get_by_role("link", name="show all traces").click()
+    expect(page.locator(ROWS).first).to_be_visible()
+
+
+def test_keys_walk_open_and_come_back(tab: Tab) -> None:
+    page = tab.open()
+    expect(page.locator(ROWS).first).to_be_visible()
+    for key in ("j", "j", "j", "k"):
+        page.keyboard.press(key)
+    second = page.locator("[aria-posinset='2'] a")
+    expect(second).to_be_focused()
+    address = second.get_attribute("href")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{tab.url}/{address}")
+    expect(page.locator(".span-row").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(ROWS).first).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+
+
+def test_going_back_finds_the_search_as_it_was(tab: Tab) -> None:
+    page = tab.open("#/traces?service=payments")
+    page.locator(ROWS).first.click()
+    expect(page.locator(".span-row").first).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("combobox", name="Service")).to_have_value("payments")
+    expect(page.locator(ROWS).first).to_be_visible()
+
+
+def test_a_point_of_the_scatter_tells_and_opens_its_trace(tab: Tab) -> None:
+    page = tab.open("#/traces?sort=slowest")
+    over = page.locator(".scatter .u-over")
+    expect(over).to_be_visible()
+    box = over.bounding_box()
+    assert box is not None
+    # somewhere along the top the slowest is: walk until a point is met
+    for x in range(4, int(box["width"]), 6):
+        page.mouse.move(box["x"] + x, box["y"] + box["height"] * 0.35)
+        if page.locator(".scatter-tip").is_visible():
+            break
+    expect(page.locator(".scatter-tip")).to_contain_text("POST:/orders")
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.locator(".span-row").first).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_narrow_shows_the_same_list(open_tab: object, crowded: StandIn, scheme: str) -> None:
+    tab: Tab = open_tab(crowded, width=390, scheme=scheme)  # type: ignore[operator]
+    page = tab.open()
+    expect(page.locator(ROWS).first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    expect(page.get_by_role("combobox", name="Service")).to_be_hidden()
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_role("combobox", name="Service").select_option("stock")
+    expect(page).to_have_url(f"{tab.url}/#/traces?service=stock")

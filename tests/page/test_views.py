@@ -1,0 +1,189 @@
+"""Services, map, logs, meters, instances and ledgers; the frame around them; both colour schemes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from page.browser import Tab
+from page.stand_in import StandIn
+
+VIEWS = ("traces", "services", "map", "logs", "meters", "instances", "ledgers")
+READY = {
+    "traces": ".trace-row",
+    "services": ".table tbody tr",
+    "map": ".node",
+    "logs": ".log-row",
+    "meters": ".chart canvas",
+    "instances": ".instance canvas",
+    "ledgers": ".signal",
+}
+
+
+def test_services_and_their_endpoints_lead_to_traces(tab: Tab, crowded: StandIn) -> None:
+    page = tab.open("#/services")
+    known = crowded.answers.services({})["services"]
+    expect(page.locator(".opener")).to_have_text([each["name"] for each in known])
+    page.get_by_role("link", name="shop").click()
+    expect(page).to_have_url(f"{tab.url}/#/services/shop")
+    page.get_by_role("link", name="POST:/orders/{item}").click()
+    expect(page).to_have_url(f"{tab.url}/#/traces?service=shop&endpoint=POST%3A%2Forders%2F%7Bitem%7D")
+
+
+def test_the_map_shows_who_calls_whom(tab: Tab, crowded: StandIn) -> None:
+    known = crowded.answers.map({})
+    page = tab.open("#/map")
+    expect(page.locator(".node")).to_have_count(len(known["nodes"]))
+    expect(page.locator(".edge")).to_have_count(len(known["edges"]))
+    edge = page.locator("[data-edge='shop stock']")
+    expect(edge).to_contain_text("/min")
+    expect(edge).to_contain_text("failed")
+    # no box lies on another
+    boxes = page.locator(".node-ground").evaluate_all(
+        "all => all.map(each => each.getBoundingClientRect()).map(({ x, y, width, height }) => [x, y, width, height])"
+    )
+    for index, (x, y, width, height) in enumerate(boxes):
+        for left, top, *_ in boxes[index + 1 :]:
+            assert abs(left - x) >= width or abs(top - y) >= height
+
+
+def test_a_node_of_the_map_leads_to_its_traces(tab: Tab) -> None:
+    page = tab.open("#/map")
+    page.locator("[data-node='stock']").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{tab.url}/#/map?node=stock")
+    panel = page.get_by_role("complementary", name="Service")
+    expect(panel).to_contain_text("Called by")
+    panel.get_by_role("link", name="Its traces").click()
+    expect(page).to_have_url(f"{tab.url}/#/traces?service=stock")
+    expect(page.locator(".trace-row").first).to_be_visible()
+
+
+def test_logs_by_level_and_text_lead_to_their_trace(tab: Tab) -> None:
+    page = tab.open("#/logs")
+    expect(page.locator(".log-row").first).to_be_visible()
+    page.get_by_role("combobox", name="Level").select_option("ERROR")
+    expect(page.locator(".level:not(.error)")).to_have_count(0)
+    page.get_by_role("searchbox").fill("umbrella")
+    expect(page).to_have_url(f"{tab.url}/#/logs?level=ERROR&q=umbrella")
+    expect(page.locator(".log-open .text").first).to_have_text("umbrella is sold out")
+    page.locator(".log-open").first.click()
+    panel = page.get_by_role("complementary", name="Log line")
+    expect(panel.locator(".log-text")).to_contain_text("stock.errors.OutOfStock")
+    panel.get_by_role("link", name="Open its trace").click()
+    expect(page.locator(".span-row.chosen")).to_be_visible()
+    expect(page.locator(".failure")).to_be_visible()
+
+
+def test_logs_scroll_without_end_and_stay_few(tab: Tab, crowded: StandIn) -> None:
+    page = tab.open("#/logs")
+    expect(page.locator(".log-row").first).to_be_visible()
+    for _ in range(6):
+        height = page.evaluate("""() => {
+          const box = document.querySelector('.log-list');
+          box.scrollTop = box.scrollHeight;
+          return box.scrollHeight;
+        }""")
+        page.wait_for_function("height => document.querySelector('.log-list').scrollHeight > height", arg=height)
+    assert page.locator(".log-row").count() < 60
+
+
+def test_meters_are_charts_with_what_was_measured(tab: Tab, crowded: StandIn) -> None:
+    page = tab.open("#/meters?service=shop")
+    instance = crowded.answers.instances({"service": "shop"})["instances"]
+    expect(page.get_by_role("combobox", name="Instance")).to_have_value(min(each["name"] for each in instance))
+    chart = page.locator("[data-meter=shop_checkout_duration]")
+    expect(chart.locator("canvas")).to_be_visible()
+    expect(chart.locator(".u-legend")).to_contain_text("p50")
+    expect(chart.locator(".u-legend")).to_contain_text("p99")
+    # something other than the ground has been drawn
+    painted = chart.locator("canvas").evaluate("""canvas => new Set(new Uint32Array(
+      canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size""")
+    assert painted > 20
+    page.get_by_role("searchbox").fill("cpu")
+    expect(page.locator(".chart-card")).to_have_count(2)
+    expect(page.get_by_role("article", name="CPU of the process")).to_be_visible()
+
+
+def test_a_counter_can_be_read_as_a_rate(tab: Tab) -> None:
+    page = tab.open("#/meters?service=shop&q=shop_orders")
+    page.get_by_role("button", name="total").click()
+    expect(page.get_by_role("button", name="per second")).to_have_attribute("aria-pressed", "true")
+
+
+def test_instances_with_properties_runtime_and_events(tab: Tab) -> None:
+    page = tab.open("#/instances?service=mailer")
+    expect(page.locator(".instance")).to_have_count(2)
+    expect(page.locator(".alive.yes")).to_have_count(1)
+    expect(page.locator(".alive.no")).to_have_text("silent")
+    first = page.locator(".instance").first
+    expect(first.get_by_label("Properties")).to_contain_text("CPython 3.12.4")
+    expect(first.locator("canvas")).to_have_count(2)
+    expect(first.locator(".events")).to_contain_text("421 too many connections")
+
+
+def test_ledgers_say_plainly_where_records_got_lost(tab: Tab, crowded: StandIn) -> None:
+    agents = crowded.answers.ledgers({})["agents"]
+    lost = sum(
+        sum(each["dropped"].values()) + sum(each["refused"].values()) for agent in agents for each in agent["signals"]
+    )
+    page = tab.open("#/ledgers")
+    expect(page.locator(".verdict")).to_contain_text(f"{lost} records lost")
+    expect(page.locator(".verdict")).to_contain_text("mailer")
+    expect(page.locator(".legend .confirmed").first).to_have_text(re.compile(r"^[\d,]+ confirmed$"))
+    mailer = page.locator(".ledger", has_text="mailer")
+    for reason in ("evicted", "ambiguous", "full"):
+        expect(mailer.locator(".reason", has_text=reason)).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_fits_its_width(open_tab: Callable[..., Tab], crowded: StandIn, scheme: str, width: int) -> None:
+    tab = open_tab(crowded, width=width, scheme=scheme)
+    page = tab.open()
+    for name in VIEWS:
+        page.get_by_role("navigation").get_by_role("link", name=name.capitalize()).click()
+        expect(page.locator(READY[name]).first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        beyond = page.evaluate("""() => [...document.querySelectorAll('main :is(button, input, select), nav a')]
+          .filter(each => each.checkVisibility() && !each.closest('.virtual, .map-box, .scroll'))
+          .filter(each => each.getBoundingClientRect().left < 0 || each.getBoundingClientRect().right > innerWidth)
+          .map(each => each.outerHTML.slice(0, 120))""")
+        assert beyond == []
+
+
+def test_number_keys_change_the_view(tab: Tab) -> None:
+    page = tab.open()
+    expect(page.locator(READY["traces"]).first).to_be_visible()
+    for number, name in enumerate(VIEWS, 1):
+        page.keyboard.press(str(number))
+        expect(page.get_by_role("navigation").locator("[aria-current=page]")).to_have_text(name.capitalize())
+
+
+def test_question_mark_helps_and_escape_closes_the_help_only(tab: Tab) -> None:
+    page = tab.open("#/traces?service=stock")
+    expect(page.locator(READY["traces"]).first).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator("[aria-posinset='1'] a")).to_have_class(re.compile("active"))
+    expect(page).to_have_url(f"{tab.url}/#/traces?service=stock")
+
+
+def test_the_chosen_colours_are_kept(tab: Tab) -> None:
+    page = tab.open()
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.get_by_role("button", name="Dark colours (d)").click()
+    expect(page.get_by_role("button", name="Light colours (d)")).to_be_visible()
+    dark = page.evaluate(ground)
+    assert dark != light
+    tab.open("#/ledgers")
+    expect(page.locator(READY["ledgers"]).first).to_be_visible()
+    assert page.evaluate(ground) == dark
