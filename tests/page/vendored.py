@@ -1,6 +1,6 @@
 """The libraries of the collector's page: from the npm registry at fixed versions, kept in the tree as they are built.
 
-    python tests/page/vendored.py            fetch them anew (needs npm), verify them, and write the tree and its manifest
+    python tests/page/vendored.py            fetch them anew (needs npm), verify them, write the tree and its manifest
     python tests/page/vendored.py --check    is what the tree holds what the manifest says? (needs no network)
 
 To move to another version, change `LIBRARIES`: `npm view NAME@VERSION dist.integrity` tells the integrity.
@@ -19,7 +19,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-TREE = Path(__file__).parent.parent / "swagent" / "collector" / "page" / "vendor"
+TREE = Path(__file__).parents[2] / "swagent" / "collector" / "page" / "vendor"
 MANIFEST = "manifest.json"
 
 
