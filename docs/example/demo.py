@@ -49,7 +49,8 @@ async def main(once: bool) -> int:
     stopping = _stop_signal()
     shop, stock = _free_port(), _free_port()
     async with _collector() as collector:
-        print(f"Open the page: http://{collector.page_address}/\n", flush=True)
+        hint = " (it is there for a few seconds; without --once, in a terminal, it stays)" if once else ""
+        print(f"Open the page: http://{collector.page_address}/{hint}\n", flush=True)
         addresses = {"collector": collector.address, "shop": f"http://127.0.0.1:{shop}", "stock": f"127.0.0.1:{stock}"}
         print("".join(f"{name:<11} {address}\n" for name, address in addresses.items()))
         environ = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector.address, "STOCK": addresses["stock"]}

@@ -60,10 +60,10 @@ def test_in_a_terminal_it_goes_on_until_ctrl_c(environ: dict[str, str]) -> None:
         with httpx.Client(base_url=found[1], trust_env=False, timeout=20) as client:
             assert "swagent collector" in client.get("/").text
             with client.stream("GET", "/api/live") as live:
-                # the three orders at the beginning, and then one of a customer
-                next(line for line in live.iter_lines() if '"segments"' in line)
+                # the three orders of the beginning, and then one of a customer
+                changes = (line for line in live.iter_lines() if '"segments"' in line)
                 while client.get("/api/traces").json()["total"] <= 3:
-                    next(line for line in live.iter_lines() if '"segments"' in line)
+                    next(changes)
             services = client.get("/api/services").json()["services"]
             assert {each["name"] for each in services} == {"shop", "stock"}
         terminal.write(CTRL_C)

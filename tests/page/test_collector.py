@@ -33,21 +33,24 @@ class Served:
             pool.submit(self.running.wait, condition, 20.0).result()
 
     def report(self, service: str, record: Callable[[], object]) -> object:
-        """Let an agent of that service live for as long as this records, and until its meters have come twice."""
+        """Let an agent of that service live for as long as this records, and until it has confirmed that."""
         address = self.running.address
         swagent.start(Config(service=service, collector=address, meter_reporter_period=0.05))
         try:
             found = record()
-            self.wait(lambda arrived: _samples(arrived, service) >= 2)
+            self.wait(lambda arrived: _is_settled(arrived, service))
         finally:
             swagent.stop()
         return found
 
 
-def _samples(arrived: RunningCollector, service: str) -> int:
-    query = "SELECT count(*) FROM points p JOIN series s ON s.id = p.series WHERE service = ? AND name = 'shop_orders'"
-    [(count,)] = arrived.store.read(query, (service,))
-    return int(count)
+def _is_settled(arrived: RunningCollector, service: str) -> bool:
+    """The agent knows, and has told, that its segment arrived."""
+    return any(
+        (each.service, each.name, each.value) == (service, "swagent_records_confirmed", 1)
+        for each in arrived.meters
+        if ("signal", "segment") in each.labels
+    )
 
 
 def _order() -> dict[str, str]:

@@ -20,6 +20,7 @@ export function SpanDetails({ span, trace }) {
       <span class="badge">${span.kind}</span>
       ${
         span.layer &&
+        span.layer !== 'Unknown' &&
         html`
           <span class="badge">${span.layer}</span>
         `
