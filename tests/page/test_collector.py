@@ -18,6 +18,8 @@ from swagent.meters import Counter
 from swagent.testing import RunningCollector, collector
 
 CALL = "GET:/stock/{item}"
+# as the official Python agent tells of an exception
+TRACEBACK = 'Traceback (most recent call last):\n  File "stock.py", line 27\nstock.Broken: no <i>chairs</i>\n'
 
 
 class Served:
@@ -47,9 +49,9 @@ class Served:
 def _is_settled(arrived: RunningCollector, service: str) -> bool:
     """The agent knows, and has told, that its segment arrived."""
     return any(
-        (each.service, each.name, each.value) == (service, "swagent_records_confirmed", 1)
+        each.value
         for each in arrived.meters
-        if ("signal", "segment") in each.labels
+        if (each.service, each.name) == (service, "swagent_records_confirmed") and ("signal", "segment") in each.labels
     )
 
 
@@ -66,6 +68,7 @@ def _order() -> dict[str, str]:
 def _answer(headers: dict[str, str]) -> None:
     with swagent.entry_span(CALL, sw8=headers["sw8"]) as span:
         span.tag("item", "chair")
+        span.log(Traceback=TRACEBACK)
         span.error()
 
 
@@ -102,6 +105,7 @@ def test_from_the_list_to_the_waterfall_and_its_log_line(page: Page) -> None:
     spans.nth(3).click()
     details = page.get_by_role("complementary", name="Span")
     expect(details.get_by_label("Tags")).to_contain_text("itemchair")
+    expect(details.get_by_role("region", name="Error").locator("p")).to_have_text("stock.Broken no <i>chairs</i>")
     page.get_by_role("tab", name="Logs 1").click()
     expect(page.locator(".lines > li")).to_contain_text("only <b>2</b> of chair left")
     page.get_by_role("link", name="its span").click()
@@ -154,3 +158,25 @@ def test_what_arrives_appears_by_itself(empty: Served, open_tab: Callable[..., T
     for count in (1, 2):
         empty.report("shop", _order)
         expect(page.locator(".trace-row")).to_have_count(count)
+
+
+def _call_oneself() -> None:
+    with swagent.entry_span("/outer"), swagent.exit_span("/inner", peer="shop:8000") as span:
+        headers = dict(span.headers())
+    with swagent.entry_span("/inner", sw8=headers["sw8"]):
+        pass
+
+
+def test_a_service_that_calls_itself_has_a_loop_beside_its_box(empty: Served, open_tab: Callable[..., Tab]) -> None:
+    page = open_tab(empty).open()
+    expect(page.get_by_role("heading", name="Nothing has arrived yet")).to_be_visible()
+    empty.report("shop", _call_oneself)
+    page.keyboard.press("3")
+    loop = page.locator("[data-edge='shop shop']")
+    expect(loop).to_contain_text("/min")
+    box, ground = loop.locator("path").bounding_box(), page.locator("[data-node=shop] .node-ground").bounding_box()
+    assert box is not None
+    assert ground is not None
+    below = box["y"] - (ground["y"] + ground["height"])
+    beside = box["x"] - (ground["x"] + ground["width"])
+    assert max(below, beside) == pytest.approx(0, abs=4)
