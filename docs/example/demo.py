@@ -32,7 +32,7 @@ HERE = Path(__file__).parent
 PAGE_PORT = 12880
 # two spans' segments in two services for each order, and the stock service fails over the umbrella
 ORDERS = ("lamp", "chair", "umbrella")
-# the shop warns that chairs are few, and both complain about the umbrella
+# the shop warns that chairs are few, and complains about the umbrella
 LOG_LINES = 2
 METERS = ("shop_orders", "instance_pvm_process_cpu_utilization", "instance_pvm_thread_active_count")
 # so that the charts and the ledgers do not keep anybody waiting; what the environment says goes first
