@@ -1,4 +1,4 @@
-# make demo   a trace across two services, seen at once, without anything but Python
+# make demo   traces across two services in the browser, without anything but Python; ARGS=--once: in the terminal
 # make test   everything that needs no network beyond the package index
 PYTHON ?= python3
 VENV ?= .venv

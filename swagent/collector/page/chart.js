@@ -74,7 +74,7 @@ function options(box, series, { height, format, sync }) {
   return {
     width: box.clientWidth || 300,
     height,
-    padding: [8, 10, 0, 0],
+    padding: [8, 24, 0, 0], // half a time on the axis
     legend: { show: series.length > 1, live: true },
     cursor: {
       y: false,

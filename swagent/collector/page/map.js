@@ -103,10 +103,10 @@ function Calls({ title, edges, end }) {
           each => html`
             <tr>
               <th scope="row"><a href=${link(['map'], { node: each[end] })}>${each[end]}</a></th>
-              <td class="number">${short(each.calls_per_minute)}</td>
-              <td class="number">${duration(each.p50)}</td>
-              <td class="number">${duration(each.p99)}</td>
-              <td class="number">
+              <td class="number" data-label="/min">${short(each.calls_per_minute)}</td>
+              <td class="number" data-label="p50">${duration(each.p50)}</td>
+              <td class="number" data-label="p99">${duration(each.p99)}</td>
+              <td class="number" data-label="Errors">
                 ${
                   each.errors
                     ? html`

@@ -11,10 +11,11 @@ export function arrange(data, rankdir) {
   const graph = new Graph();
   graph.setGraph({ rankdir, nodesep: 26, edgesep: 16, ranksep: 40, marginx: 20, marginy: 20 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const node of data.nodes) graph.setNode(node.name, { ...NODE });
+  const loops = new Set(data.edges.filter(each => each.from === each.to).map(each => each.from));
+  for (const { name } of data.nodes) graph.setNode(name, loops.has(name) ? roomForLoop(rankdir) : { ...NODE });
   const known = new Set(data.nodes.map(each => each.name));
-  for (const edge of data.edges) {
-    if (known.has(edge.from) && known.has(edge.to)) graph.setEdge(edge.from, edge.to, { ...LABEL, labelpos: 'c' });
+  for (const { from, to } of data.edges) {
+    if (from !== to && known.has(from) && known.has(to)) graph.setEdge(from, to, { ...LABEL, labelpos: 'c' });
   }
   dagre.layout(graph);
   const { width, height } = graph.graph();
@@ -24,12 +25,33 @@ export function arrange(data, rankdir) {
       return [`${each.v}\n${each.w}`, { path: curve(points), x, y }];
     }),
   );
+  for (const name of loops) if (known.has(name)) edges.set(`${name}\n${name}`, loop(graph.node(name), rankdir));
   return {
     width: Math.ceil(width),
     height: Math.ceil(height),
     edges,
     nodes: new Map(graph.nodes().map(name => [name, graph.node(name)])),
   };
+}
+
+// a service that calls itself: beside the box where no other line ends, and as much room on the other side, so that
+// the others still end at the box
+const LOOP = 36;
+const roomForLoop = rankdir =>
+  rankdir === 'LR'
+    ? { width: NODE.width, height: NODE.height + 2 * (LOOP + LABEL.height) }
+    : { width: NODE.width + 2 * (LOOP + LABEL.width), height: NODE.height };
+
+function loop({ x, y }, rankdir) {
+  const deep = (LOOP * 4) / 3; // a curve goes three quarters of the way to its handles
+  if (rankdir === 'LR') {
+    const edge = y + NODE.height / 2;
+    const path = `M${x + 60} ${edge}C${x + 90} ${edge + deep} ${x - 90} ${edge + deep} ${x - 60} ${edge}`;
+    return { path, x, y: edge + LOOP };
+  }
+  const edge = x + NODE.width / 2;
+  const path = `M${edge} ${y + 14}C${edge + deep} ${y + 40} ${edge + deep} ${y - 40} ${edge} ${y - 14}`;
+  return { path, x: edge + LOOP + LABEL.width / 2, y };
 }
 
 // through the middles between the layout's points, so that there are no corners

@@ -3,7 +3,7 @@ import { html, useEffect, useMemo, useRef, useState } from './view.js';
 import { address, useResource } from './api.js';
 import { Chart } from './chart.js';
 import { duration } from './format.js';
-import { meterBrief, meterFormat, meterTitle } from './meter_names.js';
+import { isLevel, meterBrief, meterFormat, meterTitle } from './meter_names.js';
 
 export function MeterChart({ meter, last = '15', height = 150, plain = false }) {
   const [seen, box] = useSeen();
@@ -26,7 +26,7 @@ export function MeterChart({ meter, last = '15', height = 150, plain = false }) 
   const series = useMemo(() => (shown ? shown.series.flatMap(each => lines(each, rate)) : []), [shown, rate]);
   const format = shown?.kind === 'histogram' ? duration : meterFormat(meter);
   const title = plain ? meterBrief(meter.name) : meterTitle(meter.name);
-  const grows = shown && shown.kind !== 'histogram' && shown.series.length > 0 && shown.series.every(growing);
+  const grows = shown && !isLevel(meter.name) && shown.kind !== 'histogram' && shown.series.length > 0 && shown.series.every(growing);
   const newest = series.length === 1 ? series[0].points.at(-1)?.[1] : undefined;
   return html`
     <article

@@ -45,6 +45,9 @@ export function meterTitle(name) {
   return KNOWN[name]?.[0] ?? name;
 }
 
+// may go down again, even where it has not done so yet
+export const isLevel = name => /(_utilization|_active_count|_tasks|_lag|_queued|_in_flight)$/.test(name);
+
 export function meterFormat(meter) {
   if (KNOWN[meter.name]) return KNOWN[meter.name][1];
   return /(_ms|_millis|_milliseconds|duration|latency|_time)$/.test(meter.name) ? duration : short;

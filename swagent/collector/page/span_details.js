@@ -20,6 +20,7 @@ export function SpanDetails({ span, trace }) {
       <span class="badge">${span.kind}</span>
       ${
         span.layer &&
+        span.layer !== 'Unknown' &&
         html`
           <span class="badge">${span.layer}</span>
         `
@@ -108,33 +109,44 @@ export function SpanDetails({ span, trace }) {
   `;
 }
 
+// SkyWalking's own Python agent says it by a field `Traceback`
 const isError = log =>
-  log.fields.some(([key, value]) => (key === 'event' && value === 'error') || key === 'error.kind');
+  log.fields.some(
+    ([key, value]) => (key === 'event' && value === 'error') || key === 'error.kind' || key === 'Traceback',
+  );
+
+function errorOf(fields) {
+  const { 'error.kind': kind, message, stack, Traceback: traceback } = fields;
+  if (!traceback) return { kind: kind ?? 'Error', message, stack };
+  const [name, ...rest] = traceback.trimEnd().split('\n').at(-1).split(': ');
+  return { kind: kind ?? name, message: message ?? rest.join(': '), stack: stack ?? traceback };
+}
 
 function Failure({ log }) {
   const fields = Object.fromEntries(log.fields);
-  const rest = log.fields.filter(([key]) => !['event', 'error.kind', 'message', 'stack'].includes(key));
+  const { kind, message, stack } = errorOf(fields);
+  const rest = log.fields.filter(([key]) => !['event', 'error.kind', 'message', 'stack', 'Traceback'].includes(key));
   return html`
     <section class="failure" aria-label="Error">
       ${
-        fields.stack &&
+        stack &&
         html`
-          <${Copy} text=${fields.stack} label="the stack" />
+          <${Copy} text=${stack} label="the stack" />
         `
       }
       <p>
-        <b>${fields['error.kind'] ?? 'Error'}</b>${' '}
+        <b>${kind}</b>${' '}
         ${
-          fields.message &&
+          message &&
           html`
-            ${fields.message}
+            ${message}
           `
         }
       </p>
       ${
-        fields.stack &&
+        stack &&
         html`
-          <pre class="stack" tabindex="0">${fields.stack}</pre>
+          <pre class="stack" tabindex="0">${stack}</pre>
         `
       }
       ${

@@ -55,6 +55,12 @@ function Content({ trace, query }) {
           <time>${moment(trace.start)}</time>
           <span>${plural(spans.length, 'span')}</span>
           ${
+            trace.left_out > 0 &&
+            html`
+              <span class="badge">${plural(trace.left_out, 'more span')} left out here</span>
+            `
+          }
+          ${
             errors > 0 &&
             html`
               <span class="badge error">${plural(errors, 'error')}</span>

@@ -1,0 +1,84 @@
+"""The demo, as a newcomer runs it: by itself, and in a terminal until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from example.terminal import Terminal
+
+ROOT = Path(__file__).parents[2]
+DEMO = str(ROOT / "docs" / "example" / "demo.py")
+PAGE = re.compile(r"Open the page: (http://127\.0\.0\.1:\d+)/")
+CTRL_C = b"\x03"
+
+
+@pytest.fixture
+def environ() -> dict[str, str]:
+    """Without what would make the demo end by itself, or report elsewhere."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SW_") and name != "CI"}
+    return {**kept, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+
+
+@contextmanager
+def in_terminal(environ: dict[str, str]) -> Iterator[Terminal]:
+    terminal = Terminal([sys.executable, DEMO], environ)
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def test_once_it_shows_the_traces_and_ends(environ: dict[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, DEMO, "--once"], env=environ, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert PAGE.match(done.stdout)
+    assert len(re.findall(r"^Trace ", done.stdout, re.MULTILINE)) == 3
+    assert re.search(r"GET:/stock/\{item\}\s+Entry\s+stock", done.stdout)
+    assert re.search(r"log   shop .*only 2 of chair left", done.stdout)
+    assert "meter shop   shop_orders = 3\n" in done.stdout
+    for service in ("shop", "stock"):
+        assert f"swagent stopped for {service}:" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_in_a_terminal_it_goes_on_until_ctrl_c(environ: dict[str, str]) -> None:
+    with in_terminal(environ) as terminal:
+        output = terminal.read_until("Customers keep coming")
+        found = PAGE.match(output)
+        assert found, output
+        with httpx.Client(base_url=found[1], trust_env=False, timeout=20) as client:
+            assert "swagent collector" in client.get("/").text
+            with client.stream("GET", "/api/live") as live:
+                # the three orders of the beginning, and then one of a customer
+                changes = (line for line in live.iter_lines() if '"segments"' in line)
+                while client.get("/api/traces").json()["total"] <= 3:
+                    next(changes)
+            services = client.get("/api/services").json()["services"]
+            assert {each["name"] for each in services} == {"shop", "stock"}
+        terminal.write(CTRL_C)
+        output = terminal.read_to_end()
+        assert terminal.process.wait(timeout=20) == 0, output
+    for service in ("shop", "stock"):
+        assert f"swagent stopped for {service}:" in output
+    assert "collector: received" in output
+    assert "Traceback" not in output
+
+
+def test_ctrl_c_at_the_start_ends_it_too(environ: dict[str, str]) -> None:
+    with in_terminal(environ) as terminal:
+        terminal.read_until("Open the page")
+        terminal.write(CTRL_C)
+        output = terminal.read_to_end()
+        assert terminal.process.wait(timeout=20) == 0, output
+    assert "Traceback" not in output

@@ -1,0 +1,183 @@
+"""The page over the collector itself, with what real agents have reported."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import swagent
+from page.browser import Tab
+from page.made_up import HOSTILE
+from swagent.config import Config
+from swagent.meters import Counter
+from swagent.testing import RunningCollector, collector
+
+CALL = "GET:/stock/{item}"
+# as the official Python agent tells of an exception
+TRACEBACK = 'Traceback (most recent call last):\n  File "stock.py", line 27\nstock.Broken: no <i>chairs</i>\n'
+
+
+class Served:
+    """The collector, as the tabs want their server."""
+
+    def __init__(self, running: RunningCollector) -> None:
+        self.running = running
+        self.url = f"http://{running.page_address}"
+
+    def wait(self, condition: Callable[[RunningCollector], object]) -> None:
+        """In a thread: the browser's library has an event loop in this one."""
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(self.running.wait, condition, 20.0).result()
+
+    def report(self, service: str, record: Callable[[], object]) -> object:
+        """Let an agent of that service live for as long as this records, and until it has confirmed that."""
+        address = self.running.address
+        swagent.start(Config(service=service, collector=address, meter_reporter_period=0.05))
+        try:
+            found = record()
+            self.wait(lambda arrived: _is_settled(arrived, service))
+        finally:
+            swagent.stop()
+        return found
+
+
+def _is_settled(arrived: RunningCollector, service: str) -> bool:
+    """The agent knows, and has told, that its segment arrived."""
+    return any(
+        each.value
+        for each in arrived.meters
+        if (each.service, each.name) == (service, "swagent_records_confirmed") and ("signal", "segment") in each.labels
+    )
+
+
+def _order() -> dict[str, str]:
+    Counter("shop_orders").increment()
+    with swagent.entry_span("GET:/orders/{item}"):
+        with swagent.local_span(HOSTILE) as span:
+            span.tag("markup", "<img src=x onerror=alert(1)>")
+        with swagent.exit_span("GET:/stock", peer="stock:8002") as span:
+            logging.getLogger("shop").warning("only <b>2</b> of chair left")
+            return dict(span.headers())
+
+
+def _answer(headers: dict[str, str]) -> None:
+    with swagent.entry_span(CALL, sw8=headers["sw8"]) as span:
+        span.tag("item", "chair")
+        span.log(Traceback=TRACEBACK)
+        span.error()
+
+
+@pytest.fixture(scope="module")
+def served(browser: Browser) -> Iterator[Served]:
+    """An order at the shop that fails in the stock."""
+    with collector() as running:
+        served = Served(running)
+        headers = served.report("shop", _order)
+        served.report("stock", lambda: _answer(headers))  # type: ignore[arg-type]
+        yield served
+
+
+@pytest.fixture
+def empty(browser: Browser) -> Iterator[Served]:
+    with collector() as running:
+        yield Served(running)
+
+
+@pytest.fixture
+def page(open_tab: Callable[..., Tab], served: Served) -> Page:
+    return open_tab(served).open()
+
+
+def test_from_the_list_to_the_waterfall_and_its_log_line(page: Page) -> None:
+    row = page.locator(".trace-row")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text("GET:/orders/{item}")
+    expect(row).to_contain_text("1 error")
+    row.click()
+    spans = page.locator(".span-row")
+    expect(spans.locator("b")).to_have_text(["GET:/orders/{item}", HOSTILE, "GET:/stock", CALL])
+    assert spans.evaluate_all("all => all.map(each => each.ariaLevel)") == ["1", "2", "2", "3"]
+    spans.nth(3).click()
+    details = page.get_by_role("complementary", name="Span")
+    expect(details.get_by_label("Tags")).to_contain_text("itemchair")
+    expect(details.get_by_role("region", name="Error").locator("p")).to_have_text("stock.Broken no <i>chairs</i>")
+    page.get_by_role("tab", name="Logs 1").click()
+    expect(page.locator(".lines > li")).to_contain_text("only <b>2</b> of chair left")
+    page.get_by_role("link", name="its span").click()
+    expect(page.locator(".span-row.chosen")).to_contain_text("GET:/stock")
+
+
+def test_markup_in_what_agents_sent_is_text(page: Page) -> None:
+    page.locator(".trace-row").click()
+    page.locator(".span-row b", has_text=HOSTILE).click()
+    expect(page.locator(".span-title b")).to_have_text(HOSTILE)
+    expect(page.get_by_label("Tags")).to_contain_text("<img src=x onerror=alert(1)>")
+    page.get_by_role("navigation").get_by_role("link", name="Logs").click()
+    expect(page.locator(".log-row")).to_contain_text("only <b>2</b> of chair left")
+    assert page.evaluate("document.querySelectorAll('main :is(script, img, b b)').length") == 0
+
+
+def test_the_map_has_the_call(page: Page) -> None:
+    page.keyboard.press("3")
+    expect(page.locator(".node")).to_have_count(3)
+    expect(page.locator("[data-edge='User shop']")).to_contain_text("/min")
+    expect(page.locator("[data-edge='shop stock']")).to_contain_text("100 % failed")
+
+
+def test_meters_are_charts(page: Page) -> None:
+    page.keyboard.press("5")
+    chart = page.locator("[data-meter=shop_orders]")
+    expect(chart.locator("canvas")).to_be_visible()
+    expect(chart.locator(".newest")).to_have_text("1")
+
+
+def test_the_ledgers_are_the_agents_own(page: Page) -> None:
+    page.keyboard.press("7")
+    expect(page.locator(".ledger")).to_have_count(2)
+    expect(page.get_by_text("Nothing lost.")).to_be_visible()
+    segments = page.get_by_role("article", name=re.compile("^shop ")).get_by_role("region", name="segment")
+    expect(segments).to_contain_text("1 offered")
+    expect(segments).to_contain_text("1 confirmed")
+
+
+def test_both_instances_are_there(page: Page) -> None:
+    page.keyboard.press("6")
+    expect(page.locator(".instance")).to_have_count(2)
+    expect(page.locator(".instance").first).to_contain_text("language")
+
+
+def test_what_arrives_appears_by_itself(empty: Served, open_tab: Callable[..., Tab]) -> None:
+    page = open_tab(empty).open()
+    expect(page.get_by_role("heading", name="Nothing has arrived yet")).to_be_visible()
+    expect(page.locator(".state")).to_have_attribute("data-state", "live")
+    for count in (1, 2):
+        empty.report("shop", _order)
+        expect(page.locator(".trace-row")).to_have_count(count)
+
+
+def _call_oneself() -> None:
+    with swagent.entry_span("/outer"), swagent.exit_span("/inner", peer="shop:8000") as span:
+        headers = dict(span.headers())
+    with swagent.entry_span("/inner", sw8=headers["sw8"]):
+        pass
+
+
+def test_a_service_that_calls_itself_has_a_loop_beside_its_box(empty: Served, open_tab: Callable[..., Tab]) -> None:
+    page = open_tab(empty).open()
+    expect(page.get_by_role("heading", name="Nothing has arrived yet")).to_be_visible()
+    empty.report("shop", _call_oneself)
+    page.keyboard.press("3")
+    loop = page.locator("[data-edge='shop shop']")
+    expect(loop).to_contain_text("/min")
+    box, ground = loop.locator("path").bounding_box(), page.locator("[data-node=shop] .node-ground").bounding_box()
+    assert box is not None
+    assert ground is not None
+    below = box["y"] - (ground["y"] + ground["height"])
+    beside = box["x"] - (ground["x"] + ground["width"])
+    assert max(below, beside) == pytest.approx(0, abs=12)  # the line begins at its edge, and the arrow reaches in
+    assert (box["height"] if below > beside else box["width"]) > 25
