@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/page.py
 
-.PHONY: demo test soak compare check generate clean
+.PHONY: demo test soak compare pipeline profile check generate clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -20,6 +20,14 @@ soak: $(VENV)/.dev
 # what agents cost and deliver, side by side; needs wrk; make compare ARGS="--rounds 5 --seconds 10"
 compare: $(VENV)/.dev
 	$(BIN)/python -m stress compare $(ARGS)
+
+# segments per second from record to acknowledgement, over each transport and loop; make pipeline ARGS="--rounds 3"
+pipeline: $(VENV)/.dev
+	$(BIN)/python -m stress pipeline $(ARGS)
+
+# a flame graph of the application under load; needs wrk; make profile ARGS="--handler await"
+profile: $(VENV)/.dev
+	$(BIN)/python -m stress profile $(ARGS)
 
 # what CI runs beside the tests
 check: $(VENV)/.dev

@@ -25,7 +25,7 @@ def ratios_of(figures: Iterable[Figure], micro: Mapping[str, Mapping[str, float]
     for figure in measured:
         cost = 1 / figure.per_cpu_second / turn
         least[figure.cell] = min(cost, least.get(figure.cell, cost))
-    found = {f"record {name} speed": each["calibration"] / each["best"] for name, each in micro.items()}
+    found = {f"record {name} speed": speed_of(each) for name, each in micro.items()}
     for transport, loop, form in dict.fromkeys((cell.transport, cell.loop, cell.form) for cell in least):
         same = {cell.producers: cost for cell, cost in least.items() if (cell.transport, cell.loop, cell.form) ==
                 (transport, loop, form)}  # fmt: skip
@@ -34,6 +34,11 @@ def ratios_of(figures: Iterable[Figure], micro: Mapping[str, Mapping[str, float]
         if few < many:
             found[f"{transport} {loop} {form} evenness"] = same[few] / same[many]
     return found
+
+
+def speed_of(micro: Mapping[str, float]) -> float:
+    """How many segments are recorded in the time of one turn of the calibration's loop."""
+    return micro["calibration"] / micro["best"]
 
 
 def read_recorded() -> dict[str, float]:
