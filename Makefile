@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/page.py
+FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
 .PHONY: demo test soak compare pipeline profile check generate clean
 

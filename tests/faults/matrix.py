@@ -1,7 +1,7 @@
 """The fault matrix: what can go wrong around the agent, over which transports and on which event loops.
 
 One table. Tests say which of its cells they prove (`covering.covers`, `covering.each_cell`), and `python
-tests/faults/page.py` writes docs/faults.md from both. A cell without a test shows there, and fails `make check`.
+tests/faults/matrix_page.py` writes docs/faults.md from both. A cell without a test shows there, and fails `make check`.
 """
 
 from __future__ import annotations

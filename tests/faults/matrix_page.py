@@ -1,7 +1,7 @@
 """Write docs/faults.md: the fault matrix, and the tests that prove each of its cells.
 
-python tests/faults/page.py            print it
-python tests/faults/page.py --check    fail when a cell has no test
+python tests/faults/matrix_page.py            print it
+python tests/faults/matrix_page.py --check    fail when a cell has no test
 """
 
 from __future__ import annotations
