@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import logging
-import random
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -29,6 +29,8 @@ pytestmark = pytest.mark.anyio
 # longer than any of these may take; a deadlock is what it is for
 _WATCHDOG = 20.0
 _ENOUGH = 200
+# How often the garbage of one piece of work breaks in, after the first time.
+_AGAIN = 9
 # Where a lock is held. Garbage is collected where something is allocated, and under a segment's lock nothing is.
 _ALLOCATING = {"swagent.pipeline.channel", "swagent.pipeline.intake", "swagent.record.meter_registry"}
 _PLACES = {"finalisers": _ALLOCATING, "signals": {*_ALLOCATING, "swagent.record.segment"}}
@@ -43,7 +45,7 @@ class Recorded:
     """What was recorded, by the application's code and by what broke into it."""
 
     def __init__(self) -> None:
-        self.counter = Counter("work", registry=MeterRegistry())
+        self.counter = Counter("work", registry=MeterRegistry(limit=20_000))
         self.nested = 0
         self.unheard = 0
         self.outer = 0
@@ -54,7 +56,7 @@ class Recorded:
         """What an application does."""
         with entry_span("GET:/work") as span:
             span.tag("number", self.outer).headers()
-            self.counter.labels(number=self.outer % 997).increment()
+            self.counter.labels(number=self.outer).increment()  # a new series, for what is allocated with it
             with local_span("child"):
                 _log.error("at work")
         self.outer += 1
@@ -69,7 +71,7 @@ class Recorded:
             # what runs in the agent's own tasks is taken for its own work
             assert span.is_recorded != agent_at_work.get()
             self.unheard += not span.is_recorded
-            self.counter.labels(number=self.nested % 997).increment()
+            self.counter.labels(kind="interruption").increment()
             _log.error("interrupting")
         self.nested += 1
         self._is_inside = False
@@ -84,34 +86,37 @@ def _places(frame: FrameType | None) -> Iterator[str]:
 
 
 class Finalised:
-    """Garbage that records when it is collected."""
+    """Garbage that records when it is collected, and leaves its like behind for some collections to come."""
 
-    def __init__(self, recorded: Recorded) -> None:
+    def __init__(self, recorded: Recorded, to_come: int) -> None:
         self._recorded = recorded
+        self._to_come = to_come
         self._cycle = self
 
     def __del__(self) -> None:
         self._recorded.interrupt(sys._getframe(1))
+        if self._to_come:
+            Finalised(self._recorded, self._to_come - 1)
 
 
 @contextmanager
 def finalisers(recorded: Recorded) -> Iterator[Callable[[], None]]:
-    """Before each piece of work leave garbage behind, to be collected at some allocation or other within it."""
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")
-    dice = random.Random(seed)
+    """Garbage in each piece of work, that is collected a few times over, each time at other allocations."""
+    # Collections by their number alone would only meet the places where more objects live than at any before.
+    distances = itertools.cycle(range(1, 60))
 
     def prepare() -> None:
         gc.set_threshold(0)
-        Finalised(recorded)
-        gc.set_threshold(gc.get_count()[0] + dice.randint(1, 300), 1000, 1000)
+        Finalised(recorded, _AGAIN)
+        gc.set_threshold(next(distances), 1000, 1000)
 
     thresholds = gc.get_threshold()
     try:
         yield prepare
     finally:
         gc.set_threshold(*thresholds)
-        gc.collect()
+        for _ in range(_AGAIN + 1):
+            gc.collect()
 
 
 @contextmanager
