@@ -12,7 +12,7 @@ from typing import Any
 
 from ._asgi_faults import Faults
 from ._asgi_routes import UNMATCHED, component_of, is_unmatched, route_template
-from ._asgi_scope import METHODS, ROUTES, SHAPES, STATUSES, Request, Scope, read
+from ._asgi_scope import ROUTES, SHAPES, Request, Scope, read, tags_of
 from .record.context import innermost_live, not_ended
 from .record.ids import new_ids
 from .record.limits import MAX_TAGS, short
@@ -24,7 +24,7 @@ from .record.span import Span, continued
 from .record.tracer import Tracer
 
 # Looking up a member in its enum takes longer than most lines here.
-_ENTRY, _HTTP, _PYTHON, _FASTAPI = SpanKind.ENTRY, Layer.HTTP, Component.PYTHON, Component.FASTAPI
+_ENTRY, _HTTP, _PYTHON = SpanKind.ENTRY, Layer.HTTP, Component.PYTHON
 _NOTHING: Scope = {}
 # What comes with opening.
 _LATE = frozenset(Span.__slots__)
@@ -70,11 +70,13 @@ class OperationSpan(Span):
         self.previous = not_ended(left_behind) or source
         self._open_now(live, source, is_ours=agent_at_work.get())
 
-    def _open_now(self, live: Span | None, source: Any, *, is_ours: bool = False) -> None:
+    def _open_now(
+        self, live: Span | None, source: Any, request: Request | None = None, *, is_ours: bool = False
+    ) -> None:
+        """:param request: where the scope has been read already"""
         fault: Exception | None = None
-        request = _UNREADABLE
         try:
-            if self._ids is None:
+            if request is None and self._ids is None:
                 request = read(self._scope, self._tracer)
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
             fault = error
@@ -84,7 +86,7 @@ class OperationSpan(Span):
             ids = self._ids
             if ids is not None:
                 request, fault = ("", self.name, "", "", None, None), None
-            self._method, self.name, self.peer, self._origin, self.carrier, self.correlation = request
+            self._method, self.name, self.peer, self._origin, self.carrier, self.correlation = request or _UNREADABLE
             self.kind, self.layer, self.component = _ENTRY, _HTTP, _PYTHON
             self.id = self.parent_id = -1
             self.refs = ()
@@ -124,12 +126,12 @@ class OperationSpan(Span):
         """
         tracer, scope = self._tracer, self._scope
         try:
-            method, name, peer, origin, carrier, _ = read(scope, tracer)
+            method, name, peer, origin, carrier, _ = request = read(scope, tracer)
             template = route_template(scope)
             if template is None or carrier is not None or tracer.is_ignored(name):
+                self._open_now(None, None, request)
                 return None
-            component = _FASTAPI if component_of(scope) == "fastapi" else _PYTHON
-            shape = SHAPES[method, origin, template, component, self.status]
+            shape = SHAPES[method, origin, template, component_of(scope), self.status]
         except Exception:  # noqa: BLE001, RUF100  (the other way meets it again, and tells)
             return None
         if shape.name not in tracer.endpoints:
@@ -173,15 +175,11 @@ class OperationSpan(Span):
         else:
             url = ("http.url", short(self._origin + self._scope["path"]))
             self.name = self._name_without_route()
-        if component_of(self._scope) == "fastapi":
-            self.component = _FASTAPI
-        status = self.status
-        tags = [METHODS[self._method], url, STATUSES[status]] if status else [METHODS[self._method], url]
-        if status >= 500:
+        self.component = component_of(self._scope)
+        tags = tags_of(self._method, url, self.status)
+        if self.status >= 500:
             self.failed = True
-        if self.tags:
-            tags += self.tags[: MAX_TAGS - len(tags)]
-        self.tags = tags
+        self.tags = [*tags, *self.tags[: MAX_TAGS - len(tags)]]
 
     def name_now(self) -> str:
         """The operation's name as far as it is known by now. The application calls it too, through `span.headers()`."""

@@ -9,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .record.segment import Component
+
+# Looking up a member in its enum takes longer than most lines here.
+_PYTHON, _FASTAPI = Component.PYTHON, Component.FASTAPI
+
 UNMATCHED = "_unmatched"
 """Stands where the path would, of a request that none of the application's routes took."""
 
@@ -94,6 +99,6 @@ def _mounted_at(scope: Mapping[str, Any], template: str) -> str:
     return "/".join(parts)
 
 
-def component_of(scope: Mapping[str, Any]) -> str:
-    """The name of the framework that serves the request, as far as it shows itself: `fastapi` or ``."""
-    return "fastapi" if "fastapi" in scope or type(scope.get("app")).__name__ == "FastAPI" else ""
+def component_of(scope: Mapping[str, Any]) -> Component:
+    """The framework that serves the request, as far as it shows itself."""
+    return _FASTAPI if "fastapi" in scope or type(scope.get("app")).__name__ == "FastAPI" else _PYTHON

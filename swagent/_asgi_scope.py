@@ -78,8 +78,16 @@ def _route(asked: tuple[str, str, str]) -> tuple[str, Tag]:
 def _shape(asked: tuple[str, str, str, int, int]) -> Shape:
     method, origin, template, component, status = asked
     name, url = _route((method, origin, template))
-    tags = (METHODS[method], url, STATUSES[status]) if status else (METHODS[method], url)
+    tags = tags_of(method, url, status)
     return Shape(name, SpanKind.ENTRY, Layer.HTTP, component, tags, failed=status >= 500)
+
+
+def tags_of(method: str, url: Tag, status: int) -> tuple[Tag, ...]:
+    """What every request is tagged with.
+
+    :param status: 0 where the response never began
+    """
+    return (METHODS[method], url, STATUSES[status]) if status else (METHODS[method], url)
 
 
 # What comes again and again, as it is written: connections, hosts, routes, methods, statuses.

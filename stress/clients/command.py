@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from stress.choices import some
 from stress.environments import CACHE, python_with, with_this_code
 from stress.pipeline.memory import MIB
 from stress.pipeline.process import SENDER, on_core
@@ -124,15 +125,8 @@ def _run(python: Path, group: str, name: str, address: str, seconds: float) -> d
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m stress clients", description="The choice of libraries.")
-    parser.add_argument("--groups", type=_some, default=tuple(MODULES), help=",".join(MODULES))
+    parser.add_argument("--groups", type=some(MODULES), default=tuple(MODULES), help=",".join(MODULES))
     parser.add_argument("--seconds", type=float, default=3.0, help="for each bench (%(default)g)")
     parser.add_argument("--rounds", type=int, default=1, help="(%(default)d)")
     parser.add_argument("--out", type=Path, default=CACHE / "clients", help="(%(default)s)")
     return parser.parse_args(arguments)
-
-
-def _some(text: str) -> Sequence[str]:
-    found = text.split(",")
-    if not set(found) <= set(MODULES):
-        raise argparse.ArgumentTypeError(f"choose from {','.join(MODULES)}")
-    return found

@@ -6,9 +6,11 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+
+from stress.choices import some
 
 from .contestants import CONTESTANTS, HANDLERS, SHORT
 from .environments import CACHE
@@ -91,21 +93,11 @@ def _pin() -> None:
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m stress compare", description="One application under each agent.")
-    parser.add_argument("--contestants", type=_some(CONTESTANTS), help=",".join(CONTESTANTS))
-    parser.add_argument("--handlers", type=_some(HANDLERS), help=",".join(HANDLERS))
+    parser.add_argument("--contestants", type=some(CONTESTANTS), help=",".join(CONTESTANTS))
+    parser.add_argument("--handlers", type=some(HANDLERS), help=",".join(HANDLERS))
     parser.add_argument("--rounds", type=int, help="(3)")
     parser.add_argument("--seconds", type=float, help="of each phase of each visit (4; short: 2)")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="for tables, plots and raw rounds")
     parser.add_argument("--short", action="store_true", help="few contestants, saturation only, judged by the record")
     parser.add_argument("--record", action="store_true", help="write the ratios to stress/recorded.json")
     return parser.parse_args(arguments)
-
-
-def _some(choices: Iterable[str]) -> Callable[[str], Sequence[str]]:
-    def parse(text: str) -> Sequence[str]:
-        found = text.split(",")
-        if unknown := set(found) - set(choices):
-            raise argparse.ArgumentTypeError(f"unknown: {','.join(sorted(unknown))}; choose from {','.join(choices)}")
-        return found
-
-    return parse

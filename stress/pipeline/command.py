@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from stress.choices import some
 from stress.environments import CACHE, python_with, with_this_code
 
 from .cells import FORMS, LOOPS, PRODUCERS, TRANSPORTS, Cell, choose_cells
@@ -140,9 +141,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         prog="python -m stress pipeline",
         description="Segments from finish to acknowledgement, over each transport and loop, to a collector that waits.",
     )
-    parser.add_argument("--transports", type=_some(TRANSPORTS), default=TRANSPORTS, help=",".join(TRANSPORTS))
-    parser.add_argument("--loops", type=_some(LOOPS), default=LOOPS, help=",".join(LOOPS))
-    parser.add_argument("--forms", type=_some(FORMS), default=FORMS, help=",".join(FORMS))
+    parser.add_argument("--transports", type=some(TRANSPORTS), default=TRANSPORTS, help=",".join(TRANSPORTS))
+    parser.add_argument("--loops", type=some(LOOPS), default=LOOPS, help=",".join(LOOPS))
+    parser.add_argument("--forms", type=some(FORMS), default=FORMS, help=",".join(FORMS))
     parser.add_argument("--producers", type=_numbers, default=PRODUCERS, help=",".join(map(str, PRODUCERS)))
     parser.add_argument("--seconds", type=float, default=3.0, help="that producers produce (%(default)g)")
     parser.add_argument("--rounds", type=int, default=1, help="of each cell (%(default)d)")
@@ -155,16 +156,6 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--record", action="store_true", help="as --short, and record its ratios")
     parser.add_argument("--out", type=Path, default=CACHE / "pipeline", help="(%(default)s)")
     return parser.parse_args(arguments)
-
-
-def _some(choices: Iterable[str]) -> Callable[[str], Sequence[str]]:
-    def parse(text: str) -> Sequence[str]:
-        found = text.split(",")
-        if not set(found) <= set(choices):
-            raise argparse.ArgumentTypeError(f"choose from {','.join(choices)}")
-        return found
-
-    return parse
 
 
 def _numbers(text: str) -> Sequence[int]:

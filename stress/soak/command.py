@@ -6,9 +6,11 @@ import argparse
 import asyncio
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import SystemRandom
+
+from stress.choices import some
 
 from .cells import BACKENDS, TRANSPORTS, choose_cells
 from .plan import WARM_UP, draw_plan
@@ -46,18 +48,8 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--fault-every", type=float, default=30.0, metavar="SECONDS", help="(%(default)g)")
     parser.add_argument("--seed", type=int, help="of the faults; drawn and printed when left out")
     parser.add_argument("--rate", type=float, default=20.0, help="requests per second and application (%(default)g)")
-    parser.add_argument("--transports", type=_some(TRANSPORTS), default=TRANSPORTS, help=",".join(TRANSPORTS))
-    parser.add_argument("--backends", type=_some(BACKENDS), default=BACKENDS, help=",".join(BACKENDS))
+    parser.add_argument("--transports", type=some(TRANSPORTS), default=TRANSPORTS, help=",".join(TRANSPORTS))
+    parser.add_argument("--backends", type=some(BACKENDS), default=BACKENDS, help=",".join(BACKENDS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the verdict there")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep what the processes wrote, in a new folder")
     return parser.parse_args(arguments)
-
-
-def _some(choices: Iterable[str]) -> Callable[[str], Sequence[str]]:
-    def parse(text: str) -> Sequence[str]:
-        found = text.split(",")
-        if not set(found) <= set(choices):
-            raise argparse.ArgumentTypeError(f"choose from {','.join(choices)}")
-        return found
-
-    return parse
