@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 
+from .environments import SetupError
+
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "clients": ("stress.clients.command", "the libraries that were chosen from, measured again"),
     "pipeline": ("stress.pipeline.command", "segments per second, latency and memory, from record to acknowledgement"),
@@ -25,7 +27,11 @@ def main(arguments: list[str]) -> int:
         print("python -m stress COMMAND [--help]\n", *lines, sep="\n", file=sys.stderr)
         return 2
     module, _ = COMMANDS[arguments[0]]
-    status: int = import_module(module).main(arguments[1:])
+    try:
+        status: int = import_module(module).main(arguments[1:])
+    except SetupError as error:
+        print(f"python -m stress {arguments[0]}: {error}", file=sys.stderr)
+        return 2
     return status
 
 

@@ -1,4 +1,4 @@
-"""Environments of their own for what is measured and not installed here, cached by what they hold."""
+"""Environments of their own for what is measured and not installed here, made by pip and kept by what they hold."""
 
 from __future__ import annotations
 
@@ -10,34 +10,49 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
-CACHE = Path(".cache/stress")
+ROOT = Path(__file__).resolve().parents[1]
+CACHE = ROOT / ".cache" / "stress"
 _DONE = "complete"
 
 
+class SetupError(Exception):
+    """An environment could not be made; the text quotes pip."""
+
+
 def name_of(purpose: str, requirements: Sequence[str]) -> str:
-    """The folder's name: another one for each set of requirements and each Python."""
+    """The folder's name: another one for each set of requirements and each Python.
+
+    Where our own tree is among them, what that asks for counts as well.
+    """
+    own = (ROOT / "pyproject.toml").read_bytes() if "-e" in requirements else b""
     text = "\n".join([sys.version, *sorted(requirements)])
-    return f"{purpose}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    return f"{purpose}-{hashlib.sha256(text.encode() + own).hexdigest()[:12]}"
 
 
 def python_with(purpose: str, requirements: Sequence[str], cache: Path = CACHE) -> Path:
     """The Python of an environment that holds the requirements; made when it is not there.
 
-    :raises subprocess.CalledProcessError: when pip cannot install them
+    :raises SetupError: when pip cannot install them
     """
     folder = cache.absolute() / name_of(purpose, requirements)
     python = folder / "bin" / "python"
     if not (folder / _DONE).exists():
-        venv.create(folder, with_pip=True, clear=True)
-        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
-        subprocess.run(command, check=True)
+        print(f"setting up the environment {purpose}", file=sys.stderr, flush=True)
+        venv.create(folder, with_pip=False, symlinks=True, clear=True)
+        _install(python, requirements)
         # only now: one that was interrupted is made again
         (folder / _DONE).write_text("\n".join(requirements))
     return python
 
 
+def _install(python: Path, requirements: Sequence[str]) -> None:
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--quiet", "--disable-pip-version-check", "install"]
+    done = subprocess.run([*pip, *requirements], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SetupError(f"pip could not install {' '.join(requirements)}:\n{done.stderr[-2000:]}")
+
+
 def with_this_code() -> dict[str, str]:
     """The variables of a process that is to import the packages of this repository, which are not installed there."""
-    root = Path(__file__).resolve().parents[1]
-    roots = [root, root / "transports", root / "proto_gen", root / "tests"]
+    roots = [ROOT, ROOT / "transports", ROOT / "proto_gen", ROOT / "tests"]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, roots))}

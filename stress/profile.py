@@ -15,11 +15,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from .compare.contestants import CONTESTANTS, HANDLERS, Contestant
-from .compare.environments import CACHE, prepare
+from .compare.environments import prepare
 from .compare.serving import LOAD_CORE, serve
 from .compare.sinks import Sinks
 from .compare.wrk import WrkError, find_wrk, saturate
-from .environments import python_with
+from .environments import CACHE, python_with
 
 _WARM_UP = 2.0
 _LOOKS_A_SECOND = 500

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from stress.choices import some
 
+from ..environments import CACHE
 from .contestants import CONTESTANTS, HANDLERS, SHORT
-from .environments import CACHE
 from .figures import summarise
 from .order import with_bare
 from .report import describe_run, write_report

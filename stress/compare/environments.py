@@ -1,20 +1,14 @@
-"""Environments of their own for the contestants, made by pip and kept by a hash of what is in them.
+"""What the contestants' environments hold.
 
 What the application itself is made of has the same versions in all of them, or the comparison would compare those.
 """
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import subprocess
-import sys
-import venv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-CACHE = ROOT / ".cache" / "stress"
+from ..environments import ROOT, python_with
 
 _STACK = (
     "anyio==4.16.0",
@@ -71,36 +65,9 @@ _REQUIREMENTS: Mapping[str, Sequence[str]] = {
 }
 
 
-class SetupError(Exception):
-    """An environment could not be made; the text quotes pip."""
-
-
-def prepare(name: str, cache: Path = CACHE) -> Path:
+def prepare(name: str) -> Path:
     """The environment's interpreter; made first when it is not there yet.
 
     :raises SetupError: pip failed
     """
-    requirements = _REQUIREMENTS[name]
-    folder = cache / f"{name}-{_hash(requirements)}"
-    python = folder / "bin" / "python"
-    if not (folder / "complete").exists():
-        print(f"setting up the environment {name}", file=sys.stderr, flush=True)
-        shutil.rmtree(folder, ignore_errors=True)
-        venv.create(folder, with_pip=False, symlinks=True)
-        _install(python, requirements)
-        (folder / "complete").touch()
-    return python
-
-
-def _hash(requirements: Sequence[str]) -> str:
-    """What it depends on: with our own tree installed, on what that asks for as well."""
-    own = (ROOT / "pyproject.toml").read_bytes() if "-e" in requirements else b""
-    asked = "\n".join((sys.version, *requirements)).encode()
-    return hashlib.sha256(asked + own).hexdigest()[:12]
-
-
-def _install(python: Path, requirements: Sequence[str]) -> None:
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "--quiet", "--disable-pip-version-check", "install"]
-    done = subprocess.run([*pip, *requirements], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SetupError(f"pip could not install {' '.join(requirements)}:\n{done.stderr[-2000:]}")
+    return python_with(name, _REQUIREMENTS[name])

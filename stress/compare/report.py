@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from .environments import Environment, SetupError, prepare
+from ..environments import SetupError
+from .environments import Environment, prepare
 from .figures import Figures, Key
 from .mode_table import render_modes
 from .plot_data import collect_plots

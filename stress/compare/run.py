@@ -11,8 +11,9 @@ from pathlib import Path
 from e2e.servers.jars import FetchError, UnavailableError
 from e2e.servers.server import ServerError
 
+from ..environments import SetupError
 from .contestants import CONTESTANTS, Contestant
-from .environments import SetupError, prepare
+from .environments import prepare
 from .figures import Key
 from .order import order_round
 from .serving import ServingError

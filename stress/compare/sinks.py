@@ -18,7 +18,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from e2e.servers.kafka import Kafka
 from e2e.servers.ports import free_ports
 
-from .environments import ROOT
+from ..environments import ROOT
 
 _SEGMENT_PATHS = (
     "/skywalking.v3.TraceSegmentReportService/collect",

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import psutil
 
+from ..environments import ROOT
 from .arrivals import FixedRate
 from .contestants import Contestant
-from .environments import ROOT
 from .serving import Application, Counts, Exit, serve
 from .sinks import Delivered, Sinks
 from .wrk import Saturation, saturate

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stress import environments
+from stress.__main__ import main
 from stress.clients.bench import MODULES, benches
 from stress.clients.command import Result, render
 from stress.clients.kafka import topic_of
@@ -67,7 +68,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def test_an_environment_is_made_once(made: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("subprocess.run", lambda *_, **__: None)
+    monkeypatch.setattr("subprocess.run", lambda command, **_: subprocess.CompletedProcess(command, 0))
     assert environments.python_with("x", ["a"], tmp_path) == environments.python_with("x", ["a"], tmp_path)
     assert len(made) == 1
 
@@ -75,14 +76,25 @@ def test_an_environment_is_made_once(made: list[Path], tmp_path: Path, monkeypat
 def test_one_that_was_interrupted_is_made_again(
     made: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise subprocess.CalledProcessError(1, "pip")
+    def fail(command: list[str], **_: object) -> object:
+        return subprocess.CompletedProcess(command, 1, stderr="no such thing")
 
     monkeypatch.setattr("subprocess.run", fail)
     for _ in range(2):
-        with pytest.raises(subprocess.CalledProcessError):
+        with pytest.raises(environments.SetupError, match="install a:\nno such thing"):
             environments.python_with("x", ["a"], tmp_path)
     assert len(made) == 2
+
+
+def test_a_command_whose_environment_cannot_be_made_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> object:
+        raise environments.SetupError("no index")
+
+    monkeypatch.setattr("stress.clients.command.main", fail)
+    assert main(["clients"]) == 2
+    assert capsys.readouterr().err == "python -m stress clients: no index\n"
 
 
 def test_this_code_is_found_there() -> None:
