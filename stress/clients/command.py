@@ -12,9 +12,10 @@ from pathlib import Path
 
 from stress.choices import some
 from stress.environments import CACHE, python_with, with_this_code
+from stress.machine import describe_machine
+from stress.markdown import make_table
 from stress.pipeline.memory import MIB
 from stress.pipeline.process import SENDER, on_core
-from stress.pipeline.report import machine, table
 from stress.pipeline.sinks import counting_sink, open_broker
 
 from .bench import MODULES, benches
@@ -63,14 +64,18 @@ def main(arguments: list[str]) -> int:
     text = render(results)
     print("", text, sep="\n", flush=True)
     (given.out / "clients.md").write_text(text + "\n")
-    document = {"machine": machine(), "requirements": REQUIREMENTS, "results": [asdict(each) for each in results]}
+    document = {
+        "machine": describe_machine(),
+        "requirements": REQUIREMENTS,
+        "results": [asdict(each) for each in results],
+    }
     (given.out / "clients.json").write_text(json.dumps(document, indent=1))
     return 1 if any(each.fault for each in results) else 0
 
 
 def render(results: Sequence[Result]) -> str:
     """A table in Markdown. A rate without what was to be delivered is void."""
-    return table(_HEAD, (_row(each) for each in results))
+    return make_table(_HEAD, (_row(each) for each in results))
 
 
 def _row(result: Result) -> Sequence[str]:

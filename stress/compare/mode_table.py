@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..markdown import make_chapter, show_path, show_share
 from .contestants import TRANSPORTS
 from .figures import Figures, Key, Spread, handlers_of
-from .markdown import make_table, show_path, show_share
 
 # What the official agent's documentation says that its async mode gains in requests per second.
 PUBLISHED = {"grpc": "+32.8 %", "http": "+9.8 %", "kafka": "+89.6 %"}
@@ -30,7 +30,7 @@ def render_modes(figures: Mapping[Key, Figures]) -> str:
                     ]
                 )
     heads = [f"{mode} {what}" for mode in ("sync", "async") for what in ("QPS", "KiB/s", "average ms", "delivered")]
-    return make_table("The official agent, sync against async", ["", *heads, "QPS", "KiB/s", "published QPS"], rows)
+    return make_chapter("The official agent, sync against async", ["", *heads, "QPS", "KiB/s", "published QPS"], rows)
 
 
 def _show_gain(gain: float, *modes: Figures) -> str:

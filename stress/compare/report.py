@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from ..environments import SetupError
+from ..machine import describe_machine
 from .environments import Environment, prepare
 from .figures import Figures, Key
 from .mode_table import render_modes
@@ -43,7 +42,7 @@ def write_report(
 ) -> str:
     """Write all of it; returns the tables."""
     raw = {
-        "machine": _machine(),
+        "machine": describe_machine(),
         "plan": {**asdict(comparison.plan), "contestants": [each.name for each in comparison.plan.contestants]},
         "violations": list(violations),
         "failures": [asdict(each) for each in comparison.failures],
@@ -69,7 +68,7 @@ def _render(comparison: Comparison, figures: Mapping[Key, Figures], violations: 
     failed = [f"- **Failed:** {each}" for each in violations]
     parts = [
         _METHOD.format(rounds=plan.rounds, seconds=plan.seconds, warm_up=plan.warm_up).strip(),
-        _machine(),
+        describe_machine(),
         "\n".join([*failed, *doubts]),
         render_throughput(figures),
         render_efficiency(figures),
@@ -80,16 +79,6 @@ def _render(comparison: Comparison, figures: Mapping[Key, Figures], violations: 
         render_remarks(figures),
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def _machine() -> str:
-    model = next((line.split(":", 1)[1].strip() for line in _cpuinfo() if line.startswith("model name")), "unknown")
-    system = f"{platform.system()} {platform.release()}"
-    return f"{os.cpu_count()} cores of {model}; {system}; Python {platform.python_version()}"
-
-
-def _cpuinfo() -> list[str]:
-    return Path("/proc/cpuinfo").read_text().splitlines()
 
 
 def _draw(folder: Path, figures: Mapping[Key, Figures]) -> None:

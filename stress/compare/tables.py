@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ..markdown import make_chapter, show_path, show_share
 from .contestants import CONTESTANTS
 from .figures import AtRate, Figures, Key, contestants_of, handlers_of
-from .markdown import make_table, show_path, show_share
 from .verdict import Failure
 
 _CLOSED = "saturated"
@@ -20,7 +20,7 @@ def render_throughput(figures: Mapping[Key, Figures]) -> str:
         found = [figures.get((name, handler)) for handler in handlers]
         show = _show_qps if CONTESTANTS[name].agent == "bare" else _show_ratio
         rows.append([name, *("" if each is None else show(each) for each in found)])
-    return make_table(
+    return make_chapter(
         "Requests per second at saturation, of the bare application's", ["", *map(show_path, handlers)], rows
     )
 
@@ -33,7 +33,7 @@ def render_efficiency(figures: Mapping[Key, Figures]) -> str:
         found = [figures.get((name, handler)) for handler in handlers]
         rows.append([name, *("" if each is None else each.efficiency.show(".2f") for each in found)])
     title = "Requests for each second of the application's processor time at saturation, of the bare application's"
-    return make_table(title, ["", *map(show_path, handlers)], rows)
+    return make_chapter(title, ["", *map(show_path, handlers)], rows)
 
 
 def _show_qps(each: Figures) -> str:
@@ -63,7 +63,7 @@ def _render_latency_of(figures: Mapping[Key, Figures], handler: str) -> str:
         if each is not None:
             at_rates = [cell for share in shares for cell in _latency_cells(each.at[share])]
             rows.append([name, *at_rates, f"{each.p99.show('.1f')}, {each.p99_ratio.median:.2f} x"])
-    return make_table(f"Latency in ms, `{show_path(handler)}`", ["", *heads, f"{_CLOSED} p99"], rows)
+    return make_chapter(f"Latency in ms, `{show_path(handler)}`", ["", *heads, f"{_CLOSED} p99"], rows)
 
 
 def _latency_cells(at: AtRate) -> list[str]:
@@ -85,7 +85,7 @@ def _render_costs_of(figures: Mapping[Key, Figures], handler: str) -> str:
     heads = [f"CPU s/1,000, {phase if phase == 'saturation' else f'at {phase} %'}" for phase in phases]
     heads += ["RSS MiB", "over bare", "segments delivered", "of", "logs delivered", "of", "exit s"]
     rows = [[name, *_cost_cells(each)] for name in contestants_of(figures) if (each := figures.get((name, handler)))]
-    return make_table(f"Cost and delivery, `{show_path(handler)}`", ["", *heads], rows)
+    return make_chapter(f"Cost and delivery, `{show_path(handler)}`", ["", *heads], rows)
 
 
 def _cost_cells(each: Figures) -> list[str]:
@@ -118,7 +118,7 @@ def render_remarks(figures: Mapping[Key, Figures]) -> str:
 def render_failures(failures: Iterable[Failure]) -> str:
     """What could not be measured, and why."""
     rows = [[each.contestant, show_path(each.handler), each.reason.splitlines()[0]] for each in failures]
-    return make_table("Not measured", ["", "handler", "why"], rows)
+    return make_chapter("Not measured", ["", "handler", "why"], rows)
 
 
 def _shares(figures: Mapping[Key, Figures], handler: str) -> list[str]:

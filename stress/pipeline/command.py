@@ -12,15 +12,16 @@ from typing import Any
 
 from stress.choices import some
 from stress.environments import CACHE, python_with, with_this_code
+from stress.machine import describe_machine
 
 from .cells import FORMS, LOOPS, PRODUCERS, TRANSPORTS, Cell, choose_cells
 from .figures import fallen
 from .measuring import Figure, measure
 from .outage import run_outage
 from .plot import REQUIREMENTS
-from .process import SENDER, conversing
+from .process import SENDER, conversing, pinned
 from .ratios import ratios_of, read_recorded, speed_of, write_recorded
-from .report import machine, render, render_imports, render_micro, render_outage
+from .report import render, render_imports, render_micro, render_outage
 from .sinks import Sink, open_sink
 from .starts import MODULES, import_seconds
 
@@ -132,7 +133,8 @@ def _write(out: Path, figures: Sequence[Figure], texts: Sequence[str], more: dic
     text = "\n\n".join(texts)
     print("", text, "", f"written to {out}", sep="\n", flush=True)
     (out / "pipeline.md").write_text(text + "\n")
-    document = {"machine": machine(), "figures": [each.document() for each in figures], **more}
+    measured = {"figures": [each.document() for each in figures], **more}
+    document = {"machine": describe_machine(), "pinned": pinned(), **measured}
     (out / "pipeline.json").write_text(json.dumps(document, indent=1))
 
 

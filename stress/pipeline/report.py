@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from ..markdown import make_table
 from .measuring import Figure
 from .memory import MIB
 from .outage import RATE, Outage
-from .process import pinned
 
 _HEAD = ("transport", "loop", "form", "producers", "segments/s", "segments/CPU s", "p50, ms", "p99, ms", "max, ms",
          "RSS before, MiB", "peak, MiB", "delivered", "collector's share of a core", "steal")  # fmt: skip
 _MILLI, _MICRO = 1e3, 1e6
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
-
-
-def machine() -> dict[str, Any]:
-    """On what it was measured."""
-    return {"python": platform.python_version(), "system": platform.platform(), "pinned": pinned()}
-
-
 def render(figures: Sequence[Figure]) -> str:
     """The table of the pipeline. A figure without what it was to deliver is void."""
-    return table(_HEAD, (_row(each) for each in figures))
+    return make_table(_HEAD, (_row(each) for each in figures))
 
 
 def _row(figure: Figure) -> Sequence[str]:
@@ -52,12 +40,14 @@ def render_micro(micro: Mapping[str, Mapping[str, float]]) -> str:
     """What recording alone costs, by transport."""
     head = ("transport", "one segment recorded, encoded and offered, µs of CPU: median", "best")
     rows = [(name, *(f"{each[key] * _MICRO:.1f}" for key in ("median", "best"))) for name, each in micro.items()]
-    return table(head, rows)
+    return make_table(head, rows)
 
 
 def render_imports(imports: Mapping[str, float]) -> str:
     """What importing costs."""
-    return table(("imported", "ms of CPU"), [(name, f"{seconds * _MILLI:.0f}") for name, seconds in imports.items()])
+    return make_table(
+        ("imported", "ms of CPU"), [(name, f"{seconds * _MILLI:.0f}") for name, seconds in imports.items()]
+    )
 
 
 def render_outage(outage: Outage) -> str:
