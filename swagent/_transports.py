@@ -1,12 +1,16 @@
-"""Finding a transport by its name."""
+"""Finding a transport by its name, and a word on where it reports to."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from typing import cast
 
+from ._log import say
 from .abc import Transport
 from .config import Config
 from .errors import ConfigError
+from .options import Address
 
 GROUP = "swagent.transports"
 
@@ -31,3 +35,11 @@ def find_transport(config: Config) -> type[Transport]:
             config.protocol,
             f"{error.name} must be installed for it: pip install 'swagent[{config.protocol}]'",
         ) from error
+
+
+def warn_of_plaintext(addresses: Sequence[Address]) -> None:
+    """Say where telemetry can be read on its way. It is no error: many collectors stand inside a trusted network."""
+    exposed = [str(each) for each in addresses if each.is_exposed]
+    if exposed:
+        way_out = "see force_tls, grpcs:// and https://"
+        say(logging.WARNING, "telemetry goes to %s without TLS; %s", ", ".join(exposed), way_out)

@@ -43,7 +43,7 @@ from ._instance import describe_instance
 from ._log import LimitedLog, log, say
 from ._pipelines import Pipelines
 from ._recording import Recording
-from ._transports import find_transport
+from ._transports import find_transport, warn_of_plaintext
 from .abc import Transport, addresses_of
 from .config import Config
 from .errors import AgentStateError
@@ -167,7 +167,9 @@ class Agent:
         transport_class = self._given_transport or find_transport(config)
         check_runtime(config.protocol, transport_class.runtimes)
         log.setLevel(config.log_level.upper())
-        self._transports = [transport_class(config, address) for address in addresses_of(transport_class, config)]
+        addresses = addresses_of(transport_class, config)
+        warn_of_plaintext(addresses)
+        self._transports = [transport_class(config, address) for address in addresses]
         self._route = Route(
             self._transports, Failover(len(self._transports), random.random), self._clock, self._limited
         )

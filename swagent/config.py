@@ -372,7 +372,7 @@ class Config:
 
     def _check_addresses(self) -> None:
         addresses = self.addresses
-        exposed = [each for each in addresses if not each.tls and not each.is_loopback]
+        exposed = [each for each in addresses if each.is_exposed]
         if self.authentication and exposed and not self.allow_plaintext_token:
             raise ConfigError(
                 "authentication", "***", f"TLS to {exposed[0]} (force_tls or grpcs://), or allow_plaintext_token=True"

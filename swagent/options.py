@@ -70,6 +70,11 @@ class Address:
         except ValueError:
             return self.host == "localhost"
 
+    @property
+    def is_exposed(self) -> bool:
+        """Whether what goes there can be read on its way."""
+        return not self.tls and not self.is_loopback
+
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"

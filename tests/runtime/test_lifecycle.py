@@ -189,5 +189,23 @@ async def test_the_last_word_is_the_ledger(caplog: pytest.LogCaptureFixture) -> 
     assert "offered 2, accepted 2, confirmed 2" in last.getMessage()
 
 
+@pytest.mark.parametrize(
+    ("collector", "exposed"),
+    [
+        ("127.0.0.1:11800,localhost:11800,[::1]:11800", ""),
+        ("grpcs://oap:11800", ""),
+        ("127.0.0.1:11800,oap:11800,grpcs://other:11800,10.0.0.1:11800", "oap:11800, 10.0.0.1:11800"),
+    ],
+)
+async def test_plaintext_beyond_this_machine_is_warned_of(
+    collector: str, exposed: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Agent(config(collector=collector), transport=MemoryCollector().transport):
+        pass
+    told = [each.getMessage() for each in caplog.records if "without TLS" in each.getMessage()]
+    warning = f"telemetry goes to {exposed} without TLS; see force_tls, grpcs:// and https://"
+    assert told == ([warning] if exposed else [])
+
+
 async def test_statistics_before_the_start_are_empty() -> None:
     assert list(agent_of(MemoryCollector()).statistics()) == []

@@ -177,6 +177,7 @@ async def test_an_outage_is_one_warning_and_its_end_one_line(caplog: pytest.LogC
     collector = MemoryCollector()
     collector.behaviour = unreachable
     async with timed(collector):
+        caplog.clear()  # of what is said at the start
         await anyio.sleep(25)
         collector.behaviour = None
         await anyio.sleep(31)
