@@ -134,10 +134,23 @@ class Store:
         query = "SELECT topic, partition, next FROM offsets WHERE brokers = ?"
         return {(topic, number): offset for topic, number, offset in self.read(query, (brokers,))}
 
-    def set_offset(self, brokers: str, topic: str, partition: int, offset: int) -> None:
-        """Note where to go on, to be committed along with what was read."""
+    def set_offset(self, brokers: str, topic: str, partition: int, offset: int, losses: int) -> None:
+        """Note where to go on, to be committed along with what was read.
+
+        :param losses: how many there were before that was read
+        :raises StoreError: when something has been lost since; nothing is noted then
+        """
         with self._lock:
+            self.check(losses)
             self._database.put("offsets", (brokers, topic, partition, offset))
+
+    def check(self, losses: int) -> None:
+        """Make sure that nothing has been lost since.
+
+        :raises StoreError: when there have been other losses than these
+        """
+        if self.losses != losses:
+            raise StoreError("cannot write to the store: some of this was lost with what came beside it")
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
         """The rows that a query finds, those of this moment's additions among them.

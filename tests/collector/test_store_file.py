@@ -46,7 +46,7 @@ async def test_a_restart_keeps_all(tmp_path: Path) -> None:
     store = Store(path=path)
     for record in (*RECORDS, segment(1), segment(2)):
         store.add(record)
-    store.set_offset("broker", "topic", 1, 77)
+    store.set_offset("broker", "topic", 1, 77, store.losses)
     seen = store.seen()
     store.close()
     again = Store(path=path)
