@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from . import rows
 from .arrivals import Arrivals, Listener
 from .counts import SIGNALS, Statistics
-from .database import Database, Row, StoreError
+from .database import Database, Row, StoreError, Values
 from .keeper import Keeper
 from .limits import Limits
 from .records import Instance, LogLine, Meter, Record
@@ -152,7 +152,12 @@ class Store:
         if self.losses != losses:
             raise StoreError("cannot write to the store: some of this was lost with what came beside it")
 
-    def read(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
+    def numbers(self, table: str) -> tuple[int, int]:
+        """Of a table's rows the lowest number, less one, and the highest; both are 0 when there are none."""
+        ((lowest, highest),) = self.read(f"SELECT min(id), max(id) FROM {table}")  # noqa: S608  (our own names)
+        return (0, 0) if highest is None else (lowest - 1, highest)
+
+    def read(self, query: str, values: Values = ()) -> list[Row]:
         """The rows that a query finds, those of this moment's additions among them.
 
         :raises StoreError: when the store cannot be read or written
@@ -228,8 +233,12 @@ class Store:
 
     def trace(self, trace_id: str) -> list[Segment]:
         """The segments kept of one trace, in order of arrival; maybe none."""
+        return [_decoded(body) for body in self.bodies(trace_id)]
+
+    def bodies(self, trace_id: str) -> list[bytes]:
+        """The same segments, as they came."""
         query = "SELECT body FROM segments JOIN bodies USING (id) WHERE trace = ? ORDER BY id"
-        return [_decoded(body) for (body,) in self.read(query, (trace_id,))]
+        return [body for (body,) in self.read(query, (trace_id,))]
 
     @property
     def logs(self) -> list[LogLine]:
@@ -257,6 +266,10 @@ class Store:
         """The records kept of another kind (`LogLine`, `Event`, `Snapshot`, ...), oldest first."""
         if kind is LogLine:
             return self.logs  # type: ignore[return-value]
+        return [rows.other_of(kind, text) for text in self.texts(kind)]
+
+    def texts(self, kind: type[object]) -> list[str]:
+        """The same records, as `rows.other_of` takes them."""
         table = "events" if kind.__name__ == "Event" else "others"
         query = f"SELECT data FROM {table} WHERE kind = ? ORDER BY id"  # noqa: S608
-        return [rows.other_of(kind, text) for (text,) in self.read(query, (kind.__name__,))]
+        return [text for (text,) in self.read(query, (kind.__name__,))]
