@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from . import rows
-from .arrivals import Arrivals, Listener
+from .arrivals import Arrivals, Follower, Listener
 from .counts import SIGNALS, Statistics
 from .database import Database, Row, StoreError, Values
 from .keeper import Keeper
@@ -92,7 +92,7 @@ class Store:
             else:
                 self._keeper.keep_segment(segment)
                 self._commit_full_group()
-        self._arrivals.announce(lambda: decode_segment(segment.body))
+        self._arrivals.announce(lambda: decode_segment(segment.body), segment.trace_id)
 
     def _note(self, signal: str, service: str) -> None:
         self._received[signal] += 1
@@ -194,6 +194,10 @@ class Store:
         """Have `listener(record)` called after each arrival, in the intake's thread; it must not wait or raise.
         Returns a function that ends the subscription."""
         return self._arrivals.subscribe(listener)
+
+    def follow(self, follower: Follower) -> Callable[[], None]:
+        """Like `subscribe`, with `follower(trace_id)` after each segment: far cheaper, nothing is decoded."""
+        return self._arrivals.follow(follower)
 
     def statistics(self) -> Statistics:
         """What was received, duplicated and evicted so far."""
