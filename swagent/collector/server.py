@@ -145,11 +145,13 @@ class Collector:
                 await server.stop()
 
     async def _expire(self, age: float) -> None:
+        is_behind = False
         while True:
-            await asyncio.sleep(min(_EXPIRY, age / 10))  # ages have no event of their own
+            await asyncio.sleep(0 if is_behind else min(_EXPIRY, age / 10))  # ages have no event of their own
             try:
-                self.store.expire()
+                is_behind = self.store.expire()
             except StoreError as error:
+                is_behind = False
                 _LOG.warning("%s", error)
 
     async def __aenter__(self) -> Self:

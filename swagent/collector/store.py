@@ -64,6 +64,8 @@ class Store:
         self._database = Database(path)
         self._keeper = Keeper(self._database, self.limits, clock)
         self.version = sum(ring.count for ring in self._keeper.rings.values())
+        if path:  # it may have been kept within wider limits
+            self._write(None)
 
     def add(self, record: Record) -> None:
         """Take a record in. Does not wait, but for the group of rows that is full with this one.
@@ -112,15 +114,21 @@ class Store:
             if self._database.waiting:
                 self._write(None)
 
-    def expire(self) -> None:
-        """Let what is too old fall out, and write what was added.
+    def expire(self) -> bool:
+        """Let what is too old fall out, and write what was added. Does a part where there is much.
 
+        :returns: whether there is more to fall out
         :raises StoreError: as `commit`
         """
         age = self.limits.max_age
         with self._lock:
+            version = self.version
             if self._database.waiting or age is not None:
                 self._write(None if age is None else self._clock() - age)
+            has_changed, is_behind = self.version != version, self._keeper.is_behind
+        if has_changed:
+            self.wake()
+        return is_behind
 
     def _write(self, oldest: float | None) -> None:
         try:

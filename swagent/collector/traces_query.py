@@ -42,7 +42,9 @@ _BOUNDS = {
 # those that follow come first, so that one row at least tells the total
 _LIST = """
 WITH sums AS (
-    SELECT trace, min(start) AS start, max(finish) - min(start) AS duration, sum(spans) AS spans, sum(errors) AS errors
+    SELECT
+        trace, min(start) AS start, max(max(finish) - min(start), 0) AS duration, sum(spans) AS spans,
+        sum(errors) AS errors
     FROM segments WHERE {inner} GROUP BY trace
 ), matching AS (SELECT *, count(*) OVER () AS total FROM sums WHERE {outer})
 SELECT trace, start, duration, spans, errors, total, {follows} AS follows FROM matching
@@ -149,7 +151,7 @@ async def trace(store: Store, trace_id: str) -> Answer | None:
         "version": version,
         "trace_id": trace_id,
         "start": start,
-        "duration": max((node.span.end_time for node in nodes), default=0) - start,
+        "duration": max(max((node.span.end_time for node in nodes), default=0) - start, 0),
         "services": list(dict.fromkeys(node.segment.service for node in nodes)),
         "left_out": len(nodes) - len(shown),
         "spans": spans,

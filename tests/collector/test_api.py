@@ -298,6 +298,13 @@ async def test_instances_events_profiles_status(api: Api) -> None:
     assert status["grpc"] != status["http"]
 
 
+async def test_a_clock_that_goes_back_makes_no_duration_negative(api: Api) -> None:
+    api.store.add(Segment("t", "s", "shop", "i", (Span(0, -1, 1000, 900, "/a", kind="Entry"),)))
+    assert [each["duration"] for each in (await api("traces"))["traces"]] == [0]
+    assert [each["duration"] for each in (await api("traces", sort="slowest", max_ms=0))["traces"]] == [0]
+    assert (await api("traces/t"))["duration"] == 0
+
+
 async def test_pages_of_odd_durations(api: Api) -> None:
     for number in range(3):
         span = Span(0, -1, -(2**63) + number, 2**63 - 1, "/a", kind="Entry")
