@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import TextIO
 
@@ -31,12 +32,12 @@ class Debouncer:
     def __init__(self, quiet: float) -> None:
         """:param quiet: seconds without a touch that make a key come to rest"""
         self._quiet = quiet
-        self._touched: dict[str, float] = {}  # the longest untouched comes first
+        self._touched: OrderedDict[str, float] = OrderedDict()  # the longest untouched comes first
 
     def touch(self, key: str, now: float) -> None:
         """Note that something of this key has arrived."""
-        self._touched.pop(key, None)
         self._touched[key] = now
+        self._touched.move_to_end(key)
 
     def due_at(self) -> float | None:
         """When the next key comes to rest, if none is touched until then; None when there is no key."""
@@ -47,9 +48,7 @@ class Debouncer:
         """Remove and return the keys that are at rest."""
         keys: list[str] = []
         while (due := self.due_at()) is not None and due <= now:
-            key = next(iter(self._touched))
-            del self._touched[key]
-            keys.append(key)
+            keys.append(self._touched.popitem(last=False)[0])
         return keys
 
 
