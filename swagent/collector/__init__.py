@@ -9,7 +9,7 @@ intake   grpc_intake (with message_reader, admission, connections, codec), http_
 store    store stands on keeper, and both on database and schema (SQLite), ring (bounds), series, instances, shelf;
          arrivals tells those who wait; records and trace_records are what it gives out
 page     page_server with gate, parameters, changes; calls_query (through memo), traces_query, logs_query, meters_query
-         and instances_query answer; http_server runs both HTTP servers
+         and instances_query answer, piece by piece (pace), page by page (cursor); http_server runs both HTTP servers
 view     tree, view, live: joins a trace's segments and prints them
 
 `server.Collector` puts intake, store and page together, `command` adds the terminal. Importing this package imports

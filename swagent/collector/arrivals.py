@@ -18,6 +18,7 @@ from swagent._backend import loop_door
 from .records import Record
 
 Listener = Callable[[Record], None]
+Follower = Callable[[str], None]
 
 
 class Arrivals:
@@ -28,19 +29,24 @@ class Arrivals:
         self._lock = lock
         self._bells: list[Callable[[], None]] = []
         self._listeners: list[Listener] = []
+        self._followers: list[Follower] = []
 
-    def announce(self, record: Callable[[], Record]) -> None:
+    def announce(self, record: Callable[[], Record], trace: str | None = None) -> None:
         """Tell everybody; called without holding the lock, since listeners are foreign code.
 
         :param record: makes the record, where there is a listener for it
+        :param trace: to which it belongs, where it is a segment
         """
-        if not self._bells and not self._listeners:  # who comes right now looks after what was added
+        if not (self._bells or self._listeners or self._followers):  # who comes right now looks after what was added
             return
         with self._lock:
             bells, self._bells = self._bells, []
-            listeners = tuple(self._listeners)
+            listeners, followers = tuple(self._listeners), tuple(self._followers)
         for ring in bells:
             ring()
+        if trace is not None:
+            for follower in followers:
+                follower(trace)
         if listeners:
             made = record()
             for listener in listeners:
@@ -58,6 +64,12 @@ class Arrivals:
         with self._lock:
             self._listeners.append(listener)
         return partial(self._listeners.remove, listener)
+
+    def follow(self, follower: Follower) -> Callable[[], None]:
+        """Have `follower(trace_id)` called for each segment; returns a function that ends it."""
+        with self._lock:
+            self._followers.append(follower)
+        return partial(self._followers.remove, follower)
 
     async def wait_until(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Wait until the condition holds; False when it does not within `timeout` seconds."""

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 from .database import Row
+from .pace import Pace, pieces
 from .store import Store
 
 Answer = dict[str, Any]
-# each query gives a key of one or two columns, then the start, the duration and whether it failed
-_ENTRIES = "SELECT service, start, duration, is_error FROM calls WHERE kind = 'entry'"
-_ENDPOINTS = "SELECT endpoint, start, duration, is_error FROM calls WHERE kind = 'entry' AND service = ?"
+# each query takes a range of owners, and gives a key of one or two columns, the start, the duration, whether it failed
+_ENTRIES = """
+SELECT service, endpoint, start, duration, is_error FROM calls WHERE kind = 'entry' AND owner > :low AND owner <= :high
+"""
+_ENDPOINTS = """
+SELECT endpoint, start, duration, is_error FROM calls
+WHERE kind = 'entry' AND owner > :low AND owner <= :high AND service = :service
+"""
 _INCOMING = """
-SELECT coalesce(nullif(parent_service, ''), 'User'), service, start, duration, is_error FROM calls WHERE kind = 'entry'
+SELECT coalesce(nullif(parent_service, ''), 'User'), service, start, duration, is_error FROM calls
+WHERE kind = 'entry' AND owner > :low AND owner <= :high
 """
 # exits that no received entry answers to: what is at the other end reports nothing
 _OUTGOING = """
 SELECT c.service, coalesce(nullif(c.peer, ''), c.endpoint), c.start, c.duration, c.is_error
-FROM calls c JOIN segments s ON s.id = c.owner
-WHERE c.kind = 'exit' AND NOT EXISTS (
-    SELECT 1 FROM calls e WHERE e.parent_segment = s.segment AND e.parent_span = c.span AND e.kind = 'entry'
+FROM segments s CROSS JOIN calls c ON c.owner = s.id
+WHERE s.id > :low AND s.id <= :high AND c.kind = 'exit' AND NOT EXISTS (
+    SELECT 1 FROM calls e
+    WHERE e.parent_segment = s.segment AND e.parent_span = c.span AND e.kind = 'entry' AND e.owner <= :last
 )
 """
 
@@ -32,97 +42,145 @@ class _Sum:
     __slots__ = ("durations", "errors", "first", "last")
 
     def __init__(self) -> None:
-        self.durations: list[int] = []
+        self.durations: Counter[int] = Counter()
         self.errors = 0
         self.first, self.last = 2**63, -(2**63)
 
+    def add(self, start: int, duration: int, is_error: int) -> None:
+        """Add a call."""
+        self.durations[duration] += 1
+        self.errors += is_error
+        if start < self.first:
+            self.first = start
+        if start > self.last:
+            self.last = start
+
+    def merge(self, other: _Sum) -> None:
+        """Add all calls of another sum."""
+        self.durations.update(other.durations)
+        self.errors += other.errors
+        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
+
     def answer(self) -> Answer:
         """The rate is over the time between the first and the last call, one minute at least."""
-        ordered = sorted(self.durations)
-        calls = len(ordered)
+        calls = self.durations.total()
         minutes = max((self.last - self.first) / 60_000, 1.0)
         return {
             "calls": calls,
             "errors": self.errors,
             "error_rate": self.errors / calls if calls else 0.0,
-            **{f"p{part}": ordered[-(-calls * part // 100) - 1] if calls else None for part in (50, 95, 99)},
+            **self._quantiles((50, 95, 99)),
             "calls_per_minute": round(calls / minutes, 2),
         }
 
+    def _quantiles(self, parts: Sequence[int]) -> dict[str, int | None]:
+        """Of so many calls in a hundred the longest, the nearest of those that there were."""
+        ordered = sorted(self.durations.items())
+        reached = list(accumulate(count for _, count in ordered))
+        return {
+            f"p{part}": ordered[bisect_left(reached, -(-reached[-1] * part // 100))][0] if ordered else None
+            for part in parts
+        }
 
-def _sums(rows: Iterable[Row], width: int) -> dict[Any, Answer]:
-    """The sums by key.
+
+class _Sums:
+    """Sums by key.
 
     :param width: how many columns are the key
     """
-    sums: dict[Any, _Sum] = {}
-    for row in rows:
-        key = row[0] if width == 1 else row[:width]
-        total = sums.get(key)
-        if total is None:
-            total = sums[key] = _Sum()
-        start, duration, is_error = row[width:]
-        total.durations.append(duration)
-        total.errors += is_error
-        if start < total.first:
-            total.first = start
-        if start > total.last:
-            total.last = start
-    return {key: sums[key].answer() for key in sorted(sums)}
+
+    def __init__(self, width: int) -> None:
+        self.by_key: dict[Any, _Sum] = {}
+        self._width = width
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Add what a query found."""
+        by_key, width = self.by_key, self._width
+        for row in rows:
+            key = row[0] if width == 1 else row[:width]
+            found = by_key.get(key)
+            if found is None:
+                found = by_key[key] = _Sum()
+            found.add(*row[width:])
+
+    def folded(self, column: int) -> _Sums:
+        """The sums by one column of the key."""
+        folded = _Sums(1)
+        for key, each in self.by_key.items():
+            folded.by_key.setdefault(key[column], _Sum()).merge(each)
+        return folded
+
+    async def answers(self, pace: Pace) -> dict[Any, Answer]:
+        """The sums as they are answered, sorted by key."""
+        answers: dict[Any, Answer] = {}
+        for key in sorted(self.by_key):
+            answers[key] = self.by_key[key].answer()
+            await pace.breathe()
+        return answers
 
 
-def services(store: Store) -> Answer:
+async def services(store: Store) -> Answer:
     """Every service heard from, with the sums of its entry calls."""
-    sums = _sums(store.read(_ENTRIES), 1)
-    endpoints: dict[str, int] = dict(
-        store.read("SELECT service, count(DISTINCT endpoint) FROM calls WHERE kind = 'entry' GROUP BY 1")
-    )
+    version, pace, entries = store.version, Pace(), _Sums(2)
+    async for piece in pieces(store, "segments", pace):
+        entries.add(store.read(_ENTRIES, piece))
+    sums = await entries.folded(0).answers(pace)
+    endpoints = Counter(service for service, _ in entries.by_key)
     seen: defaultdict[str, list[float]] = defaultdict(list)
     for (service, _), time in store.seen().items():
         seen[service].append(time)
-    names = sorted({*sums, *seen, *store.statistics().services} - {""})
     return {
-        "version": store.version,
+        "version": version,
         "services": [
             {
                 "name": name,
                 "instances": len(seen[name]),
-                "endpoints": endpoints.get(name, 0),
+                "endpoints": endpoints[name],
                 **(sums.get(name) or _Sum().answer()),
                 "last_seen": int(max(seen[name], default=0.0) * 1000),
             }
-            for name in names
+            for name in _names(store, sums)
         ],
     }
 
 
-def endpoints(store: Store, service: str) -> Answer:
+def _names(store: Store, called: Iterable[str]) -> list[str]:
+    """The services, whatever of them has come."""
+    seen = (service for service, _ in store.seen())
+    return sorted({*called, *seen, *store.statistics().services} - {""})
+
+
+async def endpoints(store: Store, service: str) -> Answer:
     """The entry endpoints of a service, the most called first."""
-    found = [{"name": name, **sums} for name, sums in _sums(store.read(_ENDPOINTS, (service,)), 1).items()]
-    return {"version": store.version, "endpoints": sorted(found, key=lambda each: -each["calls"])}
+    version, pace, entries = store.version, Pace(), _Sums(1)
+    async for piece in pieces(store, "segments", pace):
+        entries.add(store.read(_ENDPOINTS, {**piece, "service": service}))
+    found = [{"name": name, **sums} for name, sums in (await entries.answers(pace)).items()]
+    return {"version": version, "endpoints": sorted(found, key=lambda each: -each["calls"])}
 
 
-def service_map(store: Store) -> Answer:
+async def service_map(store: Store) -> Answer:
     """Who calls whom."""
+    version, pace, incoming, outgoing = store.version, Pace(), _Sums(2), _Sums(2)
+    async for piece in pieces(store, "segments", pace):
+        incoming.add(store.read(_INCOMING, piece))
+        outgoing.add(store.read(_OUTGOING, piece))
+    called = await incoming.folded(1).answers(pace)
     edges = [
         {"from": caller, "to": called, **sums}
-        for query in (_INCOMING, _OUTGOING)
-        for (caller, called), sums in _sums(store.read(query), 2).items()
+        for each in (incoming, outgoing)
+        for (caller, called), sums in (await each.answers(pace)).items()
     ]
-    services_there = {each["name"]: each for each in services(store)["services"]}
-    nodes = [
-        {"name": name, "kind": "service", **{key: each[key] for key in ("calls", "errors", "p50")}}
-        for name, each in services_there.items()
-    ]
-    calls, errors = Counter[str](), Counter[str]()
-    for edge in edges:
-        for name in (edge["from"], edge["to"]):
-            if name not in services_there:
-                calls[name] += edge["calls"]
-                errors[name] += edge["errors"]
-    medians = {edge["to"]: edge["p50"] for edge in edges}
-    nodes += [
-        {"name": name, "kind": "peer", "calls": calls[name], "errors": errors[name], "p50": medians.get(name)}
-        for name in sorted(calls)
-    ]
-    return {"version": store.version, "nodes": nodes, "edges": edges}
+    names = _names(store, called)
+    nodes = [_node(name, "service", called.get(name) or _Sum().answer()) for name in names]
+    peers = await outgoing.folded(1).answers(pace)
+    for name, sums in (await incoming.folded(0).answers(pace)).items():
+        peer = peers.setdefault(name, {"calls": 0, "errors": 0, "p50": None})
+        peer["calls"] += sums["calls"]
+        peer["errors"] += sums["errors"]
+    nodes += [_node(name, "peer", peers[name]) for name in sorted(peers.keys() - set(names))]
+    return {"version": version, "nodes": nodes, "edges": edges}
+
+
+def _node(name: str, kind: str, sums: Answer) -> Answer:
+    return {"name": name, "kind": kind, **{key: sums[key] for key in ("calls", "errors", "p50")}}

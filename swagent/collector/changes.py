@@ -8,6 +8,7 @@ from functools import partial
 
 import anyio
 
+from .database import StoreError
 from .store import Store
 
 INTERVAL = 0.25
@@ -38,7 +39,10 @@ class Changes:
         while not self._is_over:
             if await self._store.wait_until(partial(self._is_news, version), SILENCE):
                 version = self._store.version
-                yield self._event(version)
+                try:
+                    yield self._event(version)
+                except StoreError as error:
+                    yield f": {error}\n\n"
                 await anyio.sleep(INTERVAL)  # a limit to the rate, not a wait for something
             else:
                 yield ": still here\n\n"

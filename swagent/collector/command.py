@@ -81,7 +81,7 @@ async def _serve(args: argparse.Namespace) -> int:
     try:
         collector = _collector(args, store)
         await collector.start()
-    except (OSError, ImportError) as error:
+    except (OSError, ImportError, StoreError) as error:
         print(_failure(args, error), file=sys.stderr)
         store.close()
         return 1
@@ -92,9 +92,8 @@ async def _serve(args: argparse.Namespace) -> int:
         await _watch(printer, stopping)
     finally:
         await collector.stop()
-        _conclude(collector, printer)
-        store.close()
-    return 0
+        status = _conclude(collector, printer)
+    return status
 
 
 def _collector(args: argparse.Namespace, store: Store) -> Collector:
@@ -116,10 +115,10 @@ def _limits(args: argparse.Namespace) -> Limits:
     return Limits(args.max_segments, args.max_logs, args.max_points, max_age=args.max_age)
 
 
-def _failure(args: argparse.Namespace, error: OSError | ImportError) -> str:
+def _failure(args: argparse.Namespace, error: Exception) -> str:
     if isinstance(error, ImportError):
         return _KAFKA_MISSING.format(error.name)
-    if error.errno is None:
+    if not isinstance(error, OSError) or error.errno is None:
         return f"swagent collector: {error}"
     where = error.filename or f"{args.host}:{args.port}"
     return (
@@ -172,10 +171,20 @@ async def _watch(printer: LivePrinter | None, stopping: asyncio.Event) -> None:
         await asyncio.wait(tasks)
 
 
-def _conclude(collector: Collector, printer: LivePrinter | None) -> None:
+def _conclude(collector: Collector, printer: LivePrinter | None) -> int:
+    from .database import StoreError  # noqa: PLC0415, RUF100
+
     if printer is not None:
         printer.finish()
+    status = 0
+    try:
+        collector.store.commit()
+    except StoreError as error:  # nobody was told that it is kept
+        print(f"swagent collector: {error}", file=sys.stderr)
+        status = 1
     print(f"swagent collector: received {collector.store.statistics()}", flush=True)
+    collector.store.close()
+    return status
 
 
 def _port(text: str) -> int:

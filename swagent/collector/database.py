@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import sqlite3
 import weakref
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from .schema import FORMAT, TABLES, WIDTHS, insertion
 
 Row = tuple[Any, ...]
+Values = Sequence[Any] | Mapping[str, Any]
 # How many pages of the write-ahead log make SQLite fold it into the file: 16 MB, so that this, which waits for the
 # disk, is rare.
 _CHECKPOINT_PAGES = 4000
@@ -109,7 +110,7 @@ class Database:
         """Change something; returns how many rows it changed."""
         return self._connection.execute(statement, values).rowcount
 
-    def read(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
+    def read(self, query: str, values: Values = ()) -> list[Row]:
         """The rows that a query finds among those that are committed.
 
         :raises StoreError: when it cannot be read

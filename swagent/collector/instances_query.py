@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from .records import Event
+from .pace import Pace
+from .records import Event, Snapshot
+from .rows import other_of
 from .store import Store
 
 Answer = dict[str, Any]
@@ -40,15 +42,18 @@ def instances(store: Store, service: str, now: float) -> Answer:
     return {"version": store.version, "instances": found}
 
 
-def events(store: Store, service: str) -> Answer:
+async def events(store: Store, service: str) -> Answer:
     """The events, newest first; of one that was reported twice, its start and its end, the later report."""
     latest: dict[str, Event] = {}
-    for number, event in enumerate(store.records(Event)):
+    version, pace = store.version, Pace()
+    for number, text in enumerate(store.texts(Event)):
+        event = other_of(Event, text)
+        await pace.breathe()
         if service in ("", event.service):
             latest[event.uuid or f"#{number}"] = event
     newest_first = sorted(latest.values(), key=lambda event: -event.start_time)
     return {
-        "version": store.version,
+        "version": version,
         "events": [
             {
                 "time": event.start_time,
@@ -64,6 +69,11 @@ def events(store: Store, service: str) -> Answer:
             for event in newest_first
         ],
     }
+
+
+def profiles(store: Store) -> Answer:
+    """How much of profiles is kept."""
+    return {"snapshots": len(store.texts(Snapshot))}
 
 
 def status(store: Store) -> Answer:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import records, translation
-from .database import StoreError
 from .protocol import parse
 from .segment_index import index
 from .store import Store
@@ -74,5 +73,11 @@ class Intake:
         :raises StoreError: when something of it could not be written
         """
         self._store.commit()
-        if self._store.losses != self._losses:
-            raise StoreError("cannot write to the store: some of this was lost with what came beside it")
+        self._store.check(self._losses)
+
+    def set_offset(self, brokers: str, topic: str, partition: int, offset: int) -> None:
+        """Note up to where a partition of Kafka was taken.
+
+        :raises StoreError: when something of it could not be written
+        """
+        self._store.set_offset(brokers, topic, partition, offset, self._losses)

@@ -2,7 +2,8 @@
 
 Where a topic is missing it is made, as OAP does. The store keeps the offsets beside the records: so what came while a
 collector with a file was away is read at its next start. What was read but not committed is read again; segments that
-come twice are recognised. In memory, and at the first start with a file, reading begins at the end of each topic.
+come twice are recognised. In memory, and at the first start with a file, reading begins at the end of each topic. Where
+the broker no longer has what was to be read next, reading goes on with the oldest that it has.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -57,7 +58,7 @@ class KafkaIntake:
         try:
             topics = await self._make_topics()
             self._consumer = AIOKafkaConsumer(
-                bootstrap_servers=self.brokers, enable_auto_commit=False, auto_offset_reset="latest"
+                bootstrap_servers=self.brokers, enable_auto_commit=False, auto_offset_reset="earliest"
             )
             await self._consumer.start()
             await self._assign(
@@ -110,28 +111,30 @@ class KafkaIntake:
         return found
 
     async def _assign(self, partitions: list[Any]) -> None:
-        """Take partitions from where the store was, or else from their end."""
+        """Take partitions; those that the store does not know from their end."""
         self._consumer.assign(partitions)
         kept = self._store.offsets(self.brokers)
         new = [each for each in partitions if (each.topic, each.partition) not in kept]
         ends = await self._consumer.end_offsets(new)
-        for each in partitions:
-            offset: Any = kept.get((each.topic, each.partition), ends.get(each))
-            self._consumer.seek(each, offset)
-            self._store.set_offset(self.brokers, each.topic, each.partition, offset)
-        self._store.commit()
+        intake = Intake(self._store)
+        for each in new:
+            intake.set_offset(self.brokers, each.topic, each.partition, ends[each])
+        intake.commit()
 
     async def _run(self) -> None:
         while True:
             try:
+                self._rewind()
                 await self._read()
             except (KafkaError, StoreError) as error:
                 _LOG.warning("reading from Kafka goes on in %g s: %s", _PAUSE, error)
                 await asyncio.sleep(_PAUSE)
-                self._rewind()
 
     def _rewind(self) -> None:
-        """Go back to what the store has."""
+        """Go to where the store is: at the start, and after what was read could not be written.
+
+        :raises StoreError: when the store cannot be read or written
+        """
         kept = self._store.offsets(self.brokers)
         for partition in self._consumer.assignment():
             offset = kept.get((partition.topic, partition.partition))
@@ -146,7 +149,7 @@ class KafkaIntake:
                 for record in records:
                     self._take(intake, partition.topic, record.key or b"", record.value or b"")
                     await asyncio.sleep(0)
-                self._store.set_offset(self.brokers, partition.topic, partition.partition, records[-1].offset + 1)
+                intake.set_offset(self.brokers, partition.topic, partition.partition, records[-1].offset + 1)
             if batches:
                 intake.commit()
 

@@ -11,7 +11,7 @@ from .database import Database, Row, StoreError
 from .instances import Instances
 from .limits import Limits
 from .records import KeepAlive, LogLine, Meter, Properties, Record
-from .ring import Ring
+from .ring import STEP, Ring
 from .segment_index import Indexed
 from .series import SeriesShelf
 from .shelf import Shelf
@@ -25,6 +25,7 @@ class Keeper:
     """The store's memory. Not thread-safe: the store's lock guards it.
 
     :ivar rings: the tables that overflow, by what the counts call them
+    :ivar is_behind: whether the last write left more that is too old
     """
 
     def __init__(self, database: Database, limits: Limits, clock: Callable[[], float]) -> None:
@@ -44,6 +45,7 @@ class Keeper:
         self._clock = clock
         self._added: Counter[str] = Counter()
         self._new_ids: list[str] = []
+        self.is_behind = False
         for segment_id, service in database.read("SELECT segment, service FROM segments ORDER BY id"):
             self._known_ids.put(segment_id, None)
             self.meet_service(service)
@@ -82,7 +84,7 @@ class Keeper:
         """Have another record wait for the next write."""
         now = self._clock()
         if isinstance(record, Meter):
-            series = self.series.put(record)
+            series = self.series.put(record, now)
             buckets = None if record.buckets is None else json.dumps(record.buckets)
             self._append("meters", "points", (now, series, record.timestamp, record.value, buckets))
             self.instances.see(record.service, record.instance, now)
@@ -109,15 +111,18 @@ class Keeper:
         """
         gone: dict[str, tuple[int, int]] = {}
         try:
+            if oldest is not None:
+                self.series.expire(oldest)
             with self.database.transaction():
                 for name, ring in self.rings.items():
-                    if self._added[name] or oldest is not None:
+                    if self._added[name] or oldest is not None or ring.count > ring.limit:
                         gone[name] = ring.trim(self._added[name], oldest)
         except StoreError:
             self._lose()
             raise
         for name, (evicted, expired) in gone.items():
             self.rings[name].settle(self._added[name], evicted, expired)
+        self.is_behind = any(expired >= STEP for _, expired in gone.values())
         self._added.clear()
         self._new_ids.clear()
         return sum(map(sum, gone.values()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -17,7 +17,7 @@ SHARE = 5.0
 class Memo:
     """One query's last answer."""
 
-    def __init__(self, store: Store, query: Callable[[], Any]) -> None:
+    def __init__(self, store: Store, query: Callable[[], Awaitable[Any]]) -> None:
         self._store = store
         self._query = query
         self._answer: Any = None
@@ -33,7 +33,7 @@ class Memo:
                     max(self._again - time.monotonic(), 0.0)
                 )  # a share of the time, not a wait for something
                 began, version = time.monotonic(), self._store.version
-                self._answer = self._query()
+                self._answer = await self._query()
                 self._version = version
                 now = time.monotonic()
                 self._again = now + (now - began) * SHARE

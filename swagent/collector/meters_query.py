@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from .pace import Pace
 from .records import Meter
 from .store import Store
 
@@ -18,7 +19,7 @@ MAX_POINTS = 5_000
 _QUANTILES = (0.5, 0.99)
 _LEDGER = "swagent_records_"
 _POINTS = """
-SELECT labels, time, value, buckets, is_histogram FROM points p JOIN series s ON s.id = p.series
+SELECT labels, time, value, buckets, is_histogram FROM series s CROSS JOIN points p ON p.series = s.id
 WHERE service = ? AND instance = ? AND name = ? AND time >= ? ORDER BY p.id DESC LIMIT ?
 """
 
@@ -37,9 +38,9 @@ def meters(store: Store, service: str, instance: str) -> Answer:
     return {"version": store.version, "meters": list(found.values())}
 
 
-def series(store: Store, service: str, instance: str, name: str, since: int) -> Answer:
+async def series(store: Store, service: str, instance: str, name: str, since: int) -> Answer:
     """The curves of one meter: one for each set of labels; of a histogram, quantiles and the count of each report."""
-    rows = store.read(_POINTS, (service, instance, name, since, MAX_POINTS))
+    pace, rows = Pace(), store.read(_POINTS, (service, instance, name, since, MAX_POINTS))
     curves: defaultdict[str, list[Any]] = defaultdict(list)
     for labels, time, value, buckets, _ in reversed(rows):
         curves[labels].append((time, value, buckets))
@@ -48,18 +49,20 @@ def series(store: Store, service: str, instance: str, name: str, since: int) -> 
     for labels, points in curves.items():
         names = dict(json.loads(labels))
         if is_histogram:
-            answer += _histogram_curves(names, [(time, json.loads(buckets)) for time, _, buckets in points])
+            answer += await _histogram_curves(names, [(time, buckets) for time, _, buckets in points], pace)
         else:
             answer.append({"labels": names, "points": [[time, _finite(value)] for time, value, _ in points]})
     return {"name": name, "kind": "histogram" if is_histogram else "single", "series": answer}
 
 
-def _histogram_curves(labels: dict[str, str], points: list[tuple[int, Buckets]]) -> list[Answer]:
+async def _histogram_curves(labels: dict[str, str], points: list[tuple[int, str]], pace: Pace) -> list[Answer]:
     """Agents report running totals: so each point is what came since the one before."""
     quantiles: dict[float, list[Any]] = {each: [] for each in _QUANTILES}
     counts: list[Any] = []
     before: Buckets = ()
-    for time, buckets in points:
+    for time, text in points:
+        await pace.breathe()
+        buckets: Buckets = json.loads(text)
         new = _difference(buckets, before)
         before = buckets
         counts.append([time, sum(count for _, count in new)])

@@ -22,7 +22,6 @@ from .database import StoreError
 from .gate import Gate
 from .memo import Memo
 from .parameters import Parameters
-from .records import Snapshot
 from .store import Store
 
 PAGE = Path(__file__).parent / "page"
@@ -43,7 +42,7 @@ _MISSING = (
     "The JSON API is there, under /api/status.\n"
 )
 _Answer = dict[str, Any]
-Query = Callable[[Parameters], "_Answer | Awaitable[_Answer] | None"]
+Query = Callable[[Parameters], "_Answer | Awaitable[_Answer | None] | None"]
 
 
 class _Files(StaticFiles):
@@ -110,7 +109,7 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
         ),
         "/api/ledgers": lambda _: meters_query.ledgers(store),
         "/api/events": lambda asked: instances_query.events(store, asked.text("service")),
-        "/api/profiles": lambda _: {"snapshots": len(store.records(Snapshot))},
+        "/api/profiles": lambda _: instances_query.profiles(store),
     }
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from .database import Database
 
+STEP = 1000
+"""How many rows fall out for their age at once, so that nobody waits long."""
+
 
 class Ring:
     """Hands out row numbers, and trims. The rows themselves go through the database.
@@ -35,7 +38,7 @@ class Ring:
         return number
 
     def trim(self, added: int, oldest: float | None) -> tuple[int, int]:
-        """Within a transaction: let fall out what is too much, then what is too old.
+        """Within a transaction: let fall out what is too much, then what is too old, `STEP` rows of that at most.
 
         :param added: how many rows were added since the last time
         :param oldest: the time of arrival before which a row is too old
@@ -46,8 +49,14 @@ class Ring:
         if excess > 0:
             evicted = self._cut(f"SELECT id FROM {self._table} ORDER BY id LIMIT 1 OFFSET {excess}", ())  # noqa: S608
         if oldest is not None:
-            expired = self._cut(f"SELECT id FROM {self._table} WHERE arrived >= ? ORDER BY id LIMIT 1", (oldest,))  # noqa: S608
+            expired = self._expire(oldest)
         return evicted, expired
+
+    def _expire(self, oldest: float) -> int:
+        ahead = f"SELECT id FROM {self._table} ORDER BY id LIMIT 1 OFFSET {STEP}"  # noqa: S608
+        if self._database.read(f"SELECT 1 FROM {self._table} WHERE id = ({ahead}) AND arrived < ?", (oldest,)):  # noqa: S608
+            return self._cut(ahead, ())
+        return self._cut(f"SELECT id FROM {self._table} WHERE arrived >= ? ORDER BY id LIMIT 1", (oldest,))  # noqa: S608
 
     def settle(self, added: int, evicted: int, expired: int) -> None:
         """After the commit: count."""

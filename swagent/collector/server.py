@@ -130,8 +130,8 @@ class Collector:
             self._expiry = asyncio.create_task(self._expire(self.store.limits.max_age))
 
     async def stop(self) -> None:
-        """Close the ports, the calls under way and the connections, and write what was added to the store; takes a
-        few seconds at most, and one where only gRPC is served. Twice is harmless. Cancelled, it still closes gRPC."""
+        """Close the ports, the calls under way and the connections; takes a few seconds at most, and one where only
+        gRPC is served. The store stays open. Twice is harmless. Cancelled, it still closes gRPC."""
         server, self._server = self._server, None
         expiry, self._expiry = self._expiry, None
         if expiry is not None:
@@ -145,11 +145,13 @@ class Collector:
                 await server.stop()
 
     async def _expire(self, age: float) -> None:
+        is_behind = False
         while True:
-            await asyncio.sleep(min(_EXPIRY, age / 10))  # ages have no event of their own
+            await asyncio.sleep(0 if is_behind else min(_EXPIRY, age / 10))  # ages have no event of their own
             try:
-                self.store.expire()
+                is_behind = self.store.expire()
             except StoreError as error:
+                is_behind = False
                 _LOG.warning("%s", error)
 
     async def __aenter__(self) -> Self:

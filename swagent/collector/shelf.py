@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Generic, TypeVar
 
 K = TypeVar("K")
@@ -9,7 +10,10 @@ V = TypeVar("V")
 
 
 class Shelf(Generic[K, V]):
-    """Keeps at most `limit` values; a key that is put in again keeps its place."""
+    """Keeps at most `limit` values; a key that is put in again keeps its place.
+
+    A plain dict finds its first key by passing over all that were removed before it, so this is none.
+    """
 
     def __init__(self, limit: int) -> None:
         """:raises ValueError: when `limit` is less than one"""
@@ -17,7 +21,7 @@ class Shelf(Generic[K, V]):
             raise ValueError(f"a store keeps at least 1 record, not {limit}")
         self.limit = limit
         self.evicted = 0
-        self._values: dict[K, V] = {}
+        self._values: OrderedDict[K, V] = OrderedDict()
 
     def put(self, key: K, value: V) -> V | None:
         """Add or replace a value; returns the value that fell out, if one did."""
@@ -25,7 +29,7 @@ class Shelf(Generic[K, V]):
         if len(self._values) <= self.limit:
             return None
         self.evicted += 1
-        return self._values.pop(next(iter(self._values)))
+        return self._values.popitem(last=False)[1]
 
     def discard(self, key: K) -> None:
         """Take a value away, if it is there; does not count as evicted."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from . import rows
-from .arrivals import Arrivals, Listener
+from .arrivals import Arrivals, Follower, Listener
 from .counts import SIGNALS, Statistics
-from .database import Database, Row, StoreError
+from .database import Database, Row, StoreError, Values
 from .keeper import Keeper
 from .limits import Limits
 from .records import Instance, LogLine, Meter, Record
@@ -64,6 +64,8 @@ class Store:
         self._database = Database(path)
         self._keeper = Keeper(self._database, self.limits, clock)
         self.version = sum(ring.count for ring in self._keeper.rings.values())
+        if path:  # it may have been kept within wider limits
+            self._write(None)
 
     def add(self, record: Record) -> None:
         """Take a record in. Does not wait, but for the group of rows that is full with this one.
@@ -92,7 +94,7 @@ class Store:
             else:
                 self._keeper.keep_segment(segment)
                 self._commit_full_group()
-        self._arrivals.announce(lambda: decode_segment(segment.body))
+        self._arrivals.announce(lambda: decode_segment(segment.body), segment.trace_id)
 
     def _note(self, signal: str, service: str) -> None:
         self._received[signal] += 1
@@ -112,15 +114,21 @@ class Store:
             if self._database.waiting:
                 self._write(None)
 
-    def expire(self) -> None:
-        """Let what is too old fall out, and write what was added.
+    def expire(self) -> bool:
+        """Let what is too old fall out, and write what was added. Does a part where there is much.
 
+        :returns: whether there is more to fall out
         :raises StoreError: as `commit`
         """
         age = self.limits.max_age
         with self._lock:
+            version = self.version
             if self._database.waiting or age is not None:
                 self._write(None if age is None else self._clock() - age)
+            has_changed, is_behind = self.version != version, self._keeper.is_behind
+        if has_changed:
+            self.wake()
+        return is_behind
 
     def _write(self, oldest: float | None) -> None:
         try:
@@ -134,12 +142,30 @@ class Store:
         query = "SELECT topic, partition, next FROM offsets WHERE brokers = ?"
         return {(topic, number): offset for topic, number, offset in self.read(query, (brokers,))}
 
-    def set_offset(self, brokers: str, topic: str, partition: int, offset: int) -> None:
-        """Note where to go on, to be committed along with what was read."""
+    def set_offset(self, brokers: str, topic: str, partition: int, offset: int, losses: int) -> None:
+        """Note where to go on, to be committed along with what was read.
+
+        :param losses: how many there were before that was read
+        :raises StoreError: when something has been lost since; nothing is noted then
+        """
         with self._lock:
+            self.check(losses)
             self._database.put("offsets", (brokers, topic, partition, offset))
 
-    def read(self, query: str, values: Sequence[Any] = ()) -> list[Row]:
+    def check(self, losses: int) -> None:
+        """Make sure that nothing has been lost since.
+
+        :raises StoreError: when there have been other losses than these
+        """
+        if self.losses != losses:
+            raise StoreError("cannot write to the store: some of this was lost with what came beside it")
+
+    def numbers(self, table: str) -> tuple[int, int]:
+        """Of a table's rows the lowest number, less one, and the highest; both are 0 when there are none."""
+        ((lowest, highest),) = self.read(f"SELECT min(id), max(id) FROM {table}")  # noqa: S608  (our own names)
+        return (0, 0) if highest is None else (lowest - 1, highest)
+
+    def read(self, query: str, values: Values = ()) -> list[Row]:
         """The rows that a query finds, those of this moment's additions among them.
 
         :raises StoreError: when the store cannot be read or written
@@ -176,6 +202,10 @@ class Store:
         """Have `listener(record)` called after each arrival, in the intake's thread; it must not wait or raise.
         Returns a function that ends the subscription."""
         return self._arrivals.subscribe(listener)
+
+    def follow(self, follower: Follower) -> Callable[[], None]:
+        """Like `subscribe`, with `follower(trace_id)` after each segment: far cheaper, nothing is decoded."""
+        return self._arrivals.follow(follower)
 
     def statistics(self) -> Statistics:
         """What was received, duplicated and evicted so far."""
@@ -215,8 +245,12 @@ class Store:
 
     def trace(self, trace_id: str) -> list[Segment]:
         """The segments kept of one trace, in order of arrival; maybe none."""
+        return [_decoded(body) for body in self.bodies(trace_id)]
+
+    def bodies(self, trace_id: str) -> list[bytes]:
+        """The same segments, as they came."""
         query = "SELECT body FROM segments JOIN bodies USING (id) WHERE trace = ? ORDER BY id"
-        return [_decoded(body) for (body,) in self.read(query, (trace_id,))]
+        return [body for (body,) in self.read(query, (trace_id,))]
 
     @property
     def logs(self) -> list[LogLine]:
@@ -244,6 +278,10 @@ class Store:
         """The records kept of another kind (`LogLine`, `Event`, `Snapshot`, ...), oldest first."""
         if kind is LogLine:
             return self.logs  # type: ignore[return-value]
+        return [rows.other_of(kind, text) for text in self.texts(kind)]
+
+    def texts(self, kind: type[object]) -> list[str]:
+        """The same records, as `rows.other_of` takes them."""
         table = "events" if kind.__name__ == "Event" else "others"
         query = f"SELECT data FROM {table} WHERE kind = ? ORDER BY id"  # noqa: S608
-        return [rows.other_of(kind, text) for (text,) in self.read(query, (kind.__name__,))]
+        return [text for (text,) in self.read(query, (kind.__name__,))]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from heapq import nlargest
 from typing import Any
 
 from .components import component_name
+from .cursor import decode, encode
+from .database import Row
 from .logs_query import log_answer
+from .pace import Pace
 from .rows import LOG_COLUMNS
 from .store import Store
+from .trace_records import Segment
+from .trace_translation import decode_segment
 from .tree import Node, depth_first, join
 
 Answer = dict[str, Any]
@@ -18,75 +23,97 @@ MAX_SPANS = 10_000
 MAX_LOGS = 1_000
 """Its log lines in an answer; /api/logs has the others."""
 
+# `{piece}` is the range of traces that are looked at, and the newest segment
 _FILTERS = {
-    "service": "trace IN (SELECT trace FROM segments WHERE service = ?)",
+    "service": "trace IN (SELECT trace FROM segments WHERE service = :service AND {piece})",
     "endpoint": (
-        "trace IN (SELECT s.trace FROM calls c JOIN segments s ON s.id = c.owner"
-        " WHERE kind = 'entry' AND c.endpoint = ?)"
+        "trace IN (SELECT trace FROM segments s CROSS JOIN calls c ON c.owner = s.id"
+        " WHERE c.kind = 'entry' AND c.endpoint = :endpoint AND {piece})"
     ),
-    "q": "trace IN (SELECT trace FROM segments JOIN bodies USING (id) WHERE contains(body, ?))",
+    "q": "trace IN (SELECT trace FROM segments CROSS JOIN bodies USING (id) WHERE contains(body, :q) AND {piece})",
 }
-_BOUNDS = {"min_ms": "duration >= ?", "max_ms": "duration <= ?", "from": "start >= ?", "to": "start <= ?"}
+_BOUNDS = {
+    "min_ms": "duration >= :min_ms",
+    "max_ms": "duration <= :max_ms",
+    "from": "start >= :from",
+    "to": "start <= :to",
+    "errors": "errors > 0",
+}
+# those that follow come first, so that one row at least tells the total
 _LIST = """
 WITH sums AS (
-    SELECT trace, min(start) AS start, max(finish) - min(start) AS duration, sum(spans) AS spans, sum(errors) AS errors
-    FROM segments {where} GROUP BY trace
-), matching AS (SELECT *, count(*) OVER () AS total FROM sums {having})
-SELECT trace, start, duration, spans, errors, total FROM matching {after} ORDER BY {key} DESC, trace DESC LIMIT ?
+    SELECT
+        trace, min(start) AS start, max(max(finish) - min(start), 0) AS duration, sum(spans) AS spans,
+        sum(errors) AS errors
+    FROM segments WHERE {inner} GROUP BY trace
+), matching AS (SELECT *, count(*) OVER () AS total FROM sums WHERE {outer})
+SELECT trace, start, duration, spans, errors, total, {follows} AS follows FROM matching
+ORDER BY follows DESC, {key} DESC, trace DESC LIMIT :limit
 """
 _HEADS = "SELECT trace, service, endpoint FROM segments WHERE trace IN ({}) ORDER BY is_root DESC, start, id"
 _LOGGED = "SELECT DISTINCT trace FROM logs WHERE trace IN ({})"
 
 
-def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int, cursor: str) -> Answer:
+async def _ranges(store: Store) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+    """Ranges of traces, each whole: the condition for one, and its values. What comes meanwhile is in none."""
+    pace, (_, last) = Pace(), store.numbers("segments")
+    low: str | None = ""
+    while low is not None:
+        high = _edge(store, low, pace.size)
+        condition = "id <= :last AND trace >= :low" + ("" if high is None else " AND trace < :high")
+        yield condition, {"low": low, "high": high, "last": last}
+        low = high
+        await pace.step()
+
+
+def _edge(store: Store, low: str, size: int) -> str | None:
+    """The first trace behind so many segments; None when there is none."""
+    found = store.read("SELECT trace FROM segments WHERE trace >= ? ORDER BY trace LIMIT 1 OFFSET ?", (low, size))
+    if found and found[0][0] == low:  # one trace with more segments than that
+        found = store.read("SELECT min(trace) FROM segments WHERE trace > ?", (low,))
+    return found[0][0] if found else None
+
+
+async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int, cursor: str) -> Answer:
     """A page of the traces that match, newest or slowest first.
 
     :param filters: of `service`, `endpoint`, `q`, `min_ms`, `max_ms`, `from`, `to`, `errors` those that apply
     :param cursor: the `next` of the page before; empty: the first page
     :raises ValueError: when the cursor is none
     """
-    key = "duration" if sort == "slowest" else "start"
-    where, having, after, values = _conditions(filters, key, cursor)
-    query = _LIST.format(where=where, having=having, after=after, key=key)
-    found = store.read(query, (*values, limit + 1))
-    shown = found[:limit]
+    key, column = ("duration", 2) if sort == "slowest" else ("start", 1)
+    after = decode(cursor, str)
+    values = {**filters, "limit": limit + 1}
+    if "q" in filters:
+        values["q"] = filters["q"].lower().encode()
+    if after is not None:
+        values |= {"number": after[0], "trace": after[1]}
+    inner = [_FILTERS[each] for each in _FILTERS if each in filters]
+    outer = [_BOUNDS[each] for each in _BOUNDS if each in filters]
+    version, total, best = store.version, 0, list[Row]()
+    async for condition, piece in _ranges(store):
+        query = _LIST.format(
+            inner=" AND ".join([condition, *(each.format(piece=condition) for each in inner)]),
+            outer=" AND ".join(["true", *outer]),
+            follows="true" if after is None else f"({key}, trace) < (:number, :trace)",
+            key=key,
+        )
+        found = store.read(query, {**values, **piece})
+        total += found[0][5] if found else 0
+        best = nlargest(limit + 1, (*best, *(row for row in found if row[6])), key=lambda row: (row[column], row[0]))
+    shown = best[:limit]
     heads = _heads(store, [row[0] for row in shown])
     return {
-        "version": store.version,
-        "total": found[0][5] if found else 0,
+        "version": version,
+        "total": total,
         "total_is_exact": True,
-        "next": json.dumps([shown[-1][2 if key == "duration" else 1], shown[-1][0]]) if len(found) > limit else None,
+        "next": encode((shown[-1][column], shown[-1][0])) if len(best) > limit else None,
         "traces": [
             {"trace_id": trace, "start": start, "duration": duration, "spans": spans, "errors": errors, **heads[trace]}
-            for trace, start, duration, spans, errors, _ in shown
+            for trace, start, duration, spans, errors, *_ in shown
+            if trace in heads  # else it has fallen out meanwhile
         ],
     }
-
-
-def _conditions(filters: Mapping[str, Any], key: str, cursor: str) -> tuple[str, str, str, list[Any]]:
-    inner = {_FILTERS[name]: filters[name] for name in _FILTERS if name in filters}
-    if "q" in filters:
-        inner[_FILTERS["q"]] = filters["q"].lower().encode()
-    outer = {_BOUNDS[name]: filters[name] for name in _BOUNDS if name in filters}
-    conditions = [*outer, *(["errors > 0"] if filters.get("errors") else [])]
-    values = [*inner.values(), *outer.values()]
-    after = ""
-    if cursor:
-        after = f"WHERE ({key}, trace) < (?, ?)"
-        values += _cursor(cursor)
-    return _joined(list(inner)), _joined(conditions), after, values
-
-
-def _cursor(text: str) -> list[Any]:
-    try:
-        number, trace = json.loads(text)
-        return [int(number), str(trace)]
-    except (ValueError, TypeError) as error:
-        raise ValueError("cursor: take the `next` of the page before") from error
-
-
-def _joined(conditions: list[str]) -> str:
-    return f"WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
 def _heads(store: Store, ids: list[str]) -> dict[str, Answer]:
@@ -102,30 +129,37 @@ def _heads(store: Store, ids: list[str]) -> dict[str, Answer]:
     return heads
 
 
-def trace(store: Store, trace_id: str) -> Answer | None:
+async def trace(store: Store, trace_id: str) -> Answer | None:
     """One trace whole, parents before their children; None when no segment of it is kept."""
-    segments = store.trace(trace_id)
+    version, pace, segments = store.version, Pace(), list[Segment]()
+    for body in store.bodies(trace_id):
+        segments.append(decode_segment(body))
+        await pace.breathe()
     if not segments:
         return None
     placed = list(depth_first(join(segments)))
     nodes = [node for node, _ in placed]
-    shown = nodes[:MAX_SPANS]
+    shown = placed[:MAX_SPANS]
     start = min((node.span.start_time for node in nodes), default=0)
-    names = _names(shown)
+    names = _names(node for node, _ in shown)
+    spans: list[Answer] = []
+    for node, depth in shown:
+        spans.append(_span(node, names, depth))
+        await pace.breathe()
     query = f"SELECT id, level, {LOG_COLUMNS} FROM logs WHERE trace = ? ORDER BY time, id LIMIT {MAX_LOGS}"  # noqa: S608
     return {
-        "version": store.version,
+        "version": version,
         "trace_id": trace_id,
         "start": start,
-        "duration": max((node.span.end_time for node in nodes), default=0) - start,
+        "duration": max(max((node.span.end_time for node in nodes), default=0) - start, 0),
         "services": list(dict.fromkeys(node.segment.service for node in nodes)),
         "left_out": len(nodes) - len(shown),
-        "spans": [_span(node, names, depth) for node, depth in placed[:MAX_SPANS]],
+        "spans": spans,
         "logs": [log_answer(row) for row in store.read(query, (trace_id,))],
     }
 
 
-def _names(nodes: list[Node]) -> dict[int, str]:
+def _names(nodes: Iterable[Node]) -> dict[int, str]:
     """A name for each node: segment and span, and a number more where an agent gave one span number twice."""
     names: dict[int, str] = {}
     taken: set[str] = set()

@@ -123,6 +123,7 @@ class RunningCollector(Arrived):
                 raise
             raise ModuleNotFoundError(_MISSING.format(error.name), name=error.name) from error
         self._begun.clear()
+        self._failure = None
         running = Collector(token=self._token, http_port=0, page_port=0)
         self.store = running.store
         self._thread = threading.Thread(target=self._live, args=(running,), name="swagent-collector", daemon=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,7 +11,7 @@ import httpx
 import pytest
 
 from collector.served import START, line, serving, shop_and_stock
-from swagent.collector import calls_query
+from swagent.collector import calls_query, pace
 from swagent.collector.meters_query import quantile
 from swagent.collector.records import Event, KeepAlive, Meter, Properties, Snapshot
 from swagent.collector.store import Store
@@ -33,7 +34,10 @@ class Api:
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[Api]:
+async def api(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Api]:
+    """What is kept is read in pieces of one row."""
+    monkeypatch.setattr(pace, "_FIRST", 1)
+    monkeypatch.setattr(pace, "_MOST", 1)
     async with serving() as (collector, client):
         yield Api(collector.store, client)
 
@@ -174,9 +178,9 @@ async def test_sums_are_never_stale_and_made_once_for_many(api: Api, monkeypatch
     made: list[int] = []
     original = calls_query.service_map
 
-    def counted(store: Store) -> Any:
+    async def counted(store: Store) -> Any:
         made.append(store.version)
-        return original(store)
+        return await original(store)
 
     monkeypatch.setattr(calls_query, "service_map", counted)
     answers: list[Any] = []
@@ -294,6 +298,24 @@ async def test_instances_events_profiles_status(api: Api) -> None:
     assert status["grpc"] != status["http"]
 
 
+async def test_a_clock_that_goes_back_makes_no_duration_negative(api: Api) -> None:
+    api.store.add(Segment("t", "s", "shop", "i", (Span(0, -1, 1000, 900, "/a", kind="Entry"),)))
+    assert [each["duration"] for each in (await api("traces"))["traces"]] == [0]
+    assert [each["duration"] for each in (await api("traces", sort="slowest", max_ms=0))["traces"]] == [0]
+    assert (await api("traces/t"))["duration"] == 0
+
+
+async def test_pages_of_odd_durations(api: Api) -> None:
+    for number in range(3):
+        span = Span(0, -1, -(2**63) + number, 2**63 - 1, "/a", kind="Entry")
+        api.store.add(Segment(f"t{number}", f"s{number}", "shop", "i", (span,)))
+    first = await api("traces", sort="slowest", limit=2)
+    second = await api("traces", sort="slowest", limit=2, cursor=first["next"])
+    assert len({trace["trace_id"] for trace in (*first["traces"], *second["traces"])}) == 3
+    beyond = await api("traces", cursor=json.dumps([-(2**63), ""]))
+    assert (beyond["traces"], beyond["total"], beyond["next"]) == ([], 3, None)
+
+
 @pytest.mark.parametrize(
     ("path", "parameters", "words"),
     [
@@ -304,7 +326,19 @@ async def test_instances_events_profiles_status(api: Api) -> None:
         ("traces", {"errors": "yes"}, "errors: takes 0 or 1"),
         ("traces", {"cursor": "x"}, "cursor"),
         ("traces", {"cursor": "[1]"}, "cursor"),
-        ("logs", {"cursor": '["a", 1]'}, "cursor"),
+        *(
+            (path, {"cursor": cursor}, "cursor")
+            for path in ("traces", "logs")
+            for cursor in (
+                '["a", 1]',
+                "[1e999, 1]",
+                '[NaN, "a"]',
+                f"[{10**30}, 1]",
+                "[" * 1000,
+                '[1, {"a": 1}]',
+                "[true, 1]",
+            )
+        ),
         ("logs", {"q": "x" * 2000}, "q: takes at most"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import socket
 import subprocess
@@ -14,6 +15,10 @@ import httpx
 import pytest
 from grpclib.client import Channel
 
+from swagent.collector import command
+from swagent.collector.server import Collector
+from swagent.collector.store import Store
+from swagent.collector.trace_records import Segment
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio
@@ -212,3 +217,33 @@ def test_the_missing_extra_for_kafka_is_named() -> None:
     command = [sys.executable, "-c", code, *FREE, "--kafka", "127.0.0.1:9"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
     assert (result.returncode, "pip install 'swagent[collector,kafka]'" in result.stderr) == (1, True)
+
+
+def full(path: Path) -> Store:
+    """A store with something to write and no room for it."""
+    store = Store(path=str(path))
+    store.read("PRAGMA max_page_count=1")
+    store.add(Segment("t", "s", "x" * 500_000, "i", ()))
+    return store
+
+
+def test_a_full_disk_at_the_end_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command._conclude(Collector(store=full(tmp_path / "store.db")), None) == 1
+    said = capsys.readouterr()
+    assert "disk is full" in said.err
+    assert "received 1 segment" in said.out
+
+
+def test_a_full_disk_at_the_start_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kafka's offsets are written before it listens."""
+
+    async def start(collector: Collector) -> None:
+        full(tmp_path / "store.db").commit()
+
+    monkeypatch.setattr(Collector, "start", start)
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    assert command.run(parser.parse_args(["--no-page"])) == 1
+    assert "disk is full" in capsys.readouterr().err

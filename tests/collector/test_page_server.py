@@ -12,6 +12,7 @@ import pytest
 
 from collector.served import line, serving, shop_and_stock
 from swagent.collector import changes
+from swagent.collector.database import StoreError
 from swagent.collector.gate import is_own
 from swagent.collector.page_server import page_app
 from swagent.collector.server import Collector
@@ -197,3 +198,22 @@ async def test_a_port_in_use_is_named_and_nothing_is_left_open(served: Served) -
         host, _, free = address.rpartition(":")
         with pytest.raises(ConnectionRefusedError):
             await asyncio.open_connection(host, int(free))
+
+
+async def test_live_events_go_on_when_the_store_can_be_written_again(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector, client = served
+    counts, failures = collector.store.counts, [StoreError("the disk is full")]
+
+    def failing() -> dict[str, int]:
+        if failures:
+            raise failures.pop()
+        return counts()
+
+    monkeypatch.setattr(collector.store, "counts", failing)
+    async with client.stream("GET", "/api/live") as answer:
+        lines = answer.aiter_lines()
+        assert await anext(lines) == ": the disk is full"
+        collector.store.add(line(1))
+        assert (await event(lines))["logs"] == 1

@@ -10,9 +10,12 @@ from grpclib.client import Channel
 from grpclib.const import Cardinality, Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 
+from swagent.collector import keeper, ring
 from swagent.collector.connections import TrackingServer
+from swagent.collector.limits import Limits
 from swagent.collector.server import Collector
 from swagent.collector.store import Store
+from swagent.collector.trace_records import Segment
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio
@@ -126,3 +129,14 @@ async def test_ipv6_address_is_bracketed() -> None:
 async def test_what_is_touched_of_grpclib_is_there() -> None:
     assert "_protocol_factory" in dir(TrackingServer.__base__)
     assert TrackingServer([])._server is None
+
+
+async def test_what_is_too_old_falls_out_and_those_who_wait_hear_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (ring, keeper):
+        monkeypatch.setattr(module, "STEP", 1)
+    store = Store(limits=Limits(max_age=0.1))
+    for number in range(20):
+        store.add(Segment("t", f"s{number}", "shop", "i", ()))
+    async with Collector(store=store):
+        await store.wait_for(lambda store: not store.segments)
+    assert store.dropped() == (20, 0)

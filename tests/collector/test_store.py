@@ -10,7 +10,9 @@ import threading
 import anyio
 import pytest
 
+from swagent.collector.live import Debouncer
 from swagent.collector.records import Event, LogLine, Meter
+from swagent.collector.shelf import Shelf
 from swagent.collector.store import Store
 from swagent.collector.trace_records import Segment
 
@@ -119,3 +121,15 @@ async def test_a_store_that_is_dropped_closes_its_database() -> None:
     gc.collect()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         connection.execute("SELECT 1")
+
+
+@pytest.mark.timeout(20)
+def test_what_falls_out_costs_the_same_however_much_there_was() -> None:
+    """A second's work; where each has to pass over those before it, more than a minute's."""
+    shelf, resting = Shelf[int, None](250_000), Debouncer(1.0)
+    for number in range(750_000):
+        shelf.put(number, None)
+    assert (len(shelf), shelf.evicted, shelf.keys()[0]) == (250_000, 500_000, 500_000)
+    for number in range(300_000):
+        resting.touch(str(number), 0.0)
+    assert len(resting.take(2.0)) == 300_000

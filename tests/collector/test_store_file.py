@@ -15,6 +15,7 @@ from grpclib.client import Channel
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
+from swagent.collector import keeper, ring
 from swagent.collector.database import StoreError
 from swagent.collector.limits import Limits
 from swagent.collector.records import Event, KeepAlive, LogLine, Meter, Properties, Record, Snapshot
@@ -46,7 +47,7 @@ async def test_a_restart_keeps_all(tmp_path: Path) -> None:
     store = Store(path=path)
     for record in (*RECORDS, segment(1), segment(2)):
         store.add(record)
-    store.set_offset("broker", "topic", 1, 77)
+    store.set_offset("broker", "topic", 1, 77, store.losses)
     seen = store.seen()
     store.close()
     again = Store(path=path)
@@ -128,6 +129,46 @@ async def test_records_fall_out_by_age() -> None:
     now = 2000.0
     store.expire()
     assert store.counts() == {"segments": 0, "logs": 0, "meters": 0, "events": 0, "others": 0}
+    assert store.meters == []
+    store.add(RECORDS[1])
+    assert store.meters == [RECORDS[1]]
+    assert store.read("SELECT count(*) FROM series") == [(1,)]
+
+
+async def test_much_falls_out_by_age_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ring, "STEP", 10)
+    monkeypatch.setattr(keeper, "STEP", 10)
+    now = 1000.0
+    store = Store(limits=Limits(max_age=60.0), clock=lambda: now)
+    for number in range(25):
+        store.add(segment(number))
+    now = 1030.0
+    store.add(segment(25))
+    assert not store.expire()
+    now = 1070.0
+    kept = [len(store.segments) for _ in range(3) if store.expire() or True]
+    assert kept == [16, 6, 1]
+    assert not store.expire()
+    assert store.dropped() == (25, 0)
+
+
+async def test_narrower_limits_hold_from_the_start(tmp_path: Path) -> None:
+    path = str(tmp_path / "store.db")
+    store = Store(path=path)
+    for number in range(10):
+        store.add(segment(number))
+        store.add(Meter("shop", "i1", f"m{number}", (), 7, 1.5))
+    store.close()
+    for limit, kept in ((4, 4), (20, 4)):
+        store = Store(path=path, limits=Limits(segments=limit, points=limit))
+        assert store.counts()["segments"] == store.counts()["meters"] == kept
+        assert [each.segment_id for each in store.segments] == ["s6", "s7", "s8", "s9"]
+        store.close()
+    store = Store(path=path)
+    assert store.read("SELECT name FROM series ORDER BY id") == [(f"m{number}",) for number in range(6, 10)]
+    store.add(segment(10))
+    assert len(store.segments) == 5
+    store.close()
 
 
 async def test_what_cannot_be_opened_is_said(tmp_path: Path) -> None:

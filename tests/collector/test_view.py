@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import anyio
 import pytest
 from grpclib.client import Channel
 
-from swagent.collector.live import Debouncer, LivePrinter
+from swagent.collector.live import MOST, Debouncer, LivePrinter
 from swagent.collector.server import Collector
 from swagent.collector.store import Store
 from swagent.collector.trace_records import Reference, Segment, Span
@@ -153,3 +154,35 @@ async def test_live_printer_prints_at_rest_again_and_at_the_end() -> None:
     assert "Trace u" not in output.getvalue()
     printer.finish()
     assert output.getvalue().endswith("Trace u\n  0 ms · 0 services · 0 spans\n\n")
+
+
+async def followed(store: Store, output: io.StringIO, *segments: Segment) -> None:
+    """Print what comes while segments come in."""
+    printer = LivePrinter(store, output, PLAIN)
+    async with anyio.create_task_group() as group:
+        group.start_soon(printer.run)
+        await anyio.lowlevel.checkpoint()
+        for segment in segments:
+            store.add(segment)
+        group.cancel_scope.cancel()
+    printer.finish()
+
+
+async def test_a_flood_is_printed_in_part() -> None:
+    output = io.StringIO()
+    await followed(Store(), output, *(Segment(f"t{number}", f"s{number}", "shop", "i", ()) for number in range(1000)))
+    assert output.getvalue().count("Trace t") == MOST
+    assert output.getvalue().endswith("… 950 more traces came at the same time\n\n")
+
+
+async def test_a_store_that_cannot_be_written_does_not_end_the_printing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, output = Store(path=str(tmp_path / "store.db")), io.StringIO()
+    store.read("PRAGMA max_page_count=1")
+    await followed(store, output, one("large", Span(0, -1, 1, 2, "x" * 500_000)))
+    assert "traces are not printed: cannot write to the store" in caplog.text
+    store.read("PRAGMA max_page_count=100000")
+    await followed(store, output, one("a", Span(0, -1, 1, 2, "a")))
+    assert output.getvalue().startswith("Trace t\n")
+    store.close()

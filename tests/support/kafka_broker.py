@@ -26,9 +26,7 @@ from aiokafka.record.memory_records import MemoryRecords
 from .servers import TcpServer
 
 Record = tuple[bytes, bytes]
-_REQUESTS: dict[int, Any] = {
-    each.API_KEY: each for each in (ApiVersionRequest_v0, MetadataRequest_v1, ProduceRequest_v3)
-}
+_REQUESTS = (ApiVersionRequest_v0, MetadataRequest_v1, ProduceRequest_v3)
 _HEADER: Any = Schema(("api", Int16), ("version", Int16), ("correlation", Int32), ("client", String("utf-8")))
 _NODE, _PARTITION = 1, 0
 
@@ -44,8 +42,10 @@ class KafkaBroker(TcpServer):
     :ivar before_answer: awaited with the topic when records have come in and are not acknowledged yet
     """
 
-    def __init__(self, host: str = "127.0.0.1") -> None:
+    def __init__(self, host: str = "127.0.0.1", requests: tuple[Any, ...] = _REQUESTS) -> None:
+        """:param requests: the kinds that it understands"""
         super().__init__(host)
+        self._requests = {each.API_KEY: each for each in requests}
         self.records: defaultdict[str, list[Record]] = defaultdict(list)
         self.before_answer: Callable[[str], Awaitable[None]] = _nothing
 
@@ -54,18 +54,18 @@ class KafkaBroker(TcpServer):
             (size,) = struct.unpack(">i", head)
             request = io.BytesIO(await _read(reader, size))
             api, version, correlation, _ = _HEADER.decode(request)
-            kind = _REQUESTS[api]
+            kind = self._requests[api]
             assert version == kind.API_VERSION, f"{kind} in version {version}"
-            answer = await self._answer(kind.decode(request))
+            answer = await self.answer(kind.decode(request))
             encoded = struct.pack(">i", correlation) + answer.encode()
             writer.write(struct.pack(">i", len(encoded)) + encoded)
             await writer.drain()
 
-    async def _answer(self, request: Any) -> Any:
+    async def answer(self, request: Any) -> Any:
+        """The answer to a request."""
         if isinstance(request, ApiVersionRequest_v0):
-            return ApiVersionResponse_v0(
-                0, [(key, kind.API_VERSION, kind.API_VERSION) for key, kind in _REQUESTS.items()]
-            )
+            spoken = [(key, kind.API_VERSION, kind.API_VERSION) for key, kind in self._requests.items()]
+            return ApiVersionResponse_v0(0, spoken)
         if isinstance(request, MetadataRequest_v1):
             partitions = [(0, _PARTITION, _NODE, [_NODE], [_NODE])]
             topics = [(0, topic, False, partitions) for topic in request.topics or ()]

@@ -14,6 +14,7 @@ import pytest
 
 import swagent
 from swagent.agent import Agent
+from swagent.collector.server import Collector
 from swagent.config import Config
 from swagent.testing import RunningCollector, collector
 from swagent.testing.plugin import swagent_collector as swagent_collector
@@ -100,3 +101,17 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'swagent\[collector\]'"):
         collector().start()
+
+
+def test_after_a_start_that_failed_it_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrived = collector()
+    with monkeypatch.context() as patched:
+
+        async def refuse(_: Collector) -> None:
+            raise OSError("no port is free")
+
+        patched.setattr(Collector, "start", refuse)
+        with pytest.raises(OSError, match="no port"):
+            arrived.start()
+    with arrived:
+        assert arrived.address

@@ -15,6 +15,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
+EXTRAS = ("grpc", "http", "kafka", "trio", "collector")
 _PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 _BOUND = re.compile(r"(?P<name>[\w-]+)(\[[\w,-]+\])?(>=|==)(?P<lowest>[\w.]+)")
 
@@ -46,7 +47,7 @@ def lowest_versions() -> list[str]:
     """For each dependency the lowest version that pyproject.toml allows."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    needed = [*project["dependencies"], *(each for name in ("grpc", "http", "kafka", "trio") for each in extras[name])]
+    needed = [*project["dependencies"], *(each for name in EXTRAS for each in extras[name])]
     bounds = [_BOUND.match(each) for each in needed]
     return sorted({f"{bound['name']}=={bound['lowest']}" for bound in bounds if bound is not None})
 

@@ -16,12 +16,11 @@ from faults.matrix import BACKENDS, TRANSPORTS
 from support.servers import collector_thread
 from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
 from transports.http.http_peer import HttpPeer  # noqa: TID251  (tests/transports)
-from wheel.environments import Environment, build_wheel, lowest_versions
+from wheel.environments import EXTRAS, Environment, build_wheel, lowest_versions
 
 pytestmark = pytest.mark.timeout(600)
 
 HERE = Path(__file__).parent
-EXTRAS = "[grpc,http,kafka,trio]"
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +32,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def environment(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     folder = tmp_path_factory.mktemp(request.param) / "venv"
     constraints = lowest_versions() if request.param == "oldest" else []
-    environment = Environment(folder, wheel, EXTRAS, constraints)
+    environment = Environment(folder, wheel, f"[{','.join(EXTRAS)}]", constraints)
     environment.run(["-m", "pip", "--quiet", "install", "uvloop"])
-    shutil.copy(HERE / "deliver.py", folder)
+    for script in ("deliver.py", "collect.py"):
+        shutil.copy(HERE / script, folder)
     return environment
 
 
@@ -60,6 +60,10 @@ def test_the_wheel_delivers(
     settings = {"SW_AGENT_PROTOCOL": transport, "SW_AGENT_BACKEND": backend, **collectors[transport]}
     said = environment.run(["deliver.py"], settings)
     assert said.startswith("segment: offered 1, accepted 1, confirmed 1, queued 0"), said
+
+
+def test_the_collector_of_the_wheel(environment: Environment) -> None:
+    assert environment.run(["collect.py"]) == "200 ('grpc', 1) ('http', 1)\n"
 
 
 def test_without_any_extra_it_imports_and_names_what_is_missing(wheel: Path, tmp_path: Path) -> None:
