@@ -15,7 +15,7 @@ from faults.covering import covers, each_cell
 from faults.matrix import TRANSPORTS
 from faults.processes.apps import App
 from faults.processes.clients import Clients
-from faults.processes.endings import STOP, Ended, end
+from faults.processes.endings import STOP, Ended, end, told_as_lost
 from faults.processes.servers import GUNICORN, HYPERCORN, UVICORN, booted
 from faults.processes.stage import Scene, playing
 
@@ -32,7 +32,7 @@ LIMIT = 40
 class Workers:
     """A server that has ended.
 
-    :ivar missing: when the requests were answered whose traces are missing, in seconds after one of them was stuck
+    :ivar missing: when the requests were answered whose traces are missing, in seconds after some moment
     :ivar left: its processes that are left
     """
 
@@ -51,9 +51,9 @@ class Workers:
         assert self.ended.seconds < STOP + OWN
 
 
-async def _end(scene: Scene, app: App, clients: Clients, stuck_at: float = 0) -> Workers:
+async def _end(scene: Scene, app: App, clients: Clients, moment: float = 0) -> Workers:
     run = await end(app, clients, scene.sink)
-    missing = [clients.answered[trace] - stuck_at for trace in run.answered - run.reports.traces]
+    missing = [clients.answered[trace] - moment for trace in run.answered - run.reports.traces]
     with anyio.move_on_after(2):
         while app.left():  # noqa: ASYNC110  (who has closed its output is about to end)
             await anyio.sleep(0.02)
@@ -109,7 +109,7 @@ async def _serve(scene: Scene, command: str) -> Workers:
         clients.start(4, rate=20)
         await _wait_instances(scene, app, 2)
         await clients.wait_answered(60)
-        return await _end(scene, app, clients)
+        return await _end(scene, app, clients, time.monotonic())
 
 
 renewed = playing(_renew)
@@ -169,6 +169,10 @@ def test_uvicorns_workers_are_an_instance_each(transport: str, backend: str, und
 @each_cell("P04", backend_name="backend")
 def test_hypercorns_workers_are_an_instance_each(transport: str, backend: str, under_hypercorn: Runs) -> None:
     run = under_hypercorn(transport, backend)
-    run.ended.check()
+    run.ended.check_records()
     run.check(at_least=2)
+    assert not told_as_lost(run.ended.output)
+    # it kills the other workers as soon as one of them has come to its end
+    print(f"missing: {run.missing}")
+    assert all(-LOST <= moment <= 0.5 for moment in run.missing)
     assert len(run.ended.reports.instances) == 2

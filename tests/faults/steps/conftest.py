@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import sys
 from collections.abc import Iterator
 from inspect import iscoroutine
@@ -29,3 +30,19 @@ def quietly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     gc.collect()
     found = [each for each in heard if not isinstance(each.exc_value, ResourceWarning) and not iscoroutine(each.object)]
     assert not found, f"the interpreter complained of {found}"
+
+
+@pytest.fixture(autouse=True)
+def texts_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pytest keeps every log record, and with an error its traceback, its frames and the connections in them, which
+    uvloop's loops do not close with."""
+
+    def as_text(record: logging.LogRecord) -> bool:
+        record.msg, record.args = record.getMessage(), None
+        if record.exc_info:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+            record.exc_info = None
+        return True
+
+    log = logging.getLogger("swagent")
+    monkeypatch.setattr(log, "filters", [*log.filters, as_text])

@@ -25,18 +25,17 @@ _ANYIOS = "TaskHandle._run_coro"
 
 
 class Suspension:
-    """One moment in which a task waits."""
+    """One moment in which a task waits.
+
+    :ivar is_host: whether it is the application's own task that waits
+    """
 
     def __init__(self, steps: Steps, task: Any, coroutine: Any) -> None:
         self.steps = steps
         self.task = task
+        self.is_host = task is steps.host
         self.thrown: BaseException | None = None
         self._coroutine = coroutine
-
-    @property
-    def is_host(self) -> bool:
-        """Whether it is the application's own task that waits."""
-        return self.task is self.steps.host
 
     @property
     def stack(self) -> list[str]:
@@ -69,6 +68,10 @@ class Suspension:
             coroutines.append(inner)
             inner = inner.cr_await
         return coroutines, inner
+
+    def forget(self) -> None:
+        """Let go of the task."""
+        self.task = self._coroutine = None
 
     def throw(self, error: BaseException) -> None:
         """Let what the task waits for fail."""
@@ -155,6 +158,12 @@ class Steps:
             self.place = repr(suspension)
             self.act(suspension)
         return suspension.thrown
+
+    def forget(self) -> None:
+        """Let go of the tasks, and of all that hangs on them."""
+        self.host = None
+        if self.acted is not None:
+            self.acted.forget()
 
 
 class _Stepwise(Coroutine[Any, Any, Any]):

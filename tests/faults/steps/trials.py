@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
+import warnings
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from typing import Any
@@ -187,6 +189,13 @@ async def try_at_some(world: World, trial: Trial, number: int, *, may_leave: boo
     return sum([await _try(world, trial, at, may_leave=may_leave) for at in places])
 
 
+def _drop_what_was_left() -> None:
+    # while the loop runs: uvloop closes no loop that has a connection open
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
 async def _try(world: World, trial: Trial, at: int, *, may_leave: bool = False) -> bool:
     """Whether there was such a suspension."""
     try:
@@ -195,7 +204,11 @@ async def _try(world: World, trial: Trial, at: int, *, may_leave: bool = False) 
             life, steps = await trial(world, at)
         life.check_ledger()
         life.check_arrived()
-        if not may_leave and "close" not in steps.place:  # what is not let close leaves something open
+        steps.forget()
+        del life
+        if may_leave or "close" in steps.place:
+            _drop_what_was_left()  # what is not let close leaves something open
+        else:
             await world.check_let_go()
     except BaseException:
         print(f"at {at}: {Steps.latest.place}")
