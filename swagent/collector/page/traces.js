@@ -96,7 +96,7 @@ export function Traces({ query }) {
         `
       }
       ${
-        list.error &&
+        list.error?.status > 0 && // no answer at all is said above every view
         html`
           <${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>
         `
