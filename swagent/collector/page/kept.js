@@ -21,7 +21,7 @@ export function Kept({ status }) {
           <dd><${Level} value=${status.logs} limit=${status.limits.logs} /></dd>
         </div>
         <div>
-          <dt>Meter values</dt>
+          <dt title="values of meters">Meters</dt>
           <dd><${Level} value=${status.meters} limit=${status.limits.meters} /></dd>
         </div>
       </dl>

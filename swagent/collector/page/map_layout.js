@@ -10,10 +10,10 @@ export const ROOMY = {
   letters: 18,
 };
 export const COMPACT = {
-  node: { width: 118, height: 46 },
+  node: { width: 112, height: 46 },
   label: { width: 6, height: 2 },
-  gaps: { nodesep: 12, edgesep: 8, ranksep: 22, marginx: 12, marginy: 14 },
-  least: 0.72,
+  gaps: { nodesep: 10, edgesep: 8, ranksep: 22, marginx: 12, marginy: 14 },
+  least: 0.7,
   letters: 12,
 };
 

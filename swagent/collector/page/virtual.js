@@ -50,7 +50,7 @@ export function VirtualList({
     if (top < element.scrollTop) element.scrollTop = top;
     const bottom = top + rowHeight + (head ? rowHeight : 0);
     if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
-  }, [active]);
+  }, [active, span.height]); // also when something has opened beside or over the rows
 
   const visible = items.slice(first, last);
   return html`
