@@ -33,7 +33,8 @@ function axisValues(splits, format) {
   return splits.map((each, index) => {
     const [number] = texts[index].match(/^-?[\d.]+/) ?? [''];
     // not where the unit is another one, as in 1.00 s for 1003 ms
-    return Math.abs(Number(number) - each) < 1 ? each.toFixed(digits) + texts[index].slice(number.length) : texts[index];
+    if (Math.abs(Number(number) - each) >= 1) return texts[index];
+    return each.toFixed(digits) + texts[index].slice(number.length);
   });
 }
 

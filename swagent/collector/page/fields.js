@@ -2,7 +2,16 @@
 import { html, useEffect, useRef, useState } from './view.js';
 import { Icon } from './icons.js';
 
-export function Select({ label, value, options, onChange, neutral = false, disabled = false, hint = '', roomy = false }) {
+export function Select({
+  label,
+  value,
+  options,
+  onChange,
+  neutral = false,
+  disabled = false,
+  hint = '',
+  roomy = false,
+}) {
   const shown = options.some(([key]) => key === value) ? options : [[value, value], ...options];
   return html`
     <label class=${`field select ${roomy ? 'roomy' : ''}`} title=${hint || value}>

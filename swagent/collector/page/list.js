@@ -22,7 +22,8 @@ export function useList(path, query, { rows, id, limit }) {
     const loop = startLoop(async signal => {
       try {
         const page = await fetchJson(key, signal);
-        if (!signal.aborted) setState(old => meet(old, key, page, { rows, id, following: atTop.current && held.current === null }));
+        const following = atTop.current && held.current === null;
+        if (!signal.aborted) setState(old => meet(old, key, page, { rows, id, following }));
       } catch (error) {
         if (!signal.aborted) setState(old => ({ ...(old.key === key ? old : EMPTY), key, error }));
       }

@@ -202,10 +202,13 @@ function cut(name, letters) {
   return all.length > letters ? `${all.slice(0, letters - 1).map(each => each.segment).join('')}…` : name;
 }
 
+const MARGIN_PX = 60;
+
 function bringIntoSight(box, x, y) {
-  const margin = 60;
-  if (x < box.scrollLeft + margin || x > box.scrollLeft + box.clientWidth - margin) box.scrollLeft = x - box.clientWidth / 2;
-  if (y < box.scrollTop + margin || y > box.scrollTop + box.clientHeight - margin) box.scrollTop = y - box.clientHeight / 2;
+  const { scrollLeft, scrollTop, clientWidth, clientHeight } = box;
+  const outside = (at, from, length) => at < from + MARGIN_PX || at > from + length - MARGIN_PX;
+  if (outside(x, scrollLeft, clientWidth)) box.scrollLeft = x - clientWidth / 2;
+  if (outside(y, scrollTop, clientHeight)) box.scrollTop = y - clientHeight / 2;
 }
 
 function useRoom() {

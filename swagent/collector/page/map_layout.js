@@ -26,7 +26,8 @@ export function arrange(data, rankdir, size) {
   graph.setGraph({ rankdir, ...size.gaps });
   graph.setDefaultEdgeLabel(() => ({}));
   const loops = new Set(data.edges.filter(each => each.from === each.to).map(each => each.from));
-  for (const { name } of data.nodes) graph.setNode(name, loops.has(name) ? roomForLoop(rankdir, size) : { ...size.node });
+  for (const { name } of data.nodes)
+    graph.setNode(name, loops.has(name) ? roomForLoop(rankdir, size) : { ...size.node });
   const known = new Set(data.nodes.map(each => each.name));
   for (const { from, to } of data.edges) {
     if (from !== to && known.has(from) && known.has(to)) graph.setEdge(from, to, { ...size.label, labelpos: 'c' });
