@@ -52,6 +52,40 @@ def test_below_the_top_new_traces_are_counted_and_nothing_moves(open_tab: Callab
     expect(fresh).to_have_count(0)
 
 
+def test_a_row_does_not_move_away_under_the_pointer(open_tab: Callable[..., Tab], small: StandIn) -> None:
+    page = open_tab(small).open()
+    expect(page.locator(".traces .total")).to_have_text("60 traces")
+    _state(page, "live")
+    row = page.locator("[aria-posinset='2'] a")
+    address = row.get_attribute("href") or ""
+    place = row.bounding_box()
+    assert place is not None
+    small.add_traces(4)
+    # while the pointer moves they are counted
+    for step in range(3000):
+        page.mouse.move(place["x"] + 40 + step % 20, place["y"] + 20)
+        counted, still = page.evaluate(
+            "[document.querySelector('.fresh')?.innerText, document.querySelector('[aria-posinset=\"2\"] a').hash]"
+        )
+        if counted:
+            break
+    assert (counted.strip(), still) == ("4 new traces", address)
+    # when it has been at rest for a while, they come by themselves
+    expect(page.locator("[aria-posinset='6'] a")).to_have_attribute("href", address)
+
+
+def test_the_first_trace_is_there_although_none_was_when_the_page_was_opened(
+    open_tab: Callable[..., Tab], empty: StandIn
+) -> None:
+    page = open_tab(empty).open("#/logs")
+    expect(page.get_by_role("heading", name="Nothing has arrived yet")).to_be_visible()
+    _state(page, "live")
+    empty.add_traces(1)
+    expect(page.get_by_text("No log line has arrived yet")).to_be_visible()
+    page.keyboard.press("1")
+    expect(page.locator(".trace-row")).to_have_count(1)
+
+
 def test_the_numbers_of_the_map_follow(open_tab: Callable[..., Tab], small: StandIn) -> None:
     page = open_tab(small).open("#/map")
     gateway = page.locator("[data-node=gateway]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 from playwright.sync_api import expect
 
@@ -127,7 +129,32 @@ def test_markup_in_what_arrived_is_text(tab: Tab, crowded: StandIn) -> None:
     assert page.evaluate("document.querySelectorAll('main script, main b b').length") == 0
 
 
-def test_an_unknown_trace_is_an_error_with_a_reason(tab: Tab) -> None:
+def test_clocks_that_differ_are_said_so(tab: Tab, failed: Record) -> None:
+    first, second, *rest = copy.deepcopy(failed["spans"])
+    for name in ("start", "end"):
+        second[name] -= 4000
+    answer = {**failed, "start": second["start"], "duration": 5000, "spans": [first, second, *rest]}
+    tab.page.route(f"**/api/traces/{failed['trace_id']}", lambda route: route.fulfill(json=answer))
+    page = tab.open(f"#/traces/{failed['trace_id']}")
+    expect(page.locator(f"[data-span='{second['id']}']")).to_contain_text("clocks differ")
+    expect(page.locator(".span-row .badge.warn")).to_have_count(1)
+
+
+def test_each_duration_has_room_behind_its_bar(tab: Tab, failed: Record) -> None:
+    page = tab.open(f"#/traces/{failed['trace_id']}")
+    expect(page.locator(SPANS)).to_have_count(len(failed["spans"]))
+    places = page.locator(SPANS).evaluate_all("""all => all.map(each => [
+      each.querySelector('.bar').getBoundingClientRect().right,
+      each.querySelector('.bar-text').getBoundingClientRect().left,
+      each.querySelector('.bar-text').getBoundingClientRect().right])""")
+    for bar_end, text_start, text_end in places:
+        assert bar_end - 3 <= text_start  # a bar is never thinner than three pixels
+        assert text_end <= 1280
+
+
+def test_an_unknown_trace_is_an_error_with_a_reason_and_a_way_out(tab: Tab) -> None:
     tab.tolerate("Failed to load resource: the server responded with a status of 404")
     page = tab.open("#/traces/there.is.none")
     expect(page.get_by_role("alert")).to_contain_text("Nothing of that name is kept here")
+    page.get_by_role("button", name="Back to the traces").click()
+    expect(page.locator(".trace-row").first).to_be_visible()

@@ -85,6 +85,26 @@ def test_search_by_service_errors_and_duration(tab: Tab) -> None:
     expect(page.get_by_role("button", name="Errors only")).to_have_attribute("aria-pressed", "true")
 
 
+def test_an_endpoint_is_chosen_of_those_its_service_has(tab: Tab) -> None:
+    page = tab.open()
+    endpoint = page.get_by_role("combobox", name="Endpoint")
+    expect(endpoint).to_be_disabled()
+    page.get_by_role("combobox", name="Service").select_option("stock")
+    endpoint.select_option("GET:/health")
+    expect(page).to_have_url(f"{tab.url}/#/traces?service=stock&endpoint=GET%3A%2Fhealth")
+    expect(page.locator(".trace-row:not(:has-text('GET:/health'))")).to_have_count(0)
+    expect(page.locator(ROWS).first).to_be_visible()
+
+
+def test_what_is_no_number_of_milliseconds_is_marked(tab: Tab) -> None:
+    page = tab.open()
+    least = page.get_by_label("At least, in milliseconds")
+    least.fill("1 s")
+    expect(least).to_have_attribute("aria-invalid", "true")
+    least.fill("100")
+    expect(least).not_to_have_attribute("aria-invalid", "true")
+
+
 def test_slowest_first(tab: Tab) -> None:
     page = tab.open("#/traces?sort=slowest")
     expect(page.locator(ROWS).first).to_be_visible()

@@ -33,6 +33,27 @@ def test_services_and_their_endpoints_lead_to_traces(tab: Tab, crowded: StandIn)
     expect(page).to_have_url(f"{tab.url}/#/traces?service=shop&endpoint=POST%3A%2Forders%2F%7Bitem%7D")
 
 
+def test_a_service_that_has_never_reported_is_said_so(tab: Tab, crowded: StandIn) -> None:
+    page = tab.open("#/services/nobody")
+    expect(page.get_by_text("None called “nobody” has reported")).to_be_visible()
+    expect(page.locator(".opener")).to_have_count(len(crowded.answers.services({})["services"]))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_long_name_of_a_service_leaves_the_numbers_in_sight(
+    open_tab: Callable[..., Tab], crowded: StandIn, width: int
+) -> None:
+    known = crowded.answers.services({})
+    long = {**known["services"][0], "name": "a-service-with-a-name-longer-than-any-table-has-room-for-" * 2}
+    tab = open_tab(crowded, width=width)
+    answer = {**known, "services": [*known["services"], long]}
+    tab.page.route("**/api/services", lambda route: route.fulfill(json=answer))
+    page = tab.open("#/services")
+    expect(page.locator(".opener")).to_have_count(len(known["services"]) + 1)
+    right = "all => Math.max(...all.map(each => each.getBoundingClientRect().right))"
+    assert page.locator(".table td, .opener").evaluate_all(right) <= width
+
+
 def test_the_map_shows_who_calls_whom(tab: Tab, crowded: StandIn) -> None:
     known = crowded.answers.map({})
     page = tab.open("#/map")
@@ -48,6 +69,22 @@ def test_the_map_shows_who_calls_whom(tab: Tab, crowded: StandIn) -> None:
     for index, (x, y, width, height) in enumerate(boxes):
         for left, top, *_ in boxes[index + 1 :]:
             assert abs(left - x) >= width or abs(top - y) >= height
+
+
+def test_a_narrow_map_has_its_numbers_in_a_list(open_tab: Callable[..., Tab], crowded: StandIn) -> None:
+    known = crowded.answers.map({})
+    page = open_tab(crowded, width=390).open("#/map")
+    calls = page.get_by_role("list", name="Calls").get_by_role("listitem")
+    expect(calls).to_have_count(len(known["edges"]))
+    call = calls.filter(has_text=re.compile("^shop→stock"))
+    expect(call).to_contain_text("/min")
+    expect(call).to_contain_text("failed")
+    call.get_by_role("link").click()
+    expect(page.get_by_role("complementary", name="Service")).to_contain_text("stock")
+    # the drawing has moved to what was chosen
+    box = page.locator("[data-node=stock] .node-ground").bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] <= box["x"] + box["width"] <= 390
 
 
 def test_a_node_of_the_map_leads_to_its_traces(tab: Tab) -> None:
@@ -110,8 +147,10 @@ def test_meters_are_charts_with_what_was_measured(tab: Tab, crowded: StandIn) ->
 
 def test_a_counter_can_be_read_as_a_rate(tab: Tab) -> None:
     page = tab.open("#/meters?service=shop&q=shop_orders")
-    page.get_by_role("button", name="total").click()
-    expect(page.get_by_role("button", name="per second")).to_have_attribute("aria-pressed", "true")
+    rate = page.get_by_role("button", name="per second")
+    expect(rate).to_have_attribute("aria-pressed", "false")
+    rate.click()
+    expect(rate).to_have_attribute("aria-pressed", "true")
 
 
 def test_instances_with_properties_runtime_and_events(tab: Tab) -> None:
@@ -161,6 +200,25 @@ def test_number_keys_change_the_view(tab: Tab) -> None:
     for number, name in enumerate(VIEWS, 1):
         page.keyboard.press(str(number))
         expect(page.get_by_role("navigation").locator("[aria-current=page]")).to_have_text(name.capitalize())
+
+
+def test_a_view_is_found_again_as_it_was_left(tab: Tab) -> None:
+    page = tab.open("#/traces?service=stock")
+    views = page.get_by_role("navigation")
+    expect(page.locator(READY["traces"]).first).to_be_visible()
+    views.get_by_role("link", name="Logs").click()
+    page.get_by_role("combobox", name="Level").select_option("ERROR")
+    expect(page).to_have_url(f"{tab.url}/#/logs?level=ERROR")
+    page.keyboard.press("1")
+    expect(page).to_have_url(f"{tab.url}/#/traces?service=stock")
+    page.locator(READY["traces"]).first.click()
+    expect(page.locator(".span-row").first).to_be_visible()
+    views.get_by_role("link", name="Traces").click()
+    expect(page).to_have_url(f"{tab.url}/#/traces?service=stock")
+    views.get_by_role("link", name="Logs").click()
+    expect(page).to_have_url(f"{tab.url}/#/logs?level=ERROR")
+    page.get_by_role("link", name="Clear the search").click()
+    expect(page).to_have_url(f"{tab.url}/#/logs")
 
 
 def test_question_mark_helps_and_escape_closes_the_help_only(tab: Tab) -> None:

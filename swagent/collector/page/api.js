@@ -15,6 +15,8 @@ export function address(path, query = {}) {
 }
 
 export async function fetchJson(url, signal) {
+  const early = await takeEarly(url);
+  if (early && early.version >= (connection.version ?? 0)) return early;
   let answer;
   try {
     answer = await fetch(url, { signal, headers: { accept: 'application/json' } });
@@ -28,6 +30,13 @@ export async function fetchJson(url, signal) {
     .catch(() => ({ error: `The collector answered ${answer.status} without JSON.` }));
   if (!answer.ok) throw new ApiError(body.error ?? `The collector answered ${answer.status}.`, answer.status);
   return body;
+}
+
+// what `early.js` has asked for, once
+function takeEarly(url) {
+  const answer = window.early.get(url);
+  window.early.delete(url);
+  return answer;
 }
 
 // Runs `step` now, then after each poke, never twice at once, never more often than `every` ms, never while hidden.

@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useRef } from './view.js';
 import uPlot from './vendor/uplot.js';
 import { colour, useTheme } from './theme.js';
-import { clock, short } from './format.js';
+import { clock, day, short } from './format.js';
 
 export function axisStyle() {
   const line = colour('--line');
@@ -14,10 +14,28 @@ export function axisStyle() {
   };
 }
 
-// seconds only where they tell something
+// seconds only where they tell something, and the day where it changes
 export function axisTimes(splits) {
   const minutes = splits.every(each => each % 60 === 0);
-  return splits.map(each => (minutes ? clock(each * 1000, false).slice(0, 5) : clock(each * 1000, false)));
+  return splits.map((each, index) => {
+    const time = minutes ? clock(each * 1000, false).slice(0, 5) : clock(each * 1000, false);
+    const changed = index > 0 && day(each * 1000) !== day(splits[index - 1] * 1000);
+    if (!changed) return time;
+    return time.startsWith('00:00') ? day(each * 1000) : `${day(each * 1000)} ${time}`;
+  });
+}
+
+// as many decimals as tell neighbours apart
+function axisValues(splits, format) {
+  const texts = splits.map(each => format(each));
+  if (new Set(texts).size === texts.length) return texts;
+  const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(splits[1] - splits[0]) - 1e-9)));
+  return splits.map((each, index) => {
+    const [number] = texts[index].match(/^-?[\d.]+/) ?? [''];
+    // not where the unit is another one, as in 1.00 s for 1003 ms
+    if (Math.abs(Number(number) - each) >= 1) return texts[index];
+    return each.toFixed(digits) + texts[index].slice(number.length);
+  });
 }
 
 // in the next frame: a change made inside an observer's call can make the browser call it again, and complain
@@ -85,7 +103,7 @@ function options(box, series, { height, format, sync }) {
     scales: { x: { time: true }, y: { range: (_, low, high) => roomy(low, high) } },
     axes: [
       { ...axisStyle(), size: 24, values: (_, splits) => axisTimes(splits), space: 70 },
-      { ...axisStyle(), size: 52, space: 28, values: (_, splits) => splits.map(each => format(each)) },
+      { ...axisStyle(), size: 52, space: 28, values: (_, splits) => axisValues(splits, format) },
     ],
     series: [
       { value: (_, value) => (value === null ? '–' : clock(value * 1000, false)) },

@@ -1,4 +1,5 @@
-// Runs before the first paint, so that a chosen theme never flashes the other one. Not a module: those wait.
+// Runs before the first paint, so that a chosen theme never flashes the other one, and asks for what is shown first.
+// Not a module: those wait.
 'use strict';
 (() => {
   try {
@@ -7,4 +8,12 @@
   } catch {
     // storage is forbidden here: the system's theme it is
   }
+  // the first answers are on their way while the modules are still loading
+  const first = ['/api/services'];
+  if (/^#?\/?(traces)?$/.test(location.hash)) first.push('/api/traces?limit=200');
+  const ask = url =>
+    fetch(url)
+      .then(answer => (answer.ok ? answer.json() : null))
+      .catch(() => null); // it will be asked for again, and then told
+  window.early = new Map(first.map(url => [url, ask(url)]));
 })();

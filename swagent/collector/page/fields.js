@@ -2,14 +2,24 @@
 import { html, useEffect, useRef, useState } from './view.js';
 import { Icon } from './icons.js';
 
-export function Select({ label, value, options, onChange, neutral = false }) {
+export function Select({
+  label,
+  value,
+  options,
+  onChange,
+  neutral = false,
+  disabled = false,
+  hint = '',
+  roomy = false,
+}) {
   const shown = options.some(([key]) => key === value) ? options : [[value, value], ...options];
   return html`
-    <label class="field select">
+    <label class=${`field select ${roomy ? 'roomy' : ''}`} title=${hint || value}>
       <span class="out-of-sight">${label}</span>
       <select
         aria-label=${label}
         class=${value && !neutral ? 'set' : ''}
+        disabled=${disabled}
         value=${value}
         onChange=${event => onChange(event.target.value)}
       >
@@ -25,7 +35,7 @@ export function Select({ label, value, options, onChange, neutral = false }) {
 }
 
 // what is typed goes out when typing pauses
-export function Text({ label, value, onChange, placeholder, search = false, list, numeric = false }) {
+export function Text({ label, value, onChange, placeholder, search = false, numeric = false }) {
   const [typed, setTyped] = useState(value);
   const timer = useRef(null);
   useEffect(() => {
@@ -57,8 +67,9 @@ export function Text({ label, value, onChange, placeholder, search = false, list
         value=${typed}
         placeholder=${placeholder}
         aria-label=${label}
-        list=${list}
         inputmode=${numeric ? 'numeric' : 'text'}
+        aria-invalid=${numeric && typed && !/^\d+$/.test(typed) ? 'true' : undefined}
+        title=${numeric ? 'Whole milliseconds' : undefined}
         autocomplete="off"
         spellcheck=${false}
         onInput=${type}

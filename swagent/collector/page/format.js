@@ -23,6 +23,18 @@ function trim(number) {
   return grouped.format(Number(number.toFixed(digits)));
 }
 
+// a round one, beside an axis: 1000 -> 1 s, 90000 -> 1.5 min
+export function roundDuration(ms) {
+  for (const [unit, size] of [
+    ['h', 3_600_000],
+    ['min', 60_000],
+    ['s', 1000],
+  ]) {
+    if (ms >= size) return `${grouped.format(Number((ms / size).toFixed(2)))} ${unit}`;
+  }
+  return `${grouped.format(Number(ms.toFixed(3)))} ms`;
+}
+
 export function duration(ms) {
   if (ms === null || ms === undefined) return '–';
   if (ms < 1) return ms > 0 ? `${ms.toFixed(2)} ms` : '0 ms';
@@ -41,10 +53,20 @@ export function clock(time, millis = true) {
 
 // the day is told only when it is not today
 export function moment(time, millis = true) {
-  const date = new Date(time);
-  if (date.toDateString() === new Date().toDateString()) return clock(time, millis);
-  return `${MONTHS[date.getMonth()]} ${date.getDate()}, ${clock(time, millis)}`;
+  return isToday(time) ? clock(time, millis) : `${day(time)}, ${clock(time, millis)}`;
 }
+
+// where there is little room: the day instead of the fractions of a second
+export function briefMoment(time, millis = true) {
+  return isToday(time) ? clock(time, millis) : `${day(time)} ${clock(time, false)}`;
+}
+
+export function day(time) {
+  const date = new Date(time);
+  return `${MONTHS[date.getMonth()]} ${date.getDate()}`;
+}
+
+const isToday = time => new Date(time).toDateString() === new Date().toDateString();
 
 export function ago(time, now = Date.now()) {
   const seconds = Math.max(0, Math.round((now - time) / 1000));

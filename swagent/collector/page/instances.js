@@ -8,6 +8,10 @@ import { Loaded, Note, Pairs, Service } from './parts.js';
 import { Select } from './fields.js';
 import { link, replace } from './route.js';
 
+// those that live first: the others are what restarts have left
+const byLife = (one, other) =>
+  other.alive - one.alive || one.service.localeCompare(other.service) || one.name.localeCompare(other.name);
+
 export function Instances({ query }) {
   const resource = useResource(address('instances', { service: query.service }), 3000);
   const events = useResource(address('events', { service: query.service }), 5000);
@@ -35,7 +39,7 @@ export function Instances({ query }) {
                 `
               : html`
                   <div class="cards">
-                    ${instances.map(
+                    ${[...instances].sort(byLife).map(
                       each => html`
                         <${Instance}
                           key=${`${each.service}/${each.name}`}
@@ -65,7 +69,12 @@ function Instance({ instance, events }) {
         <h2>${instance.name}</h2>
         <p class="facts">
           <${Service} name=${instance.service} />
-          <span>${instance.language}</span>
+          ${
+            instance.language &&
+            html`
+              <span>${instance.language}</span>
+            `
+          }
           <span>seen ${ago(instance.last_seen)}</span>
         </p>
       </header>
@@ -87,9 +96,14 @@ function Instance({ instance, events }) {
         `
       }
       <p class="links">
-        <a href=${link(['meters'], { service: instance.service, instance: instance.name })}>
-          All meters (${instance.meters.length})
-        </a>
+        ${
+          instance.meters.length > 0 &&
+          html`
+            <a href=${link(['meters'], { service: instance.service, instance: instance.name })}>
+              All meters (${instance.meters.length})
+            </a>
+          `
+        }
         <a href=${link(['traces'], { service: instance.service })}>Traces</a>
         <a href=${link(['logs'], { service: instance.service })}>Logs</a>
       </p>

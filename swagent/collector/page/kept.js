@@ -21,8 +21,8 @@ export function Kept({ status }) {
           <dd><${Level} value=${status.logs} limit=${status.limits.logs} /></dd>
         </div>
         <div>
-          <dt>Meters</dt>
-          <dd>${short(status.meters)}</dd>
+          <dt title="values of meters">Meters</dt>
+          <dd><${Level} value=${status.meters} limit=${status.limits.meters} /></dd>
         </div>
       </dl>
       ${

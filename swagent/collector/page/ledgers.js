@@ -31,6 +31,9 @@ const PARTS = [
   ['refused', 'refused'],
 ];
 
+const byName = (one, other) =>
+  one.service.localeCompare(other.service) || one.instance.localeCompare(other.instance);
+
 export function Ledgers() {
   const resource = useResource(address('ledgers'), 2000);
   return html`
@@ -51,7 +54,7 @@ export function Ledgers() {
               : html`
                   <${Verdict} agents=${agents} />
                   <div class="cards wide">
-                    ${agents.map(
+                    ${[...agents].sort(byName).map(
                       each => html`
                         <${Agent} key=${`${each.service}/${each.instance}`} agent=${each} />
                       `,

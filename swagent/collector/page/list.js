@@ -1,14 +1,17 @@
-// A long list, page by page: new rows at the top by themselves while one looks at the top, counted while one does not.
+// A long list, page by page: new rows at the top by themselves while one looks at the top, counted while one does not,
+// or while one is about to click: a row must not move away under the pointer.
 import { useCallback, useEffect, useRef, useState } from './view.js';
 import { address, fetchJson, startLoop } from './api.js';
 import { connection } from './live.js';
 
+const HOLD_MS = 2000; // after the pointer has moved
 const EMPTY = { key: null, items: [], next: null, total: 0, exact: true, fresh: 0, error: null };
 
 export function useList(path, query, { rows, id, limit }) {
   const key = address(path, { ...query, limit });
   const [state, setState] = useState(EMPTY);
   const atTop = useRef(true);
+  const held = useRef(null);
   const current = useRef(state);
   current.current = state;
   const loading = useRef(false);
@@ -19,7 +22,8 @@ export function useList(path, query, { rows, id, limit }) {
     const loop = startLoop(async signal => {
       try {
         const page = await fetchJson(key, signal);
-        if (!signal.aborted) setState(old => meet(old, key, page, { rows, id, following: atTop.current }));
+        const following = atTop.current && held.current === null;
+        if (!signal.aborted) setState(old => meet(old, key, page, { rows, id, following }));
       } catch (error) {
         if (!signal.aborted) setState(old => ({ ...(old.key === key ? old : EMPTY), key, error }));
       }
@@ -45,12 +49,25 @@ export function useList(path, query, { rows, id, limit }) {
       loading.current = false;
     }
   }, []);
+  const catchUp = () => {
+    if (current.current.fresh) refresh.current();
+  };
   const follow = useCallback(top => {
     const arrived = top && !atTop.current;
     atTop.current = top;
-    if (arrived && current.current.fresh) refresh.current();
+    if (arrived) catchUp();
   }, []);
-  return { ...state, loading: state.key !== key, more, follow };
+  const release = useCallback(() => {
+    clearTimeout(held.current);
+    held.current = null;
+    catchUp();
+  }, []);
+  const hold = useCallback(() => {
+    clearTimeout(held.current);
+    held.current = setTimeout(release, HOLD_MS);
+  }, []);
+  useEffect(() => () => clearTimeout(held.current), []);
+  return { ...state, loading: state.key !== key, more, follow, hold, release };
 }
 
 function meet(old, key, page, { rows, id, following }) {

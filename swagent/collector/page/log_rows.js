@@ -1,6 +1,6 @@
 // Log lines: as rows of a long list, and one in full.
 import { html } from './view.js';
-import { clock, moment } from './format.js';
+import { briefMoment, clock, moment } from './format.js';
 import { Icon } from './icons.js';
 import { Pairs, Service } from './parts.js';
 import { link } from './route.js';
@@ -37,7 +37,7 @@ export function LogRow({ log, index, height, active, chosen, total, onChoose }) 
     >
       <div class=${`log-row ${active ? 'active' : ''} ${chosen ? 'chosen' : ''}`}>
         <button type="button" class="log-open" onClick=${onChoose} aria-expanded=${chosen ? 'true' : 'false'}>
-          <time class="when" title=${moment(log.time)}>${clock(log.time)}</time>
+          <time class="when" title=${moment(log.time)}>${briefMoment(log.time)}</time>
           <${Level} level=${log.level} />
           <${Service} name=${log.service} quiet=${true} />
           <span class="text">${gist(log)}</span>
@@ -60,7 +60,9 @@ export function LogRow({ log, index, height, active, chosen, total, onChoose }) 
 
 // a layout that repeats time, thread, level and logger would leave no room for what was said: the row has those beside it
 export function gist({ text, level, logger }) {
-  let rest = text.split('\n', 1)[0];
+  const lines = text.split('\n').filter(line => line.trim());
+  // what was raised is told by the last line
+  let rest = (lines[0]?.startsWith('Traceback ') ? lines.at(-1) : lines[0]) ?? '';
   const steps = [
     /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?\S*\s+/,
     /^\[[^\]]*\]\s+/,
@@ -69,12 +71,13 @@ export function gist({ text, level, logger }) {
     /^[-:|]\s+/,
   ];
   for (const step of steps) rest = rest.replace(step, '');
-  return rest || text;
+  return rest || text.trim() || '(empty)';
 }
 
 const starting = word => (word ? new RegExp(`^${word.replace(/[^\w]/g, '\\$&')}[\\s:]+`) : /(?!)/);
 
 export function LogDetails({ log }) {
+  const tags = log.tags.filter(([key]) => key !== 'level' && key !== 'logger'); // shown by themselves
   return html`
     <p class="facts">
       <${Level} level=${log.level} />
@@ -92,10 +95,10 @@ export function LogDetails({ log }) {
       `
     }
     ${
-      log.tags.length > 0 &&
+      tags.length > 0 &&
       html`
         <h3>Tags</h3>
-        <${Pairs} pairs=${log.tags} label="Tags" />
+        <${Pairs} pairs=${tags} label="Tags" />
       `
     }
     <h3>Where</h3>

@@ -6,7 +6,7 @@ import { useKeys } from './keys.js';
 import { useList } from './list.js';
 import { LogDetails, LogRow } from './log_rows.js';
 import { plural } from './format.js';
-import { Note, Panel } from './parts.js';
+import { Clear, Note, Panel } from './parts.js';
 import { Select, Text } from './fields.js';
 import { go, link, replace } from './route.js';
 import { useWide } from './theme.js';
@@ -14,6 +14,22 @@ import { VirtualList } from './virtual.js';
 
 const PAGE = { rows: 'logs', id: log => log.id, limit: 100 };
 const LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'];
+
+function Nothing({ searched }) {
+  return searched
+    ? html`
+        <${Note} title="No log line matches">
+          <p>
+            Search for less, or <a href="#/logs">show all log lines</a>.
+          </p>
+        <//>
+      `
+    : html`
+        <${Note} title="No log line has arrived yet">
+          <p>swagent reports WARNING and above unless told otherwise.</p>
+        <//>
+      `;
+}
 
 export function Logs({ query }) {
   const { id: chosenId, ...filters } = query;
@@ -37,6 +53,7 @@ export function Logs({ query }) {
   };
   const toTop = () => {
     box.current.querySelector('.virtual').scrollTop = 0;
+    list.release();
   };
   useKeys({
     j: () => step(1),
@@ -71,10 +88,13 @@ export function Logs({ query }) {
   `;
   return html`
     <div class="view logs" ref=${box}>
-      <header class="view-head"><h1>Logs</h1></header>
+      <header class="view-head">
+        <h1>Logs</h1>
+        <${Clear} view="logs" filters=${filters} />
+      </header>
       <${Filters} query=${query} set=${set} />
       ${
-        list.error &&
+        list.error?.status > 0 && // no answer at all is said above every view
         html`
           <${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>
         `
@@ -92,12 +112,7 @@ export function Logs({ query }) {
         ${
           items.length === 0 && !list.loading && !list.error
             ? html`
-                <${Note} title="No log line">
-                  <p>
-                    Nothing matches, or nothing was logged. swagent reports WARNING and above unless told otherwise.${' '}
-                    <a href="#/logs">Show all</a>
-                  </p>
-                <//>
+                <${Nothing} searched=${Object.keys(filters).length > 0} />
               `
             : html`
                 <${VirtualList}
@@ -108,6 +123,7 @@ export function Logs({ query }) {
                   active=${active}
                   onEnd=${list.more}
                   onTop=${list.follow}
+                onHold=${list.hold}
                   label="Log lines"
                 />
               `
@@ -154,12 +170,6 @@ function Filters({ query, set }) {
             trace ${query.trace_id.slice(0, 12)}…
             <${Icon} name="close" size=${12} />
           </button>
-        `
-      }
-      ${
-        Object.keys(query).some(name => name !== 'id') &&
-        html`
-          <a class="clear" href="#/logs">Clear</a>
         `
       }
     </form>

@@ -6,16 +6,18 @@ import { useKeys } from './keys.js';
 import { Loaded, Note, Panel } from './parts.js';
 import { link, replace } from './route.js';
 import { Drawing } from './map_drawing.js';
+import { useWide } from './theme.js';
 
 export function ServiceMap({ query }) {
   const resource = useResource(address('map'), 2000);
   const choose = name => replace(link(['map'], { node: name ?? '' }));
+  const wide = useWide();
   useKeys({ Escape: () => choose(null) });
   return html`
     <div class="view map">
       <header class="view-head">
         <h1>Map</h1>
-        <p class="total">Calls per minute and median latency on each line</p>
+        <p class="total">${wide ? 'Calls per minute and median latency on each line' : 'Who calls whom'}</p>
       </header>
       <${Loaded} resource=${resource}>
         ${data =>
@@ -25,7 +27,15 @@ export function ServiceMap({ query }) {
               `
             : html`
                 <div class="split">
-                  <${Drawing} data=${data} chosen=${query.node} onChoose=${choose} />
+                  <div class="map-side">
+                    <${Drawing} data=${data} chosen=${query.node} onChoose=${choose} />
+                    ${
+                      !wide &&
+                      html`
+                        <${CallList} edges=${data.edges} />
+                      `
+                    }
+                  </div>
                   <${Node} data=${data} name=${query.node} onClose=${() => choose(null)} />
                 </div>
               `}
@@ -45,7 +55,9 @@ function Node({ data, name, onClose }) {
       ${
         !service &&
         html`
-          <p class="quiet">Reports nothing itself: known from those who call it, or who it calls.</p>
+          <p class="quiet">
+            Known only from those who call it, or whom it calls: it reports nothing itself, or nothing of these calls.
+          </p>
         `
       }
       <dl class="numbers">
@@ -81,6 +93,35 @@ function Node({ data, name, onClose }) {
       <${Calls} title="Called by" edges=${data.edges.filter(each => each.to === name)} end="from" />
       <${Calls} title="Calls" edges=${data.edges.filter(each => each.from === name)} end="to" />
     <//>
+  `;
+}
+
+// what the lines of a large drawing say, where there is no room for it
+function CallList({ edges }) {
+  const busiest = [...edges].sort((one, other) => other.calls - one.calls);
+  return html`
+    <ul class="call-list" aria-label="Calls">
+      ${busiest.map(
+        each => html`
+          <li key=${`${each.from}\n${each.to}`}>
+            <a href=${link(['map'], { node: each.to })}>
+              <span class="call-ends">
+                <b dir="auto">${each.from}</b>
+                <i aria-label="calls">→</i>
+                <b dir="auto">${each.to}</b>
+              </span>
+              <span class="number">${short(each.calls_per_minute)}/min · ${duration(each.p50)}</span>
+              ${
+                each.errors > 0 &&
+                html`
+                  <span class="bad">${percent(each.error_rate)} failed</span>
+                `
+              }
+            </a>
+          </li>
+        `,
+      )}
+    </ul>
   `;
 }
 

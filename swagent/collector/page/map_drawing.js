@@ -1,19 +1,25 @@
 // The map, drawn.
-import { html, useLayoutEffect, useMemo, useRef, useState } from './view.js';
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from './view.js';
 import { colourClass } from './colours.js';
-import { count, duration, percent, short } from './format.js';
-import { NODE, arrange, fit } from './map_layout.js';
+import { count, duration, percent, plural, short } from './format.js';
+import { COMPACT, ROOMY, arrange, fit } from './map_layout.js';
+import { useWide } from './theme.js';
 
 export function Drawing({ data, chosen, onChoose }) {
   const [room, box] = useRoom();
+  const size = useWide() ? ROOMY : COMPACT;
   // the numbers change all the time, the places only when a node or an edge is new
   const shape = JSON.stringify([
     data.nodes.map(each => each.name).sort(),
     data.edges.map(each => [each.from, each.to]).sort(),
   ]);
-  const both = useMemo(() => [arrange(data, 'LR'), arrange(data, 'TB')], [shape]);
-  const [places] = [...both].sort((one, other) => fit(other, room) - fit(one, room));
-  const scale = Math.max(fit(places, room), 0.72);
+  const both = useMemo(() => ['LR', 'TB'].map(rankdir => arrange(data, rankdir, size)), [shape, size]);
+  const [places] = [...both].sort((one, other) => fit(other, room, size) - fit(one, room, size));
+  const scale = Math.max(fit(places, room, size), size.least);
+  const sought = places.nodes.get(chosen);
+  useEffect(() => {
+    if (sought) bringIntoSight(box.current, sought.x * scale, sought.y * scale);
+  }, [chosen, scale, sought]);
   const busiest = Math.max(1, ...data.edges.map(each => each.calls));
   const near = name =>
     !chosen ||
@@ -56,6 +62,7 @@ export function Drawing({ data, chosen, onChoose }) {
               key=${`${edge.from}\n${edge.to}`}
               edge=${edge}
               place=${places.edges.get(`${edge.from}\n${edge.to}`)}
+              told=${size === ROOMY}
               share=${edge.calls / busiest}
               dim=${chosen && edge.from !== chosen && edge.to !== chosen}
             />
@@ -67,6 +74,7 @@ export function Drawing({ data, chosen, onChoose }) {
               key=${node.name}
               node=${node}
               place=${places.nodes.get(node.name)}
+              size=${size}
               chosen=${node.name === chosen}
               dim=${!near(node.name)}
               onChoose=${() => onChoose(node.name === chosen ? null : node.name)}
@@ -78,7 +86,7 @@ export function Drawing({ data, chosen, onChoose }) {
   `;
 }
 
-function Edge({ edge, place, share, dim }) {
+function Edge({ edge, place, share, dim, told }) {
   if (!place) return null;
   const bad = edge.errors > 0;
   return html`
@@ -89,25 +97,39 @@ function Edge({ edge, place, share, dim }) {
         stroke-width=${(1.2 + 2.6 * Math.sqrt(share)).toFixed(1)}
         marker-end=${`url(#arrow${bad ? 'bad' : ''})`}
       />
-      <g transform=${`translate(${place.x} ${place.y})`}>
-        <rect class="edge-ground" x="-48" y=${bad ? -16 : -9} width="96" height=${bad ? 32 : 18} rx="5" />
-        <text class="edge-text" text-anchor="middle" y=${bad ? -3 : 4}>
-          ${short(edge.calls_per_minute)}/min<tspan class="soft">${' '}· ${duration(edge.p50)}</tspan>
-        </text>
-        ${
-          bad &&
-          html`
-            <text class="edge-text error" text-anchor="middle" y="11">${percent(edge.error_rate)} failed</text>
-          `
-        }
-      </g>
+      ${
+        told &&
+        html`
+          <${EdgeText} edge=${edge} place=${place} />
+        `
+      }
     </g>
   `;
 }
 
-function Box({ node, place, chosen, dim, onChoose }) {
+function EdgeText({ edge, place }) {
+  const bad = edge.errors > 0;
+  return html`
+    <g transform=${`translate(${place.x} ${place.y})`}>
+      <rect class="edge-ground" x="-54" y=${bad ? -17 : -10} width="108" height=${bad ? 34 : 20} rx="5" />
+      <text class="edge-text" text-anchor="middle" y=${bad ? -3 : 4}>
+        ${short(edge.calls_per_minute)}/min<tspan class="soft">${' '}· ${duration(edge.p50)}</tspan>
+      </text>
+      ${
+        bad &&
+        html`
+          <text class="edge-text error" text-anchor="middle" y="12">${percent(edge.error_rate)} failed</text>
+        `
+      }
+    </g>
+  `;
+}
+
+function Box({ node, place, size, chosen, dim, onChoose }) {
+  const { width, height } = size.node;
   const bad = node.errors > 0;
-  const label = `${node.name}, ${node.kind}, ${count(node.calls)} calls, ${count(node.errors)} errors, median ${duration(node.p50)}`;
+  const peer = node.kind === 'peer';
+  const label = `${node.name}, ${node.kind}, ${plural(node.calls, 'call')}, ${plural(node.errors, 'error')}, median ${duration(node.p50)}`;
   const press = event => {
     if (event.key === 'Enter' || event.key === ' ') {
       event.preventDefault();
@@ -118,7 +140,7 @@ function Box({ node, place, chosen, dim, onChoose }) {
   return html`
     <g
       class=${`node ${node.kind} ${node.kind === 'service' ? colourClass(node.name) : ''} ${chosen ? 'chosen' : ''} ${dim ? 'dim' : ''}`}
-      transform=${`translate(${place.x - NODE.width / 2} ${place.y - NODE.height / 2})`}
+      transform=${`translate(${place.x - width / 2} ${place.y - height / 2})`}
       role="button"
       tabindex="0"
       aria-pressed=${chosen ? 'true' : 'false'}
@@ -127,34 +149,34 @@ function Box({ node, place, chosen, dim, onChoose }) {
       onKeyDown=${press}
       data-node=${node.name}
     >
-      <rect class="node-ground" width=${NODE.width} height=${NODE.height} rx=${node.kind === 'peer' ? 27 : 10} />
+      <rect class="node-ground" width=${width} height=${height} rx=${peer ? height / 2 : 10} />
       ${
-        node.kind === 'service' &&
+        !peer &&
         html`
-          <rect class="node-stripe" x="10" y="11" width="4" height="32" rx="2" />
+          <rect class="node-stripe" x="9" y="11" width="4" height=${height - 22} rx="2" />
         `
       }
       <text
         class="node-name"
-        x=${node.kind === 'peer' ? NODE.width / 2 : 24}
-        y="23"
-        text-anchor=${node.kind === 'peer' ? 'middle' : 'start'}
+        x=${peer ? width / 2 : 22}
+        y=${height / 2 - 4}
+        text-anchor=${peer ? 'middle' : 'start'}
       >
-        ${cut(node.name)}
+        ${cut(node.name, size.letters)}
         <title>${node.name}</title>
       </text>
       <text
         class="node-text"
-        x=${node.kind === 'peer' ? NODE.width / 2 : 24}
-        y="41"
-        text-anchor=${node.kind === 'peer' ? 'middle' : 'start'}
+        x=${peer ? width / 2 : 22}
+        y=${height / 2 + 13}
+        text-anchor=${peer ? 'middle' : 'start'}
       >
-        ${short(node.calls)} calls${node.p50 === null ? '' : ` · ${duration(node.p50)}`}
+        ${short(node.calls)} ${node.calls === 1 ? 'call' : 'calls'}${node.p50 === null || size === COMPACT ? '' : ` · ${duration(node.p50)}`}
       </text>
       ${
         bad &&
         html`
-          <g class="node-errors" transform=${`translate(${NODE.width - 6} 0)`}>
+          <g class="node-errors" transform=${`translate(${width - 6} 0)`}>
             <rect
               x=${-13 - 7 * short(node.errors).length}
               y="-9"
@@ -172,7 +194,22 @@ function Box({ node, place, chosen, dim, onChoose }) {
   `;
 }
 
-const cut = name => (name.length > 18 ? `${name.slice(0, 17)}…` : name);
+// by letters as they are seen: half of an emoji is none
+const graphemes = new Intl.Segmenter();
+
+function cut(name, letters) {
+  const all = [...graphemes.segment(name)];
+  return all.length > letters ? `${all.slice(0, letters - 1).map(each => each.segment).join('')}…` : name;
+}
+
+const MARGIN_PX = 60;
+
+function bringIntoSight(box, x, y) {
+  const { scrollLeft, scrollTop, clientWidth, clientHeight } = box;
+  const outside = (at, from, length) => at < from + MARGIN_PX || at > from + length - MARGIN_PX;
+  if (outside(x, scrollLeft, clientWidth)) box.scrollLeft = x - clientWidth / 2;
+  if (outside(y, scrollTop, clientHeight)) box.scrollTop = y - clientHeight / 2;
+}
 
 function useRoom() {
   const box = useRef(null);

@@ -1,21 +1,36 @@
 // Where the nodes and edges of the map go: the graph library decides.
 import dagre, { Graph } from './vendor/dagre.js';
 
-export const NODE = { width: 164, height: 54 };
-const LABEL = { width: 104, height: 20 };
+// how large things are drawn. Where the page is narrow there are no texts at the lines: a list below has them.
+export const ROOMY = {
+  node: { width: 164, height: 54 },
+  label: { width: 112, height: 22 },
+  gaps: { nodesep: 24, edgesep: 14, ranksep: 40, marginx: 20, marginy: 20 },
+  least: 0.8,
+  letters: 18,
+};
+export const COMPACT = {
+  node: { width: 112, height: 46 },
+  label: { width: 6, height: 2 },
+  gaps: { nodesep: 10, edgesep: 8, ranksep: 22, marginx: 12, marginy: 14 },
+  least: 0.7,
+  letters: 12,
+};
 
-// how large the whole may be drawn
-export const fit = (places, room) => Math.min(1.1, room.width / places.width, room.height / places.height);
+// how large the whole may be drawn; a narrow page scrolls down anyhow
+export const fit = (places, room, size) =>
+  Math.min(1.1, room.width / places.width, size === COMPACT ? Infinity : room.height / places.height);
 
-export function arrange(data, rankdir) {
+export function arrange(data, rankdir, size) {
   const graph = new Graph();
-  graph.setGraph({ rankdir, nodesep: 26, edgesep: 16, ranksep: 40, marginx: 20, marginy: 20 });
+  graph.setGraph({ rankdir, ...size.gaps });
   graph.setDefaultEdgeLabel(() => ({}));
   const loops = new Set(data.edges.filter(each => each.from === each.to).map(each => each.from));
-  for (const { name } of data.nodes) graph.setNode(name, loops.has(name) ? roomForLoop(rankdir) : { ...NODE });
+  for (const { name } of data.nodes)
+    graph.setNode(name, loops.has(name) ? roomForLoop(rankdir, size) : { ...size.node });
   const known = new Set(data.nodes.map(each => each.name));
   for (const { from, to } of data.edges) {
-    if (from !== to && known.has(from) && known.has(to)) graph.setEdge(from, to, { ...LABEL, labelpos: 'c' });
+    if (from !== to && known.has(from) && known.has(to)) graph.setEdge(from, to, { ...size.label, labelpos: 'c' });
   }
   dagre.layout(graph);
   const { width, height } = graph.graph();
@@ -25,7 +40,7 @@ export function arrange(data, rankdir) {
       return [`${each.v}\n${each.w}`, { path: curve(points), x, y }];
     }),
   );
-  for (const name of loops) if (known.has(name)) edges.set(`${name}\n${name}`, loop(graph.node(name), rankdir));
+  for (const name of loops) if (known.has(name)) edges.set(`${name}\n${name}`, loop(graph.node(name), rankdir, size));
   return {
     width: Math.ceil(width),
     height: Math.ceil(height),
@@ -37,21 +52,22 @@ export function arrange(data, rankdir) {
 // a service that calls itself: beside the box where no other line ends, and as much room on the other side, so that
 // the others still end at the box
 const LOOP = 36;
-const roomForLoop = rankdir =>
+const roomForLoop = (rankdir, { node, label }) =>
   rankdir === 'LR'
-    ? { width: NODE.width, height: NODE.height + 2 * (LOOP + LABEL.height) }
-    : { width: NODE.width + 2 * (LOOP + LABEL.width), height: NODE.height };
+    ? { width: node.width, height: node.height + 2 * (LOOP + label.height) }
+    : { width: node.width + 2 * (LOOP + label.width), height: node.height };
 
-function loop({ x, y }, rankdir) {
+function loop({ x, y }, rankdir, { node, label }) {
   const deep = (LOOP * 4) / 3; // a curve goes three quarters of the way to its handles
   if (rankdir === 'LR') {
-    const edge = y + NODE.height / 2;
-    const path = `M${x + 60} ${edge}C${x + 90} ${edge + deep} ${x - 90} ${edge + deep} ${x - 60} ${edge}`;
+    const edge = y + node.height / 2;
+    const out = node.width / 2 - 22;
+    const path = `M${x + out} ${edge}C${x + out + 30} ${edge + deep} ${x - out - 30} ${edge + deep} ${x - out} ${edge}`;
     return { path, x, y: edge + LOOP };
   }
-  const edge = x + NODE.width / 2;
+  const edge = x + node.width / 2;
   const path = `M${edge} ${y + 14}C${edge + deep} ${y + 40} ${edge + deep} ${y - 40} ${edge} ${y - 14}`;
-  return { path, x: edge + LOOP + LABEL.width / 2, y };
+  return { path, x: edge + LOOP + label.width / 2, y };
 }
 
 // through the middles between the layout's points, so that there are no corners

@@ -50,11 +50,11 @@ export function MeterChart({ meter, last = '15', height = 150, plain = false }) 
           html`
             <button
               type="button"
-              class="toggle small"
+              class=${`toggle small ${rate ? 'on' : ''}`}
               aria-pressed=${rate ? 'true' : 'false'}
               onClick=${() => setRate(!rate)}
             >
-              ${rate ? 'per second' : 'total'}
+              per second
             </button>
           `
         }

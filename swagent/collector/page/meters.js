@@ -67,6 +67,7 @@ function Board({ meters, query }) {
       />
       <${Select}
         neutral=${true}
+        roomy=${true}
         label="Instance"
         value=${instance}
         options=${instances.map(name => [name, name])}

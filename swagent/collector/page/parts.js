@@ -7,7 +7,7 @@ export function Service({ name, quiet = false }) {
   return html`
     <span class=${`service ${quiet ? 'quiet' : ''} ${colourClass(name)}`}>
       <i class="dot" aria-hidden="true"></i>
-      ${name}
+      <span class="service-name" dir="auto" title=${name}>${name}</span>
     </span>
   `;
 }
@@ -51,6 +51,15 @@ async function copyText(text) {
   return done;
 }
 
+// beside the title, where nothing moves when it comes and goes
+export function Clear({ view, filters }) {
+  return Object.keys(filters).length > 0
+    ? html`
+        <a class="clear" href=${`#/${view}`}>Clear the search</a>
+      `
+    : null;
+}
+
 export function Note({ title, children, kind = '' }) {
   return html`
     <div class=${`note ${kind}`} role=${kind === 'error' ? 'alert' : 'status'}>
@@ -60,20 +69,23 @@ export function Note({ title, children, kind = '' }) {
   `;
 }
 
-// an answer that is an error, or not here yet, or the content
-export function Loaded({ resource, children }) {
+// an answer that is an error (and the way out), or not here yet, or the content
+export function Loaded({ resource, children, way }) {
   const { data, error } = resource;
   if (data) return children(data);
   if (error)
     return html`
       <${Note} title=${error.status === 404 ? 'Not found' : 'That did not work'} kind="error">
-        <p>${error.message}</p>
+        <p>${sentence(error.message)}</p>
+        ${way}
       <//>
     `;
   return html`
     <div class="loading" role="status"><span class="out-of-sight">Loading</span></div>
   `;
 }
+
+const sentence = text => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 
 export function Pairs({ pairs, label }) {
   return html`
@@ -83,7 +95,7 @@ export function Pairs({ pairs, label }) {
           <div>
             <dt>${key}</dt>
             <dd>
-              ${String(value)}
+              <span dir="auto">${String(value)}</span>
               <${Copy} text=${String(value)} label=${key} />
             </dd>
           </div>

@@ -28,17 +28,18 @@ export function replace(href) {
   window.dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-// where the list of traces was left, with its search
-let listed = '#/traces';
+// where each view was left, with its search: of the traces their list, not the one that was opened
+const left = new Map();
 
-export const toList = () => go(listed);
+export const whereLeft = view => left.get(view) ?? `#/${view}`;
+export const toList = () => go(whereLeft('traces'));
 
 export function useRoute() {
   const [route, setRoute] = useState(() => parseRoute(location.hash));
   useEffect(() => {
     const follow = () => {
       const now = parseRoute(location.hash);
-      if (now.view === 'traces' && !now.rest[0]) listed = location.hash || '#/traces';
+      if (now.view !== 'traces' || !now.rest[0]) left.set(now.view, location.hash || '#/traces');
       setRoute(now);
     };
     follow();

@@ -3,11 +3,13 @@ import { html, useEffect, useMemo, useRef } from './view.js';
 import uPlot from './vendor/uplot.js';
 import { colour, useTheme } from './theme.js';
 import { axisStyle, axisTimes, watchWidth } from './chart.js';
-import { duration } from './format.js';
+import { duration, roundDuration } from './format.js';
 import { go, link, replace } from './route.js';
 
 const HEIGHT = 118;
 const REACH_PX = 14;
+// ms, about a decade apart, round in the unit that is theirs: 1 ms to ten days
+const DURATIONS = [1, 10, 100, 1000, 10_000, 60_000, 600_000, 3_600_000, 36_000_000, 86_400_000, 864_000_000];
 
 export function Scatter({ traces, query }) {
   const box = useRef(null);
@@ -58,7 +60,7 @@ function options(box, shown) {
   return {
     width: box.clientWidth,
     height: HEIGHT,
-    padding: [8, 8, 0, 0],
+    padding: [8, 24, 0, 0], // half a time on the axis
     legend: { show: false },
     scales: { x: { time: true }, y: { distr: 3, log: 10, range: logRange } },
     axes: [
@@ -66,9 +68,9 @@ function options(box, shown) {
       {
         ...axisStyle(),
         size: 62,
-        splits: (_, __, low, high) => decades(low, high),
+        splits: (_, __, low, high) => DURATIONS.filter(each => each >= low && each <= high),
         filter: (_, splits) => splits,
-        values: (_, splits) => splits.map(each => (each >= 1000 ? `${each / 1000} s` : `${each} ms`)),
+        values: (_, splits) => splits.map(roundDuration),
       },
     ],
     series: [{}, dots('--accent', 5), dots('--error', 6)],
@@ -91,17 +93,10 @@ function options(box, shown) {
   };
 }
 
-function decades(low, high) {
-  const found = [];
-  for (let power = Math.round(Math.log10(low)); power <= Math.round(Math.log10(high)); power += 1)
-    found.push(10 ** power);
-  return found;
-}
-
 function logRange(_, low, high) {
-  const from = 10 ** Math.floor(Math.log10(Math.max(1, low ?? 1)));
-  const to = 10 ** Math.ceil(Math.log10(Math.max(10, (high ?? 10) * 1.05)));
-  return [from, to > from ? to : from * 10];
+  const from = DURATIONS.findLast(each => each <= (low ?? 1)) ?? 1;
+  const to = DURATIONS.find(each => each > from && each >= (high ?? 10) * 1.05);
+  return [from, to ?? DURATIONS.at(-1)];
 }
 
 function select(plot, shown) {

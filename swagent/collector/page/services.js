@@ -27,6 +27,15 @@ export function Services({ selected }) {
                   <${Note} title="No service has reported a call yet" />
                 `
               : html`
+                  ${
+                    selected &&
+                    !services.some(each => each.name === selected) &&
+                    html`
+                      <${Note} title="No such service">
+                        <p>None called “${selected}” has reported. These have:</p>
+                      <//>
+                    `
+                  }
                   <${Table} services=${services} selected=${selected} />
                 `}
         <//>

@@ -6,7 +6,7 @@ import { Help } from './help.js';
 import { Icon } from './icons.js';
 import { useKeys } from './keys.js';
 import { useConnection } from './live.js';
-import { go } from './route.js';
+import { go, whereLeft } from './route.js';
 import { toggleTheme, useTheme } from './theme.js';
 import { Welcome } from './welcome.js';
 import { Kept } from './kept.js';
@@ -28,6 +28,10 @@ const STATES = {
   away: 'Collector away',
 };
 
+// another view as it was left, and from a trace back to the list as it was; the view that is shown from its beginning
+const place = (name, route) =>
+  route.view === name && !(name === 'traces' && route.rest[0]) ? `#/${name}` : whereLeft(name);
+
 export function Shell({ route, children }) {
   const [help, setHelp] = useState(false);
   const state = useConnection();
@@ -41,7 +45,7 @@ export function Shell({ route, children }) {
     '?': toHelp,
     '/': () => document.querySelector('[data-search]')?.focus(),
     d: toggleTheme,
-    ...Object.fromEntries(VIEWS.map(([name], index) => [String(index + 1), () => go(`#/${name}`)])),
+    ...Object.fromEntries(VIEWS.map(([name], index) => [String(index + 1), () => go(place(name, route))])),
   });
   useEffect(() => {
     const name = VIEWS.find(([key]) => key === route.view)?.[1] ?? 'swagent';
@@ -76,7 +80,7 @@ export function Shell({ route, children }) {
       <nav class="nav" aria-label="Views">
         ${VIEWS.map(
           ([name, text]) => html`
-            <a href=${`#/${name}`} aria-current=${route.view === name ? 'page' : undefined}>
+            <a href=${place(name, route)} aria-current=${route.view === name ? 'page' : undefined}>
               <${Icon} name=${name} />
               <span>${text}</span>
             </a>

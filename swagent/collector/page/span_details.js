@@ -12,7 +12,7 @@ export function SpanDetails({ span, trace }) {
   const notes = span.logs.filter(each => !isError(each));
   return html`
     <p class="span-title">
-      <b>${span.operation || '(unnamed)'}</b>
+      <b dir="auto">${span.operation || '(unnamed)'}</b>
       <${Copy} text=${span.operation} label="the operation" />
     </p>
     <p class="facts">
@@ -94,6 +94,12 @@ export function SpanDetails({ span, trace }) {
         ['start', clock(span.start)],
         ['end', clock(span.end)],
         ['span', span.id],
+        [
+          'clock',
+          above && above.start > span.start + 1
+            ? `${duration(above.start - span.start)} before its caller's: the clocks of ${above.instance} and ${span.instance} differ`
+            : '',
+        ],
         ['parent', above ? above.id : span.missing_parent ? `${span.parent ?? 'unknown'} (has not arrived)` : ''],
       ].filter(([, value]) => value)}
     />

@@ -1,7 +1,7 @@
 // One span of a waterfall: its name in the tree, and its bar.
 import { html } from './view.js';
 import { colourClass } from './colours.js';
-import { duration, plural } from './format.js';
+import { duration, plural, roundDuration } from './format.js';
 import { Icon } from './icons.js';
 import { placed } from './virtual.js';
 
@@ -12,7 +12,7 @@ export function Axis({ scale }) {
       <span class="axis-time">
         ${scale.ticks.map(
           tick => html`
-            <i style=${{ left: `${tick.at}%` }}>${duration(tick.value)}</i>
+            <i style=${{ left: `${tick.at}%` }}>${roundDuration(tick.value)}</i>
           `,
         )}
       </span>
@@ -26,6 +26,7 @@ export function SpanRow({
   height,
   scale,
   enters,
+  early,
   below,
   closed,
   active,
@@ -37,7 +38,6 @@ export function SpanRow({
   const took = span.end - span.start;
   const left = scale.at(span.start);
   const width = Math.max(0.25, scale.at(span.end) - left);
-  const beside = left + width <= 82 ? 'after' : left >= 16 ? 'before' : 'within';
   const label = `${span.operation || 'unnamed'}, ${span.kind} in ${span.service}, ${duration(took)}${span.error ? ', failed' : ''}`;
   return html`
     <div
@@ -80,7 +80,7 @@ export function SpanRow({
             <span class="alarm" title="failed"><${Icon} name="warning" size=${14} /></span>
           `
         }
-        <b title=${span.operation}>${span.operation || '(unnamed)'}</b>
+        <b dir="auto" title=${span.operation}>${span.operation || '(unnamed)'}</b>
         ${
           closed &&
           html`
@@ -90,13 +90,21 @@ export function SpanRow({
         ${
           enters &&
           html`
-            <span class="span-service">${span.service}</span>
+            <span class="span-service" title=${span.service}>${span.service}</span>
           `
         }
         ${
           span.missing_parent &&
           html`
             <span class="badge" title="the span above this one has not arrived">parent missing</span>
+          `
+        }
+        ${
+          early > 0 &&
+          html`
+            <span class="badge warn" title=${`starts ${duration(early)} before the span that called it: their clocks differ`}>
+              clocks differ
+            </span>
           `
         }
       </span>
@@ -112,7 +120,7 @@ export function SpanRow({
             <i class="moment" style=${{ left: `${scale.at(log.time)}%` }}></i>
           `,
         )}
-        <span class=${`bar-text ${beside} ${span.kind}`} style=${textPlace(beside, left, width)}>
+        <span class="bar-text" style=${{ left: `${left + width}%` }}>
           ${duration(took)}${
             logs
               ? html`
@@ -124,9 +132,4 @@ export function SpanRow({
       </span>
     </div>
   `;
-}
-
-function textPlace(beside, left, width) {
-  if (beside === 'after') return { left: `${left + width}%` };
-  return beside === 'before' ? { right: `${100 - left}%` } : { right: `${100 - left - width}%` };
 }

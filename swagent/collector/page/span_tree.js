@@ -1,16 +1,31 @@
 // Which spans of a trace are seen, and where on the time axis.
 
+const ROUNDING_MS = 1;
+// above ten seconds people count by the clock
+const CLOCK_STEPS_S = [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
+
 // round ticks: 1, 2 or 5 of something, at most six
 export function axis(trace) {
   const from = Math.min(trace.start, ...trace.spans.map(each => each.start));
   const whole = Math.max(1, trace.duration, ...trace.spans.map(each => each.end - from));
   const at = time => Math.min(100, Math.max(0, ((time - from) / whole) * 100));
-  const raw = whole / 5;
+  const raw = Math.max(1, whole / 5); // what is measured is whole milliseconds
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map(each => each * power).find(each => each >= raw);
+  const decimal = [1, 2, 5, 10].map(each => each * power).find(each => each >= raw);
+  const step = raw > 10_000 ? (CLOCK_STEPS_S.map(each => each * 1000).find(each => each >= raw) ?? decimal) : decimal;
   const ticks = [];
   for (let value = 0; value <= whole * 0.93; value += step) ticks.push({ value, at: (value / whole) * 100 });
   return { at, ticks };
+}
+
+// how long a span starts before the one that called it, which happens only where two machines' clocks differ
+export function earliness(spans) {
+  const starts = new Map(spans.map(each => [each.id, each.start]));
+  return new Map(
+    spans
+      .map(each => [each.id, (starts.get(each.parent) ?? each.start) - each.start])
+      .filter(([, early]) => early > ROUNDING_MS),
+  );
 }
 
 export function visible(spans, closed) {

@@ -12,9 +12,15 @@ import { Waterfall } from './waterfall.js';
 
 export function Trace({ id, query }) {
   const resource = useResource(address(`traces/${encodeURIComponent(id)}`), 2000);
+  useKeys({ Escape: toList }); // also from one that is not there
   return html`
     <div class="view trace">
-      <${Loaded} resource=${resource}>
+      <${Loaded}
+        resource=${resource}
+        way=${html`
+          <p><button type="button" class="toggle" onClick=${toList}>Back to the traces</button></p>
+        `}
+      >
         ${trace => html`
           <${Content} trace=${trace} query=${query} />
         `}
@@ -49,7 +55,7 @@ function Content({ trace, query }) {
         <${Icon} name="back" />
       </button>
       <div class="trace-title">
-        <h1>${root?.operation || '(unnamed)'}</h1>
+        <h1 dir="auto" title=${root?.operation}>${root?.operation || '(unnamed)'}</h1>
         <p class="facts">
           <b class="number">${duration(trace.duration)}</b>
           <time>${moment(trace.start)}</time>
@@ -123,7 +129,9 @@ function Shares({ trace }) {
         ([name, own]) => html`
           <li>
             <${Service} name=${name} />
-            <span class="number">${duration(own)}</span>
+            <span class="number" title="Its spans' own time, added up: without what they waited for in others">
+              ${duration(own)}
+            </span>
           </li>
         `,
       )}

@@ -121,27 +121,23 @@ export function TraceFilters({ query }) {
           ]}
           onChange=${sort => set({ sort })}
         />
-        ${
-          (used > 0 || query.q) &&
-          html`
-            <a class="clear" href="#/traces">Clear</a>
-          `
-        }
       </div>
     </form>
   `;
 }
 
+// an endpoint is chosen whole; part of its name is what the search is for
 function Endpoint({ service, value, onChange }) {
   const { data } = useResource(service ? address(`services/${encodeURIComponent(service)}/endpoints`) : null, 5000);
+  const names = (data?.endpoints ?? []).map(each => each.name).filter(Boolean);
   return html`
-    <${Text} label="Endpoint" placeholder="Endpoint" value=${value} onChange=${onChange} list="endpoints" />
-    <datalist id="endpoints">
-      ${(data?.endpoints ?? []).map(
-        each => html`
-          <option value=${each.name}></option>
-        `,
-      )}
-    </datalist>
+    <${Select}
+      label="Endpoint"
+      value=${value}
+      options=${[['', 'All endpoints'], ...names.map(name => [name, name])]}
+      onChange=${onChange}
+      disabled=${!service && !value}
+      hint=${service ? '' : 'Choose a service first'}
+    />
   `;
 }

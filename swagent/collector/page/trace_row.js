@@ -2,7 +2,7 @@
 import { html } from './view.js';
 import { colourClass } from './colours.js';
 import { Icon } from './icons.js';
-import { count, clock, duration, moment, plural } from './format.js';
+import { briefMoment, count, duration, moment, plural } from './format.js';
 import { link } from './route.js';
 import { Service } from './parts.js';
 import { placed } from './virtual.js';
@@ -37,7 +37,7 @@ export function Row({ trace, scale, index, height, active, wide, total }) {
         href=${link(['traces', trace.trace_id])}
         aria-label=${label}
       >
-        <time class="when" title=${long}>${wide ? clock(trace.start) : clock(trace.start, false)}</time>
+        <time class="when" title=${long}>${briefMoment(trace.start, wide)}</time>
         <span class="took">
           <b>${duration(trace.duration)}</b>
           <i class="took-bar" aria-hidden="true">
@@ -45,7 +45,7 @@ export function Row({ trace, scale, index, height, active, wide, total }) {
           </i>
         </span>
         <span class="what">
-          <span class="endpoint" title=${trace.endpoint}>${trace.endpoint || '(unnamed)'}</span>
+          <span class="endpoint" dir="auto" title=${trace.endpoint}>${trace.endpoint || '(unnamed)'}</span>
           ${
             errors &&
             html`

@@ -8,11 +8,27 @@ import { go, link } from './route.js';
 import { useKeys } from './keys.js';
 import { useList } from './list.js';
 import { useWide } from './theme.js';
-import { Note } from './parts.js';
+import { Clear, Note } from './parts.js';
 import { VirtualList } from './virtual.js';
 import { Head, Row } from './trace_row.js';
 
 const PAGE = { rows: 'traces', id: trace => trace.trace_id, limit: 200 };
+
+function Nothing({ searched }) {
+  return searched
+    ? html`
+        <${Note} title="No trace matches">
+          <p>
+            Search for less, or <a href="#/traces">show all traces</a>.
+          </p>
+        <//>
+      `
+    : html`
+        <${Note} title="No trace has arrived yet">
+          <p>Agents report here, but no request was traced so far. The first trace appears by itself.</p>
+        <//>
+      `;
+}
 
 export function Traces({ query }) {
   const list = useList('traces', filtersOf(query), PAGE);
@@ -28,6 +44,7 @@ export function Traces({ query }) {
   };
   const toTop = () => {
     box.current.querySelector('.virtual').scrollTop = 0;
+    list.release();
   };
   useKeys({
     j: () => step(1),
@@ -69,6 +86,7 @@ export function Traces({ query }) {
         <p class="total" role="status">
           ${list.key && !list.loading ? `${count(list.total)}${list.exact ? '' : '+'} ${list.total === 1 ? 'trace' : 'traces'}` : ''}
         </p>
+        <${Clear} view="traces" filters=${query} />
       </header>
       <${TraceFilters} query=${query} />
       ${
@@ -78,7 +96,7 @@ export function Traces({ query }) {
         `
       }
       ${
-        list.error &&
+        list.error?.status > 0 && // no answer at all is said above every view
         html`
           <${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>
         `
@@ -95,11 +113,7 @@ export function Traces({ query }) {
       ${
         items.length === 0 && !list.loading && !list.error
           ? html`
-              <${Note} title="No trace matches">
-                <p>
-                  Search fewer words, or <a href="#/traces">show all traces</a>.
-                </p>
-              <//>
+              <${Nothing} searched=${Object.keys(query).length > 0} />
             `
           : html`
               <${VirtualList}
@@ -110,6 +124,7 @@ export function Traces({ query }) {
                 active=${active}
                 onEnd=${list.more}
                 onTop=${list.follow}
+                onHold=${list.hold}
                 label="Traces"
                 head=${
                   wide &&

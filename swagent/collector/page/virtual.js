@@ -5,7 +5,7 @@ const OVERSCAN = 8;
 const NEAR_END_ROWS = 40;
 
 /* items, rowHeight; row(item, index) makes a row's content; active: index of the row that the keyboard is on, or -1;
-   onEnd: more rows are wanted; onTop(bool): whether the first row is in sight */
+   onEnd: more rows are wanted; onTop(bool): whether the first row is in sight; onHold: the pointer moves over the rows */
 export function VirtualList({
   items,
   rowHeight,
@@ -13,6 +13,7 @@ export function VirtualList({
   active = -1,
   onEnd,
   onTop,
+  onHold,
   label,
   role = 'list',
   className = '',
@@ -49,11 +50,18 @@ export function VirtualList({
     if (top < element.scrollTop) element.scrollTop = top;
     const bottom = top + rowHeight + (head ? rowHeight : 0);
     if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
-  }, [active]);
+  }, [active, span.height]); // also when something has opened beside or over the rows
 
   const visible = items.slice(first, last);
   return html`
-    <div class=${`virtual ${className}`} ref=${box} onScroll=${measure} tabindex="-1">
+    <div
+      class=${`virtual ${className}`}
+      ref=${box}
+      onScroll=${measure}
+      onPointerMove=${onHold}
+      onPointerDown=${onHold}
+      tabindex="-1"
+    >
       ${head}
       <div
         class="virtual-space"
