@@ -12,6 +12,7 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(ARGS)
+	$(if $(ARGS),,$(BIN)/python -m pytest tests/page)
 
 # random faults under load; make soak ARGS="--minutes 30 --seed 7"
 soak: $(VENV)/.dev
