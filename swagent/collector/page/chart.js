@@ -38,6 +38,11 @@ function axisValues(splits, format) {
   });
 }
 
+// as wide as its longest text, in the font of the axis
+function axisWidth(texts) {
+  return Math.max(52, 16 + 6.4 * Math.max(0, ...(texts ?? []).map(each => each.length)));
+}
+
 // in the next frame: a change made inside an observer's call can make the browser call it again, and complain
 export function watchWidth(box, resize) {
   let frame = 0;
@@ -103,7 +108,7 @@ function options(box, series, { height, format, sync }) {
     scales: { x: { time: true }, y: { range: (_, low, high) => roomy(low, high) } },
     axes: [
       { ...axisStyle(), size: 24, values: (_, splits) => axisTimes(splits), space: 70 },
-      { ...axisStyle(), size: 52, space: 28, values: (_, splits) => axisValues(splits, format) },
+      { ...axisStyle(), size: (_, texts) => axisWidth(texts), space: 28, values: (_, splits) => axisValues(splits, format) },
     ],
     series: [
       { value: (_, value) => (value === null ? '–' : clock(value * 1000, false)) },
