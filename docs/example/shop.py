@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import anyio
 import httpx
 from fastapi import FastAPI, HTTPException
 
@@ -56,8 +56,15 @@ async def order(item: str) -> dict[str, object]:
 async def catalogue() -> dict[str, object]:
     """What there is of some items, asked for all at once."""
     items = ("lamp", "chair", "desk", "kettle")
-    answers = await asyncio.gather(*(ask_stock(item) for item in items))
-    return {item: answer.json() for item, answer in zip(items, answers, strict=True)}
+    found: dict[str, object] = dict.fromkeys(items)
+
+    async def ask(item: str) -> None:
+        found[item] = (await ask_stock(item)).json()
+
+    async with anyio.create_task_group() as group:
+        for item in items:
+            group.start_soon(ask, item)
+    return found
 
 
 def price_of(item: str) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import random
 
+import anyio
 from fastapi import FastAPI
 
 from swagent import exit_span, trace
@@ -23,7 +23,7 @@ ON_DEMAND = {"sofa"}
 @trace("count pieces")
 async def count(item: str) -> int:
     """How many pieces are left; takes as long as if a database knew."""
-    await asyncio.sleep(random.uniform(0.003, 0.03))
+    await anyio.sleep(random.uniform(0.003, 0.03))
     return SHELVES[item]
 
 
@@ -32,7 +32,7 @@ async def ask_warehouse(item: str) -> int:
     with exit_span("GET:/pieces", peer="warehouse:8080") as span:
         span.tag("item", item)
         seconds = random.uniform(0.15, 0.9)
-        await asyncio.sleep(seconds)
+        await anyio.sleep(seconds)
     log.warning("the warehouse took %.0f ms over %s", seconds * 1000, item)
     return 100
 
