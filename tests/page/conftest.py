@@ -33,14 +33,21 @@ def crowded(browser: Browser) -> Iterator[StandIn]:
 
 
 @pytest.fixture
-def small(browser: Browser) -> Iterator[StandIn]:
-    """Few traces, for tests that change them, or the server."""
-    with serving(Answers(60)) as stand_in:
-        yield stand_in
+def servers() -> Iterator[ExitStack]:
+    """The servers of one test. They end after its tabs, which else would look for them in vain and complain."""
+    with ExitStack() as stack:
+        yield stack
 
 
 @pytest.fixture
-def open_tab(browser: Browser) -> Iterator[Callable[..., Tab]]:
+def small(browser: Browser, servers: ExitStack) -> StandIn:
+    """Few traces, for tests that change them, or the server."""
+    stand_in: StandIn = servers.enter_context(serving(Answers(60)))
+    return stand_in
+
+
+@pytest.fixture
+def open_tab(browser: Browser, servers: ExitStack) -> Iterator[Callable[..., Tab]]:
     """Makes tabs, and holds each to its good behaviour when the test is over."""
     tabs: list[Tab] = []
     with ExitStack() as stack:

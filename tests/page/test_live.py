@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -15,9 +16,9 @@ NO_ANSWER = ("net::ERR_", "Failed to load resource")
 
 
 @pytest.fixture
-def empty(browser: object) -> Iterator[StandIn]:
-    with serving(Answers(0)) as stand_in:
-        yield stand_in
+def empty(browser: object, servers: ExitStack) -> StandIn:
+    stand_in: StandIn = servers.enter_context(serving(Answers(0)))
+    return stand_in
 
 
 def _state(page: Page, state: str) -> None:
