@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from stress.choices import some
-
+from ..choices import some
 from ..environments import CACHE
 from .contestants import CONTESTANTS, HANDLERS, SHORT
 from .figures import summarise

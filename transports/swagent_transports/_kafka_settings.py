@@ -91,9 +91,9 @@ def _login(config: Config) -> dict[str, Any]:
     for name in ("kafka_sasl_plain_username", "kafka_sasl_plain_password"):
         if not getattr(config, name):
             raise ConfigError(name, "", f"a text, since kafka_security_protocol is {config.kafka_security_protocol}")
-    exposed = [each for each in config.kafka_bootstrap_servers if not parse_address(each).is_loopback]
-    shows_password = config.kafka_sasl_mechanism == "plain" and not is_over_tls(config)
-    if shows_password and exposed and not config.allow_plaintext_token:
+    over_tls = is_over_tls(config)
+    exposed = [each for each in config.kafka_bootstrap_servers if parse_address(each, over_tls).is_exposed]
+    if config.kafka_sasl_mechanism == "plain" and exposed and not config.allow_plaintext_token:
         allowed = f"sasl_ssl to {exposed[0]}, or a scram mechanism, or allow_plaintext_token=True"
         raise ConfigError("kafka_security_protocol", config.kafka_security_protocol, allowed)
     return {
