@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from heapq import nlargest
 from typing import Any
 
 from . import rows
-from .cursor import decode, encode
-from .database import Row
+from .cursor import Page, decode
 from .pace import Pace, pieces
 from .rows import LOG_COLUMNS
 from .store import Store
@@ -47,13 +45,10 @@ async def logs(store: Store, filters: Mapping[str, Any], limit: int, cursor: str
         values |= {"time": after[0], "id": after[1]}
     where = " AND ".join(conditions)
     query = f"SELECT id, level, {LOG_COLUMNS} FROM logs WHERE {where} ORDER BY time DESC, id DESC LIMIT :limit"  # noqa: S608
-    version, best = store.version, list[Row]()
+    version, page = store.version, Page(limit, column=2)
     async for piece in pieces(store, "logs", Pace()):
-        found = store.read(query, {**values, **piece})
-        best = nlargest(limit + 1, (*best, *found), key=lambda row: (row[2], row[0]))
-    shown = best[:limit]
-    following = encode((shown[-1][2], shown[-1][0])) if len(best) > limit else None
-    return {"version": version, "next": following, "logs": [log_answer(row) for row in shown]}
+        page.add(store.read(query, {**values, **piece}))
+    return {"version": version, "next": page.following, "logs": [log_answer(row) for row in page.rows]}
 
 
 def log_answer(row: Sequence[Any]) -> Answer:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
-from heapq import nlargest
 from typing import Any
 
 from .components import component_name
-from .cursor import decode, encode
-from .database import Row
+from .cursor import Page, decode
 from .logs_query import log_answer
 from .pace import Pace
 from .rows import LOG_COLUMNS
@@ -90,7 +88,7 @@ async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int
         values |= {"number": after[0], "trace": after[1]}
     inner = [_FILTERS[each] for each in _FILTERS if each in filters]
     outer = [_BOUNDS[each] for each in _BOUNDS if each in filters]
-    version, total, best = store.version, 0, list[Row]()
+    version, total, page = store.version, 0, Page(limit, column)
     async for condition, piece in _ranges(store):
         query = _LIST.format(
             inner=" AND ".join([condition, *(each.format(piece=condition) for each in inner)]),
@@ -100,17 +98,16 @@ async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int
         )
         found = store.read(query, {**values, **piece})
         total += found[0][5] if found else 0
-        best = nlargest(limit + 1, (*best, *(row for row in found if row[6])), key=lambda row: (row[column], row[0]))
-    shown = best[:limit]
-    heads = _heads(store, [row[0] for row in shown])
+        page.add(row for row in found if row[6])
+    heads = _heads(store, [row[0] for row in page.rows])
     return {
         "version": version,
         "total": total,
         "total_is_exact": True,
-        "next": encode((shown[-1][column], shown[-1][0])) if len(best) > limit else None,
+        "next": page.following,
         "traces": [
             {"trace_id": trace, "start": start, "duration": duration, "spans": spans, "errors": errors, **heads[trace]}
-            for trace, start, duration, spans, errors, *_ in shown
+            for trace, start, duration, spans, errors, *_ in page.rows
             if trace in heads  # else it has fallen out meanwhile
         ],
     }
