@@ -16,7 +16,7 @@ import trio
 
 from faults.steps.life import Life, World
 from faults.steps.stepping import Steps, Suspension
-from faults.steps.surroundings import nothing_is_left
+from faults.steps.surroundings import nothing_is_left, only_abandoned
 
 # A second for the last flush, and half of one to close what a peer does not let go of.
 LONGEST_STOP = 1.5
@@ -169,7 +169,7 @@ def _current_task() -> object:
 async def try_at_each(world: World, trial: Trial) -> int:
     """Live once for each suspension that there is, and once without; returns how many there are."""
     at = 1
-    while await _try(world, trial, at):
+    while (await _try(world, trial, at)).acted is not None:
         at += 1
     return at - 1
 
@@ -181,12 +181,20 @@ async def try_at_some(world: World, trial: Trial, number: int, *, may_leave: boo
     """
     await world.prepare()
     _, steps = await trial(world, 0)
-    seed = random.randrange(1_000_000)
-    width = max(1.0, steps.count / number)
+    seed, there_are, met = random.randrange(1_000_000), steps.count, 0
+    print(f"seed {seed}: {number} of {there_are} suspensions")
     generator = random.Random(seed)
-    places = [max(1, round(width * (each + generator.random()))) for each in range(number)]
-    print(f"seed {seed}: {number} of {steps.count} suspensions: {places}")
-    return sum([await _try(world, trial, at, may_leave=may_leave) for at in places])
+    # around all of them: what one left behind may be told of in the next
+    with only_abandoned() if may_leave else nullcontext():
+        for each in range(number):
+            share = (each + generator.random()) / number
+            steps = await _try(world, trial, max(1, round(share * there_are)), may_leave=may_leave)
+            if steps.acted is None:
+                # lives are not equally long: this one was over before, and tells how long one may be
+                there_are = min(there_are, steps.count)
+                steps = await _try(world, trial, max(1, round(share * there_are)), may_leave=may_leave)
+            met += steps.acted is not None
+    return met
 
 
 def _drop_what_was_left() -> None:
@@ -196,8 +204,8 @@ def _drop_what_was_left() -> None:
         gc.collect()
 
 
-async def _try(world: World, trial: Trial, at: int, *, may_leave: bool = False) -> bool:
-    """Whether there was such a suspension."""
+async def _try(world: World, trial: Trial, at: int, *, may_leave: bool = False) -> Steps:
+    """Live once, up to that suspension if there is one, and look at what came of it."""
     try:
         with anyio.fail_after(_HANGS), nullcontext() if may_leave else nothing_is_left():
             await world.prepare()
@@ -213,4 +221,4 @@ async def _try(world: World, trial: Trial, at: int, *, may_leave: bool = False) 
     except BaseException:
         print(f"at {at}: {Steps.latest.place}")
         raise
-    return steps.acted is not None
+    return steps
