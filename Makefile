@@ -5,14 +5,25 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test soak compare pipeline profile check generate clean
+.PHONY: demo test test-faults test-the-rest soak compare pipeline profile check generate clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
 
+# Two runs side by side, since both mostly wait for somebody else's deadline. The page's is a process of its own: see pyproject.toml.
 test: $(VENV)/.dev
+ifdef ARGS
 	$(BIN)/python -m pytest $(ARGS)
-	$(if $(ARGS),,$(BIN)/python -m pytest tests/page)
+else
+	$(MAKE) --no-print-directory -j2 test-faults test-the-rest
+	$(BIN)/python -m pytest tests/page
+endif
+
+test-faults: $(VENV)/.dev
+	$(BIN)/python -m pytest tests/faults
+
+test-the-rest: $(VENV)/.dev
+	$(BIN)/python -m pytest --ignore tests/faults
 
 # random faults under load; make soak ARGS="--minutes 30 --seed 7"
 soak: $(VENV)/.dev
