@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 from .database import Row
@@ -13,6 +13,9 @@ from .pace import Pace, pieces
 from .store import Store
 
 Answer = dict[str, Any]
+# milliseconds
+_MOMENT = 10_000
+_SILENCE = 60_000
 # each query takes a range of owners, and gives a key of one or two columns, the start, the duration, whether it failed
 _ENTRIES = """
 SELECT service, endpoint, start, duration, is_error FROM calls WHERE kind = 'entry' AND owner > :low AND owner <= :high
@@ -25,7 +28,7 @@ _INCOMING = """
 SELECT coalesce(nullif(parent_service, ''), 'User'), service, start, duration, is_error FROM calls
 WHERE kind = 'entry' AND owner > :low AND owner <= :high
 """
-# exits that no received entry answers to: what is at the other end reports nothing
+# exits that no received entry answers to: what is at the other end reports nothing, or has not yet
 _OUTGOING = """
 SELECT c.service, coalesce(nullif(c.peer, ''), c.endpoint), c.start, c.duration, c.is_error
 FROM segments s CROSS JOIN calls c ON c.owner = s.id
@@ -34,37 +37,43 @@ WHERE s.id > :low AND s.id <= :high AND c.kind = 'exit' AND NOT EXISTS (
     WHERE e.parent_segment = s.segment AND e.parent_span = c.span AND e.kind = 'entry' AND e.owner <= :last
 )
 """
+# who has answered at a peer
+_ANSWERED = """
+SELECT DISTINCT c.service, coalesce(nullif(c.peer, ''), c.endpoint), e.service
+FROM segments s CROSS JOIN calls c ON c.owner = s.id
+JOIN calls e ON e.parent_segment = s.segment AND e.parent_span = c.span AND e.kind = 'entry' AND e.owner <= :last
+WHERE s.id > :low AND s.id <= :high AND c.kind = 'exit'
+"""
 
 
 class _Sum:
     """What is added up of calls with one key."""
 
-    __slots__ = ("durations", "errors", "first", "last")
+    __slots__ = ("durations", "errors", "moments")
 
     def __init__(self) -> None:
         self.durations: Counter[int] = Counter()
         self.errors = 0
-        self.first, self.last = 2**63, -(2**63)
+        self.moments: set[int] = set()  # with calls, in units of `_MOMENT`
 
     def add(self, start: int, duration: int, is_error: int) -> None:
         """Add a call."""
         self.durations[duration] += 1
         self.errors += is_error
-        if start < self.first:
-            self.first = start
-        if start > self.last:
-            self.last = start
+        self.moments.add(start // _MOMENT)
 
     def merge(self, other: _Sum) -> None:
         """Add all calls of another sum."""
         self.durations.update(other.durations)
         self.errors += other.errors
-        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
+        self.moments |= other.moments
 
     def answer(self) -> Answer:
-        """The rate is over the time between the first and the last call, one minute at least."""
+        """The rate is over the time between the first and the last call, one minute at least; a longer silence counts
+        as a minute, so that a trace of yesterday does not make today's rate a small one."""
         calls = self.durations.total()
-        minutes = max((self.last - self.first) / 60_000, 1.0)
+        pauses = (after - before for before, after in pairwise(sorted(self.moments)))
+        minutes = max(sum(min(pause * _MOMENT, _SILENCE) for pause in pauses) / 60_000, 1.0)
         return {
             "calls": calls,
             "errors": self.errors,
@@ -162,10 +171,14 @@ async def endpoints(store: Store, service: str) -> Answer:
 async def service_map(store: Store) -> Answer:
     """Who calls whom."""
     version, pace, incoming, outgoing = store.version, Pace(), _Sums(2), _Sums(2)
+    answered: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     async for piece in pieces(store, "segments", pace):
         incoming.add(store.read(_INCOMING, piece))
         outgoing.add(store.read(_OUTGOING, piece))
+        for caller, peer, service in store.read(_ANSWERED, piece):
+            answered[caller, peer].add(service)
     called = await incoming.folded(1).answers(pace)
+    _attribute(outgoing, incoming, answered)
     edges = [
         {"from": caller, "to": called, **sums}
         for each in (incoming, outgoing)
@@ -180,6 +193,15 @@ async def service_map(store: Store) -> Answer:
         peer["errors"] += sums["errors"]
     nodes += [_node(name, "peer", peers[name]) for name in sorted(peers.keys() - set(names))]
     return {"version": version, "nodes": nodes, "edges": edges}
+
+
+def _attribute(outgoing: _Sums, incoming: _Sums, answered: Mapping[tuple[str, str], set[str]]) -> None:
+    """A call without an answer, yet or for good, is one to the service that answers its caller at that peer; where
+    several do, nobody can say to which."""
+    for (caller, peer), services in answered.items():
+        if len(services) == 1 and (caller, peer) in outgoing.by_key:
+            sums = outgoing.by_key.pop((caller, peer))
+            incoming.by_key.setdefault((caller, *services), _Sum()).merge(sums)
 
 
 def _node(name: str, kind: str, sums: Answer) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -171,6 +172,37 @@ async def test_the_map(api: Api) -> None:
     assert {node["name"]: (node["kind"], node["calls"]) for node in found["nodes"]} == {
         "shop": ("service", 10), "stock": ("service", 10), "User": ("peer", 10), "db:5432": ("peer", 10)
     }  # fmt: skip
+
+
+async def test_a_rate_is_that_of_the_time_with_calls(api: Api) -> None:
+    for number in (*range(60), -86_400):  # a call each second for a minute, and one of the day before
+        api.store.add(shop_and_stock(number)[1])
+    (shop,) = (await api("services"))["services"]
+    assert shop["calls"] == 61
+    # 50 s between the first and the last ten seconds, and a minute of silence
+    assert shop["calls_per_minute"] == pytest.approx(61 / (110 / 60), abs=0.01)
+
+
+async def test_a_call_without_an_answer_goes_to_the_service_that_answered_there_before(api: Api) -> None:
+    _, asking = shop_and_stock(10)
+    api.store.add(asking)
+    assert {node["name"]: node["kind"] for node in (await api("map"))["nodes"]}["stock:80"] == "peer"
+    fill(api.store)
+    found = await api("map")
+    calls = {(edge["from"], edge["to"]): edge["calls"] for edge in found["edges"]}
+    assert calls == {("User", "shop"): 11, ("shop", "stock"): 11, ("stock", "db:5432"): 10}
+    assert {node["name"]: node["calls"] for node in found["nodes"]}["stock"] == 10, "what it reported itself"
+
+
+async def test_where_several_answer_a_call_without_an_answer_is_one_to_the_peer(api: Api) -> None:
+    fill(api.store, 2)
+    answer, asking = shop_and_stock(3)
+    api.store.add(replace(answer, service="stock-b"))
+    api.store.add(asking)
+    _, unanswered = shop_and_stock(4)
+    api.store.add(unanswered)
+    calls = {(edge["from"], edge["to"]): edge["calls"] for edge in (await api("map"))["edges"]}
+    assert (calls["shop", "stock"], calls["shop", "stock-b"], calls["shop", "stock:80"]) == (2, 1, 1)
 
 
 async def test_sums_are_never_stale_and_made_once_for_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
