@@ -37,7 +37,8 @@ class OperationSpan(Span):
     :ivar status: of the response; 0 until it has begun
     """
 
-    __slots__ = ("_ids", "_is_open", "_method", "_origin", "_scope", "faults", "status")
+    __slots__ = ("_is_open", "_method", "_origin", "_scope", "_segment_id", "_trace_id", "faults", "status")
+    name: str
     _method: str
     _origin: str
 
@@ -47,7 +48,7 @@ class OperationSpan(Span):
         self._scope: Scope = scope
         self.faults = faults
         self._is_open = False
-        self._ids: tuple[str, str] | None = None
+        self._trace_id = self._segment_id = ""
         self.status = 0
         self.ended = False
         self.frame = None
@@ -76,15 +77,15 @@ class OperationSpan(Span):
         """:param request: where the scope has been read already"""
         fault: Exception | None = None
         try:
-            if request is None and self._ids is None:
+            if request is None and not self._trace_id:
                 request = read(self._scope, self._tracer)
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
             fault = error
         with self._tracer.lock:
             if self._is_open:
                 return
-            ids = self._ids
-            if ids is not None:
+            has_gone = bool(self._trace_id)
+            if has_gone:
                 request, fault = ("", self.name, "", "", None, None), None
             self._method, self.name, self.peer, self._origin, self.carrier, self.correlation = request or _UNREADABLE
             self.kind, self.layer, self.component = _ENTRY, _HTTP, _PYTHON
@@ -98,8 +99,8 @@ class OperationSpan(Span):
                 self.end_time += epoch
             self.segment = None
             try:
-                if ids is not None:
-                    self._open_finished(*ids)
+                if has_gone:
+                    self._open_finished()
                 elif fault is None and not is_ours:
                     self._open_segment(live, source)
             except Exception as error:  # noqa: BLE001, RUF100  (ours, and the application may stand behind this call)
@@ -109,10 +110,10 @@ class OperationSpan(Span):
             # outside of the lock: what is logged is foreign code's next
             self.faults.note("opening the span of a request", fault)
 
-    def _open_finished(self, trace_id: str, segment_id: str) -> None:
+    def _open_finished(self) -> None:
         """For who continues a trace whose segment has gone already."""
         self.id = 0
-        segment = Segment(self._tracer, self, trace_id, segment_id)
+        segment = Segment(self._tracer, self, self._trace_id, self._segment_id)
         segment.finished = True
         segment.take_apart()
         self.segment = segment
@@ -141,13 +142,14 @@ class OperationSpan(Span):
             if self._is_open or self.ended:
                 return None
             # from here on the segment is finished: who opens this span now finds it so
-            ids = self._ids = new_ids()
+            trace_id, segment_id = self._trace_id, self._segment_id = new_ids()
             self.name = shape.name
             self.end_time = end_time
             self.ended = True
         self._scope = _NOTHING
         epoch = time.time() - end_time
-        return LoneSegment(shape, *ids, int((epoch + self.start_time) * 1000), int((epoch + end_time) * 1000), peer)
+        start, end = int((epoch + self.start_time) * 1000), int((epoch + end_time) * 1000)
+        return LoneSegment(shape, trace_id, segment_id, start, end, peer)
 
     def _end(self, end_time: float) -> None:
         """:param end_time: by the monotonic clock"""

@@ -43,6 +43,6 @@ class Watch:
             return
         self.last = now = time.monotonic()
         if reason is None:
-            self.latencies.extend([now - item[1] for item in lease.items])
+            self.latencies.extend([now - at for at in lease.times])
         if self._room is not None:
-            self._room.give(len(lease.items))
+            self._room.give(len(lease.records))

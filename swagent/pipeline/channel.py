@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-Records wait in a deque, bounded by items and bytes. The reporter does not take them out, it *leases* them: a leased
+Records wait in a row, bounded by items and bytes. The reporter does not take them out, it *leases* them: a leased
 record still counts against the bounds, and leaves only with a verdict (confirmed, dropped) or goes back to the head
 (released). So whatever happens to the task that holds a lease, each record's fate is decided and counted.
 
@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 
 import anyio
@@ -31,21 +30,27 @@ from .._backend import Door
 from ..ledger import Drop, Ledger, Refusal, SignalStatistics, named
 from ..signals import Bounds, Overflow, Signal
 from .batcher import Batcher
+from .waiting import Waiting
 
 _NEVER = math.inf
 _LOOKS = 100
-# The record's bytes, when it was offered, and its number among all that were offered.
-Item = tuple[bytes, float, int]
 
 
 class Lease:
-    """Records on their way to the collector. Exactly one verdict is given, the first; later ones do nothing."""
+    """Records on their way to the collector. Exactly one verdict is given, the first; later ones do nothing.
 
-    def __init__(self, channel: Channel, items: Sequence[Item], size: int) -> None:
+    :ivar times: when each was offered, by the channel's clock
+    :ivar numbers: of each among all that were offered
+    """
+
+    def __init__(
+        self, channel: Channel, records: Sequence[bytes], times: Sequence[float], numbers: Sequence[int], size: int
+    ) -> None:
         self._channel = channel
-        self.items = items
+        self.records = records
+        self.times = times
+        self.numbers = numbers
         self.size = size
-        self.records = [item[0] for item in items]
 
     @property
     def is_settled(self) -> bool:
@@ -73,7 +78,7 @@ class Channel:
         self.bounds = bounds
         self.clock = clock
         self._ledger = Ledger()
-        self._items: deque[Item] = deque()
+        self._waiting = Waiting()
         self._held = 0  # records queued and in flight
         self._held_bytes = 0
         self._leased = 0  # those in flight
@@ -109,16 +114,16 @@ class Channel:
                 return False
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
                 self._make_room(size)
-            ledger, append = self._ledger, self._items.append
-            item = (payload, self.clock() if at is None else at, ledger.offered + 1)
-            # asked again, and without a call from here to the append: a nested offer may have taken the room
+            ledger, put = self._ledger, self._waiting.put
+            entry = (payload, self.clock() if at is None else at, ledger.offered + 1)
+            # asked again, and without a call from here to `put`: a nested offer may have taken the room
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
                 ledger.refuse(Refusal.FULL)
                 return False
             ledger.offered += 1
             self._held += 1
             self._held_bytes += size
-            append(item)
+            put(entry)
             queued, queued_bytes = self._held - self._leased, self._held_bytes - self._leased_bytes
             if queued < self._ring_at and queued_bytes < self._ring_at_bytes:
                 return True
@@ -150,7 +155,7 @@ class Channel:
         if self._held < self.bounds.max_items or self.bounds.overflow is Overflow.EVICT_OLDEST:
             return True
         with self._lock:
-            return bool(self._items) and self._is_expired(self._items[0])
+            return bool(self._waiting) and self._is_expired()
 
     @property
     def is_closed(self) -> bool:
@@ -163,7 +168,7 @@ class Channel:
     def _make_room(self, size: int) -> None:
         """Drop what is past its age, and by policy what is oldest, until the record fits."""
         self._expire()
-        while self.bounds.overflow is Overflow.EVICT_OLDEST and self._items and not self._has_room(size):
+        while self.bounds.overflow is Overflow.EVICT_OLDEST and self._waiting and not self._has_room(size):
             self._drop_head(Drop.EVICTED)
 
     # -- the reporter: the loop's thread ------------------------------------------------------------------------------
@@ -194,45 +199,38 @@ class Channel:
         self._ring_at = self._ring_at_bytes = 1
         self.fill()
         with self._lock:
-            if not self._items:
+            if not self._waiting:
                 return None if self._refuses is not None else math.inf
             self._ring_at = self._ring_at_bytes = _NEVER
             if self._refuses is not None or self._urgent:
                 return 0.0
             size = self._held_bytes - self._leased_bytes
-            due = batcher.due_at(len(self._items), size, self._items[0][1])
+            due = batcher.due_at(len(self._waiting), size, self._waiting.oldest_time)
             self._ring_at, self._ring_at_bytes = batcher.max_items, batcher.max_bytes
             return due - self.clock()
 
     def lease(self, max_items: int, max_bytes: int) -> Lease:
         """Take the oldest records, at least one if any waits; expired ones are dropped on the way."""
-        taken: list[Item] = []
-        size = 0
         self.fill()
         with self._lock:
             self._expire()
-            while self._items and len(taken) < max_items:
-                following = size + len(self._items[0][0])
-                if taken and following > max_bytes:
-                    break
-                taken.append(self._items.popleft())
-                size = following
-            lease = Lease(self, taken, size)
-            if taken:
+            records, times, numbers, size = self._waiting.take(max_items, max_bytes)
+            lease = Lease(self, records, times, numbers, size)
+            if records:
                 self.leases.add(lease)
-            self._leased += len(taken)
+            self._leased += len(records)
             self._leased_bytes += size
-            self._urgent = self._urgent and bool(self._items)
+            self._urgent = self._urgent and bool(self._waiting)
         return lease
 
     def settle(self, lease: Lease, reason: Drop | None) -> None:
         """Give a lease its verdict: confirmed, or dropped for a reason."""
-        count = len(lease.items)
+        count = len(lease.records)
         with self._lock:
             if not self._give_back(lease):
                 return
             if reason is None:
-                self._ledger.time([item[1] for item in lease.items], self.clock())
+                self._ledger.time(lease.times, self.clock())
                 self._ledger.confirmed += count
             else:
                 self._ledger.drop(reason, count)
@@ -245,10 +243,7 @@ class Channel:
         with self._lock:
             if self._give_back(lease):
                 # a lease taken before this one may have come back already
-                older: list[Item] = []
-                while self._items and self._items[0][2] < lease.items[0][2]:
-                    older.append(self._items.popleft())
-                self._items.extendleft(reversed([*older, *lease.items]))
+                self._waiting.put_back(lease.records, lease.times, lease.numbers)
         self._ring()
         self.tell_waiters()
 
@@ -257,7 +252,7 @@ class Channel:
         count = 0
         self.fill()
         with self._lock:
-            while self._items:
+            while self._waiting:
                 self._drop_head(reason)
                 count += 1
         self.tell_waiters()
@@ -281,8 +276,8 @@ class Channel:
     def is_settled(self, number: int) -> bool:
         """Whether each of the first `number` records offered was refused or has its verdict."""
         with self._lock:
-            waiting = self._items[0][2] if self._items else _NEVER
-            return number < min(waiting, *(lease.items[0][2] for lease in self.leases), _NEVER)
+            waiting = self._waiting.oldest_number if self._waiting else _NEVER
+            return number < min(waiting, *(lease.numbers[0] for lease in self.leases), _NEVER)
 
     def statistics(self) -> SignalStatistics:
         """The ledger of this instant."""
@@ -309,7 +304,7 @@ class Channel:
         self._lock = threading.RLock()
         self._door = None
         self._bell = self._doorbell = None
-        self._items = deque()
+        self._waiting = Waiting()
         self.leases = set()
         self._held = self._held_bytes = self._leased = self._leased_bytes = 0
         self._ledger = Ledger()
@@ -319,19 +314,20 @@ class Channel:
         if lease.is_settled:
             return False
         self.leases.discard(lease)
-        self._leased -= len(lease.items)
+        self._leased -= len(lease.records)
         self._leased_bytes -= lease.size
         return True
 
-    def _is_expired(self, item: Item) -> bool:
-        return self.clock() - item[1] > self.bounds.max_age
+    def _is_expired(self) -> bool:
+        """Whether the oldest record is."""
+        return self.clock() - self._waiting.oldest_time > self.bounds.max_age
 
     def _expire(self) -> None:
-        while self._items and self._is_expired(self._items[0]):
+        while self._waiting and self._is_expired():
             self._drop_head(Drop.EXPIRED)
 
     def _drop_head(self, reason: Drop) -> None:
-        size = len(self._items.popleft()[0])
+        size = len(self._waiting.take_one())
         self._ledger.drop(reason)
         self._held -= 1
         self._held_bytes -= size

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .._log import LimitedLog
 from ..ledger import Refusal
@@ -31,7 +31,8 @@ class Intake(Generic[T]):
         self._channel = channel
         self._encode = encode
         self._limited = limited
-        self._set_down: deque[tuple[T, float]] = deque()
+        # record, time, record, time: a tuple for each would be one more object for the garbage collector
+        self._set_down: deque[Any] = deque()
         self._clock = channel.clock
         # re-entrant: encoding may set a finaliser or a signal handler going that looks at the channel
         self._lock = threading.RLock()
@@ -41,11 +42,11 @@ class Intake(Generic[T]):
     def offer(self, record: T) -> None:
         """Hand a finished record over. Never raises, never waits for longer than a group takes to encode."""
         waiting = self._set_down
-        waiting.append((record, self._clock()))
+        waiting.extend((record, self._clock()))
         count = len(waiting)
-        if count >= GROUP:
+        if count >= 2 * GROUP:
             self.encode()
-        elif count == 1:
+        elif count == 2:
             self._channel.expect()
 
     def encode(self) -> None:
@@ -59,7 +60,7 @@ class Intake(Generic[T]):
             self._is_encoding = True
             try:
                 while waiting:
-                    self._encode_one(*waiting.popleft())
+                    self._encode_one(waiting.popleft(), waiting.popleft())
             finally:
                 self._is_encoding = False
 

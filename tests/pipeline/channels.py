@@ -53,4 +53,4 @@ def waiting(channel: Channel) -> list[bytes]:
     """What the next leases would bring, without taking it."""
     lease = channel.lease(1_000_000, 1_000_000_000)
     lease.release()
-    return lease.records
+    return list(lease.records)

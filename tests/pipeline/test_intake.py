@@ -70,7 +70,7 @@ def test_a_record_is_as_old_as_its_finish_not_its_encoding() -> None:
     intake.offer("old")
     clock.now = 11.0
     intake.offer("new")
-    assert [item[0] for item in channel.lease(10, 1000).items] == [b"new"]
+    assert channel.lease(10, 1000).records == [b"new"]
     assert dict(channel.statistics().dropped) == {"expired": 1}
 
 
@@ -80,7 +80,7 @@ def test_poison_fails_alone() -> None:
     for name in ("a", "poison", "b"):
         intake.offer(name)
     assert dict(channel.statistics().refused) == {"encode_error": 1}
-    assert [item[0] for item in channel.lease(10, 1000).items] == [b"a", b"b"]
+    assert channel.lease(10, 1000).records == [b"a", b"b"]
 
 
 def test_what_finds_no_room_is_refused_unencoded() -> None:
@@ -113,7 +113,7 @@ def test_what_encoding_sets_going_may_offer_and_look() -> None:
     intake = Intake[str](channel, encode, LimitedLog())
     intake.offer("a")
     assert channel.statistics().offered == 4
-    assert [item[0] for item in channel.lease(10, 1000).items] == [b"a", b"a+", b"a++", b"a+++"]
+    assert channel.lease(10, 1000).records == [b"a", b"a+", b"a++", b"a+++"]
 
 
 def test_a_waiting_reader_hears_of_the_first_only() -> None:

@@ -36,9 +36,24 @@ class _Body(httpx.AsyncByteStream):
             self.is_written = True
             raise StopAsyncIteration
         self.may_have_left = True
-        # let go of, since the exchange is part of a cycle, and the garbage collector may come late
+        # let go of: httpcore keeps the request until the answer has come
         content, self._content = self._content, b""
         return content
+
+
+class _Dialled:
+    """Hears from httpcore which connection it dialled for a request, which must not refer to its exchange: the two
+    would wait for the garbage collector.
+
+    :ivar stream: the connection; None: an open one is used
+    """
+
+    stream: httpcore.AsyncNetworkStream | None = None
+
+    async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        """httpcore's `trace` extension."""
+        if event == "connection.connect_tcp.complete":
+            self.stream = info["return_value"]
 
 
 class Exchange:
@@ -52,9 +67,9 @@ class Exchange:
     def __init__(self, url: httpx.URL, headers: Mapping[str, str], content: bytes) -> None:
         self._body = _Body(content)
         fields = {"host": url.netloc.decode("ascii"), **headers, "content-length": str(len(content))}
-        tracing = {"trace": self._trace}
+        self._dialled = _Dialled()
+        tracing = {"trace": self._dialled}
         self._request = httpx.Request("POST", url, headers=fields, stream=self._body, extensions=tracing)
-        self._dialled: httpcore.AsyncNetworkStream | None = None
         self.response: httpx.Response | None = None
         self.scope = CancelScope()
         self.ended = anyio.Event()
@@ -80,9 +95,9 @@ class Exchange:
             self.response = await http.handle_async_request(self._request)
         except BaseException:
             # httpcore 1.0 does not close what it dialled when it is cancelled amid the TLS handshake
-            if self._dialled is not None:
+            if self._dialled.stream is not None:
                 with CancelScope(shield=True):
-                    await self._dialled.aclose()
+                    await self._dialled.stream.aclose()
             raise
         await self._drain(self.response)
 
@@ -97,7 +112,3 @@ class Exchange:
                 if size > MAX_REPLY:
                     # by a cancelled read and not by `break`, which would leave httpx's generators unfinished
                     scope.cancel()
-
-    async def _trace(self, event: str, info: Mapping[str, Any]) -> None:
-        if event == "connection.connect_tcp.complete":
-            self._dialled = info["return_value"]

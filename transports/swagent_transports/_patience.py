@@ -39,12 +39,20 @@ async def wait_done(call: asyncio.Future[Any], seconds: float) -> None:
         await asyncio.sleep(0)
 
 
-async def expire(scope: CancelScope, seconds: float) -> None:
-    """Cancel a scope when its time is over. On any event loop."""
+async def expire(scope: CancelScope, seconds: float, over: anyio.Event) -> None:
+    """Cancel a scope when its time is over. On any event loop.
+
+    :param over: ends the wait before that: a task that is cancelled instead leaves its error, its frames and itself
+        behind in a cycle, for the garbage collector
+    """
     began = anyio.current_time()
-    await anyio.sleep(seconds)
+    with anyio.move_on_after(seconds):
+        await over.wait()
     if held := _held(began, anyio.current_time(), seconds):
-        await anyio.sleep(held)
+        with anyio.move_on_after(held):
+            await over.wait()
     for _ in range(_ROUNDS):
+        if over.is_set():
+            return
         await anyio.lowlevel.checkpoint()
     scope.cancel()

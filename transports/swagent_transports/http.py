@@ -115,15 +115,16 @@ class HttpTransport:
         if self._pool is None or self._pool.is_retired:
             self._pool = Pool(self._context)
         failure: Exception | None = None
+        over = anyio.Event()
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(expire, call.scope, self._timeout)
+                group.start_soon(expire, call.scope, self._timeout, over)
                 with call.scope:
                     try:
                         await self._pool.run(call)
                     except Exception as error:
                         failure = error
-                group.cancel_scope.cancel()
+                over.set()
         except Exception as error:
             # of the timer, and so of what ended the call with it
             failure = error

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import gc
+
+from swagent.pipeline.waiting import Waiting
+
+
+def waiting_of(*numbers: int) -> Waiting:
+    waiting = Waiting()
+    for number in numbers:
+        waiting.put((b"%d" % number, number / 10, number))
+    return waiting
+
+
+def test_oldest_first_and_each_with_its_time_and_number() -> None:
+    waiting = waiting_of(1, 2, 4)
+    assert (len(waiting), waiting.oldest_time, waiting.oldest_number) == (3, 0.1, 1)
+    assert waiting.take_one() == b"1"
+    assert waiting.take(10, 1000) == ([b"2", b"4"], [0.2, 0.4], [2, 4], 2)
+    assert not waiting
+    assert waiting.take(10, 1000) == ([], [], [], 0)
+
+
+def test_as_many_as_were_asked_for_and_one_at_least() -> None:
+    waiting = waiting_of(10, 11, 12, 13)
+    assert waiting.take(2, 1000)[0] == [b"10", b"11"]
+    assert waiting.take(2, 3)[0] == [b"12"]
+    assert waiting.take(2, 1)[0] == [b"13"]
+
+
+def test_what_comes_back_stands_behind_what_is_older() -> None:
+    waiting = waiting_of(1, 2, 3, 4, 5)
+    first, second = waiting.take(2, 1000), waiting.take(2, 1000)
+    waiting.put_back(*first[:3])
+    waiting.put_back(*second[:3])
+    assert waiting.take(10, 1000)[2] == [1, 2, 3, 4, 5]
+
+
+def test_what_waits_is_nothing_to_the_garbage_collector() -> None:
+    waiting = waiting_of(*range(1000, 1100))
+    parts = gc.get_referents(waiting._row)
+    assert len(parts) == 300
+    assert not [part for part in parts if gc.is_tracked(part)]
