@@ -43,10 +43,10 @@ class Intake(Generic[T]):
         """Hand a finished record over. Never raises, never waits for longer than a group takes to encode."""
         waiting = self._set_down
         waiting.extend((record, self._clock()))
-        count = len(waiting)
-        if count >= 2 * GROUP:
+        if len(waiting) >= 2 * GROUP:
             self.encode()
-        elif count == 2:
+        else:
+            # not for the first record only: two threads may each find the other's here
             self._channel.expect()
 
     def encode(self) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from types import FrameType
 from typing import Any
 
 from swagent.pipeline.batcher import Batcher
@@ -54,3 +57,22 @@ def waiting(channel: Channel) -> list[bytes]:
     lease = channel.lease(1_000_000, 1_000_000_000)
     lease.release()
     return list(lease.records)
+
+
+def interrupted(operation: Callable[[], object], at: int, interrupt: Callable[[], object]) -> bool:
+    """Run an operation and interrupt it at its n-th call. False: it makes fewer calls than that."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal calls
+        if event in ("call", "c_call", "c_return"):
+            calls += 1
+            if calls == at:
+                interrupt()
+
+    sys.setprofile(count)
+    try:
+        operation()
+    finally:
+        sys.setprofile(None)
+    return calls >= at

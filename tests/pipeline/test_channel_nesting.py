@@ -5,38 +5,17 @@ The interpreter runs both between two calls, so the tests interrupt an operation
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import pytest
 
 from faults.covering import covers
-from pipeline.channels import EVICTING, Clock, channel_of, fill
+from pipeline.channels import EVICTING, Clock, channel_of, fill, interrupted
 from swagent.ledger import Drop
 from swagent.pipeline.channel import Channel
 
 Operation = Callable[[Channel], object]
-
-
-def interrupted(operation: Callable[[], object], at: int, interrupt: Callable[[], object]) -> bool:
-    """Run an operation and interrupt it at its n-th call. False: it makes fewer calls than that."""
-    calls = 0
-
-    def count(frame: FrameType, event: str, _: Any) -> None:
-        nonlocal calls
-        if event in ("call", "c_call", "c_return"):
-            calls += 1
-            if calls == at:
-                interrupt()
-
-    sys.setprofile(count)
-    try:
-        operation()
-    finally:
-        sys.setprofile(None)
-    return calls >= at
 
 
 def lease_and(verdict: str) -> Operation:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from pipeline.channels import AMPLE, Clock, batcher_of, channel_of
+from pipeline.channels import AMPLE, Clock, batcher_of, channel_of, interrupted
 from swagent._log import LimitedLog
 from swagent.ledger import Drop, Refusal
 from swagent.pipeline.channel import Channel
@@ -41,6 +43,23 @@ def test_nothing_is_encoded_before_a_group_is_there() -> None:
     assert encoding.done == []
     intake.offer(names[-1])
     assert encoding.done == names
+
+
+def test_a_parked_reader_hears_of_a_record_whatever_comes_in_between() -> None:
+    at = 0
+    is_interrupted = True
+    while is_interrupted:
+        at += 1
+        channel = channel_of(**AMPLE)
+        intake, _ = intake_of(channel)
+        heard: list[object] = []
+        channel.attach(heard.append)
+        assert channel._until_due(batcher_of(channel)) == math.inf, "it is parked"
+        # another thread, as far as can be told
+        is_interrupted = interrupted(partial(intake.offer, "a"), at, partial(intake.offer, "b"))
+        channel.attach(None)
+        assert len(heard) == 1, f"interrupted at call {at}"
+    assert at > 3
 
 
 LOOKS: dict[str, Callable[[Channel], Any]] = {
