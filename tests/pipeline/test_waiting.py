@@ -38,6 +38,6 @@ def test_what_comes_back_stands_behind_what_is_older() -> None:
 
 def test_what_waits_is_nothing_to_the_garbage_collector() -> None:
     waiting = waiting_of(*range(1000, 1100))
-    parts = gc.get_referents(waiting._row)
+    parts = [part for part in gc.get_referents(waiting._row) if part is not type(waiting._row)]
     assert len(parts) == 300
     assert not [part for part in parts if gc.is_tracked(part)]
