@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from .._log import LimitedLog
 from ..ledger import Refusal
@@ -31,8 +31,7 @@ class Intake(Generic[T]):
         self._channel = channel
         self._encode = encode
         self._limited = limited
-        # record, time, record, time: a tuple for each would be one more object for the garbage collector
-        self._set_down: deque[Any] = deque()
+        self._set_down: deque[tuple[T, float]] = deque()
         self._clock = channel.clock
         # re-entrant: encoding may set a finaliser or a signal handler going that looks at the channel
         self._lock = threading.RLock()
@@ -42,8 +41,8 @@ class Intake(Generic[T]):
     def offer(self, record: T) -> None:
         """Hand a finished record over. Never raises, never waits for longer than a group takes to encode."""
         waiting = self._set_down
-        waiting.extend((record, self._clock()))
-        if len(waiting) >= 2 * GROUP:
+        waiting.append((record, self._clock()))
+        if len(waiting) >= GROUP:
             self.encode()
         else:
             # not for the first record only: two threads may each find the other's here
@@ -60,7 +59,7 @@ class Intake(Generic[T]):
             self._is_encoding = True
             try:
                 while waiting:
-                    self._encode_one(waiting.popleft(), waiting.popleft())
+                    self._encode_one(*waiting.popleft())
             finally:
                 self._is_encoding = False
 
