@@ -13,7 +13,7 @@ from .pace import Pace, pieces
 from .store import Store
 
 Answer = dict[str, Any]
-# milliseconds
+# Milliseconds: how exactly it is kept when there were calls, and what a pause counts at most.
 _MOMENT = 10_000
 _SILENCE = 60_000
 # each query takes a range of owners, and gives a key of one or two columns, the start, the duration, whether it failed

@@ -52,4 +52,4 @@ async def test_whatever_the_agents_tasks_wait_for_fails(make: Make) -> None:
 @each_cell_lived("C03")
 async def test_whatever_a_real_transport_waits_for_fails(transport: str) -> None:
     with world_of(transport) as world:
-        assert await try_at_some(world, fail_with(any_of_them), PLACES, may_leave=True) >= PLACES // 2
+        assert await try_at_some(world, fail_with(any_of_them), PLACES, may_leave=True) > PLACES // 2
