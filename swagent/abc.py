@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 from .config import Config
-from .options import Address
+from .config.options import Address as Address
+from .config.options import parse_address as parse_address
 from .signals import Signal
 
 Codec = Literal["protobuf", "json"]

@@ -36,23 +36,23 @@ import anyio
 from anyio import CancelScope
 from typing_extensions import Self
 
-from ._backend import LETTING_GO, check_runtime, must_pass, native_cancellation, task_counter, task_watch
-from ._crew import Crew
-from ._heartbeat import Heartbeat
-from ._instance import describe_instance
-from ._log import LimitedLog, log, say
-from ._pipelines import Pipelines
-from ._recording import Recording
-from ._transports import find_transport, warn_of_plaintext
 from .abc import Transport, addresses_of
+from .agent_log import LimitedLog, log, say
+from .backend import LETTING_GO, check_runtime, must_pass, native_cancellation, task_counter, task_watch
 from .config import Config
 from .errors import AgentStateError
 from .ledger import Statistics
 from .pipeline.encoder import Encoder
 from .pipeline.failover import Failover
+from .pipeline.pipelines import Pipelines
 from .pipeline.route import Route
-from .record.log_guard import agent_at_work
-from .record.tracer import Tracer
+from .record.suppression import agent_at_work
+from .record.trace.tracer import Tracer
+from .runtime.agent_tasks import Crew
+from .runtime.heartbeat import Heartbeat
+from .runtime.instance import describe_instance
+from .runtime.recording import Recording
+from .runtime.transport_choice import find_transport, warn_of_plaintext
 
 # What stopping may take beyond its deadline, to close what a peer will not let go of.
 CLOSE_GRACE = 0.5

@@ -11,9 +11,9 @@ import logging
 from collections.abc import Mapping
 from typing import Any, cast
 
-from .options import level_number
-from .record.logs import running
-from .record.spans import current_trace_id
+from .config.options import level_number
+from .record.logs.capture import running
+from .record.trace.spans import current_trace_id
 
 __all__ = ["loguru_sink", "structlog_processor"]
 

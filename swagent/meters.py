@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .record.meter_registry import MeterRegistry as MeterRegistry
-from .record.meters import REGISTRY as REGISTRY
-from .record.meters import Counter as Counter
-from .record.meters import Gauge as Gauge
-from .record.meters import Histogram as Histogram
+from .record.meters.definitions import REGISTRY as REGISTRY
+from .record.meters.definitions import Counter as Counter
+from .record.meters.definitions import Gauge as Gauge
+from .record.meters.definitions import Histogram as Histogram
+from .record.meters.registry import MeterRegistry as MeterRegistry

@@ -25,7 +25,7 @@ import httpx
 from traffic import send_traffic
 
 from swagent.collector.server import Collector
-from swagent.collector.store import Store
+from swagent.collector.store.store import Store
 from swagent.collector.view import render
 
 HERE = Path(__file__).parent

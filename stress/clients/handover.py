@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 
 from stress.pipeline.room import Room
-from swagent._backend import loop_door
+from swagent.backend import loop_door
 from swagent.pipeline.batcher import Batcher
 from swagent.pipeline.channel import Channel
 from swagent.signals import KIB, MIB, Bounds, Overflow, Signal

@@ -7,7 +7,7 @@ from itertools import cycle
 from typing import Any
 
 from swagent import entry_span, exit_span, local_span
-from swagent.record.tracer import Tracer
+from swagent.record.trace.tracer import Tracer
 
 _KEPT = 256
 

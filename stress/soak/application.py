@@ -21,9 +21,9 @@ import psutil
 from stress.soak.orphans import end_with_the_run
 from stress.soak.record_names import as_lines, names_of
 from swagent import Agent, Config, local_span
-from swagent._transports import find_transport
 from swagent.abc import Transport
 from swagent.asgi import SkyWalkingMiddleware
+from swagent.runtime.transport_choice import find_transport
 from swagent.signals import Signal
 
 SAMPLE_PERIOD = 2.0

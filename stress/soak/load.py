@@ -7,7 +7,7 @@ from array import array
 from collections import Counter
 from contextlib import suppress
 
-from swagent.record.carrier import Carrier, format_sw8
+from swagent.record.trace.carrier import Carrier, format_sw8
 
 from .record_names import trace_id
 

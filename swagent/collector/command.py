@@ -12,12 +12,12 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .limits import Limits
+from .store.limits import Limits
 
 if TYPE_CHECKING:
     from .live import LivePrinter
     from .server import Collector
-    from .store import Store
+    from .store.store import Store
 
 _MISSING = "swagent collector: {} is missing; install it with: pip install 'swagent[collector]'"
 _KAFKA_MISSING = "swagent collector: {} is missing; install it with: pip install 'swagent[collector,kafka]'"
@@ -67,9 +67,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _serve(args: argparse.Namespace) -> int:
-    from .database import StoreError  # noqa: PLC0415, RUF100
     from .live import LivePrinter  # noqa: PLC0415, RUF100
-    from .store import Store  # noqa: PLC0415, RUF100
+    from .store.database import StoreError  # noqa: PLC0415, RUF100
+    from .store.store import Store  # noqa: PLC0415, RUF100
     from .view import Palette  # noqa: PLC0415, RUF100
 
     try:
@@ -172,7 +172,7 @@ async def _watch(printer: LivePrinter | None, stopping: asyncio.Event) -> None:
 
 
 def _conclude(collector: Collector, printer: LivePrinter | None) -> int:
-    from .database import StoreError  # noqa: PLC0415, RUF100
+    from .store.database import StoreError  # noqa: PLC0415, RUF100
 
     if printer is not None:
         printer.finish()

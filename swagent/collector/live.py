@@ -13,9 +13,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TextIO
 
-from .database import StoreError
-from .shelf import Shelf
-from .store import Store
+from .store.database import StoreError
+from .store.shelf import Shelf
+from .store.store import Store
 from .view import Palette, render
 
 _LOG = logging.getLogger("swagent.collector")

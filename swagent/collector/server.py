@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import Self
 
-from .admission import guard
-from .changes import Changes
-from .codec import RawCodec
-from .connections import Connections, TrackingServer
-from .database import StoreError
-from .grpc_intake import SERVICES, GrpcService
-from .http_intake import intake_app
+from .api.app import page_app
+from .api.changes import Changes
 from .http_server import HttpServer
-from .page_server import page_app
-from .store import Store
+from .intake.admission import guard
+from .intake.codec import RawCodec
+from .intake.connections import Connections, TrackingServer
+from .intake.grpc import SERVICES, GrpcService
+from .intake.http import intake_app
+from .store.database import StoreError
+from .store.store import Store
 
 if TYPE_CHECKING:
-    from .kafka_intake import KafkaIntake
+    from .intake.kafka import KafkaIntake
 
 _LOG = logging.getLogger("swagent.collector")
 # Seconds between two looks at the age of what is kept.
@@ -169,6 +169,6 @@ class Collector:
 
 
 def _kafka_intake(store: Store, brokers: str, namespace: str) -> KafkaIntake:
-    from .kafka_intake import KafkaIntake  # noqa: PLC0415, RUF100  (its needs are an extra)
+    from .intake.kafka import KafkaIntake  # noqa: PLC0415, RUF100  (its needs are an extra)
 
     return KafkaIntake(store, brokers, namespace)

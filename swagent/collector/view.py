@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .trace_records import Segment, Span
-from .tree import Node, join, walk
+from .api.tree import Node, join, walk
+from .store.trace_records import Segment, Span
 
 MAX_ROWS = 200
 MAX_TAGS = 4

@@ -26,11 +26,11 @@ from collections.abc import Callable, Sequence
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from .._backend import Door
+from ..backend import Door
 from ..ledger import Drop, Ledger, Refusal, SignalStatistics, named
 from ..signals import Bounds, Overflow, Signal
 from .batcher import Batcher
-from .waiting import Waiting
+from .record_queue import Waiting
 
 _NEVER = math.inf
 _LOOKS = 100

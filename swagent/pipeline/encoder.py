@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..abc import Codec
+from ..record.bounded_cache import Remembered
 from ..record.events import Event
-from ..record.log_entry import LogEntry
-from ..record.lone import LoneSegment, Shape
-from ..record.meter_samples import Sample
-from ..record.remembered import Remembered
-from ..record.segment import Segment
-from ..record.span import Span
+from ..record.logs.entry import LogEntry
+from ..record.meters.samples import Sample
+from ..record.trace.model import SpanRecord
+from ..record.trace.segment import Segment
+from ..record.trace.single_span import LoneSegment, Shape
 from .meter_encoding import encode_meters
-from .mold import EARLIEST, LATEST, Mold
+from .segment_template import EARLIEST, LATEST, Mold
 
 
 class Encoder:
@@ -49,7 +49,7 @@ class Encoder:
         self._peers = Remembered(_plain)
         self._molds: Remembered[tuple[Shape, int], Mold | None] = Remembered(self._mold)
 
-    def segment(self, finished: tuple[Segment, Sequence[Span]] | LoneSegment) -> bytes:
+    def segment(self, finished: tuple[Segment, Sequence[SpanRecord]] | LoneSegment) -> bytes:
         """A SegmentObject.
 
         :param finished: a segment and its spans, or a segment of one span
@@ -108,7 +108,7 @@ class Encoder:
             self._wire.event(event.id, source, event.name, 0, event.message, event.parameters, *times, "GENERAL")
         )
 
-    def _span(self, span: Span) -> Any:
+    def _span(self, span: SpanRecord) -> Any:
         return self._span_object(
             span.id,
             span.parent_id,

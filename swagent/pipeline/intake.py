@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from .._log import LimitedLog
+from ..agent_log import LimitedLog
 from ..ledger import Refusal
 from .channel import Channel
 

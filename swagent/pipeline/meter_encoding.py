@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from ..record.meter_samples import HistogramSample, Labels, Sample
+from ..record.meters.samples import HistogramSample, Labels, Sample
 
 # Somewhat more than there are series by default: the labels of a series are the same in every period, and encoding them
 # is most of what a report holds the loop for.

@@ -8,9 +8,9 @@ import math
 import anyio
 from anyio.abc import TaskGroup
 
-from .._backend import cancelled_natively, must_pass
-from .._log import LimitedLog, say
 from ..abc import Transport
+from ..agent_log import LimitedLog, say
+from ..backend import cancelled_natively, must_pass
 from ..errors import DeliveryError, RejectedError
 from ..ledger import Drop
 from .batcher import Batcher

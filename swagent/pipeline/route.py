@@ -13,9 +13,9 @@ from typing import Any
 
 import anyio
 
-from .._backend import Runner
-from .._log import LimitedLog
 from ..abc import Transport
+from ..agent_log import LimitedLog
+from ..backend import Runner
 from ..errors import DeliveryError, RejectedError, RetryableError
 from ..ledger import Losses
 from .failover import Failover

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 
-from .._text import one_line
+from ..text import one_line
 
 MAX_TAGS = 128
 MAX_LOGS = 128

@@ -15,10 +15,10 @@ import anyio.to_thread
 from typing_extensions import Self
 
 if TYPE_CHECKING:
-    from swagent.collector.records import Event, Instance, LogLine, Meter
     from swagent.collector.server import Collector
-    from swagent.collector.store import Store
-    from swagent.collector.trace_records import Segment, Span
+    from swagent.collector.store.records import Event, Instance, LogLine, Meter
+    from swagent.collector.store.store import Store
+    from swagent.collector.store.trace_records import Segment, Span
 
 _MISSING = "{} is missing; install it with: pip install 'swagent[collector]'"
 # Seconds for the thread to begin and to end; both are far quicker.
@@ -54,7 +54,7 @@ class Arrived:
     @property
     def events(self) -> list[Event]:
         """Every event, in order of arrival."""
-        from swagent.collector.records import Event  # noqa: PLC0415, RUF100  (its needs are an extra)
+        from swagent.collector.store.records import Event  # noqa: PLC0415, RUF100  (its needs are an extra)
 
         return self.store.records(Event)
 

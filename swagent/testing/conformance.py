@@ -9,8 +9,8 @@ import anyio
 
 from swagent.abc import Codec, Instance, Runtime, Transport
 from swagent.config import Config
+from swagent.config.options import Address
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
-from swagent.options import Address
 from swagent.signals import Signal
 
 Behaviour = Callable[[], Awaitable[None]]

@@ -11,11 +11,11 @@ import anyio
 import httpx
 
 from swagent import Agent, Config
-from swagent._asgi_lifespan import App, Message, Receive, Scope, Send
 from swagent.asgi import SkyWalkingMiddleware
-from swagent.collector.trace_records import Segment, Span
-from swagent.collector.trace_translation import decode_segment
-from swagent.record.carrier import Carrier, format_sw8
+from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
+from swagent.collector.store.trace_records import Segment, Span
+from swagent.collector.store.trace_translation import decode_segment
+from swagent.record.trace.carrier import Carrier, format_sw8
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 

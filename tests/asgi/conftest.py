@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from swagent import Agent
-from swagent import asgi as asgi_module
-from swagent.record import tracer as tracers
+from swagent.asgi import middleware as asgi_module
+from swagent.record.trace import tracer as tracers
 from swagent.testing import MemoryCollector
 
 

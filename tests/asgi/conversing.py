@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from swagent._asgi_lifespan import App, Message, Receive, Scope, Send
+from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
 
 
 @dataclass

@@ -18,7 +18,7 @@ import httpx
 from anyio.abc import Process
 from anyio.streams.text import TextReceiveStream
 
-from swagent.collector.store import Store
+from swagent.collector.store.store import Store
 
 HERE = Path(__file__).parent
 

@@ -13,9 +13,9 @@ from asgi import conversing
 from asgi.calling import CONFIG, answers, body, call, http_scope, start
 from asgi.conversing import StartError, lifespan
 from swagent import Agent, current_trace_id
-from swagent._asgi_lifespan import Message, Receive, Scope, Send
 from swagent.asgi import SkyWalkingMiddleware
-from swagent.record import tracer as tracers
+from swagent.asgi.lifespan import Message, Receive, Scope, Send
+from swagent.record.trace import tracer as tracers
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 

@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from asgi.calling import DISCONNECT, REQUEST, body, call, http_scope, start, tags, traced
-from swagent._asgi_lifespan import Receive, Scope, Send
+from swagent.asgi.lifespan import Receive, Scope, Send
 
 pytestmark = pytest.mark.anyio
 

@@ -13,15 +13,15 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from asgi.calling import answers, body, call, http_scope, start, traced
-from swagent import Agent, Config, _asgi_operation, current_span, exit_span
-from swagent._asgi_lifespan import App, Receive, Scope, Send
-from swagent._asgi_request import RequestSpan
-from swagent.asgi import SkyWalkingMiddleware
+from swagent import Agent, Config, current_span, exit_span
+from swagent.asgi import SkyWalkingMiddleware, operation
+from swagent.asgi.lifespan import App, Receive, Scope, Send
+from swagent.asgi.request import RequestSpan
 from swagent.pipeline.channel import Channel
-from swagent.record.carrier import parse_sw8
-from swagent.record.context import current
-from swagent.record.segment import Segment
-from swagent.record.tracer import Tracer
+from swagent.record.trace.carrier import parse_sw8
+from swagent.record.trace.context import current
+from swagent.record.trace.segment import Segment
+from swagent.record.trace.tracer import Tracer
 
 pytestmark = pytest.mark.anyio
 
@@ -36,12 +36,12 @@ def broken(*args: object, **kwargs: object) -> Any:
 
 PLANTS: dict[str, tuple[Any, str]] = {
     "making the span": (RequestSpan, "__init__"),
-    "reading the scope": (_asgi_operation, "read"),
+    "reading the scope": (operation, "read"),
     "opening the segment": (Segment, "__init__"),
     "asking the sampler": (Tracer, "samples"),
     "describing the span": (RequestSpan, "_describe"),
-    "naming": (_asgi_operation, "route_template"),
-    "finding the framework": (_asgi_operation, "component_of"),
+    "naming": (operation, "route_template"),
+    "finding the framework": (operation, "component_of"),
     "ending the span": (RequestSpan, "stop"),
     "putting off": (Channel, "expect"),
 }

@@ -14,8 +14,8 @@ from fastapi import APIRouter, FastAPI
 
 from asgi.calling import SW8, answers, body, call, http_scope, start, traced, websocket_scope
 from swagent import current_span, local_span
-from swagent._asgi_lifespan import App, Receive, Scope, Send
-from swagent.collector.trace_records import Segment
+from swagent.asgi.lifespan import App, Receive, Scope, Send
+from swagent.collector.store.trace_records import Segment
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,8 @@ import pytest
 
 from asgi.calling import CARRIER, SW8, answers, call, http_scope, traced
 from swagent import exit_span, local_span
-from swagent._asgi_lifespan import Receive, Scope, Send
-from swagent.record.carrier import format_sw8
+from swagent.asgi.lifespan import Receive, Scope, Send
+from swagent.record.trace.carrier import format_sw8
 
 pytestmark = pytest.mark.anyio
 

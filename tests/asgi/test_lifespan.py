@@ -12,9 +12,9 @@ from asgi import conversing
 from asgi.calling import CONFIG, answers, call, http_scope
 from asgi.conversing import lifespan
 from swagent import Agent, Config, ConfigError
-from swagent import asgi as asgi_module
-from swagent._asgi_lifespan import App, Message, Receive, Scope, Send
 from swagent.asgi import SkyWalkingMiddleware
+from swagent.asgi import middleware as asgi_module
+from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 

@@ -15,10 +15,11 @@ from starlette.applications import Starlette
 import swagent
 from asgi import conversing
 from asgi.calling import answers, body, call, http_scope, start
-from swagent import Agent, Config, _thread_home
-from swagent import asgi as asgi_module
+from swagent import Agent, Config
 from swagent.asgi import SkyWalkingMiddleware
+from swagent.asgi import middleware as asgi_module
 from swagent.ledger import Statistics
+from swagent.runtime import agent_thread
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
@@ -36,7 +37,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryCollector]:
     """Where agents report to, in whatever home they live; the thread home is stopped behind the test."""
     collector = MemoryCollector()
     agent = functools.partial(Agent, transport=collector.transport)
-    monkeypatch.setattr(_thread_home, "Agent", agent)
+    monkeypatch.setattr(agent_thread, "Agent", agent)
     monkeypatch.setattr(asgi_module, "Agent", agent)
     yield collector
     swagent.stop()
@@ -49,7 +50,7 @@ def confirmed(statistics: Statistics | None) -> int:
 
 async def test_the_first_request_starts_the_thread_home(collector: MemoryCollector) -> None:
     middleware = SkyWalkingMiddleware(answers(), config=CONFIG)
-    assert _thread_home.running() is None
+    assert agent_thread.running() is None
     for _ in range(3):
         assert await call(middleware, http_scope()) == [start(), body(b"ok")]
     assert [thread.name for thread in threading.enumerate()].count("swagent") == 1
@@ -116,7 +117,7 @@ def test_a_test_client_used_twice(backend: str, collector: MemoryCollector) -> N
         with TestClient(app, backend=backend) as client:  # type: ignore[arg-type]
             assert client.get("/").text == "ok"
         assert collector.count(Signal.SEGMENT) == turn
-    assert _thread_home.running() is None
+    assert agent_thread.running() is None
 
 
 def test_a_test_client_without_and_then_with_a_lifespan(collector: MemoryCollector) -> None:

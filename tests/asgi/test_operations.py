@@ -17,9 +17,9 @@ from starlette.staticfiles import StaticFiles
 
 from asgi.calling import answers, call, http_scope, tags, traced
 from swagent import exit_span
-from swagent._asgi_lifespan import App, Receive, Scope, Send
-from swagent.record.carrier import parse_sw8
-from swagent.record.segment import Component
+from swagent.asgi.lifespan import App, Receive, Scope, Send
+from swagent.record.trace.carrier import parse_sw8
+from swagent.record.trace.model import Component
 
 pytestmark = pytest.mark.anyio
 

@@ -14,10 +14,10 @@ from starlette.routing import Route
 
 from asgi.calling import answers, body, call, http_scope, start, tags, traced
 from swagent import current_span, current_trace_id, exit_span, local_span
-from swagent._asgi_lifespan import Receive, Scope, Send
 from swagent.asgi import SkyWalkingMiddleware
-from swagent.record.context import current
-from swagent.record.segment import Component
+from swagent.asgi.lifespan import Receive, Scope, Send
+from swagent.record.trace.context import current
+from swagent.record.trace.model import Component
 
 pytestmark = pytest.mark.anyio
 

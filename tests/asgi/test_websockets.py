@@ -9,7 +9,7 @@ from starlette.websockets import WebSocket
 
 from asgi.calling import call, tags, traced, websocket_scope
 from swagent import current_span
-from swagent._asgi_lifespan import Message, Receive, Scope, Send
+from swagent.asgi.lifespan import Message, Receive, Scope, Send
 
 pytestmark = pytest.mark.anyio
 

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 
 import httpx
 
-from swagent.collector.records import LogLine
 from swagent.collector.server import Collector
-from swagent.collector.store import Store
-from swagent.collector.trace_records import Reference, Segment, Span
+from swagent.collector.store.records import LogLine
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Reference, Segment, Span
 
 START = 1_700_000_000_000
 

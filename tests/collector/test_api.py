@@ -12,11 +12,12 @@ import httpx
 import pytest
 
 from collector.served import START, line, serving, shop_and_stock
-from swagent.collector import calls_query, pace
-from swagent.collector.meters_query import quantile
-from swagent.collector.records import Event, KeepAlive, Meter, Properties, Snapshot
-from swagent.collector.store import Store
-from swagent.collector.trace_records import Segment, Span
+from swagent.collector.api import calls as calls_query
+from swagent.collector.api import pace
+from swagent.collector.api.meters import quantile
+from swagent.collector.store.records import Event, KeepAlive, Meter, Properties, Snapshot
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Segment, Span
 
 pytestmark = pytest.mark.anyio
 

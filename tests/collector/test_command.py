@@ -17,8 +17,8 @@ from grpclib.client import Channel
 
 from swagent.collector import command
 from swagent.collector.server import Collector
-from swagent.collector.store import Store
-from swagent.collector.trace_records import Segment
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Segment
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio

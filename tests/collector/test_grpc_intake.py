@@ -7,11 +7,11 @@ import math
 import pytest
 from grpclib.client import Channel
 
-from swagent.collector import records
-from swagent.collector.grpc_intake import SERVICES, GrpcService
+from swagent.collector.intake.grpc import SERVICES, GrpcService
 from swagent.collector.server import Collector
-from swagent.collector.store import Store
-from swagent.collector.trace_records import Reference, Segment, Span, SpanLog
+from swagent.collector.store import records
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Reference, Segment, Span, SpanLog
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from swagent.collector.records import Event
 from swagent.collector.server import Collector
-from swagent.collector.trace_records import Reference, Segment, Span, SpanLog
+from swagent.collector.store.records import Event
+from swagent.collector.store.trace_records import Reference, Segment, Span, SpanLog
 
 pytestmark = pytest.mark.anyio
 SEGMENT = {
@@ -132,7 +132,7 @@ async def test_a_list_is_taken_whole_or_not_at_all(served: Served) -> None:
 
 async def test_statuses(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     collector, client = served
-    monkeypatch.setattr("swagent.collector.http_intake.MAX_BODY", 100)
+    monkeypatch.setattr("swagent.collector.intake.http.MAX_BODY", 100)
     answers: dict[int, Any] = {
         404: await client.post("/v3/meters", json=[]),
         405: await client.get("/v3/segments"),

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from support.kafka_log import KafkaLog
-from swagent.collector import kafka_intake
-from swagent.collector.database import StoreError
-from swagent.collector.kafka_intake import KafkaIntake
-from swagent.collector.records import Record
-from swagent.collector.store import Store
-from swagent.collector.trace_records import Segment
+from swagent.collector.intake import kafka as kafka_intake
+from swagent.collector.intake.kafka import KafkaIntake
+from swagent.collector.store.database import StoreError
+from swagent.collector.store.records import Record
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Segment
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio

@@ -15,9 +15,9 @@ from grpclib.exceptions import GRPCError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swagent.collector.protocol import described, parse
 from swagent.collector.server import Collector
-from swagent.collector.wire_check import check
+from swagent.collector.store.protocol import described, parse
+from swagent.collector.store.wire_check import check
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio

@@ -11,9 +11,26 @@ import anyio.lowlevel
 import pytest
 
 from collector.served import line, shop_and_stock
-from swagent.collector import calls_query, instances_query, logs_query, meters_query, pace, traces_query
-from swagent.collector.records import Event, Meter
-from swagent.collector.store import Store
+from swagent.collector.api import (
+    calls as calls_query,
+)
+from swagent.collector.api import (
+    instances as instances_query,
+)
+from swagent.collector.api import (
+    logs as logs_query,
+)
+from swagent.collector.api import (
+    meters as meters_query,
+)
+from swagent.collector.api import (
+    pace,
+)
+from swagent.collector.api import (
+    traces as traces_query,
+)
+from swagent.collector.store.records import Event, Meter
+from swagent.collector.store.store import Store
 
 pytestmark = pytest.mark.anyio
 COUNT = 40

@@ -11,12 +11,12 @@ import httpx
 import pytest
 
 from collector.served import line, serving, shop_and_stock
-from swagent.collector import changes
-from swagent.collector.database import StoreError
+from swagent.collector.api import changes
+from swagent.collector.api.app import page_app
 from swagent.collector.gate import is_own
-from swagent.collector.page_server import page_app
 from swagent.collector.server import Collector
-from swagent.collector.store import Store
+from swagent.collector.store.database import StoreError
+from swagent.collector.store.store import Store
 
 pytestmark = pytest.mark.anyio
 Served = tuple[Collector, httpx.AsyncClient]

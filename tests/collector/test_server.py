@@ -10,12 +10,12 @@ from grpclib.client import Channel
 from grpclib.const import Cardinality, Status
 from grpclib.exceptions import GRPCError, StreamTerminatedError
 
-from swagent.collector import keeper, ring
-from swagent.collector.connections import TrackingServer
-from swagent.collector.limits import Limits
+from swagent.collector.intake.connections import TrackingServer
 from swagent.collector.server import Collector
-from swagent.collector.store import Store
-from swagent.collector.trace_records import Segment
+from swagent.collector.store import keeper, ring
+from swagent.collector.store.limits import Limits
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Segment
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio

@@ -11,10 +11,10 @@ import anyio
 import pytest
 
 from swagent.collector.live import Debouncer
-from swagent.collector.records import Event, LogLine, Meter
-from swagent.collector.shelf import Shelf
-from swagent.collector.store import Store
-from swagent.collector.trace_records import Segment
+from swagent.collector.store.records import Event, LogLine, Meter
+from swagent.collector.store.shelf import Shelf
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Segment
 
 pytestmark = pytest.mark.anyio
 

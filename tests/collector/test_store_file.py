@@ -15,13 +15,13 @@ from grpclib.client import Channel
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from swagent.collector import keeper, ring
-from swagent.collector.database import StoreError
-from swagent.collector.limits import Limits
-from swagent.collector.records import Event, KeepAlive, LogLine, Meter, Properties, Record, Snapshot
 from swagent.collector.server import Collector
-from swagent.collector.store import Store
-from swagent.collector.trace_records import Segment, Span
+from swagent.collector.store import keeper, ring
+from swagent.collector.store.database import StoreError
+from swagent.collector.store.limits import Limits
+from swagent.collector.store.records import Event, KeepAlive, LogLine, Meter, Properties, Record, Snapshot
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Segment, Span
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio

@@ -9,11 +9,11 @@ import anyio
 import pytest
 from grpclib.client import Channel
 
+from swagent.collector.api.tree import join, walk
 from swagent.collector.live import MOST, Debouncer, LivePrinter
 from swagent.collector.server import Collector
-from swagent.collector.store import Store
-from swagent.collector.trace_records import Reference, Segment, Span
-from swagent.collector.tree import join, walk
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Reference, Segment, Span
 from swagent.collector.view import PLAIN, Palette, render
 from swagent_proto import messages as wire
 

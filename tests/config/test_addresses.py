@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent.config import Config
+from swagent.config.options import Address, parse_address
 from swagent.errors import ConfigError
-from swagent.options import Address, parse_address
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent.config import Config, options
+from swagent.config.options import Option, Secret
 from swagent.errors import ConfigError
-from swagent.options import Option, Secret
 
 OPTIONS: dict[str, Option] = dict(options())
 

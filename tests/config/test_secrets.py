@@ -10,8 +10,8 @@ import traceback
 import pytest
 
 from swagent.config import Config
+from swagent.config.options import Secret
 from swagent.errors import ConfigError
-from swagent.options import Secret
 
 _TOKEN = "hunter2"
 

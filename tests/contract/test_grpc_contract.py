@@ -11,10 +11,10 @@ from support import answers
 from support.h2_peer import Behaviour, H2Peer
 from support.loop_thread import LoopThread
 from support.servers import Parrot, Startable
-from swagent._backend import transport_home
 from swagent.abc import Transport
+from swagent.backend import transport_home
 from swagent.collector.server import Collector
-from swagent.collector.trace_records import Segment
+from swagent.collector.store.trace_records import Segment
 from swagent.config import Config
 from swagent.errors import AmbiguousError, RetryableError
 from swagent.signals import Signal

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from swagent._backend import transport_home
+from swagent.backend import transport_home
 from swagent.config import Config
 from swagent.signals import Signal
 from swagent.testing import check_transport

@@ -13,9 +13,9 @@ import swagent
 from e2e.servers.kafka import Kafka
 from e2e.servers.ports import free_ports
 from swagent.agent import Agent
-from swagent.collector.records import Snapshot
 from swagent.collector.server import Collector
-from swagent.collector.store import Store
+from swagent.collector.store.records import Snapshot
+from swagent.collector.store.store import Store
 from swagent.config import Config
 from swagent_proto import messages as wire
 

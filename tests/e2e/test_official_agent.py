@@ -9,7 +9,7 @@ import pytest
 from e2e.official_agent import official_app
 from e2e.servers.ports import free_ports
 from swagent.collector.server import Collector
-from swagent.collector.store import Store
+from swagent.collector.store.store import Store
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from swagent.collector.server import Collector
-from swagent.collector.trace_records import Segment
+from swagent.collector.store.trace_records import Segment
 
 
 async def main(port: int, ids: Path) -> None:

@@ -25,7 +25,7 @@ from anyio.abc import TaskGroup
 from faults.noted_transport import Note, noted
 from faults.sampled_trace import record_sample
 from swagent import Agent, Config, entry_span
-from swagent._transports import find_transport
+from swagent.runtime.transport_choice import find_transport
 
 LOOPS: dict[str, dict[str, Any]] = {
     "asyncio": {"backend": "asyncio"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from swagent import entry_span, exit_span
-from swagent.record.segment import Component, Layer
+from swagent.record.trace.model import Component, Layer
 
 
 def record_sample() -> str:

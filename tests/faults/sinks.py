@@ -17,7 +17,7 @@ from typing import Any
 
 from support.kafka_broker import KafkaBroker
 from support.servers import collector_thread
-from swagent.collector.trace_records import Segment
+from swagent.collector.store.trace_records import Segment
 from swagent_transports._kafka_keys import read_field
 from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
 from transports.http.http_peer import Call, HttpPeer  # noqa: TID251  (tests/transports)

@@ -15,9 +15,9 @@ from typing import Any
 
 from fuzz.replies import grpc_reply, http_reply
 from swagent.config import Config, options
+from swagent.config.options import Secret
 from swagent.errors import ConfigError
-from swagent.options import Secret
-from swagent.record.carrier import format_correlation, format_sw8, parse_correlation, parse_sw8
+from swagent.record.trace.carrier import format_correlation, format_sw8, parse_correlation, parse_sw8
 from swagent_proto import wire
 from swagent_transports._kafka_keys import log_key, meter_key, read_field, segment_key
 from swagent_transports._meters import elements

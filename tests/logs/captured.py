@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from swagent.record.logs import LogCapture, LogEntry, LogSettings
+from swagent.record.logs.capture import LogCapture, LogEntry, LogSettings
 
 PLAIN = "%(message)s"
 

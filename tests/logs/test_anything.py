@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from swagent.config import Config
 from swagent.errors import ConfigError
 from swagent.logs import structlog_processor
-from swagent.record.log_entry import MAX_TAG, MAX_TEXT, LogEntry
-from swagent.record.log_mask import mask
+from swagent.record.logs.entry import MAX_TAG, MAX_TEXT, LogEntry
+from swagent.record.logs.mask import mask
 
 from .captured import Captured, capturing
 

@@ -15,7 +15,7 @@ import pytest
 
 from record.recorded import recording
 from swagent import entry_span, local_span
-from swagent.record import logs
+from swagent.record.logs import capture as logs
 
 from .captured import Captured, capturing
 
@@ -74,7 +74,7 @@ def test_a_record_of_a_trace_that_is_not_recorded_is_reported_without_it(
 
 
 def test_logging_outside_of_spans_takes_nothing_from_the_sampling(captured: Captured, logger: logging.Logger) -> None:
-    from swagent.record.sampling import Sampler
+    from swagent.record.trace.sampling import Sampler
 
     with recording(sampler=Sampler(1)) as recorder:
         logger.warning("low")

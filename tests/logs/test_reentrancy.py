@@ -15,9 +15,9 @@ import pytest
 from faults.covering import covers
 from record.recorded import recording
 from swagent import entry_span
-from swagent.record.log_guard import agent_at_work
-from swagent.record.logs import LogCapture, LogEntry, LogSettings
-from swagent.record.span import Span
+from swagent.record.logs.capture import LogCapture, LogEntry, LogSettings
+from swagent.record.suppression import agent_at_work
+from swagent.record.trace.span import Span
 
 from .captured import PLAIN, Captured, capturing
 

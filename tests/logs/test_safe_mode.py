@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from swagent.record.log_mask import mask
+from swagent.record.logs.mask import mask
 
 from .captured import Captured, capturing
 

@@ -9,7 +9,7 @@ import pytest
 
 from swagent.config import Config
 from swagent.errors import ConfigError
-from swagent.record.logs import LogSettings
+from swagent.record.logs.capture import LogSettings
 
 
 def test_by_default_they_are_the_official_agents() -> None:

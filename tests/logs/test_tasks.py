@@ -16,8 +16,8 @@ import sniffio
 
 from record.recorded import recording
 from swagent import current_trace_id, entry_span
-from swagent.record.log_guard import agent_at_work
-from swagent.record.log_origin import task_name
+from swagent.record.logs.origin import task_name
+from swagent.record.suppression import agent_at_work
 
 from .captured import Captured
 

@@ -12,8 +12,8 @@ import pytest
 from swagent.abc import Codec
 from swagent.config import Config
 from swagent.pipeline.encoder import Encoder
-from swagent.record.log_entry import MAX_ALL_TAGS, MAX_TAG, MAX_TEXT
-from swagent.record.log_settings import LogSettings
+from swagent.record.logs.entry import MAX_ALL_TAGS, MAX_TAG, MAX_TEXT
+from swagent.record.logs.settings import LogSettings
 from swagent.signals import Signal, bounds_of
 
 from .captured import Captured, capturing

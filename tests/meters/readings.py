@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from swagent.record.meter_registry import MeterRegistry
-from swagent.record.meter_samples import HistogramSample, Labels, Sample, SingleSample
+from swagent.record.meters.registry import MeterRegistry
+from swagent.record.meters.samples import HistogramSample, Labels, Sample, SingleSample
 
 
 def singles(samples: Iterable[Sample]) -> dict[tuple[str, Labels], float]:

@@ -8,10 +8,10 @@ from typing import Any
 import anyio
 
 from meters.readings import singles
-from swagent._log import LimitedLog
-from swagent._meter_report import MeterReport, Source
+from swagent.agent_log import LimitedLog
 from swagent.meters import MeterRegistry
-from swagent.record.meter_samples import Sample
+from swagent.record.meters.samples import Sample
+from swagent.runtime.meter_report import MeterReport, Source
 
 
 class Reported:

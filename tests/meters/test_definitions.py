@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meters.readings import singles, value_of
-from swagent._log import LimitedLog
+from swagent.agent_log import LimitedLog
 from swagent.meters import Counter, Gauge, Histogram, MeterRegistry
-from swagent.record import meter_labels
+from swagent.record.meters import labels as meter_labels
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "a\x00", "\ud800", "x" * 129, None, 7, b"orders"], ids=repr)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent.pipeline.meter_encoding import encode_meters
-from swagent.record.meter_samples import Bucket, HistogramSample, Sample, SingleSample
+from swagent.record.meters.samples import Bucket, HistogramSample, Sample, SingleSample
 from swagent_proto import wire, wire_json
 from swagent_proto.messages import MeterData, MeterDataCollection
 

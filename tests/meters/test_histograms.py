@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from meters.readings import hits_of, singles, value_of
 from swagent.meters import Histogram, MeterRegistry
-from swagent.record.meter_samples import Bucket, HistogramSample
+from swagent.record.meters.samples import Bucket, HistogramSample
 
 
 def test_a_bound_belongs_to_the_bucket_that_it_opens(registry: MeterRegistry) -> None:

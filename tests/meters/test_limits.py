@@ -9,7 +9,7 @@ from faults.covering import covers
 from meters.readings import hits_of, singles, value_of
 from swagent.meters import Counter, Gauge, Histogram, MeterRegistry
 from swagent.pipeline.meter_encoding import encode_meters
-from swagent.record.meter_labels import OVERFLOW
+from swagent.record.meters.labels import OVERFLOW
 from swagent.signals import MIB
 from swagent_proto import wire
 

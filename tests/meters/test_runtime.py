@@ -12,11 +12,11 @@ import psutil
 import pytest
 
 from meters.readings import singles
-from swagent._runtime_gc import GcMeters
-from swagent._runtime_ledger import LedgerMeters
-from swagent._runtime_meters import RuntimeMeters
 from swagent.ledger import SignalStatistics, Statistics
-from swagent.record.meter_samples import Bucket, HistogramSample
+from swagent.record.meters.samples import Bucket, HistogramSample
+from swagent.self_meters.garbage import GcMeters
+from swagent.self_meters.ledger import LedgerMeters
+from swagent.self_meters.runtime import RuntimeMeters
 from swagent.signals import Signal
 
 RULED = {

@@ -10,9 +10,9 @@ import pytest
 from trio.testing import MockClock
 
 from meters.reports import Reported, lag_of, report
-from swagent._meter_report import MeterReport
 from swagent.meters import Counter, MeterRegistry
-from swagent.record.meter_samples import Sample, SingleSample
+from swagent.record.meters.samples import Sample, SingleSample
+from swagent.runtime.meter_report import MeterReport
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ import pytest
 
 from meters.readings import hits_of, value_of
 from swagent.meters import Counter, Histogram, MeterRegistry
-from swagent.record import meter_timing
+from swagent.record.meters import timing as meter_timing
 
 
 class Clock:

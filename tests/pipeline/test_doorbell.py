@@ -15,7 +15,7 @@ from anyio.lowlevel import checkpoint
 
 from pipeline.channels import AMPLE, Clock, batcher_of, channel_of, fill
 from runtime.worlds import ASYNCIO, ASYNCIO_IDS
-from swagent._backend import loop_door
+from swagent.backend import loop_door
 from swagent.pipeline.batcher import Batcher
 from swagent.pipeline.channel import Channel
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from swagent.pipeline.encoder import Encoder
-from swagent.record.segment import Component, Layer, Reference, RefKind, Segment, SpanKind
-from swagent.record.span import Span
-from swagent.record.tracer import Tracer
+from swagent.record.trace.model import Component, Layer, Reference, RefKind, SpanKind, SpanRecord
+from swagent.record.trace.segment import Segment
+from swagent.record.trace.span import Span
+from swagent.record.trace.tracer import Tracer
 from swagent_proto.messages import SegmentObject, SpanLayer, SpanType
 
 START = 1_700_000_000.123
@@ -45,7 +46,7 @@ def full_segment(start: float = START) -> Segment:
     return segment
 
 
-def finished(start: float = START) -> tuple[Segment, list[Span]]:
+def finished(start: float = START) -> tuple[Segment, list[SpanRecord]]:
     """As an encoder gets it."""
     segment = full_segment(start)
     return segment, segment.spans

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.channels import AMPLE, Clock, batcher_of, channel_of, interrupted
-from swagent._log import LimitedLog
+from swagent.agent_log import LimitedLog
 from swagent.ledger import Drop, Refusal
 from swagent.pipeline.channel import Channel
 from swagent.pipeline.intake import GROUP, Intake

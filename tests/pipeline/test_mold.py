@@ -9,12 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from swagent.abc import Codec
-from swagent.pipeline import mold
+from swagent.pipeline import segment_template as mold
 from swagent.pipeline.encoder import Encoder
-from swagent.record.lone import LoneSegment, Shape
-from swagent.record.segment import Component, Layer, Segment, SpanKind
-from swagent.record.span import Span
-from swagent.record.tracer import Tracer
+from swagent.record.trace.model import Component, Layer, SpanKind
+from swagent.record.trace.segment import Segment
+from swagent.record.trace.single_span import LoneSegment, Shape
+from swagent.record.trace.span import Span
+from swagent.record.trace.tracer import Tracer
 
 NOW = 1_790_000_000_123
 ENCODERS = {codec: Encoder(codec, "shop", "one") for codec in get_args(Codec)}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import gc
 
-from swagent.pipeline.waiting import Waiting
+from swagent.pipeline.record_queue import Waiting
 
 
 def waiting_of(*numbers: int) -> Waiting:

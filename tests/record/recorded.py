@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from swagent.record import tracer as tracers
-from swagent.record.context import current
-from swagent.record.segment import Segment
-from swagent.record.span import Span
-from swagent.record.tracer import Tracer
+from swagent.record.trace import tracer as tracers
+from swagent.record.trace.context import current
+from swagent.record.trace.model import SpanRecord
+from swagent.record.trace.segment import Segment
+from swagent.record.trace.tracer import Tracer
 
 SERVICE = "shop"
 INSTANCE = "shop-1"
@@ -21,7 +21,7 @@ class Finished(NamedTuple):
 
     id: str
     trace_id: str
-    spans: list[Span]
+    spans: list[SpanRecord]
     limited: bool
     correlation: dict[str, str]
 
@@ -59,7 +59,7 @@ class Recorder:
         (segment,) = (segment for segment in self.segments if name in segment.names)
         return segment
 
-    def span(self, name: str) -> Span:
+    def span(self, name: str) -> SpanRecord:
         """The one span of this name."""
         (span,) = (span for segment in self.segments for span in segment.spans if span.name == name)
         return span

@@ -19,7 +19,7 @@ from swagent import (
     local_span,
     put_correlation,
 )
-from swagent.record.segment import RefKind
+from swagent.record.trace.model import RefKind
 
 from .recorded import Recorder, recording
 

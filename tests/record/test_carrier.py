@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swagent._text import one_line
-from swagent.record.carrier import MAX_FIELD, MAX_HEADER, Carrier, _decode, format_sw8, parse_sw8
+from swagent.record.trace.carrier import MAX_FIELD, MAX_HEADER, Carrier, _decode, format_sw8, parse_sw8
+from swagent.text import one_line
 
 _CARRIER = Carrier(True, "trace", "segment", 3, "front", "front-1", "GET:/cart", "shop:8080")
 _TEXT = st.text(min_size=1, max_size=100)

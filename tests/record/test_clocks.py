@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from swagent import entry_span, local_span
-from swagent.record import span as span_module
-from swagent.record.context import current
+from swagent.record.trace import span as span_module
+from swagent.record.trace.context import current
 
 from .recorded import Recorder
 

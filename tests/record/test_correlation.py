@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent import entry_span, exit_span, get_correlation, local_span, put_correlation
-from swagent.record.carrier import MAX_FIELD, MAX_HEADER, format_correlation, parse_correlation
+from swagent.record.trace.carrier import MAX_FIELD, MAX_HEADER, format_correlation, parse_correlation
 
 from .recorded import Recorder, recording
 

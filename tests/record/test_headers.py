@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent import entry_span, exit_span, local_span
-from swagent.record.carrier import Carrier, format_sw8, parse_sw8
-from swagent.record.segment import RefKind
-from swagent.record.span import Span
+from swagent.record.trace.carrier import Carrier, format_sw8, parse_sw8
+from swagent.record.trace.model import RefKind
+from swagent.record.trace.span import Span
 
 from .recorded import INSTANCE, SERVICE, Recorder, recording
 

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from swagent.record.ids import new_id, new_ids
+from swagent.record.trace.ids import new_id, new_ids
 
 _MANY = 2000
 

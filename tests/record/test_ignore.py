@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent.config import Config
-from swagent.record.ignore import ant_pattern, compile_ignored
+from swagent.record.trace.ignore import ant_pattern, compile_ignored
 
 
 @pytest.mark.parametrize(

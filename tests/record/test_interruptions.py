@@ -13,7 +13,7 @@ import pytest
 
 from faults.covering import covers
 from swagent import entry_span, local_span
-from swagent.record.tracer import Tracer
+from swagent.record.trace.tracer import Tracer
 
 from .recorded import Recorder
 

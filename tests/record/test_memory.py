@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from swagent import Span, capture, entry_span, exit_span, local_span, put_correlation
-from swagent.record.carrier import Carrier, format_sw8
-from swagent.record.segment import Segment
-from swagent.record.snapshot import Snapshot
+from swagent.record.trace.carrier import Carrier, format_sw8
+from swagent.record.trace.context_snapshot import Snapshot
+from swagent.record.trace.segment import Segment
 
 from .recorded import Recorder, recording
 

@@ -11,9 +11,9 @@ import anyio
 import pytest
 
 from swagent import Span, current_span, entry_span, get_correlation, local_span, put_correlation
-from swagent.record import span as span_module
-from swagent.record.sampling import Sampler
-from swagent.record.segment import RefKind
+from swagent.record.trace import span as span_module
+from swagent.record.trace.model import RefKind
+from swagent.record.trace.sampling import Sampler
 
 from .recorded import Recorder, recording
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swagent.record.sampling import WINDOW, Sampler
+from swagent.record.trace.sampling import WINDOW, Sampler
 
 
 class _Clock:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from swagent import Span, exit_span, local_span
 from swagent.record.limits import MAX_FRAMES, MAX_LOGS, MAX_MESSAGE, MAX_NAME, MAX_TAGS, MAX_VALUE, short
+from swagent.record.trace.model import SpanRecord
 
 from .recorded import Recorder
 
@@ -30,7 +31,7 @@ class _MuteError(Exception):
         raise ValueError("no text")
 
 
-def _failed_with(span: Span) -> dict[str, str]:
+def _failed_with(span: SpanRecord) -> dict[str, str]:
     assert span.failed
     ((_, fields),) = span.logs
     return dict(fields)

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent import Span, current_span, current_trace_id, entry_span, exit_span, local_span
-from swagent.record import span as span_module
-from swagent.record.segment import Component, Layer, RefKind, SpanKind
+from swagent.record.trace import span as span_module
+from swagent.record.trace.model import Component, Layer, RefKind, SpanKind
 
 from .recorded import INSTANCE, SERVICE, Recorder, recording
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from faults.data.poisons import QuietLiar
 from swagent import exit_span
-from swagent._text import REPLACEMENT, one_line
 from swagent.record.limits import MAX_NAME, address_of, as_text, name_of
+from swagent.text import REPLACEMENT, one_line
 from swagent_proto.text import clean
 
 from .recorded import Recorder

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from swagent import Span, current_span, current_trace_id, entry_span, exit_span, local_span
-from swagent.record import tracer as tracers
-from swagent.record.carrier import Carrier, format_sw8, parse_sw8
-from swagent.record.sampling import Sampler
-from swagent.record.segment import RefKind
+from swagent.record.trace import tracer as tracers
+from swagent.record.trace.carrier import Carrier, format_sw8, parse_sw8
+from swagent.record.trace.model import RefKind
+from swagent.record.trace.sampling import Sampler
 
 from .recorded import Recorder, recording
 

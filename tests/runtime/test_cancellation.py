@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def short_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """What crashed is started again at once."""
-    monkeypatch.setattr("swagent._supervisor._BACKOFF", Backoff(base=0.001))
+    monkeypatch.setattr("swagent.runtime.supervisor._BACKOFF", Backoff(base=0.001))
 
 
 on_asyncio = pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=ASYNCIO_IDS)

@@ -17,6 +17,7 @@ import swagent
 from runtime.worlds import config, outcome, record
 from support.forks import FORKS, in_a_child
 from swagent import Agent, capture, local_span
+from swagent.runtime import agent_thread
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
@@ -174,7 +175,7 @@ def test_a_lock_held_by_another_thread_at_the_fork_does_not_stop_the_child(
         "channel": agent._roads.channels[Signal.SEGMENT]._lock,
         "tracer": agent.tracer.lock,
         "names": agent.tracer.endpoints._lock,
-        "home": swagent._thread_home._lock,
+        "home": agent_thread._lock,
     }
 
     def hold() -> None:

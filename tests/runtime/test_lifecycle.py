@@ -15,8 +15,8 @@ from runtime.worlds import FaultyTransport, agent_of, config, no_task_is_left, o
 from swagent import Agent, AgentStateError, ConfigError
 from swagent.abc import Transport
 from swagent.config import Config
-from swagent.options import Address
-from swagent.record import tracer as tracers
+from swagent.config.options import Address
+from swagent.record.trace import tracer as tracers
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 

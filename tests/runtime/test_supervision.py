@@ -14,10 +14,10 @@ import sniffio
 
 from runtime.worlds import ASYNCIO, ASYNCIO_IDS, agent_of, outcome, raising, record, virtual_trio
 from swagent import Agent
-from swagent._heartbeat import Heartbeat
-from swagent._log import LimitedLog
-from swagent._supervisor import Supervisor
+from swagent.agent_log import LimitedLog
 from swagent.pipeline.reporter import Reporter
+from swagent.runtime.heartbeat import Heartbeat
+from swagent.runtime.supervisor import Supervisor
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector, MemoryTransport
 
@@ -49,7 +49,7 @@ def quick_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
         def delay(self, *_: object) -> float:
             return 0.0
 
-    monkeypatch.setattr("swagent._supervisor._BACKOFF", AtOnce())
+    monkeypatch.setattr("swagent.runtime.supervisor._BACKOFF", AtOnce())
 
 
 async def lives_well(agent: Agent) -> None:

@@ -16,8 +16,9 @@ import pytest
 
 import swagent
 from runtime.worlds import config, outcome, record
-from swagent import AgentStateError, ConfigError, _thread_home
-from swagent.record import tracer as tracers
+from swagent import AgentStateError, ConfigError
+from swagent.record.trace import tracer as tracers
+from swagent.runtime import agent_thread
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
@@ -31,7 +32,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryCollector]:
     monkeypatch.setattr("swagent.agent.find_transport", lambda _: collector.transport)
     yield collector
     swagent.stop()
-    assert _thread_home.running() is None
+    assert agent_thread.running() is None
     assert not [each for each in threading.enumerate() if each.name == "swagent"]
 
 
@@ -109,7 +110,7 @@ def test_a_system_without_a_thread_to_spare_is_a_clear_error(monkeypatch: pytest
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(AgentStateError, match="no thread for the agent: can't start new thread"):
         swagent.start(config())
-    assert _thread_home.running() is None
+    assert agent_thread.running() is None
     assert swagent.stop() is None
 
 
@@ -132,7 +133,7 @@ def test_it_can_be_started_again(collector: MemoryCollector) -> None:
 def test_a_bad_setting_raises_from_start_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="protocol"):
         swagent.start(config(protocol="pigeon"))
-    assert _thread_home.running() is None
+    assert agent_thread.running() is None
     assert swagent.stop() is None
 
 
@@ -140,7 +141,7 @@ def test_a_loop_that_is_not_installed_is_a_bad_setting(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "uvloop", None)
     with pytest.raises(ConfigError, match="uvloop"):
         swagent.start(config(backend="uvloop"))
-    assert _thread_home.running() is None
+    assert agent_thread.running() is None
 
 
 def test_stopping_keeps_its_deadline(collector: MemoryCollector) -> None:

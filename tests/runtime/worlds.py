@@ -15,8 +15,8 @@ import trio.testing
 
 from swagent import Agent, Config, local_span
 from swagent.abc import Transport
+from swagent.config.options import Address
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
-from swagent.options import Address
 from swagent.signals import Signal
 from swagent.testing import Behaviour, MemoryCollector, MemoryTransport
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 
-from swagent._backend import Runner, transport_home
+from swagent.backend import Runner, transport_home
 from swagent.config import Config
 from swagent.errors import DeliveryError
 from swagent.signals import Signal

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import anyio
 from typing_extensions import Self
 
-from swagent._backend import loop_door
+from swagent.backend import loop_door
 
 T = TypeVar("T")
 PATIENCE = 5.0

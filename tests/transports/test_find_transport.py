@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from swagent._transports import GROUP, find_transport
 from swagent.config import Config
 from swagent.errors import ConfigError
+from swagent.runtime.transport_choice import GROUP, find_transport
 from swagent_transports.grpc import GrpcTransport
 
 

@@ -14,7 +14,7 @@ from hpack.hpack import Encoder
 from hpack.table import HeaderTable
 from hyperframe.frame import Frame
 
-from swagent._log import say
+from swagent.agent_log import say
 
 from ._grpclib_processor import GrpcProcessor
 from ._rebinding import without_logs

@@ -17,7 +17,7 @@ from h2.errors import ErrorCodes
 from h2.events import DataReceived, Event, RemoteSettingsChanged, StreamEnded, StreamReset
 from hyperframe.frame import Frame, GoAwayFrame
 
-from swagent._log import say
+from swagent.agent_log import say
 
 # Seconds for which a peer is left alone that says ENHANCE_YOUR_CALM.
 CALM = 5.0

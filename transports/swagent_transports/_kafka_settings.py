@@ -9,9 +9,9 @@ from typing import Any
 
 from aiokafka.codec import has_lz4, has_snappy, has_zstd  # pyright: ignore[reportMissingTypeStubs]
 
+from swagent.abc import Address, parse_address
 from swagent.config import Config
 from swagent.errors import ConfigError
-from swagent.options import Address, parse_address
 from swagent.signals import Signal
 
 from ._tls import client_context

@@ -12,7 +12,7 @@ import threading
 
 import anyio
 
-from swagent._backend import loop_door
+from swagent.backend import loop_door
 
 # Seconds for which an address is tried while there are others: a name may stand for several servers, and one that is
 # dead without saying so must not use up the time of the rest.

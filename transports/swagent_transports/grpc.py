@@ -14,10 +14,9 @@ from typing import ClassVar
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from swagent.abc import Codec, Instance, Runtime
+from swagent.abc import Address, Codec, Instance, Runtime
 from swagent.config import Config
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
-from swagent.options import Address
 from swagent.signals import Signal
 from swagent_proto import wire
 

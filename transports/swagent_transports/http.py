@@ -12,10 +12,9 @@ from typing import ClassVar
 import anyio
 import httpx
 
-from swagent.abc import Codec, Instance, Runtime
+from swagent.abc import Address, Codec, Instance, Runtime
 from swagent.config import Config
 from swagent.errors import AmbiguousError, ConfigError, DeliveryError, RejectedError, RetryableError
-from swagent.options import Address
 from swagent.signals import Signal
 from swagent_proto import wire_json
 

@@ -14,10 +14,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from swagent.abc import Codec, Instance, Runtime
+from swagent.abc import Address, Codec, Instance, Runtime
 from swagent.config import Config
 from swagent.errors import AmbiguousError, RetryableError
-from swagent.options import Address
 from swagent.signals import Signal
 from swagent_proto import wire
 

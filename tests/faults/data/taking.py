@@ -21,8 +21,8 @@ import betterproto
 from support import answers
 from support.h2_peer import H2Peer
 from support.kafka_broker import KafkaBroker
-from swagent.collector.protocol import described
-from swagent.collector.wire_check import check
+from swagent.collector.store.protocol import described
+from swagent.collector.store.wire_check import check
 from swagent.signals import Signal
 from swagent_proto import messages
 from transports.http import http_answers  # noqa: TID251  (tests/transports)

@@ -18,9 +18,9 @@ import pytest
 from faults.covering import covers
 from swagent import Agent, Config, entry_span, local_span
 from swagent.meters import Counter
-from swagent.record.log_guard import agent_at_work
-from swagent.record.meter_registry import MeterRegistry
-from swagent.record.meter_samples import SingleSample
+from swagent.record.meters.registry import MeterRegistry
+from swagent.record.meters.samples import SingleSample
+from swagent.record.suppression import agent_at_work
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 

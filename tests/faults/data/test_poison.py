@@ -23,11 +23,12 @@ from swagent import Agent, Config, Span, local_span
 from swagent.ledger import SignalStatistics
 from swagent.meters import Counter, Gauge, Histogram
 from swagent.pipeline.encoder import Encoder
-from swagent.record import meters
 from swagent.record.limits import address_of, name_of
-from swagent.record.meter_registry import MeterRegistry
-from swagent.record.segment import Segment, SpanKind
-from swagent.record.tracer import Tracer
+from swagent.record.meters import definitions as meters
+from swagent.record.meters.registry import MeterRegistry
+from swagent.record.trace.model import SpanKind
+from swagent.record.trace.segment import Segment
+from swagent.record.trace.tracer import Tracer
 from swagent_proto import messages
 
 pytestmark = pytest.mark.anyio
@@ -128,7 +129,7 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> MeterRegistry:
     """One of the test's own, in the place of the process's."""
     fresh = MeterRegistry()
     monkeypatch.setattr(meters, "REGISTRY", fresh)
-    monkeypatch.setattr("swagent._recording.REGISTRY", fresh)
+    monkeypatch.setattr("swagent.runtime.recording.REGISTRY", fresh)
     return fresh
 
 

@@ -20,8 +20,8 @@ from faults.data.taking import Taker, taker_of
 from swagent import Agent, Config, exit_span, get_correlation, local_span
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.meters import Counter
-from swagent.record.carrier import format_correlation
-from swagent.record.meter_registry import MeterRegistry
+from swagent.record.meters.registry import MeterRegistry
+from swagent.record.trace.carrier import format_correlation
 
 pytestmark = pytest.mark.anyio
 

@@ -25,11 +25,11 @@ _MODULES = frozenset({
 # What loads code by names that stand in our own sources, in an installed distribution's metadata, or in the user's
 # command line: entry points, optional libraries, the site's next `sitecustomize`, `swagent run`.
 _LOADS: dict[str, set[str]] = {
-    "_transports.py": {"load"},
-    "_thread_home.py": {"import_module"},
+    "transport_choice.py": {"load"},
+    "agent_thread.py": {"import_module"},
     "command.py": {"import_module"},
     "sitecustomize.py": {"exec_module"},
-    "cli.py": {"execvpe"},
+    "run.py": {"execvpe"},
 }
 
 

@@ -22,7 +22,7 @@ from typing_extensions import Self
 
 import swagent
 from swagent import Agent, Config, local_span
-from swagent._thread_home import loop_of
+from swagent.runtime.agent_thread import loop_of
 
 log = logging.getLogger("shop")
 RECORDS = 3

@@ -18,8 +18,8 @@ import anyio
 
 import swagent
 from swagent import Agent, Config, local_span
-from swagent._thread_home import loop_of
-from swagent._transports import find_transport
+from swagent.runtime.agent_thread import loop_of
+from swagent.runtime.transport_choice import find_transport
 
 RECORDS = 3
 SHUTDOWN = 5.0

@@ -20,9 +20,9 @@ from typing import Any
 import anyio
 
 from swagent import Agent, Config, local_span
-from swagent._thread_home import loop_of
-from swagent._transports import find_transport
 from swagent.meters import Counter
+from swagent.runtime.agent_thread import loop_of
+from swagent.runtime.transport_choice import find_transport
 
 log = logging.getLogger("shop")
 RECORDS = 3

@@ -22,14 +22,14 @@ from faults.covering import covers
 from record.recorded import recording
 from runtime.worlds import agent_of
 from swagent import entry_span, exit_span, local_span
-from swagent._asgi_faults import Faults
-from swagent._asgi_lifespan import App, Message, Receive, Scope, Send
-from swagent._asgi_request import RequestSpan
-from swagent._asgi_response import Response
-from swagent.record.carrier import parse_sw8
-from swagent.record.names import OVERFLOW, Names
-from swagent.record.segment import Segment
-from swagent.record.tracer import Tracer
+from swagent.asgi.faults import Faults
+from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
+from swagent.asgi.request import RequestSpan
+from swagent.asgi.send import Response
+from swagent.record.cardinality import OVERFLOW, Names
+from swagent.record.trace.carrier import parse_sw8
+from swagent.record.trace.segment import Segment
+from swagent.record.trace.tracer import Tracer
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 from swagent_proto.messages import MeterDataCollection

@@ -14,7 +14,7 @@ from faults.noted_transport import Note, noted
 from runtime.worlds import SEGMENTS_ONLY, outcome
 from support.proxy import Proxy
 from swagent import Agent, Config, local_span
-from swagent._transports import find_transport
+from swagent.runtime.transport_choice import find_transport
 
 
 def agent_for(transport: str, addresses: Sequence[str], notes: list[Note], /, **changes: Any) -> Agent:

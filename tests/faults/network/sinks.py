@@ -13,7 +13,7 @@ from e2e.servers.kafka import Kafka
 from support.loop_thread import LoopThread
 from support.servers import collector_thread
 from swagent.collector.server import Collector
-from swagent.collector.trace_records import Segment
+from swagent.collector.store.trace_records import Segment
 from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
 from transports.http.http_peer import HttpPeer  # noqa: TID251
 

@@ -13,7 +13,7 @@ from faults.covering import each_cell
 from faults.network.roads import Road, record
 from runtime.worlds import no_task_is_left
 from support.client import open_files, wait_files_closed
-from swagent.record import tracer as tracers
+from swagent.record.trace import tracer as tracers
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from typing_extensions import Self
 from e2e.servers.kafka import Kafka
 from support.loop_thread import LoopThread
 from support.servers import collector_thread
-from swagent.collector.trace_records import Segment
+from swagent.collector.store.trace_records import Segment
 from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
 from transports.http.http_peer import HttpPeer  # noqa: TID251  (tests/transports)
 from transports.kafka.cluster import Cluster  # noqa: TID251  (tests/transports)

@@ -16,7 +16,7 @@ from swagent.pipeline.failover import Backoff
 def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A life takes milliseconds, and a rest in it no more."""
     monkeypatch.setattr("swagent.agent.random.random", lambda: 0.005)
-    monkeypatch.setattr("swagent._supervisor._BACKOFF", Backoff(base=0.002))
+    monkeypatch.setattr("swagent.runtime.supervisor._BACKOFF", Backoff(base=0.002))
 
 
 @pytest.fixture(autouse=True)

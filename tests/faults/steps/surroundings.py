@@ -15,7 +15,7 @@ from typing import Any
 import sniffio
 
 from runtime.worlds import _tasks
-from swagent.record import tracer as tracers
+from swagent.record.trace import tracer as tracers
 
 # trio keeps its threads for ten seconds
 _SPARE = "Trio thread"

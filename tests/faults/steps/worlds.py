@@ -17,9 +17,9 @@ from support.kafka_broker import KafkaBroker
 from support.loop_thread import LoopThread
 from support.servers import Startable, collector_thread
 from swagent import Agent
-from swagent.collector.records import Record
 from swagent.collector.server import Collector
-from swagent.collector.trace_records import Segment
+from swagent.collector.store.records import Record
+from swagent.collector.store.trace_records import Segment
 from swagent.config import Config
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector

@@ -16,8 +16,8 @@ import pytest
 from support.servers import Parrot
 from swagent.abc import Instance, Transport
 from swagent.config import Config
+from swagent.config.options import Address
 from swagent.errors import ConfigError, RejectedError
-from swagent.options import Address
 from swagent.signals import Signal
 from swagent_transports._http_exchange import Exchange
 from swagent_transports.http import HttpTransport
@@ -39,7 +39,7 @@ def test_says_what_it_is() -> None:
 
 
 def test_is_found_by_its_name() -> None:
-    from swagent._transports import find_transport
+    from swagent.runtime.transport_choice import find_transport
 
     assert find_transport(Config(service="checked", protocol="http")) is HttpTransport
 

@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 
 from support.client import REQUEST_TIMEOUT, open_files, quiet_process, wait_files_closed
-from swagent._backend import Runner, transport_home
 from swagent.abc import Instance
+from swagent.backend import Runner, transport_home
 from swagent.config import Config
 from swagent.errors import DeliveryError
 from swagent.signals import Signal

@@ -11,8 +11,8 @@ import pytest
 from support.certificates import Certificates
 from swagent.abc import addresses_of
 from swagent.config import Config
+from swagent.config.options import Address, Secret
 from swagent.errors import ConfigError
-from swagent.options import Address, Secret
 from swagent.signals import Signal
 from swagent.testing import MemoryTransport
 from swagent_transports._kafka_settings import KafkaSettings, read_settings

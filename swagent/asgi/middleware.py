@@ -1,0 +1,139 @@
+"""SkyWalkingMiddleware: traces every request of an ASGI application, and keeps the agent for as long as the application
+lives.
+
+Pure ASGI: what Starlette calls BaseHTTPMiddleware runs the application in another task and so hides its context. Here
+the application runs in the server's own task, `receive` is handed on untouched, `send` is looked at on its way, and
+every exception and cancellation passes.
+
+Where the agent comes from:
+
+1. `agent=`: yours, started and stopped by you.
+2. The server sends `lifespan`: the agent runs inside that call, whatever loop it is on, and drains at shutdown.
+3. No lifespan (switched off, or a server without): there is no scope to live in, so the first request starts the
+   process's thread home (`swagent.start()`), which is stopped when the interpreter exits.
+
+A setting that cannot be used fails the server's start. Once it has started, nothing that goes wrong in here reaches a
+request: it is counted, logged now and then, and the request is served without its span.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import anyio
+
+from ..agent import Agent
+from ..agent_log import say
+from ..config import Config
+from ..errors import ConfigError
+from ..runtime.agent_thread import running as running_home
+from ..runtime.agent_thread import start as start_home
+from .faults import Faults
+from .lifespan import App, Lifespan, Receive, Scope, Send
+from .request import MARK, RequestSpan
+from .send import Response
+
+_TRACED = frozenset({"http", "websocket"})
+_CUT_OFF_GRACE = 0.1
+
+
+class SkyWalkingMiddleware:
+    """Wraps an ASGI application: `app = SkyWalkingMiddleware(app)`, or `app.add_middleware(SkyWalkingMiddleware)`."""
+
+    def __init__(self, app: App, *, config: Config | None = None, agent: Agent | None = None) -> None:
+        """Starts nothing.
+
+        :param config: `Config.from_env()` at start when left out; a wrong setting fails the server's start
+        :param agent: an agent that runs already; then no agent is started here
+        """
+        self.app = app
+        self._config = config
+        self._agent = agent
+        self._may_start_thread = True
+        self._under_way = 0
+        self._all_ended: anyio.Event | None = None
+        self.faults = Faults()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one scope."""
+        response = None
+        if MARK not in scope:
+            kind = scope["type"]
+            if kind == "lifespan":
+                scope[MARK] = self
+                if self._agent is None:
+                    await self._live(scope, receive, send)
+                    return
+            elif kind in _TRACED:
+                response = self._open(scope, send)
+        if response is None:
+            await self.app(scope, receive, send)
+            return
+        self._under_way += 1
+        error: BaseException | None = None
+        try:
+            await self.app(scope, receive, response)
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            response.leave(error)
+            error = None  # or it would hold this frame, and this frame it
+            self._under_way -= 1
+            if self._all_ended is not None and not self._under_way:
+                self._all_ended.set()
+
+    def _open(self, scope: Scope, send: Send) -> Response | None:
+        """Begin the entry span of a request or websocket; None where there is no agent."""
+        try:
+            agent = self._agent or self._start_thread()
+            return Response(RequestSpan(agent.tracer, scope, self.faults), send) if agent is not None else None
+        except Exception as error:  # noqa: BLE001, RUF100  (ours, and it costs no request)
+            self.faults.note("opening the span of a request", error)
+            return None
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application's lifespan inside the agent's."""
+        self._may_start_thread = False
+        lifespan = Lifespan(receive, send)
+        try:
+            async with Agent(self._config) as agent:
+                self._agent = agent
+                try:
+                    await lifespan.serve(self.app, scope)
+                finally:
+                    await self._let_requests_end()
+        except Exception as error:
+            if self._agent is None:
+                # a server takes a bare exception for "no lifespan here" and would go on without the application's
+                await lifespan.fail(str(error))
+            else:
+                # Starlette says `startup.failed` or `shutdown.failed` and raises as well
+                await lifespan.finish()
+            raise
+        finally:
+            self._agent = None
+        await lifespan.finish()
+
+    async def _let_requests_end(self) -> None:
+        """Wait a little for requests that the server has cut off, so that their spans, which end a few steps later, are
+        told: uvicorn cancels them and says shutdown in the same breath, or is interrupted and cancels all there is."""
+        if self._under_way:
+            self._all_ended = anyio.Event()
+            with anyio.move_on_after(_CUT_OFF_GRACE, shield=True):
+                await self._all_ended.wait()
+            self._all_ended = None
+
+    def _start_thread(self) -> Agent | None:
+        """The process's agent, for a server that sends no lifespan. Tried once."""
+        if not self._may_start_thread:
+            return None
+        self._may_start_thread = False
+        try:
+            self._agent = running_home() or start_home(self._config)
+        except ConfigError as error:
+            # the server runs already, and the agent never raises into a running application
+            say(logging.ERROR, "swagent is off: %s", error)
+        except Exception as error:  # noqa: BLE001, RUF100  (it costs no request)
+            say(logging.ERROR, "swagent is off", exc_info=error)
+        return self._agent

@@ -1,0 +1,104 @@
+"""The operation that a request belongs to: its route's template where the framework tells, and its path otherwise.
+
+A template keeps the number of endpoints small: `/items/{id}` instead of one endpoint an item. What no route took has no
+template, and one name for all: paths that anybody may make up are no endpoints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..record.trace.model import Component
+
+# Looking up a member in its enum takes longer than most lines here.
+_PYTHON, _FASTAPI = Component.PYTHON, Component.FASTAPI
+
+UNMATCHED = "_unmatched"
+"""Stands where the path would, of a request that none of the application's routes took."""
+
+# RFC 9110, section 9, and RFC 5789
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
+_OTHER_METHOD = "_OTHER"
+
+
+def method_of(scope: Mapping[str, Any]) -> str:
+    """The request's method if it is a known one: servers hand on any token."""
+    method: Any = scope["method"]
+    return method if method in _METHODS else _OTHER_METHOD
+
+
+def route_template(scope: Mapping[str, Any]) -> str | None:
+    """The template of the route that took the request; None where the framework does not tell, or none took it.
+
+    :param scope: the ASGI scope after routing; the routers of Starlette, FastAPI and Litestar write into it, and
+        FastAPI takes some of it back when the route has been served
+    """
+    path = None
+    # FastAPI composes the prefix of `include_router()` here; its `route` knows only its own part
+    fastapi: Any = scope.get("fastapi")
+    if isinstance(fastapi, dict):
+        included = fastapi.get("effective_route_context")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        path = _path_of(included) if included is not None else None
+    if path is None and (route := scope.get("route")) is not None:
+        path = _path_of(route)
+    if path is None:
+        # Litestar
+        template = scope.get("path_template")
+        path = template if isinstance(template, str) and template else None
+    if path is None or "app_root_path" not in scope:
+        return path
+    return _mounted_at(scope, path) + path
+
+
+# By identity, since routes compare equal by what they are made of, and cannot be looked up by it. Each keeps its route
+# alive, so no other one can have its identity.
+_PATHS: dict[int, tuple[object, str | None]] = {}
+_MOST_PATHS = 1024
+
+
+def _path_of(route: Any) -> str | None:
+    known = _PATHS.get(id(route))
+    if known is not None:
+        return known[1]
+    path = getattr(route, "path_format", None) or getattr(route, "path", None)
+    # a mount has routes and is none: what it leads to took the request, if anything did
+    found = path if isinstance(path, str) and path and not hasattr(route, "routes") else None
+    if len(_PATHS) >= _MOST_PATHS:
+        _PATHS.clear()
+    _PATHS[id(route)] = (route, found)
+    return found
+
+
+def is_unmatched(scope: Mapping[str, Any], is_answered: bool) -> bool:
+    """Whether the application has routes and none of them took the request.
+
+    :param is_answered: whether the response has begun; before that, what a mount leads to may yet find a route
+    """
+    if "router" in scope:  # Starlette, FastAPI
+        endpoint: Any = scope.get("endpoint")
+        return endpoint is None or (is_answered and hasattr(endpoint, "routes"))
+    return "litestar_app" in scope and "path_template" not in scope
+
+
+def _mounted_at(scope: Mapping[str, Any], template: str) -> str:
+    """The path of the mount that the routes stand in: what Starlette added to the application's own root, with the
+    names of the mount's parameters in the place of their values.
+
+    :param template: of the route, whose own parameters are none of the mount's
+    """
+    root: Any = scope.get("app_root_path")
+    mounted: str = scope.get("root_path", "")
+    if not (isinstance(root, str) and len(mounted) > len(root) and mounted.startswith(root)):
+        return ""
+    parts = mounted[len(root) :].split("/")
+    parameters: Mapping[str, object] = scope.get("path_params") or {}
+    for name, value in parameters.items():
+        if f"{{{name}}}" not in template and str(value) in parts:
+            parts[parts.index(str(value))] = f"{{{name}}}"
+    return "/".join(parts)
+
+
+def component_of(scope: Mapping[str, Any]) -> Component:
+    """The framework that serves the request, as far as it shows itself."""
+    return _FASTAPI if "fastapi" in scope or type(scope.get("app")).__name__ == "FastAPI" else _PYTHON

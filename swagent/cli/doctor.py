@@ -1,0 +1,137 @@
+"""`swagent doctor`: what is configured, and whether it works.
+
+It does what the agent would do, one step at a time: read the configuration, reach each collector, and tell it that the
+instance lives. For what fails it says what to do. Exit status: 0 all well, 1 some collector cannot be used, 2 the
+configuration is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+
+from ..abc import Transport, addresses_of
+from ..backend import check_runtime, transport_home
+from ..config import Config, options
+from ..config.options import Address, Secret
+from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
+from ..runtime.agent_thread import loop_of
+from ..runtime.instance import describe_instance
+from ..runtime.transport_choice import find_transport
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command line."""
+    parser.add_argument("--no-network", action="store_true", help="show the configuration only")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Examine; returns the exit status."""
+    try:
+        config = Config.from_env()
+        transport = find_transport(config)
+    except ConfigError as error:
+        print(f"✗ {error}")
+        return 2
+    print("\n".join(_configuration(config, os.environ)))
+    if args.no_network:
+        return 0
+    backend, backend_options = loop_of(config.backend)
+    print(f"\nTransport {transport.name} on {config.backend}")
+    is_well: bool = anyio.run(_examine_all, config, transport, backend=backend, backend_options=backend_options)
+    print(
+        "\nAll well."
+        if is_well
+        else "\nNot everything works; the agent keeps records within their bounds until it does."
+    )
+    return 0 if is_well else 1
+
+
+def _configuration(config: Config, environ: Mapping[str, str]) -> list[str]:
+    """Every setting with where its value comes from."""
+    rows = [
+        (name, _shown(getattr(config, name)), f"from {option.env}" if environ.get(option.env) else "default")
+        for name, option in options()
+    ]
+    width = max(len(name) for name, _, _ in rows)
+    return [f"{name:<{width}}  {value}  ({origin})" for name, value, origin in rows]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Secret):
+        return "*** (set)" if value else "(none)"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "(none)"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return str(value) if value not in ("", None) else "(none)"
+
+
+async def _examine_all(config: Config, transport: type[Transport]) -> bool:
+    try:
+        check_runtime(transport.name, transport.runtimes)
+    except ConfigError as error:
+        print(f"✗ {error}")
+        return False
+    outcomes = [await _examine(config, transport, address) for address in addresses_of(transport, config)]
+    return all(outcomes)
+
+
+async def _examine(config: Config, transport: type[Transport], address: Address) -> bool:
+    """Reach one collector, and send one heartbeat."""
+    problem = await _reach(address, config.request_timeout)
+    if problem is None:
+        print(f"✓ {address} is reached")
+        problem = await _greet(config, transport, address)
+    print(f"✓ {address} took a heartbeat of {config.service_name!r}" if problem is None else f"✗ {address}: {problem}")
+    return problem is None
+
+
+async def _reach(address: Address, timeout: float) -> str | None:
+    """What keeps a connection from being made."""
+    try:
+        with anyio.fail_after(timeout):
+            stream = await anyio.connect_tcp(address.host, address.port)
+        await stream.aclose()
+    except TimeoutError:
+        return f"no connection within {timeout:g} s; a firewall may drop the packets"
+    except socket.gaierror as error:
+        return f"the host name cannot be resolved ({error.strerror}); check SW_AGENT_COLLECTOR_BACKEND_SERVICES"
+    except OSError as error:
+        if isinstance(error.__cause__, socket.gaierror):
+            return "the host name cannot be resolved; check SW_AGENT_COLLECTOR_BACKEND_SERVICES"
+        return f"the connection is refused ({error}); is the collector running, and is this its port?"
+    return None
+
+
+async def _greet(config: Config, transport_class: type[Transport], address: Address) -> str | None:
+    """What keeps the collector from taking a heartbeat."""
+    async with transport_home(transport_class.runtimes) as runner:
+        transport = transport_class(config, address)
+        try:
+            await runner(transport.keep_alive, describe_instance(config))
+        except DeliveryError as error:
+            return _advice(error, address)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await runner(transport.aclose)
+    return None
+
+
+def _advice(error: DeliveryError, address: Address) -> str:
+    text = str(error)
+    if "CERTIFICATE" in text.upper():
+        return f"its certificate is not trusted ({text}); name its authority in SW_AGENT_SSL_TRUSTED_CA_PATH"
+    if isinstance(error, RejectedError):
+        if "PERMISSION_DENIED" in text or "UNAUTHENTICATED" in text or "401" in text or "403" in text:
+            return f"the token is refused ({text}); set SW_AGENT_AUTHENTICATION to the collector's own"
+        return f"it refuses the heartbeat ({text})"
+    if isinstance(error, AmbiguousError):
+        tls = "speaks TLS" if not address.tls else "does not speak TLS"
+        return (f"it is reached but gives no answer ({text}); perhaps it is the port of another protocol "
+                f"(gRPC 11800, HTTP 12800), or it {tls}")  # fmt: skip
+    other = "does not speak TLS" if address.tls else "is the port of another protocol (gRPC 11800, HTTP 12800)"
+    return f"nothing could be sent ({text}); perhaps it {other}"

@@ -1,0 +1,1 @@
+"""What the page asks: queries as JSON, and news of changes."""

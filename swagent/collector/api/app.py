@@ -1,0 +1,169 @@
+"""The page and its JSON API: read-only."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from ..gate import Gate
+from ..store.database import StoreError
+from ..store.store import Store
+from . import (
+    calls as calls_query,
+)
+from . import (
+    instances as instances_query,
+)
+from . import (
+    logs as logs_query,
+)
+from . import (
+    meters as meters_query,
+)
+from . import (
+    traces as traces_query,
+)
+from .changes import Changes
+from .memo import Memo
+from .parameters import Parameters
+
+PAGE = Path(__file__).parent.parent / "page"
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".css": "text/css; charset=utf-8",
+    ".json": "application/json",
+    ".woff2": "font/woff2",
+    ".ico": "image/x-icon",
+    ".png": "image/png",
+    ".map": "application/json",
+    ".txt": "text/plain; charset=utf-8",
+}
+_MISSING = (
+    "The page is not part of this installation: swagent/collector/page/index.html is missing. "
+    "The JSON API is there, under /api/status.\n"
+)
+_Answer = dict[str, Any]
+Query = Callable[[Parameters], "_Answer | Awaitable[_Answer | None] | None"]
+
+
+class _Files(StaticFiles):
+    """Static files whose types do not depend on what the machine believes."""
+
+    def file_response(self, full_path: Any, *args: Any, **more: Any) -> Response:
+        response = super().file_response(full_path, *args, **more)
+        if kind := _TYPES.get(Path(full_path).suffix):
+            response.headers["content-type"] = kind
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+
+def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], host: str, page: Path = PAGE) -> ASGIApp:
+    """The application.
+
+    :param changes: what tells of new records
+    :param addresses: where else the collector listens, for the status
+    :param host: what it will listen on
+    :param page: the folder of the page's files
+    """
+    api = [Route(path, _endpoint(query)) for path, query in _queries(store, addresses).items()]
+    api.append(Route("/api/live", _live(changes)))
+
+    async def index(request: Request) -> Response:  # noqa: ARG001
+        if not (page / "index.html").is_file():
+            return PlainTextResponse(_MISSING, 404)
+        return FileResponse(page / "index.html", media_type=_TYPES[".html"], headers={"cache-control": "no-cache"})
+
+    assets = [Mount("/assets", _Files(directory=page))] if page.is_dir() else []
+    routes = [*api, Route("/", index), *assets]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})
+    return Gate(app, host, ("GET", "HEAD"), names_matter=True)
+
+
+def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]:
+    services = Memo(store, lambda: calls_query.services(store))
+    service_map = Memo(store, lambda: calls_query.service_map(store))
+    return {
+        "/api/status": lambda _: {**instances_query.status(store), **addresses()},
+        "/api/services": lambda _: services.ask(),
+        "/api/services/{service:path}/endpoints": lambda asked: calls_query.endpoints(store, asked.path("service")),
+        "/api/instances": lambda asked: instances_query.instances(store, asked.text("service"), time.time()),
+        "/api/traces": lambda asked: traces_query.traces(
+            store,
+            asked.present(
+                texts=("service", "endpoint", "q"), numbers=("min_ms", "max_ms", "from", "to"), flags=("errors",)
+            ),
+            asked.choice("sort", ("newest", "slowest")),
+            asked.limit(50),
+            asked.text("cursor"),
+        ),
+        "/api/traces/{trace:path}": lambda asked: traces_query.trace(store, asked.path("trace")),
+        "/api/map": lambda _: service_map.ask(),
+        "/api/logs": lambda asked: logs_query.logs(
+            store,
+            asked.present(texts=("service", "level", "q", "trace_id"), numbers=("from", "to")),
+            asked.limit(100),
+            asked.text("cursor"),
+        ),
+        "/api/meters": lambda asked: meters_query.meters(store, asked.text("service"), asked.text("instance")),
+        "/api/meters/series": lambda asked: meters_query.series(
+            store, asked.needed("service"), asked.needed("instance"), asked.needed("name"), asked.number("from", 0)
+        ),
+        "/api/ledgers": lambda _: meters_query.ledgers(store),
+        "/api/events": lambda asked: instances_query.events(store, asked.text("service")),
+        "/api/profiles": lambda _: instances_query.profiles(store),
+    }
+
+
+def _endpoint(query: Query) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        try:
+            found = query(Parameters(request))
+            if inspect.isawaitable(found):
+                found = await found
+        except ValueError as error:
+            return _error(400, str(error))
+        if found is None:
+            return _error(
+                404, f"nothing is kept of {request.url.path.rpartition('/')[2]!r}: it never came, or fell out"
+            )
+        return JSONResponse(found, headers={"cache-control": "no-store"})
+
+    return answer
+
+
+def _live(changes: Changes) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
+        return StreamingResponse(
+            changes.stream(), media_type="text/event-stream", headers={"cache-control": "no-store"}
+        )
+
+    return answer
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    text = f"there is nothing at {request.url.path}" if error.status_code == 404 else error.detail
+    return _error(error.status_code, text)
+
+
+async def _store_error(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    return _error(503, str(error))
+
+
+def _error(status: int, text: str) -> Response:
+    return JSONResponse({"error": text}, status)

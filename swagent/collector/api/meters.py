@@ -1,0 +1,137 @@
+"""Meters as lists and as curves, and the agents' own ledgers, which they report as meters."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from ..store.records import Meter
+from ..store.store import Store
+from .pace import Pace
+
+Answer = dict[str, Any]
+Buckets = Sequence[Sequence[float]]
+MAX_POINTS = 5_000
+"""Of one answer, the newest."""
+_QUANTILES = (0.5, 0.99)
+_LEDGER = "swagent_records_"
+_POINTS = """
+SELECT labels, time, value, buckets, is_histogram FROM series s CROSS JOIN points p ON p.series = s.id
+WHERE service = ? AND instance = ? AND name = ? AND time >= ? ORDER BY p.id DESC LIMIT ?
+"""
+
+
+def meters(store: Store, service: str, instance: str) -> Answer:
+    """The meters of a service, or of one instance, or of all; each name once an instance."""
+    found: dict[tuple[str, str, str], Answer] = {}
+    for meter in store.meters:
+        if service not in ("", meter.service) or instance not in ("", meter.instance):
+            continue
+        kind = "single" if meter.buckets is None else "histogram"
+        head = {"service": meter.service, "instance": meter.instance, "name": meter.name, "kind": kind}
+        entry = found.setdefault((meter.service, meter.instance, meter.name), {**head, "labels": []})
+        entry["labels"].append(dict(meter.labels))
+        entry["last"] = _finite(meter.value)
+    return {"version": store.version, "meters": list(found.values())}
+
+
+async def series(store: Store, service: str, instance: str, name: str, since: int) -> Answer:
+    """The curves of one meter: one for each set of labels; of a histogram, quantiles and the count of each report."""
+    pace, rows = Pace(), store.read(_POINTS, (service, instance, name, since, MAX_POINTS))
+    curves: defaultdict[str, list[Any]] = defaultdict(list)
+    for labels, time, value, buckets, _ in reversed(rows):
+        curves[labels].append((time, value, buckets))
+    is_histogram = bool(rows and rows[0][4])
+    answer: list[Answer] = []
+    for labels, points in curves.items():
+        names = dict(json.loads(labels))
+        if is_histogram:
+            answer += await _histogram_curves(names, [(time, buckets) for time, _, buckets in points], pace)
+        else:
+            answer.append({"labels": names, "points": [[time, _finite(value)] for time, value, _ in points]})
+    return {"name": name, "kind": "histogram" if is_histogram else "single", "series": answer}
+
+
+async def _histogram_curves(labels: dict[str, str], points: list[tuple[int, str]], pace: Pace) -> list[Answer]:
+    """Agents report running totals: so each point is what came since the one before."""
+    quantiles: dict[float, list[Any]] = {each: [] for each in _QUANTILES}
+    counts: list[Any] = []
+    before: Buckets = ()
+    for time, text in points:
+        await pace.breathe()
+        buckets: Buckets = json.loads(text)
+        new = _difference(buckets, before)
+        before = buckets
+        counts.append([time, sum(count for _, count in new)])
+        for each, curve in quantiles.items():
+            curve.append([time, _finite(quantile(new, each))])
+    curves = [
+        {"labels": {**labels, "quantile": f"p{each * 100:g}"}, "points": curve} for each, curve in quantiles.items()
+    ]
+    return [*curves, {"labels": {**labels, "quantile": "count"}, "points": counts}]
+
+
+def _difference(buckets: Buckets, before: Buckets) -> Buckets:
+    known = {bound: count for bound, count in before}  # noqa: C416  (pairs come as lists)
+    new = [(bound, count - known.get(bound, 0)) for bound, count in buckets]
+    return new if all(count >= 0 for _, count in new) else buckets  # the agent began anew
+
+
+def quantile(buckets: Buckets, part: float) -> float | None:
+    """The value below which a part of what buckets count lies, as if spread evenly in each; None of nothing.
+
+    :param buckets: lower bounds, and how many lie between each and the next one
+    """
+    ordered = sorted((bound, count) for bound, count in buckets)
+    wanted = part * sum(count for _, count in ordered)
+    if not wanted:
+        return None
+    for number, (bound, count) in enumerate(ordered):
+        if count and wanted <= count:
+            low = bound if math.isfinite(bound) else 0.0
+            high = ordered[number + 1][0] if number + 1 < len(ordered) else low
+            return low + (high - low) * wanted / count
+        wanted -= count
+    return ordered[-1][0]
+
+
+def ledgers(store: Store) -> Answer:
+    """What each agent of ours says became of its records."""
+    agents: dict[tuple[str, str], Answer] = {}
+    for meter in store.meters:
+        if meter.name.startswith(_LEDGER) and meter.value is not None and math.isfinite(meter.value):
+            head: Answer = {"service": meter.service, "instance": meter.instance, "time": 0, "signals": {}}
+            agent = agents.setdefault((meter.service, meter.instance), head)
+            agent["time"] = max(agent["time"], meter.timestamp)
+            _enter(agent["signals"], meter)
+    for agent in agents.values():
+        agent["signals"] = list(agent["signals"].values())
+    return {"version": store.version, "agents": list(agents.values())}
+
+
+def _enter(signals: dict[str, Answer], meter: Meter) -> None:
+    labels = dict(meter.labels)
+    name = labels.get("signal", "")
+    empty: Answer = {
+        "signal": name,
+        "offered": 0,
+        "confirmed": 0,
+        "queued": 0,
+        "in_flight": 0,
+        "refused": {},
+        "dropped": {},
+    }
+    signal = signals.setdefault(name, empty)
+    what, number = meter.name[len(_LEDGER) :], int(meter.value or 0)
+    if what in ("refused", "dropped"):
+        signal[what][labels.get("reason", "")] = number
+    elif what in signal:
+        signal[what] = number
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON knows neither infinities nor NaN."""
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,99 @@
+"""Joins the segments of a trace into trees of spans; pure.
+
+A span hangs under its parent in the same segment, a segment's first span under the span that one of its
+references names. Reports arrive in any order and not always in full, and agents may err: every span that was
+received is in the result exactly once, whatever its parents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ..store.trace_records import Segment, Span
+
+Key = tuple[str, int]
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """A span in its tree.
+
+    :ivar missing: the parent that was named but not received, in words; empty where there is none
+    """
+
+    segment: Segment
+    span: Span
+    parent: Node | None = None
+    children: list[Node] = field(default_factory=list["Node"])
+    missing: str = ""
+
+
+def join(segments: Iterable[Segment]) -> list[Node]:
+    """The roots of a trace's trees, oldest first; those whose parent is missing among them."""
+    nodes = [Node(segment, span) for segment in segments for span in segment.spans]
+    known: dict[Key, Node] = {}
+    for node in nodes:
+        known.setdefault((node.segment.segment_id, node.span.span_id), node)
+    for node in nodes:
+        _find_parent(node, known)
+    _cut_circles(nodes)
+    nodes.sort(key=lambda node: (node.span.start_time, node.span.span_id))
+    for node in nodes:
+        if node.parent is not None:
+            node.parent.children.append(node)
+    return [node for node in nodes if node.parent is None]
+
+
+def walk(roots: list[Node]) -> Iterator[tuple[Node, str]]:
+    """Each node with the lines that lead to it, in reading order. Not recursive: a trace may be deep."""
+    waiting = [(root, "", "") for root in reversed(roots)]
+    while waiting:
+        node, lead, below = waiting.pop()
+        yield node, lead
+        for child in reversed(node.children):
+            last = child is node.children[-1]
+            waiting.append((child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))
+
+
+def depth_first(roots: list[Node]) -> Iterator[tuple[Node, int]]:
+    """Each node with its depth, parents first. Not recursive: a trace may be deep."""
+    waiting = [(root, 0) for root in reversed(roots)]
+    while waiting:
+        node, depth = waiting.pop()
+        yield node, depth
+        waiting.extend((child, depth + 1) for child in reversed(node.children))
+
+
+def _find_parent(node: Node, known: dict[Key, Node]) -> None:
+    candidates = list(_parents(node))
+    for key, _ in candidates:
+        node.parent = known.get(key)
+        if node.parent is not None:
+            return
+    if candidates:
+        node.missing = candidates[0][1]
+
+
+def _parents(node: Node) -> Iterator[tuple[Key, str]]:
+    """Where the parent may be, with the words for it, the likeliest first."""
+    span, segment = node.span, node.segment
+    if span.parent_span_id >= 0:
+        yield (segment.segment_id, span.parent_span_id), f"span {span.parent_span_id} of this segment"
+    for reference in span.references:
+        words = f"span {reference.span_id} of {reference.service or 'an unknown service'}"
+        yield (reference.segment_id, reference.span_id), words
+
+
+def _cut_circles(nodes: list[Node]) -> None:
+    """Spans that are each other's ancestors have no root: make one of them the root."""
+    settled: set[int] = set()
+    for node in nodes:
+        path: set[int] = set()
+        current: Node | None = node
+        while current is not None and id(current) not in settled:
+            path.add(id(current))
+            if current.parent is not None and id(current.parent) in path:
+                current.parent, current.missing = None, "a span that leads back here"
+            current = current.parent
+        settled |= path

@@ -1,0 +1,1 @@
+"""What arrives: over gRPC, HTTP and Kafka, from the wire to records."""

@@ -1,0 +1,89 @@
+"""The gRPC intake: every service of the collect protocol, answered with no commands.
+
+What has arrived on a stream is kept, though the stream may break later, as in OAP. The answer comes when all of it is
+committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from grpclib.const import Cardinality, Handler, Status
+from grpclib.exceptions import GRPCError
+
+from ..store.database import StoreError
+from ..store.protocol import service
+from ..store.store import Store
+from .message_reader import MessageReader
+from .messages import Intake
+
+SERVICES = (
+    "TraceSegmentReportService",
+    "SpanAttachedEventReportService",
+    "LogReportService",
+    "EventService",
+    "MeterReportService",
+    "ManagementService",
+    "ConfigurationDiscoveryService",
+    "ProfileTask",
+)
+_NO_COMMANDS = b""
+
+
+class GrpcService:
+    """One service of the protocol, as grpclib's server takes it."""
+
+    def __init__(self, name: str, store: Store) -> None:
+        self._store = store
+        self._description = service(name)
+
+    def __mapping__(self) -> dict[str, Handler]:
+        prefix = f"/{self._description.full_name}/"
+        return {prefix + method.name: self._handler(method) for method in self._description.methods}
+
+    def _handler(self, method: Any) -> Handler:
+        name = method.input_type.name
+        if method.client_streaming:
+            return Handler(self._calls(name, _take_stream), Cardinality.STREAM_UNARY, bytes, bytes)
+        return Handler(self._calls(name, _take_one), Cardinality.UNARY_UNARY, bytes, bytes)
+
+    def _calls(
+        self, name: str, take: Callable[[MessageReader, str, Intake], Awaitable[None]]
+    ) -> Callable[[Any], Awaitable[None]]:
+        async def call(stream: Any) -> None:
+            intake = Intake(self._store)
+            try:
+                await take(MessageReader(stream), name, intake)
+                await asyncio.sleep(0)  # calls that end at the same time share a commit
+                intake.commit()
+            except ValueError as error:
+                raise GRPCError(Status.INVALID_ARGUMENT, str(error)) from error
+            except StoreError as error:
+                raise GRPCError(Status.UNAVAILABLE, str(error)) from error
+            await stream.send_message(_NO_COMMANDS)
+
+        return call
+
+
+async def _take_stream(reader: MessageReader, name: str, intake: Intake) -> None:
+    """Take each message until the client half-closes."""
+    try:
+        while True:
+            for data in await reader.read():
+                intake.take(name, data)
+    except EOFError:
+        return
+
+
+async def _take_one(reader: MessageReader, name: str, intake: Intake) -> None:
+    messages: list[bytes] = []
+    try:
+        while not messages:
+            messages = await reader.read()
+    except EOFError:
+        raise GRPCError(Status.INVALID_ARGUMENT, "the call carries no message") from None
+    if len(messages) > 1:
+        raise GRPCError(Status.INVALID_ARGUMENT, "the call carries more than one message")
+    intake.take(name, messages[0])

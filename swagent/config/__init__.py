@@ -1,0 +1,450 @@
+"""What a user can set: one table, read from code or from the environment.
+
+Names and meanings of `SW_` variables are the official Python agent's wherever it has the option; swagent's own stand
+beside them. Every field of `Config` carries its line of the table as metadata, and that line alone decides how
+the environment is read, what is allowed and what the documentation says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import os
+import socket
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ConfigError
+from . import environment as environment
+from . import kinds as kinds
+from .environment import KAFKA_CLIENT
+from .options import (
+    Address,
+    Option,
+    Secret,
+    check_filled,
+    check_layout,
+    check_level,
+    check_line,
+    check_name,
+    check_object,
+    check_secret,
+    parse_address,
+    parse_list,
+    parse_object,
+)
+
+
+class _DrawnName(str):
+    """An instance's name that nobody chose.
+
+    :ivar process: the id of the process that drew it
+    """
+
+    process: int
+
+
+def _new_instance_name() -> str:
+    name = _DrawnName(f"{uuid.uuid4().hex}@{socket.gethostname()}")
+    name.process = os.getpid()
+    return name
+
+
+def _check_instance(value: Any) -> str:
+    return value if isinstance(value, _DrawnName) else check_name(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Everything that a user can set, checked.
+
+    `Config(service="shop", collector="127.0.0.1:11800")` in code, `Config.from_env()` from the environment.
+
+    :raises ConfigError: naming the field (or variable), its value and what is allowed
+    """
+
+    service: str = kinds.option(
+        "Python Service Name",
+        "SW_AGENT_NAME",
+        "Name of the service that reports.",
+        "a text of one line that is not blank",
+        check_name,
+    )
+    instance: str = kinds.option(
+        _new_instance_name,
+        "SW_AGENT_INSTANCE_NAME",
+        "Name of this instance of the service; by default a random id and the host's name.",
+        "a text of one line that is not blank",
+        _check_instance,
+    )
+    namespace: str = kinds.option(
+        "",
+        "SW_AGENT_NAMESPACE",
+        "Namespace: reported as a property and appended to the service's name as `|namespace`.",
+        "a text of one line",
+        check_line,
+    )
+    collector: str = kinds.option(
+        "127.0.0.1:11800",
+        "SW_AGENT_COLLECTOR_BACKEND_SERVICES",
+        "Where the collector (OAP) listens: `host:port`, several separated by commas.",
+        "host:port[,host:port...], each optionally with grpc://, grpcs://, http:// or https://",
+        check_filled,
+    )
+    protocol: str = kinds.option(
+        "grpc",
+        "SW_AGENT_PROTOCOL",
+        "The transport: grpc, or another one that is installed.",
+        "the name of an installed transport, such as grpc",
+        lambda value: check_filled(value).lower(),
+    )
+    backend: str = kinds.choice(
+        "auto",
+        "SW_AGENT_BACKEND",
+        "The event loop of the thread home (`swagent.start()`); inside an application's own loop "
+        "the agent runs on whatever loop is there.",
+        "auto",
+        "asyncio",
+        "uvloop",
+        "trio",
+    )
+    delivery: str = kinds.choice(
+        "at_most_once",
+        "SW_AGENT_DELIVERY",
+        "What happens to a batch whose outcome is unknown: dropped and counted, or sent again "
+        "(then the collector may see it twice and count it twice in its metrics).",
+        "at_most_once",
+        "at_least_once",
+    )
+    authentication: Secret = kinds.option(
+        Secret(""),
+        "SW_AGENT_AUTHENTICATION",
+        "Token that the collector asks for.",
+        "printable ASCII characters, no blanks around them",
+        check_secret,
+        secret=True,
+    )
+    allow_plaintext_token: bool = kinds.flag(
+        False, "SW_AGENT_ALLOW_PLAINTEXT_TOKEN", "Send the token without TLS to a collector beyond this machine."
+    )
+    force_tls: bool = kinds.flag(False, "SW_AGENT_FORCE_TLS", "Use TLS for every collector address.")
+    tls_ca: str = kinds.text(
+        "",
+        "SW_AGENT_SSL_TRUSTED_CA_PATH",
+        "PEM file of the certificate authorities to trust; the system's own when empty.",
+    )
+    tls_cert: str = kinds.text(
+        "", "SW_AGENT_SSL_CERT_CHAIN_PATH", "PEM file of the client's certificate chain, for mTLS."
+    )
+    tls_key: str = kinds.text("", "SW_AGENT_SSL_KEY_PATH", "PEM file of the client certificate's private key.")
+    kafka_bootstrap_servers: tuple[str, ...] = kinds.option(
+        ("localhost:9092",),
+        "SW_KAFKA_BOOTSTRAP_SERVERS",
+        "Where the Kafka cluster can be entered; several separated by commas.",
+        "host[:port][,host[:port]...]",
+        kinds.check_servers,
+        parse_list,
+    )
+    kafka_namespace: str = kinds.kafka_name("", "SW_KAFKA_NAMESPACE", "Prepended to each topic's name as `namespace-`.")
+    kafka_topic_management: str = kinds.kafka_name(
+        "skywalking-managements", "SW_KAFKA_TOPIC_MANAGEMENT", "Topic of instance properties and heartbeats."
+    )
+    kafka_topic_segment: str = kinds.kafka_name("skywalking-segments", "SW_KAFKA_TOPIC_SEGMENT", "Topic of segments.")
+    kafka_topic_log: str = kinds.kafka_name("skywalking-logs", "SW_KAFKA_TOPIC_LOG", "Topic of logs.")
+    kafka_topic_meter: str = kinds.kafka_name("skywalking-meters", "SW_KAFKA_TOPIC_METER", "Topic of meters.")
+    kafka_security_protocol: str = kinds.choice(
+        "plaintext",
+        f"{KAFKA_CLIENT}SECURITY_PROTOCOL",
+        "How to talk to Kafka's brokers; with SW_AGENT_FORCE_TLS always over TLS.",
+        "plaintext",
+        "ssl",
+        "sasl_plaintext",
+        "sasl_ssl",
+    )
+    kafka_sasl_mechanism: str = kinds.choice(
+        "plain", f"{KAFKA_CLIENT}SASL_MECHANISM", "How to log in to Kafka.", "plain", "scram-sha-256", "scram-sha-512"
+    )
+    kafka_sasl_plain_username: str = kinds.text(
+        "", f"{KAFKA_CLIENT}SASL_PLAIN_USERNAME", "Who logs in to Kafka, with any mechanism."
+    )
+    kafka_sasl_plain_password: Secret = kinds.option(
+        Secret(""),
+        f"{KAFKA_CLIENT}SASL_PLAIN_PASSWORD",
+        "The password of that login.",
+        "a text without NUL",
+        kinds.check_password,
+        secret=True,
+    )
+    kafka_ssl_cafile: str = kinds.text("", f"{KAFKA_CLIENT}SSL_CAFILE", "As SW_AGENT_SSL_TRUSTED_CA_PATH, for Kafka.")
+    kafka_ssl_certfile: str = kinds.text(
+        "", f"{KAFKA_CLIENT}SSL_CERTFILE", "As SW_AGENT_SSL_CERT_CHAIN_PATH, for Kafka alone."
+    )
+    kafka_ssl_keyfile: str = kinds.text("", f"{KAFKA_CLIENT}SSL_KEYFILE", "As SW_AGENT_SSL_KEY_PATH, for Kafka alone.")
+    kafka_client_id: str = kinds.text("swagent", f"{KAFKA_CLIENT}CLIENT_ID", "The name that brokers log.")
+    kafka_compression_type: str = kinds.choice(
+        "none",
+        f"{KAFKA_CLIENT}COMPRESSION_TYPE",
+        "How batches are compressed, in the event loop; all but gzip need pip install 'aiokafka[all]'.",
+        "none",
+        "gzip",
+        "snappy",
+        "lz4",
+        "zstd",
+    )
+    kafka_max_batch_size: int = kinds.number(
+        900_000,
+        f"{KAFKA_CLIENT}MAX_BATCH_SIZE",
+        "Bytes of one Kafka batch; must be below the topics' max.message.bytes.",
+        1024,
+        16_777_216,
+    )
+    kafka_request_timeout_ms: int = kinds.number(
+        0,
+        f"{KAFKA_CLIENT}REQUEST_TIMEOUT_MS",
+        "SW_AGENT_REQUEST_TIMEOUT for Kafka, in milliseconds; 0: the same.",
+        0,
+        300_000,
+    )
+    instance_properties: Mapping[str, str] = kinds.option(
+        dict,
+        "SW_AGENT_INSTANCE_PROPERTIES_JSON",
+        "Properties of your own, reported with the instance.",
+        "a JSON object of texts",
+        check_object,
+        parse_object,
+    )
+    heartbeat_period: float = kinds.number(
+        30.0, "SW_AGENT_COLLECTOR_HEARTBEAT_PERIOD", "Seconds between two heartbeats.", 0.05, 3600
+    )
+    properties_factor: int = kinds.number(
+        10,
+        "SW_AGENT_COLLECTOR_PROPERTIES_REPORT_PERIOD_FACTOR",
+        "Every how many heartbeats the instance's properties are reported again.",
+        1,
+        10_000,
+    )
+    trace_max_buffer_size: int = kinds.number(
+        10_000, "SW_AGENT_TRACE_REPORTER_MAX_BUFFER_SIZE", "How many segments may wait or be under way.", 1, 1_000_000
+    )
+    request_timeout: float = kinds.number(
+        5.0,
+        "SW_AGENT_REQUEST_TIMEOUT",
+        "Seconds that one connection attempt or one call to the collector may take.",
+        0.05,
+        300,
+    )
+    shutdown_timeout: float = kinds.number(
+        5.0, "SW_AGENT_SHUTDOWN_TIMEOUT", "Seconds that the last flush may take when the agent stops.", 0.0, 300
+    )
+    sample_n_per_3_secs: int = kinds.number(
+        0, "SW_SAMPLE_N_PER_3_SECS", "How many new traces to record in 3 seconds; 0 or less: all.", -1, 1_000_000_000
+    )
+    ignore_suffix: tuple[str, ...] = kinds.list_of(
+        ".jpg,.jpeg,.js,.css,.png,.bmp,.gif,.ico,.mp3,.mp4,.html,.svg",
+        "SW_AGENT_IGNORE_SUFFIX",
+        "Operations whose name ends so are not traced.",
+    )
+    trace_ignore_path: tuple[str, ...] = kinds.list_of(
+        "",
+        "SW_AGENT_TRACE_IGNORE_PATH",
+        "Ant-style patterns of operations that are not traced: `?` one character, `*` within a part, `**` any parts.",
+    )
+    span_limit: int = kinds.number(
+        512,
+        "SW_AGENT_SPAN_LIMIT_PER_SEGMENT",
+        "How many spans one segment keeps; what is beyond is not recorded and the segment says so.",
+        1,
+        100_000,
+    )
+    endpoint_limit: int = kinds.number(
+        1000,
+        "SW_AGENT_ENDPOINT_LIMIT",
+        "How many distinct operations of incoming requests are reported by name; what is beyond is called `_overflow`.",
+        1,
+        1_000_000,
+    )
+    peer_limit: int = kinds.number(
+        1000,
+        "SW_AGENT_PEER_LIMIT",
+        "How many distinct peers of outgoing calls are reported by address; what is beyond is called `_overflow`.",
+        1,
+        1_000_000,
+    )
+    correlation_element_max_number: int = kinds.number(
+        3, "SW_CORRELATION_ELEMENT_MAX_NUMBER", "How many correlation elements travel with a trace.", 0, 64
+    )
+    correlation_value_max_length: int = kinds.number(
+        128, "SW_CORRELATION_VALUE_MAX_LENGTH", "How long one correlation value may be.", 0, 4096
+    )
+    propagate_to: tuple[str, ...] = kinds.list_of(
+        "", "SW_AGENT_PROPAGATE_TO", "Hosts that outgoing calls may carry the trace's context to; empty: all."
+    )
+    trust_incoming: bool | Callable[[Any], bool] = dataclasses.field(default=True)
+    """Whether the context of an incoming request is continued: always, never, or as a callable says of the
+    ASGI scope. In code only."""
+    meter_reporter_active: bool | None = kinds.unset_flag("SW_AGENT_METER_REPORTER_ACTIVE", "Report meters.")
+    meter_reporter_period: float = kinds.number(
+        20.0, "SW_AGENT_METER_REPORTER_PERIOD", "Seconds between two reports of all meters.", 0.05, 3600
+    )
+    meter_reporter_max_buffer_size: int = kinds.number(
+        2000,
+        "SW_AGENT_METER_REPORTER_MAX_BUFFER_SIZE",
+        "How many series the application's meters may have; what is beyond "
+        "is counted together, under the label `_overflow`.",
+        1,
+        1_000_000,
+    )
+    pvm_meter_reporter_active: bool = kinds.flag(
+        True,
+        "SW_AGENT_PVM_METER_REPORTER_ACTIVE",
+        "Report meters of the Python runtime: processor, memory, garbage collector, threads, tasks.",
+    )
+    event_reporter_active: bool | None = kinds.unset_flag(
+        "SW_AGENT_EVENT_REPORTER_ACTIVE", "Report the instance's start and stop as events."
+    )
+    log_reporter_active: bool | None = kinds.unset_flag("SW_AGENT_LOG_REPORTER_ACTIVE", "Report log records.")
+    log_reporter_safe_mode: bool = kinds.flag(
+        False,
+        "SW_AGENT_LOG_REPORTER_SAFE_MODE",
+        "Mask credentials (those in URLs, and the values of `password=`, `token=` and "
+        "their like) in what log records say.",
+    )
+    log_reporter_max_buffer_size: int = kinds.number(
+        10_000, "SW_AGENT_LOG_REPORTER_MAX_BUFFER_SIZE", "How many log records may wait or be under way.", 1, 1_000_000
+    )
+    log_reporter_level: str = kinds.option(
+        "WARNING",
+        "SW_AGENT_LOG_REPORTER_LEVEL",
+        "The lowest level of log records that are reported.",
+        "the name of a level of `logging`, or a number from 0 to 1000",
+        check_level,
+    )
+    log_reporter_ignore_filter: bool = kinds.flag(
+        False, "SW_AGENT_LOG_REPORTER_IGNORE_FILTER", "Report also the log records that a logger's filters hold back."
+    )
+    log_reporter_formatted: bool = kinds.flag(
+        True,
+        "SW_AGENT_LOG_REPORTER_FORMATTED",
+        "Report log records as formatted by the layout; otherwise the bare message, "
+        "with its arguments and the exception as tags.",
+    )
+    log_reporter_layout: str = kinds.option(
+        "%(asctime)s [%(threadName)s] %(levelname)s %(name)s - %(message)s",
+        "SW_AGENT_LOG_REPORTER_LAYOUT",
+        "How log records are formatted: as `logging` has it, and with `%(tid)s` for the trace's id.",
+        "a %-style format of the fields of a log record, each at most 999 wide",
+        check_layout,
+    )
+    cause_exception_depth: int = kinds.number(
+        10,
+        "SW_AGENT_CAUSE_EXCEPTION_DEPTH",
+        "How many exceptions of a chain of causes, and how many places of each one's stack, a log record tells.",
+        1,
+        1000,
+    )
+    log_level: str = kinds.choice(
+        "info",
+        "SW_AGENT_LOGGING_LEVEL",
+        "Level of the agent's own log lines.",
+        "debug",
+        "info",
+        "warn",
+        "warning",
+        "error",
+        "fatal",
+        "critical",
+    )
+
+    def __post_init__(self) -> None:
+        for field, option in options():
+            value = getattr(self, field)
+            try:
+                object.__setattr__(self, field, option.check(value))
+            except (ValueError, TypeError):
+                raise ConfigError(field, "***" if option.secret else value, option.allowed) from None
+        trust: Any = self.trust_incoming
+        # the coroutine of an async callable would be true, whatever it came to
+        if not (callable(trust) or isinstance(trust, bool)) or inspect.iscoroutinefunction(trust):
+            raise ConfigError("trust_incoming", trust, "true, false or a callable that is not async")
+        self._check_addresses()
+
+    def _check_addresses(self) -> None:
+        addresses = self.addresses
+        exposed = [each for each in addresses if each.is_exposed]
+        if self.authentication and exposed and not self.allow_plaintext_token:
+            raise ConfigError(
+                "authentication", "***", f"TLS to {exposed[0]} (force_tls or grpcs://), or allow_plaintext_token=True"
+            )
+        if bool(self.tls_cert) != bool(self.tls_key):
+            raise ConfigError(
+                "tls_cert" if self.tls_cert else "tls_key",
+                self.tls_cert or self.tls_key,
+                "both tls_cert and tls_key, or neither",
+            )
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """The collector's addresses, in the order in which they are tried.
+
+        :raises ConfigError: when one of them cannot be read
+        """
+        try:
+            parsed = [parse_address(each, self.force_tls) for each in parse_list(self.collector)]
+        except ValueError:
+            parsed = []
+        if not parsed:
+            # what stands before an @ may be a password
+            *hidden, shown = self.collector.rpartition("@")
+            raise ConfigError("collector", f"***@{shown}" if any(hidden) else shown, _OPTIONS["collector"].allowed)
+        return tuple(dict.fromkeys(parsed))
+
+    @property
+    def service_name(self) -> str:
+        """The service's name as reported: with the namespace behind it where one is set."""
+        return f"{self.service}|{self.namespace}" if self.namespace else self.service
+
+    def for_this_process(self) -> Config:
+        """The same, with another name for the instance where it was drawn by the process that this one was forked from:
+        a server's workers are an instance each. A name that the user gave stays."""
+        drawn = self.instance
+        if isinstance(drawn, _DrawnName) and drawn.process != os.getpid():
+            return dataclasses.replace(self, instance=_new_instance_name())
+        return self
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Config:
+        """Read the environment; keyword arguments win over it.
+
+        An `SW_` variable that nobody knows is reported by one warning on the logger `swagent`.
+
+        :param environ: the variables, `os.environ` when left out
+        :raises ConfigError: naming the variable, its value and what is allowed
+        """
+        environ = environment.fold_kafka_names(os.environ if environ is None else environ)
+        values: dict[str, Any] = {}
+        for field, option in options():
+            text = environ.get(option.env, "")
+            # an empty variable is an unset one, as the official agent has it for most of its options
+            if text != "" and field not in overrides:
+                values[field] = environment.read(option, text)
+        environment.warn_of_unknown(environ, _OPTIONS.values())
+        if overrides.get("protocol", values.get("protocol")) == "kafka":
+            environment.refuse_unknown_kafka(environ, _OPTIONS.values())
+        try:
+            return cls(**values, **overrides)
+        except ConfigError as error:
+            if error.name not in values:
+                raise
+            raise ConfigError(_OPTIONS[error.name].env, error.value, error.allowed) from None
+
+
+def options() -> Iterator[tuple[str, Option]]:
+    """The option table: each field's name with its line."""
+    return iter(_OPTIONS.items())
+
+
+_OPTIONS: dict[str, Option] = {
+    field.name: field.metadata["option"] for field in dataclasses.fields(Config) if "option" in field.metadata
+}

@@ -1,0 +1,57 @@
+"""The option table for people: as text on the terminal, and as the page `docs/options.md`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from . import Config, options
+from .options import Secret
+
+# a bar inside a table's cell
+BAR = r"\|"
+
+_PAGE_HEAD = """\
+<!-- Written by `swagent config --markdown`; do not edit. -->
+# Settings
+
+In code, `Config(service="shop", collector="127.0.0.1:11800")`; from the environment, `Config.from_env()`, which is
+also what the middleware, `swagent.start()` and `swagent run` use. Names that the official Python agent has mean what
+they mean there. An `SW_` variable that nobody knows is reported by a warning; a value that cannot be used raises
+`ConfigError` at the start, naming the variable, the value and what is allowed.
+
+| variable | in code | default | meaning | allowed |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def render_text() -> str:
+    """One paragraph an option."""
+    return "\n\n".join(
+        f"{env} (in code: {field})\n    {meaning}\n    default: {default}; allowed: {allowed}"
+        for env, field, default, meaning, allowed in _rows()
+    )
+
+
+def render_markdown() -> str:
+    """The page of the documentation."""
+    rows = (
+        f"| `{env}` | `{field}` | {f'`{default}`' if default else ''} | {meaning.replace('|', BAR)} | {allowed} |"
+        for env, field, default, meaning, allowed in _rows()
+    )
+    return _PAGE_HEAD + "\n".join(rows) + "\n"
+
+
+def _rows() -> Iterator[tuple[str, str, str, str, str]]:
+    defaults = {field.name: field.default for field in dataclasses.fields(Config)}
+    for name, option in options():
+        yield option.env, name, _as_text(defaults[name]), option.help, option.allowed
+
+
+def _as_text(default: object) -> str:
+    """A default as it would stand in the environment; what is made anew for each process has none."""
+    if default is None or default is dataclasses.MISSING or isinstance(default, Secret):
+        return ""
+    if isinstance(default, tuple):
+        return ",".join(map(str, default))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return str(default).lower() if isinstance(default, bool) else str(default)

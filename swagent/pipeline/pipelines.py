@@ -1,0 +1,173 @@
+"""The agent's pipelines: one a signal, each a channel and the reporter that empties it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import anyio
+
+from ..abc import Transport
+from ..agent_log import LimitedLog
+from ..backend import Door
+from ..config import Config
+from ..errors import ConfigError
+from ..ledger import LATENCY_BOUNDS_MS, Drop, Refusal, SignalStatistics, Statistics, nothing
+from ..signals import Signal, bounds_of, is_wanted
+from .channel import Channel
+from .delivery import Policy
+from .intake import Intake
+from .reporter import Reporter
+from .route import Route
+
+T = TypeVar("T")
+
+
+class Pipelines:
+    """Where finished records go, by signal. A signal that is off takes nothing and says why."""
+
+    def __init__(
+        self,
+        config: Config,
+        transport: type[Transport],
+        route: Route,
+        clock: Callable[[], float],
+        limited: LimitedLog,
+    ) -> None:
+        """:raises ConfigError: when a signal is asked for that the transport cannot carry"""
+        self._limited = limited
+        self._is_stranded = False
+        self._off: dict[Signal, str] = {}
+        self._intakes: list[Intake[Any]] = []
+        self.channels: dict[Signal, Channel] = {}
+        self.reporters: dict[Signal, Reporter] = {}
+        policy = Policy(at_least_once=config.delivery == "at_least_once")
+        for signal in Signal:
+            reason = _why_off(signal, config, transport)
+            if reason:
+                self._off[signal] = reason
+                continue
+            channel = self.channels[signal] = Channel(signal, bounds_of(signal, config), clock)
+            self.reporters[signal] = Reporter(channel, route, policy, limited)
+
+    def is_on(self, signal: Signal) -> bool:
+        """Whether there is a pipeline for it."""
+        return signal in self.channels
+
+    def intake(self, signal: Signal, encode: Callable[[T], bytes]) -> Callable[[T], None]:
+        """Make the way in for a signal that is on: a function that takes a finished record. Any thread; it never raises
+        and never waits.
+
+        :param encode: turns a record into bytes; it may raise, which costs that record only
+        """
+        intake = Intake(self.channels[signal], encode, self._limited)
+        self._intakes.append(intake)
+        return intake.offer
+
+    def attach(self, door: Door | None) -> None:
+        """Set the way into the reporters' loop."""
+        for channel in self.channels.values():
+            channel.attach(door)
+
+    def close(self) -> None:
+        """Take nothing more in; what waits is still delivered."""
+        for channel in self.channels.values():
+            channel.close()
+
+    def end(self) -> None:
+        """Give up what could not be delivered in time."""
+        for channel in self.channels.values():
+            channel.close()
+            channel.drop_queued(Drop.SHUTDOWN)
+            channel.attach(None)
+
+    def has_queued(self) -> bool:
+        """Whether anything waits."""
+        return any(each.queued for each in self.statistics())
+
+    @property
+    def are_closed(self) -> bool:
+        """Whether nothing is taken in any more."""
+        return all(channel.is_closed for channel in self.channels.values())
+
+    def strand(self) -> None:
+        """Say that nobody empties the channels until the agent stops."""
+        self._is_stranded = True
+        for channel in self.channels.values():
+            channel.tell_waiters()
+
+    def switch_off(self, signal: Signal) -> None:
+        """Give a signal up."""
+        channel = self.channels[signal]
+        channel.close(Refusal.DISABLED)
+        channel.drop_queued(Drop.INTERNAL)
+
+    def abandon_to_fork(self) -> None:
+        """In a forked child: leave everything to the parent."""
+        for intake in self._intakes:
+            intake.abandon_to_fork()
+        for channel in self.channels.values():
+            channel.abandon_to_fork()
+
+    async def flush(self) -> bool:
+        """Send what waits now, and wait for its verdicts; True when all of it was confirmed."""
+        confirmed: set[Signal] = set()
+
+        async def flush(signal: Signal, channel: Channel) -> None:
+            if await self._flush(channel):
+                confirmed.add(signal)
+
+        async with anyio.create_task_group() as group:
+            for signal, channel in self.channels.items():
+                group.start_soon(flush, signal, channel)
+        # on asyncio somebody may have cancelled these tasks, which then say nothing
+        return confirmed == self.channels.keys()
+
+    async def _flush(self, channel: Channel) -> bool:
+        before = channel.statistics()
+        while not channel.is_settled(before.offered):
+            if self._is_stranded:
+                return False
+            channel.hurry()
+            await channel.wait_settled()
+        return sum(channel.statistics().dropped.values()) == sum(before.dropped.values())
+
+    def statistics(self) -> Statistics:
+        """The ledger of this instant."""
+        return Statistics({signal: self._of(signal) for signal in Signal})
+
+    def latencies(self) -> dict[str, list[tuple[float, int]]]:
+        """For each signal that is on, how many records took how long from offer to confirmation: pairs of a lower bound
+        in milliseconds and a count."""
+        found = {signal.value: channel.statistics().latency for signal, channel in self.channels.items()}
+        return {signal: list(zip(LATENCY_BOUNDS_MS, counts, strict=True)) for signal, counts in found.items()}
+
+    def _of(self, signal: Signal) -> SignalStatistics:
+        channel = self.channels.get(signal)
+        if channel is None:
+            return nothing(signal, self._off[signal])
+        statistics = channel.statistics()
+        is_stranded = self._is_stranded and statistics.state == "on"
+        return replace(statistics, state="stranded") if is_stranded else statistics
+
+    def __iter__(self) -> Iterator[tuple[Signal, Reporter]]:
+        return iter(self.reporters.items())
+
+    def __repr__(self) -> str:
+        return f"<Pipelines {list(self.channels.values())}>"
+
+
+def _why_off(signal: Signal, config: Config, transport: type[Transport]) -> str:
+    """Why a signal has no pipeline; empty when it has one."""
+    is_carried = signal in transport.signals
+    setting = is_wanted(signal, config)
+    if setting is False:
+        return "off: switched off"
+    if setting and not is_carried:
+        raise ConfigError(
+            f"{signal.value}_reporter_active",
+            True,
+            f"unset or false: the transport {transport.name} carries no {signal.value}s",
+        )
+    return "" if is_carried else f"off: {transport.name} carries no {signal.value}s"

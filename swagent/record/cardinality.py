@@ -1,0 +1,67 @@
+"""How many distinct names one agent reports of one kind: endpoints, or the peers of its calls.
+
+The collector keeps metrics for each of them, and so do we remember each, which would be anybody's to fill who makes up
+paths or hosts. The first ones keep their names, for as long as the agent lives; what comes beyond shares one name.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from ..agent_log import LimitedLog
+from .meters.samples import Sample, SingleSample
+
+OVERFLOW = "_overflow"
+
+
+class Names:
+    """The names of one kind. Any thread.
+
+    :ivar overflowed: how many records were given the name of the rest
+    """
+
+    def __init__(self, kind: str, limit: int) -> None:
+        """
+        :param kind: of what, in the plural, for a log line and a meter
+        :param limit: how many there may be
+        """
+        self.kind = kind
+        self.overflowed = 0
+        self._limit = limit
+        self._known: set[str] = set()
+        self._limited = LimitedLog()
+        # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
+        self._lock = threading.RLock()
+
+    def keep(self, name: str, rest: str = OVERFLOW, *, is_made_up: bool = False) -> str:
+        """The name itself, or that of the rest where there is no room for it.
+
+        :param rest: the name of the rest
+        :param is_made_up: whether the name was chosen by who sent a request; such names take half of the room at most,
+            so that they leave some for those that the application's code has
+        """
+        if name in self._known:
+            return name
+        with self._lock:
+            room = (self._limit + 1) // 2 if is_made_up else self._limit
+            if len(self._known) < room:
+                self._known.add(name)
+                return name
+            self.overflowed += 1
+            is_first = self.overflowed == 1
+        if is_first:
+            self._limited.warn("full", "%d %s were reported; from now on new ones are called %s",
+                               len(self._known), self.kind, rest)  # fmt: skip
+        return rest
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def collect(self) -> list[Sample]:
+        """How much went under the name of the rest, as a meter; nothing while there is room."""
+        labels = (("kind", self.kind),)
+        return [SingleSample("swagent_names_overflow", labels, float(self.overflowed))] if self.overflowed else []
+
+    def renew_lock(self) -> None:
+        """In a forked child: a thread of the parent may have held the lock, and nobody would ever release it."""
+        self._lock = threading.RLock()

@@ -1,0 +1,82 @@
+"""A log record as it is reported, and the bounds that it keeps."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from json.encoder import encode_basestring_ascii
+from typing import NamedTuple
+
+from ..limits import as_text
+from .origin import Origin
+
+MAX_TEXT = 32 * 1024
+MAX_TAG = 2 * 1024
+# With a text of full length this stays below the 64 KiB that one record may have. All are bytes of JSON, see `cut`.
+MAX_ALL_TAGS = 24 * 1024
+_MARK = "…[truncated]"
+# a letter beyond the basic plane: two escapes
+_LONGEST = 12
+_WHOLE_LETTERS = re.compile(r"(?:[^\\]+|\\u[0-9a-f]{4}|\\[^u])*")
+
+
+class LogEntry(NamedTuple):
+    """One log record, ready to be encoded. Its texts are plain `str` and short enough; nothing of the application's
+    is left in it."""
+
+    time: int
+    """Milliseconds since the epoch."""
+    text: str
+    tags: list[tuple[str, str]]
+    endpoint: str
+    trace_id: str
+    segment_id: str
+    span_id: int
+    """-1 outside of recorded traces."""
+
+
+def make_entry(seconds: float, text: str, tags: Iterable[tuple[str, object]], origin: Origin) -> LogEntry:
+    """Bring together what is known of a record.
+
+    :param tags: those without a value are left out
+    """
+    return LogEntry(int(seconds * 1000), cut(text, MAX_TEXT), _bounded(tags), *origin)
+
+
+def _bounded(tags: Iterable[tuple[str, object]]) -> list[tuple[str, str]]:
+    kept: list[tuple[str, str]] = []
+    left = MAX_ALL_TAGS
+    for key, value in tags:
+        if value is None or value == "":
+            continue
+        pair = cut(as_text(key), MAX_TAG), cut(as_text(value), MAX_TAG)
+        left -= _size(pair[0]) + _size(pair[1])
+        if left < 0:
+            kept.append(("truncated", "true"))
+            break
+        kept.append(pair)
+    return kept
+
+
+def _size(text: str) -> int:
+    return len(encode_basestring_ascii(text)) - len('""')
+
+
+def cut(text: str, limit: int) -> str:
+    """The text as a plain `str`, cut to a size with a mark at the cut.
+
+    :param limit: bytes of JSON, which is the longest way to write a text: it fits whatever the transport speaks
+    """
+    if type(text) is not str:
+        # a subclass may have its own idea of every method
+        text = str.__str__(text)
+    if len(text) * _LONGEST <= limit:
+        return text
+    if len(text) <= limit and _size(text) <= limit:
+        return text
+    escaped = encode_basestring_ascii(text[:limit])[1:-1]
+    whole = _WHOLE_LETTERS.match(escaped[: limit - _size(_MARK)])
+    kept: str = json.loads(f'"{whole[0] if whole else ""}"')
+    # of a letter that takes two escapes the first one may be left
+    return kept[: -1 if "\ud800" <= kept[-1:] <= "\udbff" else None] + _MARK

@@ -1,0 +1,71 @@
+"""What keeps the reporting of logs from reporting itself.
+
+Three things could come back through the capture and feed it for ever: what the application's own code logs while a
+record is turned into text (a `__str__`, an operation's naming callable), what the agent logs, and what the agent's
+libraries log on its behalf. The first is told by a mark on this thread and in this context, the second by its logger's
+name, the third by `agent_at_work`: the same libraries used by the application are reported.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from ..suppression import agent_at_work
+from ..trace.context import switch
+
+
+class _Work:
+    """One record being reported. Not a plain flag: a task that foreign code starts meanwhile inherits the context, and
+    what it logs later is the application's."""
+
+    __slots__ = ("going_on",)
+
+    def __init__(self) -> None:
+        self.going_on = True
+
+
+class _Thread(threading.local):
+    reporting = False
+    dispatching = False
+
+
+_thread = _Thread()
+_work: ContextVar[_Work | None] = ContextVar("swagent_log_work", default=None)
+
+
+def alone(report: Callable[..., object], *record: Any) -> None:
+    """Call, unless this happens inside such a call or in the agent's own tasks. What goes wrong stays here; what ends
+    threads and tasks passes, such as KeyboardInterrupt and cancellation."""
+    inherited = _work.get()
+    if _thread.reporting or (inherited is not None and inherited.going_on) or agent_at_work.get():
+        return
+    work = _Work()
+    try:
+        _thread.reporting = True
+        switch(_work, work)
+        report(*record)
+    except Exception:  # noqa: BLE001, RUF100, S110  (the application's call goes on, and saying so would log again)
+        pass
+    finally:
+        work.going_on = False
+        switch(_work, inherited)
+        _thread.reporting = False
+
+
+def dispatch(handle: Callable[[Any, Any], None], logger: Any, record: Any) -> None:
+    """Let the application's handlers have a record, and know meanwhile that they do: a handler that forwards records to
+    another logging library hands on what is reported already."""
+    outer = _thread.dispatching
+    try:
+        _thread.dispatching = True
+        handle(logger, record)
+    finally:
+        _thread.dispatching = outer
+
+
+def is_forwarded() -> bool:
+    """Whether this thread is inside a handler of a record that is reported anyway."""
+    return _thread.dispatching

@@ -1,0 +1,60 @@
+"""Where a log record comes from: the active trace, and the running task."""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+from ..limits import as_text
+from ..trace.spans import current_span
+
+NO_TRACE = "N/A"
+
+
+class Origin(NamedTuple):
+    """The place of a record in its trace; the fields have the names and the order of `LogEntry`."""
+
+    endpoint: str
+    trace_id: str
+    segment_id: str
+    span_id: int
+
+
+NOWHERE = Origin("", "", "", -1)
+
+
+def origin() -> Origin:
+    """The active span's place. A trace that is not recorded is not there."""
+    span = current_span()
+    segment = span.segment if span is not None else None
+    if span is None or segment is None:
+        return NOWHERE
+    return Origin(segment.endpoint, segment.trace_id, segment.id, span.id)
+
+
+def trace_id() -> str:
+    """What `%(tid)s` shows."""
+    span = current_span()
+    return (span.trace_id if span is not None else "") or NO_TRACE
+
+
+def task_name() -> str:
+    """The running task's name, on asyncio and on trio; empty where none runs.
+
+    Looks at the libraries only if the application has loaded them: neither is ours to import here.
+    """
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is not None:
+        try:
+            task = asyncio.current_task()
+        except (RuntimeError, AttributeError):  # no loop runs in this thread, or the library is half imported
+            pass
+        else:
+            return as_text(task.get_name()) if task is not None else ""
+    trio = sys.modules.get("trio")
+    if trio is not None:
+        try:
+            return as_text(trio.lowlevel.current_task().name)
+        except (RuntimeError, AttributeError):
+            pass
+    return ""

@@ -1,0 +1,40 @@
+"""What the capturing of logs is told."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...config.options import level_number
+
+if TYPE_CHECKING:
+    from ...config import Config
+
+
+@dataclass(frozen=True)
+class LogSettings:
+    """The settings of one capture."""
+
+    level: int = logging.WARNING
+    layout: str = "%(asctime)s [%(threadName)s] %(levelname)s %(name)s - %(message)s"
+    formatted: bool = True
+    """False: the bare message as text, arguments and exception as tags."""
+    safe_mode: bool = False
+    ignore_filter: bool = False
+    depth: int = 10
+
+    @classmethod
+    def from_config(cls, config: Config) -> LogSettings:
+        """The settings that a user chose. Whether logs are reported at all is the agent's question."""
+        level = config.log_reporter_level
+        number = int(level) if level.isdecimal() else level_number(level)
+        return cls(
+            # the level of a name that was taken back since the configuration was checked
+            level=number if number is not None else logging.WARNING,
+            layout=config.log_reporter_layout,
+            formatted=config.log_reporter_formatted,
+            safe_mode=config.log_reporter_safe_mode,
+            ignore_filter=config.log_reporter_ignore_filter,
+            depth=config.cause_exception_depth,
+        )

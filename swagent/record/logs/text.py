@@ -1,0 +1,97 @@
+"""A `logging` record as text. Whatever the application put into the record, something readable comes out.
+
+The record itself is left as it is: formatters of the application keep their caches in it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from ..limits import MAX_TAGS, as_text
+from .errors import describe_error
+from .mask import mask
+from .origin import NO_TRACE
+from .settings import LogSettings
+
+
+class _Fields(dict[str, Any]):
+    """A record's fields for the layout. One that this record has not (another agent's, a later Python's) shows so."""
+
+    def __missing__(self, key: str) -> str:
+        return NO_TRACE
+
+
+class LogText:
+    """Turns records into the texts that the settings ask for. Any thread; holds no lock, since what it calls is the
+    application's code."""
+
+    def __init__(self, settings: LogSettings) -> None:
+        self._settings = settings
+        self._tells_time = "%(asctime)" in settings.layout
+        self._second: tuple[int, str] = (0, "")
+
+    def formatted(self, record: logging.LogRecord) -> str:
+        """By the layout, with the exception and the stack below it."""
+        message = _message(record)
+        fields = _Fields(record.__dict__, message=message)
+        if self._tells_time:
+            fields["asctime"] = self._time(record)
+        try:
+            text = self._settings.layout % fields
+        except Exception as error:  # noqa: BLE001, RUF100  (a field that does not suit the layout, or foreign code)
+            text = f"{message} …[layout not applied: {type(error).__name__}]"
+        below = [each for each in (self.exception(record), as_text(record.stack_info or "")) if each]
+        return self.safe("\n".join([text, *below]) if below else text)
+
+    def raw(self, record: logging.LogRecord) -> str:
+        """The bare message, its arguments not filled in."""
+        return self.safe(as_text(record.msg))
+
+    def arguments(self, record: logging.LogRecord) -> Iterator[tuple[str, object]]:
+        """The tags of a raw record: its arguments and its exception."""
+        yield "exception", self.safe(self.exception(record))
+        args: Any = record.args or ()
+        values: tuple[Any, ...] = args if isinstance(args, tuple) else (args,)  # pyright: ignore[reportUnknownVariableType]
+        for number, value in enumerate(values[:MAX_TAGS]):
+            yield f"argument.{number}", self.safe(as_text(value))
+        if len(values) > MAX_TAGS:
+            yield "truncated", "true"
+
+    def exception(self, record: logging.LogRecord) -> str:
+        """The record's exception; empty when it has none."""
+        # a record from another process has its exception as text only
+        return self.error(record.exc_info) or as_text(record.exc_text or "")
+
+    def error(self, exc_info: Any) -> str:
+        """An exception, or the triple of `sys.exc_info()`; empty for anything else."""
+        if isinstance(exc_info, BaseException):
+            return describe_error(exc_info, exc_info.__traceback__, self._settings.depth)
+        match exc_info:
+            case (_, BaseException() as error, trace):
+                return describe_error(error, trace, self._settings.depth)
+            case _:
+                return ""
+
+    def safe(self, text: str) -> str:
+        """The text as it may be seen."""
+        return mask(text) if self._settings.safe_mode else text
+
+    def _time(self, record: logging.LogRecord) -> str:
+        """As `logging.Formatter` shows it. The second is kept: telling the local time is the dearest part of it."""
+        second = int(record.created)
+        known, text = self._second
+        if known != second:
+            text = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(second))
+            # one assignment: several threads may be here
+            self._second = (second, text)
+        return f"{text},{int(record.msecs):03d}"
+
+
+def _message(record: logging.LogRecord) -> str:
+    try:
+        return as_text(record.getMessage())
+    except Exception as error:  # noqa: BLE001, RUF100  (foreign code, or arguments that do not fit the message)
+        return f"{as_text(record.msg)} …[arguments not filled in: {type(error).__name__}]"

@@ -1,0 +1,1 @@
+"""Counters, gauges and histograms, and the registry that collects them."""

@@ -1,0 +1,134 @@
+"""One meter with one set of labels: where the application's threads count, and where the report reads.
+
+Counting is a few statements under the series' own lock, never foreign code: a value is made a number before. The lock
+is re-entrant, because a signal handler or a finaliser of the very thread that is inside may count too. The
+interpreter runs those at calls only, and no counting has one inside its lock.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from bisect import bisect_right
+from typing import cast
+
+from .samples import HistogramSample, Labels, Sample, SingleSample, bucket
+
+_INFINITY = math.inf
+
+
+def as_number(value: object) -> float:
+    """The value as a float; NaN for what is no number."""
+    try:
+        # float() itself would read texts too
+        is_number = hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
+        return float(cast("float", value)) if is_number else math.nan
+    except Exception:  # noqa: BLE001, RUF100  (the value's own code may raise anything)
+        return math.nan
+
+
+class Series:
+    """What all kinds share."""
+
+    __slots__ = ("_lock", "ignored", "is_parent", "labels", "name")
+
+    def __init__(self, name: str, labels: Labels) -> None:
+        self.name = name
+        self.labels = labels
+        self.ignored = 0
+        """Values that could not be taken."""
+        self.is_parent = False
+        """Whether series with more labels were asked for: then this one may be there for their sake only."""
+        self._lock = threading.RLock()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything was counted here."""
+        raise NotImplementedError
+
+    def sample(self) -> Sample:
+        """What is reported."""
+        raise NotImplementedError
+
+    def ignore(self) -> None:
+        """Count a value that could not be taken."""
+        with self._lock:
+            self.ignored += 1
+
+    def renew(self) -> None:
+        """In a forked child: what was counted is the parent's, and so was a lock that may be held for ever."""
+        self._lock = threading.RLock()
+        self.ignored = 0
+
+
+class CounterSeries(Series):
+    """A running total, reported as such or as what came since the report before."""
+
+    __slots__ = ("_is_rate", "_reported", "_total")
+
+    def __init__(self, name: str, labels: Labels, is_rate: bool = False) -> None:
+        super().__init__(name, labels)
+        self._is_rate = is_rate
+        self._total = 0.0
+        self._reported = 0.0
+
+    def add(self, amount: float) -> None:
+        """Count. An amount that is not finite or below zero is ignored."""
+        if type(amount) is not float:
+            amount = as_number(amount)
+        with self._lock:
+            total = self._total + amount
+            if amount >= 0.0 and total < _INFINITY:
+                self._total = total
+            else:
+                self.ignored += 1
+
+    @property
+    def is_used(self) -> bool:
+        return self._total > 0.0
+
+    def sample(self) -> SingleSample:
+        with self._lock:
+            total, before = self._total, self._reported
+            self._reported = total
+        return SingleSample(self.name, self.labels, total - before if self._is_rate else total)
+
+    def renew(self) -> None:
+        super().renew()
+        self._total = self._reported = 0.0
+
+
+class HistogramSeries(Series):
+    """How many values fell into each bucket, since the start."""
+
+    __slots__ = ("_bounds", "_counts")
+
+    def __init__(self, name: str, labels: Labels, bounds: tuple[float, ...]) -> None:
+        super().__init__(name, labels)
+        self._bounds = bounds
+        self._counts = [0] * len(bounds)
+
+    def observe(self, value: float) -> None:
+        """Count a value. One that is not finite or below the lowest bound is ignored."""
+        if type(value) is not float:
+            value = as_number(value)
+        # NaN compares with nothing, so it goes into the last bucket, which the second condition keeps it from
+        index = bisect_right(self._bounds, value) - 1
+        if index >= 0 and -_INFINITY < value < _INFINITY:
+            with self._lock:
+                self._counts[index] += 1
+        else:
+            self.ignore()
+
+    @property
+    def is_used(self) -> bool:
+        return any(self._counts)
+
+    def sample(self) -> HistogramSample:
+        with self._lock:
+            counts = tuple(self._counts)
+        return HistogramSample(self.name, self.labels, tuple(map(bucket, self._bounds, counts)))
+
+    def renew(self) -> None:
+        super().renew()
+        self._counts = [0] * len(self._bounds)

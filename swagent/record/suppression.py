@@ -1,0 +1,9 @@
+"""The mark of the agent's own work, which is not to be recorded."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+agent_at_work: ContextVar[bool] = ContextVar("swagent_at_work", default=False)
+"""True in the agent's own tasks and in all they start: nothing is traced there, and nothing that is logged there is
+reported. The same libraries, used by the application, are."""

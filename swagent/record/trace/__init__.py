@@ -1,0 +1,1 @@
+"""Spans and the segments that they form: ids, context, carriers, sampling."""

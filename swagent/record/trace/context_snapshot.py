@@ -1,0 +1,59 @@
+"""Carrying the context into a thread by hand.
+
+`asyncio.to_thread` and anyio's `to_thread` copy the context by themselves. A thread pool or a bare thread does not:
+`capture()` there, and `with snapshot:` here. What runs under the snapshot opens a segment of its own that refers back,
+since the captured one may be finished by then.
+"""
+
+from __future__ import annotations
+
+import math
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING
+
+from .context import current, innermost_live, outer, switch
+from .model import Reference
+from .segment import Segment
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .span import Span
+
+
+class Snapshot:
+    """The context of one moment. May be entered in any thread and task, any number of times, also at once."""
+
+    ended = True
+    end_time = math.inf  # captured on purpose, so it does not grow old
+    previous: None = None
+    frame: FrameType | None = None
+
+    def __init__(self, span: Span | None) -> None:
+        self.segment: Segment | None = span.segment if span is not None else None
+        self._reference = span.reference() if span is not None else None
+        # under a span that is not recorded nothing else is, as long as it lasts
+        self._unrecorded = span if self.segment is None else None
+
+    def reference(self) -> Reference | None:
+        """What a segment opened under this snapshot refers to."""
+        return self._reference
+
+    def __enter__(self) -> Self:
+        around = current.get()
+        switch(outer, (around, outer.get()))
+        switch(current, self if self.segment is not None else self._unrecorded or around)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        entered = outer.get()
+        if entered is not None:
+            switch(current, entered[0])
+            switch(outer, entered[1])
+
+
+def capture() -> Snapshot:
+    """Take a snapshot of the active span. Without one, the snapshot is empty and entering it has no effect."""
+    return Snapshot(innermost_live(current.get()))

@@ -1,0 +1,40 @@
+"""Which operations are not traced: by the end of their name, or by an Ant-style path pattern."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from ..bounded_cache import Remembered
+
+_TOKEN = re.compile(r"/\*\*/|\*\*|\*|\?|[^*?/]+|/")
+_REGEX = {"/**/": "/(?:[^/]*/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def ant_pattern(pattern: str) -> str:
+    """The regular expression for an Ant path: `?` one character, `*` any within a part, `**` any parts."""
+    return "".join(_REGEX.get(token) or re.escape(token) for token in _TOKEN.findall(pattern))
+
+
+def compile_ignored(suffixes: Sequence[str], paths: Sequence[str]) -> Callable[[str], bool]:
+    """Build the question `is this operation ignored?`.
+
+    A name of the form `METHOD:/path` is asked for its path as well. Answers are remembered for a bounded number of
+    names, since an application has few endpoints and asks at every request.
+    """
+    ends = tuple(suffix.lower() for suffix in suffixes)
+    # DOTALL: a path may hold an encoded line break, and must not escape its pattern by that
+    expression = re.compile("|".join(f"(?:{ant_pattern(path)})" for path in paths), re.DOTALL) if paths else None
+
+    has_dots = all("." in end for end in ends)
+
+    def decide(name: str) -> bool:
+        path = name.partition(":")[2] or name
+        if ends and name.lower().endswith(ends):
+            return True
+        return expression is not None and (expression.fullmatch(path) or expression.fullmatch(name)) is not None
+
+    if expression is None and has_dots:
+        # the names of most operations have none, which is known sooner than what was decided on them before
+        return lambda name: "." in name and name.lower().endswith(ends)
+    return Remembered(decide).__getitem__

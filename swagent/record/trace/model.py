@@ -1,0 +1,91 @@
+"""What segments, spans and the tracer have in common: the kinds of things, and how they look to each other."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+SpanLog = tuple[float, list[tuple[str, str]]]
+"""When it was, in seconds since the epoch, and its fields."""
+
+
+class SpanKind(enum.IntEnum):
+    """SpanType on the wire."""
+
+    ENTRY = 0
+    EXIT = 1
+    LOCAL = 2
+
+
+class RefKind(enum.IntEnum):
+    """RefType on the wire."""
+
+    CROSS_PROCESS = 0
+    CROSS_THREAD = 1
+
+
+class Layer(enum.IntEnum):
+    """SpanLayer on the wire."""
+
+    UNKNOWN = 0
+    DATABASE = 1
+    RPC_FRAMEWORK = 2
+    HTTP = 3
+    MQ = 4
+    CACHE = 5
+    FAAS = 6
+
+
+class Component(enum.IntEnum):
+    """The libraries that spans name, by their ids in the collector's catalogue (component-libraries.yml)."""
+
+    UNKNOWN = 0
+    PYTHON = 7000
+    FASTAPI = 7014
+    HTTPX = 7019
+
+
+class Reference(NamedTuple):
+    """Where a segment continues from."""
+
+    kind: RefKind
+    trace_id: str
+    segment_id: str
+    span_id: int
+    service: str
+    instance: str
+    endpoint: str
+    address: str
+
+
+class SpanRecord(Protocol):
+    """A span as its segment and the encoder see it."""
+
+    id: int
+    parent_id: int
+    """-1: the root."""
+    name: str
+    kind: SpanKind
+    layer: int
+    component: int
+    peer: str
+    refs: Sequence[Reference]
+    tags: list[tuple[str, str]]
+    logs: list[SpanLog]
+    failed: bool
+    ended: bool
+    start_time: float
+    end_time: float
+
+    def name_now(self) -> str:
+        """Its name as the collector will see it, if it ends now."""
+        ...
+
+
+class FinishedSegment(Protocol):
+    """A segment as the tracer sees it."""
+
+    def take_apart(self) -> None:
+        """Let go of the spans once they are recorded."""
+        ...

@@ -1,0 +1,298 @@
+"""A span while it is open: who is active in it, what it is told, and where it goes when it ends.
+
+Starting, a span finds its place in one of four ways:
+
+1. Inside a live span of an open segment it joins that segment as a child.
+2. An entry span, or a span with nothing live around it, opens a segment. It refers to the carrier of the request, or to
+   the span that its context was left with (a task that outlives its request), or begins a trace.
+3. Under a span that is not recorded (ignored, unsampled, no agent running) it is not recorded either.
+4. Beyond the segment's span limit it stands in for its parent: it keeps nothing, but the context it hands on is valid.
+
+Nothing here raises into the application, and an exception of the application always goes on its way.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Sequence
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ..limits import MAX_LOGS, MAX_TAGS, as_text, describe, short
+from ..suppression import agent_at_work
+from .carrier import Carrier, format_correlation, format_sw8
+from .context import current, innermost_live, not_ended, switch
+from .model import Component, Layer, Reference, RefKind, SpanKind, SpanLog
+from .segment import Segment
+from .tracer import Tracer, running
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+# Looking up a member in its enum takes longer than most lines here.
+_ENTRY, _EXIT = SpanKind.ENTRY, SpanKind.EXIT
+_GENERATOR = 0x20 | 0x200  # CO_GENERATOR | CO_ASYNC_GENERATOR, see inspect
+# A worker started lazily inside a request inherits that request's context for ever; its later work is not that trace's.
+_CONTINUED_FOR = 60.0
+
+
+class Span:
+    """One operation. Use it as a context manager, or `start()` and `stop()` it; from any task or thread."""
+
+    __slots__ = ("_tracer", "carrier", "component", "correlation", "end_time", "ended", "epoch", "failed", "frame",
+                 "id", "kind", "layer", "logs", "name", "parent_id", "peer", "previous", "refs", "segment",
+                 "start_time", "tags")  # fmt: skip
+
+    def __init__(
+        self,
+        name: str,
+        kind: SpanKind,
+        peer: str = "",
+        layer: int = Layer.UNKNOWN,
+        component: int = Component.UNKNOWN,
+        carrier: Carrier | None = None,
+        correlation: dict[str, str] | None = None,
+        tracer: Tracer | None = None,
+    ) -> None:
+        """
+        :param name: as `name_of` gives it
+        :param peer: as `address_of` gives it
+        """
+        self.name = name
+        self.kind = kind
+        self.peer = peer
+        self.layer = layer
+        self.component = component
+        self.carrier = carrier
+        self.correlation = correlation
+        self.segment: Segment | None = None
+        self.id = -1
+        self.parent_id = -1
+        self.refs: Sequence[Reference] = ()
+        self.tags: list[tuple[str, str]] = []
+        self.logs: list[SpanLog] = []
+        self.failed = False
+        self.ended = False
+        self.start_time = 0.0
+        self.end_time = 0.0
+        self.epoch = 0.0
+        self.previous: Any = None
+        self.frame: FrameType | None = None
+        self._tracer = tracer
+
+    # -- life ---------------------------------------------------------------------------------------------------------
+
+    def start(self) -> Self:
+        """Begin now and become the active span of this context. A second start does nothing."""
+        if self.start_time:
+            return self
+        left_behind = current.get()
+        if left_behind is None:  # as in every request
+            self._set_clock(None)
+            self._open(None, None)
+            switch(current, self)
+            return self
+        live: Span | None = innermost_live(left_behind)
+        # asked for first: a request's span is opened by that
+        segment = live.segment if live is not None else None
+        self._set_clock(live if self.kind is not _ENTRY else None)
+        source = live or continued(left_behind, self.kind)
+        # What comes back when this span ends: what is open here, be it in a generator that sleeps now and will go on,
+        # or what the next span is to continue. Nothing else, or a long-lived task would hold every span it ever had.
+        self.previous = not_ended(left_behind) or source
+        if live is None or self.kind is _ENTRY:
+            self._open(live, source)
+        elif segment is not None:
+            self._join(live, segment)
+        switch(current, self)
+        return self
+
+    def stop(self) -> None:
+        """End now. A second stop does nothing."""
+        if self.ended or not self.start_time:
+            return
+        end_time = self.now()
+        self.frame = None
+        if current.get() is self:
+            switch(current, self.previous)
+        self.previous = not_ended(self.previous)
+        segment = self.segment
+        if segment is not None and self.parent_id != -2:
+            if self.kind is _EXIT:
+                if self.peer:
+                    self.peer = segment.tracer.peers.keep(self.peer)
+            elif self.kind is _ENTRY:
+                self.name = segment.tracer.endpoints.keep(self.name)
+            segment.leave(self, end_time)
+        else:
+            self.end_time = end_time
+            self.ended = True
+
+    def __enter__(self) -> Self:
+        caller = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  (the way to the caller's frame)
+        if caller.f_code.co_flags & _GENERATOR:
+            self.frame = caller
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        # leaving by cancellation, GeneratorExit or SystemExit is an end, not a failure
+        if isinstance(error, Exception):
+            self.error(error)
+        self.stop()
+
+    def _set_clock(self, parent: Span | None) -> None:
+        """Start the span's clock. The wall clock is read by the first span of a segment only: set while the segment
+        is open, it would let spans end before they begin, or lie outside of their parents."""
+        if parent is None:
+            now = self.start_time = time.time()
+            self.epoch = now - time.monotonic()
+        else:
+            epoch = self.epoch = parent.epoch
+            self.start_time = epoch + time.monotonic()
+
+    def name_now(self) -> str:
+        """Its name as the collector will see it, if it ends now."""
+        if self.kind is not _ENTRY or self.ended or self.segment is None:
+            return self.name
+        return self.segment.tracer.endpoints.keep(self.name)
+
+    def now(self) -> float:
+        """The time by the span's own clock, in seconds since the epoch; it only goes forwards."""
+        return self.epoch + time.monotonic()
+
+    def _join(self, parent: Span, segment: Segment) -> None:
+        if segment.join(self, parent.id):
+            self.segment = segment
+        elif segment.finished:
+            # the parent is a stand-in, which nobody waited for
+            self._open(None, parent)
+        else:
+            # stands in for its parent: what it hands on must point at a span that the collector gets
+            self.segment, self.id, self.parent_id = segment, parent.id, -2
+
+    def _open(self, live: Span | None, source: Any) -> None:
+        """Open a segment, unless this trace is not recorded.
+
+        :param source: what the segment continues where no carrier says so: the live span, or what `continued` found
+        """
+        # where the application's instrumentation wraps a library that the agent sends with, each report would be
+        # recorded, and so make the next one
+        if not agent_at_work.get():
+            self._open_segment(live, source)
+
+    def _open_segment(self, live: Span | None, source: Any) -> None:
+        tracer = self._tracer or running()
+        suppressed = live is not None and live.segment is None and self.carrier is None
+        if tracer is None or suppressed or tracer.is_ignored(self.name):
+            return
+        carrier = self.carrier
+        if (carrier is not None and not carrier.sampled) or not tracer.samples(carrier is not None or bool(source)):
+            return
+        reference = None
+        if carrier is not None or source is not None:
+            reference = _reference_to(carrier) if carrier is not None else source.reference()
+        segment = Segment(tracer, self, reference.trace_id if reference is not None else None)
+        if reference is not None:
+            self.refs = (reference,)
+        if self.correlation:
+            segment.correlation = self.correlation
+        elif source is not None and source.segment is not None and carrier is None:
+            segment.correlation = source.segment.correlation
+        self.id = 0
+        self.segment = segment
+
+    # -- what it is told ----------------------------------------------------------------------------------------------
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether this span itself will be seen at the collector."""
+        return self.segment is not None and self.parent_id != -2
+
+    @property
+    def trace_id(self) -> str:
+        """The trace's id; empty when the trace is not recorded."""
+        return self.segment.trace_id if self.segment is not None else ""
+
+    @property
+    def segment_id(self) -> str:
+        """The segment's id; empty when the trace is not recorded."""
+        return self.segment.id if self.segment is not None else ""
+
+    def tag(self, key: str, value: object) -> Self:
+        """Add a tag. Values become text, shortened visibly beyond 2 KiB; tags beyond 128 are dropped and the segment
+        says so."""
+        if self.ended or not self.is_recorded:
+            return self
+        if len(self.tags) < MAX_TAGS:
+            self.tags.append((short(as_text(key)), short(as_text(value))))
+        elif self.segment is not None:
+            self.segment.limited = True
+        return self
+
+    def log(self, **fields: object) -> Self:
+        """Add a log entry with the time of now, of 128 fields at most."""
+        if self.ended or not self.is_recorded:
+            return self
+        has_room = len(self.logs) < MAX_LOGS
+        if self.segment is not None and (not has_room or len(fields) > MAX_TAGS):
+            self.segment.limited = True
+        if has_room:
+            kept = list(fields.items())[:MAX_TAGS]
+            self.logs.append((self.now(), [(short(as_text(key)), short(as_text(value))) for key, value in kept]))
+        return self
+
+    def error(self, error: BaseException | None = None) -> Self:
+        """Mark the operation as failed; with an exception, log its kind, message and stack (no local values)."""
+        if not self.ended and self.is_recorded:
+            self.failed = True
+            if error is not None:
+                self.log(**{"event": "error", **describe(error)})
+        return self
+
+    # -- what it hands on ---------------------------------------------------------------------------------------------
+
+    def headers(self) -> dict[str, str]:
+        """The headers that carry this context to the peer; empty when the trace is not recorded or the peer is not
+        to be told. The peer then begins a trace of its own, which every SkyWalking agent does right."""
+        segment = self.segment
+        if segment is None or not segment.tracer.propagates_to(self.peer):
+            return {}
+        tracer = segment.tracer
+        carrier = Carrier(True, segment.trace_id, segment.id, self.id, tracer.service, tracer.instance,
+                          segment.endpoint or "-", self.peer or "-")  # fmt: skip
+        headers = {"sw8": format_sw8(carrier)}
+        if segment.correlation:
+            headers["sw8-correlation"] = format_correlation(segment.correlation)
+        return headers
+
+    def reference(self) -> Reference | None:
+        """How another segment of this process refers to this span."""
+        segment = self.segment
+        if segment is None:
+            return None
+        return Reference(RefKind.CROSS_THREAD, segment.trace_id, segment.id, self.id, segment.tracer.service,
+                         segment.tracer.instance, segment.endpoint, "")  # fmt: skip
+
+    def __repr__(self) -> str:
+        state = "ended" if self.ended else "open" if self.start_time else "new"
+        return f"<Span {self.kind.name.lower()} {self.name!r} {self.trace_id or 'not recorded'}:{self.id} {state}>"
+
+
+def _reference_to(carrier: Carrier) -> Reference:
+    return Reference(RefKind.CROSS_PROCESS, *carrier[1:])
+
+
+def continued(left_behind: Any, kind: SpanKind) -> Any:
+    """What a span with nothing live around it continues: the past span or the snapshot in its context, if recent."""
+    if left_behind is None or left_behind.segment is None or not left_behind.ended:
+        return None
+    if left_behind.end_time == math.inf:  # a snapshot: carried over on purpose
+        return left_behind
+    # a request that comes in is no part of the one before it, which a consumer's loop may still have in its context
+    is_recent = kind is not _ENTRY and left_behind.now() - left_behind.end_time <= _CONTINUED_FOR
+    return left_behind if is_recent else None

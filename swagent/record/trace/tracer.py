@@ -1,0 +1,145 @@
+"""The tracer: decides which traces are recorded, and hands finished segments on."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...agent_log import LimitedLog
+from ..cardinality import Names
+from .model import FinishedSegment
+from .sampling import Sampler
+from .single_span import LoneSegment
+
+_limited = LimitedLog()
+_tracers: weakref.WeakSet[Tracer] = weakref.WeakSet()
+
+
+class Tracer:
+    """What spans need to know of the agent that records them."""
+
+    def __init__(
+        self,
+        service: str,
+        instance: str,
+        offer: Callable[[Any], object],
+        *,
+        offer_lone: Callable[[LoneSegment], object] | None = None,
+        is_ignored: Callable[[str], bool] = lambda _: False,
+        sampler: Sampler | None = None,
+        span_limit: int = 512,
+        correlation_limits: tuple[int, int] = (3, 128),
+        propagate_to: Sequence[str] = (),
+        trust_incoming: bool | Callable[[Any], bool] = True,
+        endpoint_limit: int = 1000,
+        peer_limit: int = 1000,
+    ) -> None:
+        """
+        :param offer: takes a finished segment; never raises, never waits
+        :param offer_lone: takes a segment of one span; left out, those go the way of all others
+        :param correlation_limits: how many elements, and how many characters a value
+        :param propagate_to: hosts that may be told the context; empty means all
+        """
+        self.service = service
+        self.instance = instance
+        self.is_ignored = is_ignored
+        self.span_limit = span_limit
+        self.correlation_limits = correlation_limits
+        self.trust_incoming = trust_incoming
+        self.endpoints = Names("endpoints", endpoint_limit)
+        self.peers = Names("peers", peer_limit)
+        # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
+        self.lock = threading.RLock()
+        self._offer = offer
+        self.offer_lone = offer_lone
+        self._sampler = sampler or Sampler(0)
+        self._samples_all = self._sampler.takes_all
+        self.decides_late = self._samples_all and isinstance(trust_incoming, bool)
+        """Whether a root span may ask later if it is recorded: none are counted, and no code of the user's is asked."""
+        self._hosts = frozenset(host.lower() for host in propagate_to)
+        _tracers.add(self)
+
+    def samples(self, forced: bool) -> bool:
+        """Whether one trace more is recorded."""
+        if self._samples_all:
+            return True
+        with self.lock:
+            return self._sampler.take(forced)
+
+    def propagates_to(self, peer: str) -> bool:
+        """Whether a call to this peer (`host` or `host:port`) may carry the context."""
+        return not self._hosts or peer.lower() in self._hosts or peer.rpartition(":")[0].lower() in self._hosts
+
+    def trusts(self, request: Any) -> bool:
+        """Whether the context that came with a request (an ASGI scope) is continued."""
+        if isinstance(self.trust_incoming, bool):
+            return self.trust_incoming
+        try:
+            answer: Any = self.trust_incoming(request)
+            if inspect.isawaitable(answer):
+                # it would be true, whatever it came to
+                getattr(answer, "close", int)()
+                raise TypeError("it is async, so it has no answer yet")
+            return bool(answer)
+        except Exception as error:  # noqa: BLE001, RUF100  (the user's: its fault costs the context, not the request)
+            _limited.warn("trust_incoming", "trust_incoming failed, and this caller is not trusted: %r", error)
+            return False
+
+    def finish(self, segment: FinishedSegment) -> None:
+        """Hand a finished segment on, and take apart the cycle of segment and spans so that nothing is left to the
+        garbage collector, even where a task's context still holds one of them."""
+        self._offer(segment)
+        segment.take_apart()
+
+
+_running: list[Tracer] = []
+_awaken: Callable[[], object] | None = None
+
+
+def install(tracer: Tracer) -> None:
+    """Make a tracer the one that new traces go to, until it is uninstalled."""
+    global _awaken  # noqa: PLW0603, RUF100
+    _awaken = None
+    _running.append(tracer)
+
+
+def uninstall(tracer: Tracer) -> None:
+    """Take a tracer back; the one installed before it, if any, is asked again. Unknown ones are no error."""
+    if tracer in _running:
+        _running.remove(tracer)
+
+
+def running() -> Tracer | None:
+    """The tracer installed last. A process-wide place, not a context variable: servers start each request in a fresh
+    context that has seen nothing of the start-up."""
+    return _running[-1] if _running else _awakened()
+
+
+def when_missed(awaken: Callable[[], object]) -> None:
+    """Let the first span that finds no tracer call this, once; it may install one. Installing one takes this back."""
+    global _awaken  # noqa: PLW0603, RUF100
+    _awaken = awaken
+
+
+def _awakened() -> Tracer | None:
+    global _awaken  # noqa: PLW0603, RUF100
+    awaken, _awaken = _awaken, None
+    if awaken is not None:
+        awaken()
+    return _running[-1] if _running else None
+
+
+def _renew_locks() -> None:
+    for tracer in list(_tracers):
+        tracer.lock = threading.RLock()
+        tracer.endpoints.renew_lock()
+        tracer.peers.renew_lock()
+
+
+# a thread of the parent may have held the lock at the fork; in the child nobody would ever release it
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_renew_locks)

@@ -1,0 +1,147 @@
+"""The agent's own tasks: what runs beside the application, kept apart from it.
+
+They live in one shielded scope, under supervisors. Whatever goes wrong in there is answered in there, or is visible in
+the statistics and the log; only the end of the process gets out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+import anyio
+from anyio import CancelScope
+
+from ..agent_log import LimitedLog
+from ..backend import Runner, loop_door, must_pass, transport_home
+from ..pipeline.pipelines import Pipelines
+from ..pipeline.route import Route
+from ..record.suppression import agent_at_work
+from ..signals import Signal
+from .heartbeat import Heartbeat
+from .meter_report import MeterReport
+from .supervisor import Supervisor
+
+Child = Callable[[], Awaitable[None]]
+
+
+class Crew:
+    """Heartbeat, report of meters, and one reporter a signal.
+
+    :ivar begun: set when they have begun
+    :ivar ended: set when the channels are closed and empty, or nobody is left to empty them
+    :ivar runner: awaits a transport's methods where they can run; None as long as there is no such place
+    """
+
+    def __init__(
+        self,
+        heartbeat: Heartbeat,
+        meter_report: MeterReport,
+        roads: Pipelines,
+        route: Route,
+        runtimes: frozenset[str],
+        limited: LimitedLog,
+    ) -> None:
+        """:param runtimes: where the transports run by themselves"""
+        self._heartbeat = heartbeat
+        self._meter_report = meter_report
+        self._roads = roads
+        self._route = route
+        self._runtimes = runtimes
+        self._limited = limited
+        self._scope = CancelScope(shield=True)
+        self._work_scope = CancelScope()
+        self._is_cut = False
+        self._hurry = anyio.Event()
+        self.begun = anyio.Event()
+        self.ended = anyio.Event()
+        self.runner: Runner | None = None
+
+    async def live(self, is_end: Callable[[], bool]) -> None:
+        """Live until `leave`, in this task and others. Everything else is kept from the task's group: it would end the
+        host.
+
+        :param is_end: whether the host is told to end, too
+        """
+        agent_at_work.set(True)
+        try:
+            with self._scope:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._supervised(self._inhabit, "agent", self._switch_off_all).run, group)
+        except BaseException as error:  # noqa: BLE001, RUF100  (let out, it would end the host)
+            if must_pass(error):
+                raise
+            self._strand(error, is_end())
+        finally:
+            self.begun.set()
+            self.ended.set()
+
+    def leave(self) -> None:
+        """End all of it now."""
+        self._scope.cancel()
+
+    def hurry(self) -> None:
+        """The agent stops: restart what crashed without a rest."""
+        self._hurry.set()
+
+    def cut(self) -> None:
+        """Give up what has not been delivered by now."""
+        self._is_cut = True
+        self._work_scope.cancel()
+
+    async def work(self) -> None:
+        """Report until the channels are closed and empty. The host calls it for what others have left behind.
+
+        :raises RuntimeError: when the tasks ended before
+        """
+        roads = self._roads
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._supervised(self._heartbeat.run, "heartbeat", self._switch_off_all).run, group)
+            if roads.is_on(Signal.METER):
+                switch_off = partial(roads.switch_off, Signal.METER)
+                group.start_soon(self._supervised(self._meter_report.run, "report of meters", switch_off).run, group)
+            async with anyio.create_task_group() as reporters:
+                for signal, reporter in roads:
+                    name, switch_off = f"reporter of {signal.value}s", partial(roads.switch_off, signal)
+                    reporters.start_soon(self._supervised(reporter.run, name, switch_off).run, reporters)
+            group.cancel_scope.cancel()
+        if not roads.are_closed:
+            # asyncio: a task that is cancelled before its first turn cannot be supervised, and ends its group
+            raise RuntimeError("the agent's tasks ended before their time")
+
+    async def _inhabit(self) -> None:
+        """Work where the transports can run, then stay there, for the transports to be closed."""
+        self._roads.attach(loop_door())
+        # not later: the host does not wait until there is room for the transports
+        self.begun.set()
+        async with transport_home(self._runtimes, self._note_problem) as runner:
+            self.runner = runner
+            self._route.attach(runner)
+            if not self._is_cut:
+                with CancelScope() as self._work_scope:
+                    await self.work()
+            self.ended.set()
+            await anyio.sleep_forever()
+
+    def _supervised(self, child: Child, name: str, switch_off: Callable[[], object]) -> Supervisor:
+        return Supervisor(child, name, self._limited, switch_off, self._hurry)
+
+    def _switch_off_all(self) -> None:
+        for signal, _ in self._roads:
+            self._roads.switch_off(signal)
+        # without the heartbeat no collector is found any more
+        self._route.give_up()
+
+    def _strand(self, error: BaseException, is_end: bool) -> None:
+        """Mostly, somebody swept up all tasks of the loop, which only asyncio has, and waits for them to end. The last
+        flush is left to the host's own task."""
+        self._roads.strand()
+        if not is_end:
+            text = "the agent's tasks were ended from outside (%r); records wait, within their bounds, for its stop"
+            self._limited.warn("cut", text, error)
+
+    def _note_problem(self, context: Mapping[str, Any]) -> None:
+        """What a library left unhandled in an asyncio loop of the agent's own."""
+        error = context.get("exception")
+        self._limited.warn("internal", "%s%s", context.get("message"), f": {error!r}" if error else "")

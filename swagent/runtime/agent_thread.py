@@ -1,0 +1,176 @@
+"""The thread home: the agent in a thread with an event loop of its own, for WSGI applications, scripts, `swagent run`.
+
+The pipeline is the same as inside a host's loop; only here the backend setting chooses which loop that is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import importlib
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import anyio
+
+from ..agent import CLOSE_GRACE, Agent
+from ..agent_log import say
+from ..backend import loop_door
+from ..config import Config
+from ..errors import AgentStateError, ConfigError
+from ..ledger import Statistics
+from ..record.suppression import agent_at_work
+from ..record.trace import tracer as tracers
+
+
+class ThreadHome:
+    """One agent in one thread."""
+
+    def __init__(self, config: Config, *, follow_forks: bool = False) -> None:
+        self.agent = Agent(config)
+        self.config = config
+        self.follow_forks = follow_forks
+        self._stop: Callable[[], None] | None = None
+        self._started = threading.Event()
+        self._failure: BaseException | None = None
+        # daemonic, so that a stop that never came cannot hold the interpreter; atexit does the stopping
+        self._thread = threading.Thread(target=self._run, name="swagent", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread and return once traces are taken in.
+
+        :raises ConfigError: when a setting cannot be used
+        :raises AgentStateError: when the system has no thread to spare
+        """
+        backend, options = loop_of(self.config.backend)
+        self._options: tuple[str, dict[str, Any]] = backend, options
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            raise AgentStateError(f"no thread for the agent: {error}") from error
+        self._started.wait()
+        if self._failure is not None:
+            self._thread.join()
+            raise self._failure
+
+    def stop(self) -> Statistics:
+        """Flush and end the thread, within the shutdown timeout and half a second."""
+        if self._stop is not None:
+            self._stop()
+        self._thread.join(self.config.shutdown_timeout + 2 * CLOSE_GRACE)
+        return self.agent.statistics()
+
+    def _run(self) -> None:
+        backend, options = self._options
+        # not only in the tasks: what a loop says of itself, such as asyncio in its debug mode, is said in no task
+        agent_at_work.set(True)
+        try:
+            anyio.run(self._live, backend=backend, backend_options=options)
+        except BaseException as error:  # noqa: BLE001, RUF100  (handed to the starting thread)
+            if self._started.is_set():
+                raise
+            self._failure = error
+            self._started.set()
+
+    async def _live(self) -> None:
+        asked_to_stop = anyio.Event()
+        door = loop_door()
+        async with self.agent:
+            self._stop = lambda: door(asked_to_stop.set)
+            self._started.set()
+            await asked_to_stop.wait()
+
+
+def loop_of(backend: str) -> tuple[str, dict[str, Any]]:
+    """The anyio backend and its options for the backend setting; `auto` takes uvloop where it is installed.
+
+    :raises ConfigError: when the wanted loop is not installed
+    """
+    if backend == "trio":
+        _require("trio", backend)
+        return "trio", {}
+    if backend == "uvloop":
+        _require("uvloop", backend)
+    if backend == "uvloop" or (backend == "auto" and _is_installed("uvloop")):
+        return "asyncio", {"use_uvloop": True}
+    # by name: where trio_asyncio was imported, asyncio's policy makes another loop
+    return "asyncio", {} if sys.platform == "win32" else {"loop_factory": asyncio.SelectorEventLoop}
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return False
+    return True
+
+
+def _require(module: str, backend: str) -> None:
+    if not _is_installed(module):
+        raise ConfigError("backend", backend, f"a loop that is installed: pip install 'swagent[{module}]'")
+
+
+_home: ThreadHome | None = None
+_lock = threading.Lock()
+
+
+def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
+    """Start the process's agent in a thread of its own. It is stopped by `stop()` or when the interpreter exits.
+
+    :param config: `Config.from_env()` when left out
+    :param follow_forks: whether a forked child, such as a server's worker, starts an agent of its own once it records
+        its first span; otherwise it records nothing unless it calls `start()`
+    :returns: the agent, for its `statistics()`; its `flush()` belongs to the thread's loop
+    :raises ConfigError: when a setting cannot be used
+    :raises AgentStateError: when one is running already, or no thread can be started
+    """
+    global _home  # noqa: PLW0603, RUF100
+    with _lock:
+        if _home is not None:
+            raise AgentStateError("the agent was started already; call swagent.stop() first")
+        home = ThreadHome(config or Config.from_env(), follow_forks=follow_forks)
+        home.start()
+        _home = home
+    atexit.register(stop)
+    return home.agent
+
+
+def stop() -> Statistics | None:
+    """Flush, stop the process's agent, and return its ledger. Without a running agent it does nothing: None."""
+    global _home  # noqa: PLW0603, RUF100
+    with _lock:
+        home, _home = _home, None
+    if home is None:
+        return None
+    atexit.unregister(stop)
+    return home.stop()
+
+
+def running() -> Agent | None:
+    """The process's agent, if `start()` started one."""
+    return _home.agent if _home is not None else None
+
+
+def _forget_in_child() -> None:
+    """A forked child has no thread of its parent's; it may start an agent of its own."""
+    global _home, _lock  # noqa: PLW0603, RUF100
+    home, _home, _lock = _home, None, threading.Lock()
+    if home is not None and home.follow_forks:
+        # not now: most children are replaced by another program at once, or record nothing
+        tracers.when_missed(partial(_start_again, home.config))
+
+
+def _start_again(config: Config) -> None:
+    try:
+        start(config, follow_forks=True)
+    except Exception as error:  # noqa: BLE001, RUF100  (in the middle of the application's work, which goes on)
+        say(logging.ERROR, "swagent is off", exc_info=error)
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_forget_in_child)

@@ -1,0 +1,38 @@
+"""What is reported about the instance: the properties that SkyWalking's Python agents tell."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+
+from ..abc import Instance
+from ..config import Config
+
+
+def describe_instance(config: Config) -> Instance:
+    """The instance with its properties; those of the user come last and win."""
+    properties = {
+        "language": "python",
+        "OS Name": platform.system(),
+        "Process No.": str(os.getpid()),
+        "hostname": socket.gethostname(),
+        "ipv4": _own_address(),
+        "python_implementation": platform.python_implementation(),
+        "python_version": platform.python_version(),
+    }
+    if config.namespace:
+        properties["namespace"] = config.namespace
+    properties.update(config.instance_properties)
+    return Instance(config.service_name, config.instance, tuple(properties.items()))
+
+
+def _own_address() -> str:
+    """This host's address, from the local tables only: connecting a datagram socket sends nothing, and asking a name
+    server could wait."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(("192.0.2.1", 9))  # TEST-NET-1 of RFC 5737, which nobody has
+            return str(probe.getsockname()[0])
+    except OSError:
+        return "127.0.0.1"

@@ -1,0 +1,95 @@
+"""The meters' report: every period it asks everything that can be measured and hands over one record.
+
+Its own timer is also the measure of the event loop's lag: how much later than planned it wakes is how long the loop's
+other tasks keep everyone waiting. That costs no wake-up of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import anyio
+
+from ..agent_log import LimitedLog
+from ..backend import Door, loop_door
+from ..record.meters.registry import MeterRegistry
+from ..record.meters.samples import Sample, SingleSample
+
+Source = Callable[[], Iterable[Sample]]
+
+# How long gauges may take: together in a report, and in the last one, which holds up the stop.
+PATIENCE = 1.0
+LAST_PATIENCE = 0.1
+
+
+class MeterReport:
+    """One agent's report of meters."""
+
+    def __init__(
+        self,
+        registry: MeterRegistry,
+        sources: Sequence[Source],
+        offer: Callable[[Sequence[Sample]], object],
+        period: float,
+        limited: LimitedLog,
+    ) -> None:
+        """
+        :param registry: the application's meters
+        :param sources: what else is reported; each is called in the loop, and must not wait
+        :param offer: takes the samples of one period; must not raise or wait
+        :param period: seconds
+        """
+        self._registry = registry
+        self._sources = sources
+        self._offer = offer
+        self._period = period
+        self._limited = limited
+
+    async def run(self) -> None:
+        """Report every period until cancelled. Cancellation loses nothing: what was not said is in the next report.
+
+        Periods are counted from the start, so a report that comes late does not delay the next. Those missed, because
+        the loop stood still, are left out.
+        """
+        due = anyio.current_time() + self._period
+        while True:
+            await anyio.sleep_until(due)
+            lag = max(0.0, anyio.current_time() - due)
+            await self._report(SingleSample("swagent_loop_lag", (), lag * 1000))
+            due += self._period * (1 + max(0, int((anyio.current_time() - due) / self._period)))
+
+    def report_now(self) -> None:
+        """The last report, at the stop. Blocks for a tenth of a second at most, where gauges are slow."""
+        self._offer([*self._own(), *self._registry.collect(LAST_PATIENCE)])
+
+    async def _report(self, lag: Sample) -> None:
+        gauges = await self._ask_gauges()
+        # from here on without a wait, since counters in the mode `rate` say a thing once
+        self._offer([*self._own(), lag, *self._registry.counts(), *gauges])
+
+    async def _ask_gauges(self) -> Sequence[Sample]:
+        answered = anyio.Event()
+        asking = self._registry.ask_gauges(_through(loop_door(), answered))
+        if asking is None:
+            return ()
+        try:
+            with anyio.move_on_after(PATIENCE):
+                await answered.wait()
+        finally:
+            samples = asking.finish()
+        if asking.silent:
+            self._limited.warn("gauges", "no value from these gauges: %s", ", ".join(asking.silent))
+        return samples
+
+    def _own(self) -> list[Sample]:
+        samples: list[Sample] = []
+        for source in self._sources:
+            try:
+                samples += source()
+            except Exception as error:  # noqa: BLE001, RUF100  (what cannot be measured is left out)
+                self._limited.warn("meters", "some of the agent's own meters failed: %r", error)
+        return samples
+
+
+def _through(door: Door, answered: anyio.Event) -> Callable[[], None]:
+    return lambda: door(answered.set)

@@ -1,0 +1,129 @@
+"""What one agent records: its tracer, its capture of log records, its meters and its events.
+
+All of it is put in place when the agent starts and taken back when it stops; nothing of ours stays behind.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from ..agent_log import LimitedLog
+from ..config import Config
+from ..pipeline.encoder import Encoder
+from ..pipeline.pipelines import Pipelines
+from ..record.events import Event, started, stopping
+from ..record.logs.capture import LogCapture, LogSettings
+from ..record.meters.definitions import REGISTRY
+from ..record.meters.samples import Sample
+from ..record.trace import tracer as tracers
+from ..record.trace.ignore import compile_ignored
+from ..record.trace.sampling import Sampler
+from ..record.trace.segment import Segment
+from ..record.trace.single_span import LoneSegment
+from ..record.trace.tracer import Tracer
+from ..self_meters.ledger import LedgerMeters
+from ..self_meters.runtime import RuntimeMeters
+from ..signals import Signal
+from .meter_report import MeterReport, Source
+
+T = TypeVar("T")
+
+
+class Recording:
+    """Everything that hands records to the pipelines."""
+
+    def __init__(
+        self,
+        config: Config,
+        pipelines: Pipelines,
+        encoder: Encoder,
+        limited: LimitedLog,
+        count_tasks: Callable[[], int],
+    ) -> None:
+        """:param count_tasks: how many tasks live on the agent's loop"""
+        self._begun_at = time.time()
+        self._has_begun = False
+        self._has_ended = False
+        self._pipelines = pipelines
+        self._take_segment = self._intake(Signal.SEGMENT, encoder.segment)
+        self._take_meters = self._intake(Signal.METER, encoder.meters)
+        self._take_event = self._intake(Signal.EVENT, encoder.event)
+        self.tracer = _build_tracer(config, self._offer_segment, self._take_segment)
+        self._logs = LogCapture(self._intake(Signal.LOG, encoder.log), LogSettings.from_config(config))
+        self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
+        ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)
+        sources: list[Source] = [ledger.collect, self.tracer.endpoints.collect, self.tracer.peers.collect]
+        if self._runtime is not None:
+            sources.append(self._runtime.collect)
+        self.meter_report = MeterReport(REGISTRY, sources, self._offer_meters, config.meter_reporter_period, limited)
+        """The child that reports the meters every period."""
+        REGISTRY.limit = config.meter_reporter_max_buffer_size
+
+    def begin(self) -> None:
+        """Take records in."""
+        self._has_begun = True
+        tracers.install(self.tracer)
+        if self._pipelines.is_on(Signal.LOG):
+            self._logs.attach()
+        if self._pipelines.is_on(Signal.METER) and self._runtime is not None:
+            self._runtime.attach()
+        self._offer_event(started(self._begun_at))
+
+    def end(self) -> None:
+        """Take nothing more in, after a last report. A second call does nothing, and so does one before the first."""
+        if self._has_ended or not self._has_begun:
+            return
+        tracers.uninstall(self.tracer)
+        self._logs.detach()
+        if self._pipelines.is_on(Signal.METER):
+            self.meter_report.report_now()
+        self._offer_event(stopping())
+        if self._runtime is not None:
+            self._runtime.detach()
+        self._has_ended = True
+
+    def abandon_to_fork(self) -> None:
+        """In a forked child: record nothing more for the parent's agent."""
+        tracers.uninstall(self.tracer)
+        self._logs.detach()
+        if self._runtime is not None:
+            self._runtime.detach()
+
+    def _intake(self, signal: Signal, encode: Callable[[T], bytes]) -> Callable[[T], object]:
+        return self._pipelines.intake(signal, encode) if self._pipelines.is_on(signal) else _nowhere
+
+    def _offer_segment(self, segment: Segment) -> None:
+        # the spans are taken away from the segment next, so that the two do not hold each other
+        self._take_segment((segment, segment.spans))
+
+    def _offer_meters(self, samples: Sequence[Sample]) -> None:
+        if samples and not self._has_ended:
+            self._take_meters(samples)
+
+    def _offer_event(self, event: Event) -> None:
+        self._take_event(event)
+
+
+def _nowhere(_: object) -> None:
+    """Where the records of a signal go that is off."""
+
+
+def _build_tracer(
+    config: Config, offer: Callable[[Segment], None], offer_lone: Callable[[LoneSegment], object]
+) -> Tracer:
+    return Tracer(
+        config.service_name,
+        config.instance,
+        offer,
+        offer_lone=offer_lone,
+        is_ignored=compile_ignored(config.ignore_suffix, config.trace_ignore_path),
+        sampler=Sampler(config.sample_n_per_3_secs),
+        span_limit=config.span_limit,
+        correlation_limits=(config.correlation_element_max_number, config.correlation_value_max_length),
+        propagate_to=config.propagate_to,
+        trust_incoming=config.trust_incoming,
+        endpoint_limit=config.endpoint_limit,
+        peer_limit=config.peer_limit,
+    )

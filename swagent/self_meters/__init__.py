@@ -1,0 +1,1 @@
+"""The meters of the process and of the agent itself."""

@@ -1,0 +1,41 @@
+"""The agent's own ledger as meters, so that a loss shows where everything else is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from ..ledger import SignalStatistics, Statistics
+from ..record.meters.samples import HistogramSample, Labels, Sample, SingleSample, bucket
+
+Latencies = Mapping[str, Sequence[tuple[float, int]]]
+"""By signal: the buckets of the time from a record's finish to its acknowledgement, as lower bound in milliseconds and
+how many records since the start, the lowest first."""
+
+
+class LedgerMeters:
+    """Running totals and current levels per signal."""
+
+    def __init__(self, statistics: Callable[[], Statistics], latencies: Callable[[], Latencies] | None = None) -> None:
+        self._statistics = statistics
+        self._latencies = latencies
+
+    def collect(self) -> list[Sample]:
+        """The ledger of this instant."""
+        samples = [sample for signal in self._statistics() for sample in _samples_of(signal)]
+        if self._latencies is not None:
+            samples += [
+                HistogramSample(
+                    "swagent_delivery_latency", (("signal", signal),), tuple(bucket(*each) for each in counts)
+                )
+                for signal, counts in self._latencies().items()
+            ]
+        return samples
+
+
+def _samples_of(statistics: SignalStatistics) -> Iterator[Sample]:
+    labels: Labels = (("signal", statistics.signal.value),)
+    for what in ("offered", "confirmed", "queued", "in_flight"):
+        yield SingleSample(f"swagent_records_{what}", labels, float(getattr(statistics, what)))
+    for what, counts in (("refused", statistics.refused), ("dropped", statistics.dropped)):
+        for reason, count in counts.items():
+            yield SingleSample(f"swagent_records_{what}", (("reason", reason), *labels), float(count))

@@ -1,0 +1,46 @@
+"""The meters of the runtime: what the process, the garbage collector and the event loop are doing.
+
+Everything is read when a report is made; between two reports nothing runs but the callback of the garbage collector.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from ..agent_log import say
+from ..record.meters.samples import Sample, SingleSample
+from .garbage import GcMeters
+from .process import ProcessMeters
+
+
+class RuntimeMeters:
+    """One agent's. Attached and detached by its owner, in any thread."""
+
+    def __init__(self, count_tasks: Callable[[], int] | None = None) -> None:
+        """:param count_tasks: how many tasks live in the loop; called where `collect` is"""
+        self._count_tasks = count_tasks
+        self._gc = GcMeters()
+        self._process: ProcessMeters | None = None
+
+    def attach(self) -> None:
+        """Start watching. Never raises: a system that tells nothing of the process costs those meters only."""
+        self._gc.attach()
+        try:
+            self._process = ProcessMeters()
+        except Exception as error:  # noqa: BLE001, RUF100  (psutil on a system that it does not know)
+            say(logging.WARNING, "no meters of the process: %r", error)
+
+    def detach(self) -> None:
+        """Leave the interpreter as it was. Twice is harmless."""
+        self._gc.detach()
+        self._process = None
+
+    def collect(self) -> list[Sample]:
+        """One sample each."""
+        samples = self._gc.collect()
+        if self._process is not None:
+            samples += self._process.collect()
+        if self._count_tasks is not None:
+            samples.append(SingleSample("swagent_tasks", (), float(self._count_tasks())))
+        return samples
