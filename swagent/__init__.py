@@ -5,7 +5,7 @@ from .config import Config as Config
 from .errors import AgentStateError as AgentStateError
 from .errors import ConfigError as ConfigError
 from .errors import SwagentError as SwagentError
-from .record.trace.context_snapshot import Snapshot as Snapshot
+from .record.trace.context_snapshot import ContextSnapshot as ContextSnapshot
 from .record.trace.context_snapshot import capture as capture
 from .record.trace.span import Span as Span
 from .record.trace.spans import current_span as current_span

@@ -9,13 +9,34 @@ Rules
 2. One reporter reads one channel; one heartbeat opens and probes the route that all reporters share.
 3. Closing the channel is the only way to say "finish"; a verdict is the only way out of it.
 
+Phases
+------
+An agent goes through its phases once. What each event does in each phase, and the phase that follows:
+
+| event                   | NEW            | RUNNING              | STOPPING             | STOPPED      | FORKED |
+| ----------------------- | -------------- | -------------------- | -------------------- | ------------ | ------------ |
+| `async with` begins     | build: RUNNING | error                | error                | error        | error |
+| a setting is wrong      | ConfigError    |                      |                      |              | |
+| the block is left       |                | stop: STOPPED        |                      |              | nothing |
+| the block is cancelled  |                | stop in 1 s: STOPPED | 1 s left: STOPPED    |              | nothing |
+| the host's task is gone |                | stop in 1 s: STOPPED | goes on              | nothing      | nothing |
+| a task of ours crashes  |                | starts again         | starts again at once |              | |
+| a record is finished    | not recorded   | offered              | refused              | not recorded | not recorded |
+| `flush()`               | error          | flushes              | waits for the stop   | True         | True |
+| `tracer`, `pipelines`   | error          | theirs               | theirs               | theirs       | theirs |
+| `statistics()`          | empty          | of now               | of now               | the last     | empty |
+| in the child of a fork  | NEW            | FORKED               | FORKED               | FORKED       | FORKED |
+
+`error` is AgentStateError. An empty field: it cannot happen.
+
 Start: check the configuration and build everything (a bad setting raises here and never later); start heartbeat,
-reporters and the report of meters under their supervisors (`_crew`); let records in. It does not wait for the
-collector.
+reporters and the report of meters under their supervisors (`runtime.agent_tasks`); let records in. It does not wait
+for the collector.
 
 Stop: end the recording, with a last report of the meters; close the intake; cut the backoff; let the reporters flush
 without retries until the deadline; if somebody cancelled them, flush in the host's own task instead; cancel what is
-left; close the transports hard; count what could not be delivered; say the last word.
+left; close the transports hard; count what could not be delivered; say the last word. What each step may take stands
+in `stop_budgets`.
 
 The life scope is shielded from birth and only the host's end ends it. A shield set up in a `finally` would come too
 late: a cancellation from outside reaches the children and the host's body in the same moment.
@@ -36,9 +57,10 @@ import anyio
 from anyio import CancelScope
 from typing_extensions import Self
 
+from . import stop_budgets
 from .abc import Transport, addresses_of
-from .agent_log import LimitedLog, log, say
-from .backend import LETTING_GO, check_runtime, must_pass, native_cancellation, task_counter, task_watch
+from .agent_log import RateLimitedLog, log, say
+from .backend import check_runtime, must_propagate, native_cancellation, task_counter, task_watch
 from .config import Config
 from .errors import AgentStateError
 from .ledger import Statistics
@@ -46,18 +68,13 @@ from .pipeline.encoder import Encoder
 from .pipeline.failover import Failover
 from .pipeline.pipelines import Pipelines
 from .pipeline.route import Route
-from .record.suppression import agent_at_work
+from .record.suppression import suppress_instrumentation
 from .record.trace.tracer import Tracer
-from .runtime.agent_tasks import Crew
+from .runtime.agent_tasks import AgentTasks
 from .runtime.heartbeat import Heartbeat
 from .runtime.instance import describe_instance
 from .runtime.recording import Recording
 from .runtime.transport_choice import find_transport, warn_of_plaintext
-
-# What stopping may take beyond its deadline, to close what a peer will not let go of.
-CLOSE_GRACE = 0.5
-# How long the last flush may hold up a cancellation that comes from outside.
-CANCELLED_GRACE = 1.0
 
 
 class Phase(enum.Enum):
@@ -95,7 +112,7 @@ class Agent:
         self._given_transport = transport
         self._clock = clock
         self._phase = Phase.NEW
-        self._limited = LimitedLog(clock)
+        self._limited = RateLimitedLog(clock)
         self._pipelines: Pipelines | None = None
 
     # -- life ---------------------------------------------------------------------------------------------------------
@@ -109,7 +126,7 @@ class Agent:
         await self._group.__aenter__()
         self._group.start_soon(self._live, native_cancellation(), task_watch())
         try:
-            await self._crew.begun.wait()
+            await self._tasks.begun.wait()
             self._recording.begin()
         except BaseException as error:
             await self.__aexit__(type(error), error, error.__traceback__)
@@ -128,7 +145,7 @@ class Agent:
                 await self._stop_in_time()
             else:
                 with CancelScope(shield=True):
-                    await self._stop(CANCELLED_GRACE)
+                    await self._stop(stop_budgets.CANCELLED_FLUSH)
         except BaseException as failure:  # noqa: BLE001, RUF100  (raised again below)
             ending = failure
         is_over = await self._leave(ending) and ending is not None
@@ -137,29 +154,29 @@ class Agent:
         return is_over
 
     async def _leave(self, ending: BaseException | None) -> bool:
-        """End the crew's life with the host's.
+        """End the life of the agent's tasks with the host's.
 
         :param ending: what ends the host, unless it is an error of its own
         :returns: whether that ends here
         """
         try:
-            self._crew.leave()
+            self._tasks.leave()
             kind = None if ending is None else type(ending)
             return bool(await self._group.__aexit__(kind, ending, None if ending is None else ending.__traceback__))
         finally:
             self._end()
 
     async def _live(self, is_cancelled: Callable[[], bool], is_gone: Callable[[], bool]) -> None:
-        """The crew's life, around the host's body.
+        """The life of the agent's tasks, around the host's body.
 
         :param is_cancelled: whether somebody called `cancel()` on the host's task
         :param is_gone: whether the host's task has ended
         """
-        await self._crew.live(lambda: is_cancelled() or is_gone())
+        await self._tasks.live(lambda: is_cancelled() or is_gone())
         if is_gone() and self._phase is Phase.RUNNING:
             # nobody is left to leave it, and a loop that comes to its end has swept up all tasks
             with CancelScope(shield=True):
-                await self._stop(CANCELLED_GRACE)
+                await self._stop(stop_budgets.CANCELLED_FLUSH)
             self._end()
 
     def _build(self) -> None:
@@ -179,7 +196,7 @@ class Agent:
         self._encoder = Encoder(transport_class.codec, config.service_name, config.instance)
         self._recording = Recording(config, self._pipelines, self._encoder, self._limited, task_counter())
         meters, runtimes = self._recording.meter_report, transport_class.runtimes
-        self._crew = Crew(heartbeat, meters, self._pipelines, self._route, runtimes, self._limited)
+        self._tasks = AgentTasks(heartbeat, meters, self._pipelines, self._route, runtimes, self._limited)
         self._phase = Phase.RUNNING
         _agents.add(self)
 
@@ -188,7 +205,7 @@ class Agent:
             await self._stop(self.config.shutdown_timeout)
         except anyio.get_cancelled_exc_class():
             with CancelScope(shield=True):
-                await self._stop(CANCELLED_GRACE)
+                await self._stop(stop_budgets.CANCELLED_FLUSH)
             raise
 
     async def _stop(self, grace: float) -> None:
@@ -197,40 +214,40 @@ class Agent:
         :param grace: seconds for the last flush; closing hard may take half a second more
         """
         self._phase = Phase.STOPPING
-        at_work = agent_at_work.set(True)
+        at_work = suppress_instrumentation.set(True)
         try:
             self._recording.end()
-            self._roads.close()
+            self.pipelines.close()
             self._route.drain()
-            self._crew.hurry()
+            self._tasks.skip_backoff()
             with anyio.move_on_after(grace):
-                await self._crew.ended.wait()
-                if self._roads.has_queued():
-                    await self._crew.work()
-            self._crew.cut()
+                await self._tasks.ended.wait()
+                if self.pipelines.has_queued():
+                    await self._tasks.work()
+            self._tasks.cut()
             # what does not end then is given a moment to be let go of
-            with anyio.move_on_after(CLOSE_GRACE - LETTING_GO, shield=True):
+            with anyio.move_on_after(stop_budgets.CLOSE - stop_budgets.CALL_END, shield=True):
                 async with anyio.create_task_group() as group:
-                    group.start_soon(self._crew.ended.wait)
+                    group.start_soon(self._tasks.ended.wait)
                     for transport in self._transports:
                         group.start_soon(self._close_hard, transport)
         finally:
-            agent_at_work.reset(at_work)
+            suppress_instrumentation.reset(at_work)
 
     async def _close_hard(self, transport: Transport) -> None:
-        runner = self._crew.runner
+        runner = self._tasks.runner
         try:
             if runner is not None:
                 await runner(transport.aclose)
         except BaseException as error:  # noqa: BLE001, RUF100  (a transport that breaks its contract must not stop the stop)
-            if must_pass(error):
+            if must_propagate(error):
                 raise
             self._limited.warn("internal", "%s could not be closed: %r", transport, error)
 
     def _end(self) -> None:
         """Count what could not be delivered, and say the last word."""
         self._recording.end()
-        self._roads.end()
+        self.pipelines.end()
         self._phase = Phase.STOPPED
         statistics = self.statistics()
         level = logging.INFO if statistics.complete else logging.WARNING
@@ -240,7 +257,12 @@ class Agent:
 
     @property
     def tracer(self) -> Tracer:
-        """What new traces go to, for instrumentation that is given an agent."""
+        """What new traces go to, for instrumentation that is given an agent.
+
+        :raises AgentStateError: before the start
+        """
+        if self._phase is Phase.NEW:
+            raise AgentStateError("the agent was not started yet: it has no tracer")
         return self._recording.tracer
 
     async def flush(self, timeout: float = 2.0) -> bool:
@@ -253,7 +275,7 @@ class Agent:
         if self._phase is Phase.NEW:
             raise AgentStateError("flush() before the agent was started")
         with anyio.move_on_after(timeout):
-            return await self._roads.flush()
+            return await self.pipelines.flush()
         return False
 
     def statistics(self) -> Statistics:
@@ -261,17 +283,21 @@ class Agent:
         return self._pipelines.statistics() if self._pipelines is not None else Statistics({})
 
     @property
-    def _roads(self) -> Pipelines:
+    def pipelines(self) -> Pipelines:
+        """The pipelines of its signals.
+
+        :raises AgentStateError: before the start
+        """
         if self._pipelines is None:
-            raise AgentStateError("the agent was not started")
+            raise AgentStateError("the agent was not started yet: it has no pipelines")
         return self._pipelines
 
-    def abandon_to_fork(self) -> None:
+    def after_fork_in_child(self) -> None:
         """In a forked child: record nothing, and leave what waits to the parent."""
         self._phase = Phase.FORKED
-        self._recording.abandon_to_fork()
-        self._roads.abandon_to_fork()
-        self._route.abandon_to_fork()
+        self._recording.after_fork_in_child()
+        self.pipelines.after_fork_in_child()
+        self._route.after_fork_in_child()
 
     def __repr__(self) -> str:
         return f"<Agent {self._phase.value} {self._pipelines or ''}>"
@@ -283,7 +309,7 @@ _agents: weakref.WeakSet[Agent] = weakref.WeakSet()
 
 def _after_fork_in_child() -> None:
     for agent in list(_agents):
-        agent.abandon_to_fork()
+        agent.after_fork_in_child()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork

@@ -12,7 +12,7 @@ log = logging.getLogger("swagent")
 _QUIET = 30.0
 
 
-class LimitedLog:
+class RateLimitedLog:
     """At most one warning per reason in 30 seconds, and one line when it is over; the next line says how many were left
     out. Never raises."""
 

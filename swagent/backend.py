@@ -13,17 +13,16 @@ import anyio
 import sniffio
 from anyio import CancelScope
 
+from . import stop_budgets
 from .errors import ConfigError
 
 T = TypeVar("T")
 # Seconds between two tries where the system has no descriptor to spare.
 _SELECTOR_PERIOD = 1.0
-Door = Callable[[Callable[[], object]], None]
-# What a transport's call that was cancelled may take to end; a little more than transports allow themselves.
-LETTING_GO = 0.25
+LoopNotifier = Callable[[Callable[[], object]], None]
 
 
-def loop_door() -> Door:
+def loop_notifier() -> LoopNotifier:
     """The way into the running loop from any thread: it takes a function and lets the loop call it soon.
 
     Never waits and never raises: when the loop has ended, nobody is left to be woken, which is no news to a producer.
@@ -36,13 +35,13 @@ def loop_door() -> Door:
     else:
         enter = asyncio.get_running_loop().call_soon_threadsafe
 
-    def door(function: Callable[[], object]) -> None:
+    def notify(function: Callable[[], object]) -> None:
         try:
             enter(function)
         except RuntimeError:  # closed loop; trio's RunFinishedError is one too
             return
 
-    return door
+    return notify
 
 
 def task_counter() -> Callable[[], int]:
@@ -83,13 +82,13 @@ def cancelled_natively() -> bool:
     return native_cancellation()()
 
 
-def must_pass(error: BaseException) -> bool:
+def must_propagate(error: BaseException) -> bool:
     """Whether an error, or one in a group, must get out of a task of ours: the process ends, or a cancel scope around
     us is cancelled. Everything else is a failure, a stray cancellation included: of trio's kind, or of asyncio's, which
     comes out of an asyncio library on trio too."""
     members: Sequence[BaseException] | None = getattr(error, "exceptions", None)
     if members is not None:
-        return any(must_pass(member) for member in members)
+        return any(must_propagate(member) for member in members)
     if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
         return True
     return isinstance(error, anyio.get_cancelled_exc_class()) and cancelled_by_scope()
@@ -125,7 +124,7 @@ async def _run_apart(function: Callable[..., Awaitable[T]], *args: Any) -> T:
         if not task.done():
             scope.cancel()
             with CancelScope(shield=True):
-                await asyncio.wait({task}, timeout=LETTING_GO)
+                await asyncio.wait({task}, timeout=stop_budgets.CALL_END)
     return task.result()
 
 
@@ -136,7 +135,7 @@ def _retrieve(task: asyncio.Future[Any]) -> None:
 
 
 @asynccontextmanager
-async def transport_home(
+async def transport_runner(
     runtimes: frozenset[str], on_problem: Callable[[Mapping[str, Any]], object] | None = None
 ) -> AsyncGenerator[Runner]:
     """Where a transport's coroutines run: right here, or, for an asyncio-only transport on trio, in an asyncio loop

@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 
 from stress.pipeline.room import Room
-from swagent.backend import loop_door
+from swagent.backend import loop_notifier
 from swagent.pipeline.batcher import Batcher
 from swagent.pipeline.channel import Channel
 from swagent.signals import KIB, MIB, Bounds, Overflow, Signal
@@ -128,7 +128,7 @@ class OurChannel(Way):
 
     def __init__(self) -> None:
         self._channel = Channel(Signal.SEGMENT, _BOUNDS)
-        self._channel.attach(loop_door())
+        self._channel.attach(loop_notifier())
         self._batcher = Batcher(BATCH, _BOUNDS.batch_bytes, 0.0)
 
     def put(self) -> None:

@@ -58,13 +58,13 @@ class Sender:
         room = self._watch.begin(self._record_bytes * 1.05)
         before, calibration = self._statistics(), calibrate()
         start = anyio.Event()
-        crew = [_Producer(self._forms[form], room, turn, start) for _ in range(producers)]
+        team = [_Producer(self._forms[form], room, turn, start) for _ in range(producers)]
         async with anyio.create_task_group() as group:
-            for each in crew:
+            for each in team:
                 await group.start(each.produce)
             memory.forget_peak()
             resident, cpu, began = memory.resident(), time.process_time(), time.monotonic()
-            for each in crew:
+            for each in team:
                 each.until = began + seconds
             start.set()
         await self._settle()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..agent_log import LimitedLog
+from ..agent_log import RateLimitedLog
 
 
 class Faults:
@@ -13,7 +13,7 @@ class Faults:
 
     def __init__(self) -> None:
         self.count = 0
-        self._limited = LimitedLog()
+        self._limited = RateLimitedLog()
 
     def note(self, work: str, error: Exception) -> None:
         """Count an error, and log it unless the same work failed just now.

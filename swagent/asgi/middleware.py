@@ -10,7 +10,7 @@ Where the agent comes from:
 1. `agent=`: yours, started and stopped by you.
 2. The server sends `lifespan`: the agent runs inside that call, whatever loop it is on, and drains at shutdown.
 3. No lifespan (switched off, or a server without): there is no scope to live in, so the first request starts the
-   process's thread home (`swagent.start()`), which is stopped when the interpreter exits.
+   process's agent thread (`swagent.start()`), which is stopped when the interpreter exits.
 
 A setting that cannot be used fails the server's start. Once it has started, nothing that goes wrong in here reaches a
 request: it is counted, logged now and then, and the request is served without its span.
@@ -22,19 +22,19 @@ import logging
 
 import anyio
 
+from .. import stop_budgets
 from ..agent import Agent
 from ..agent_log import say
 from ..config import Config
 from ..errors import ConfigError
-from ..runtime.agent_thread import running as running_home
-from ..runtime.agent_thread import start as start_home
+from ..runtime.agent_thread import running as running_agent
+from ..runtime.agent_thread import start as start_agent
 from .faults import Faults
 from .lifespan import App, Lifespan, Receive, Scope, Send
 from .request import MARK, RequestSpan
-from .send import Response
+from .send import TracedSend
 
 _TRACED = frozenset({"http", "websocket"})
-_CUT_OFF_GRACE = 0.1
 
 
 class SkyWalkingMiddleware:
@@ -56,7 +56,7 @@ class SkyWalkingMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one scope."""
-        response = None
+        traced_send = None
         if MARK not in scope:
             kind = scope["type"]
             if kind == "lifespan":
@@ -65,29 +65,29 @@ class SkyWalkingMiddleware:
                     await self._live(scope, receive, send)
                     return
             elif kind in _TRACED:
-                response = self._open(scope, send)
-        if response is None:
+                traced_send = self._open(scope, send)
+        if traced_send is None:
             await self.app(scope, receive, send)
             return
         self._under_way += 1
         error: BaseException | None = None
         try:
-            await self.app(scope, receive, response)
+            await self.app(scope, receive, traced_send)
         except BaseException as raised:
             error = raised
             raise
         finally:
-            response.leave(error)
+            traced_send.leave(error)
             error = None  # or it would hold this frame, and this frame it
             self._under_way -= 1
             if self._all_ended is not None and not self._under_way:
                 self._all_ended.set()
 
-    def _open(self, scope: Scope, send: Send) -> Response | None:
+    def _open(self, scope: Scope, send: Send) -> TracedSend | None:
         """Begin the entry span of a request or websocket; None where there is no agent."""
         try:
             agent = self._agent or self._start_thread()
-            return Response(RequestSpan(agent.tracer, scope, self.faults), send) if agent is not None else None
+            return TracedSend(RequestSpan(agent.tracer, scope, self.faults), send) if agent is not None else None
         except Exception as error:  # noqa: BLE001, RUF100  (ours, and it costs no request)
             self.faults.note("opening the span of a request", error)
             return None
@@ -120,7 +120,7 @@ class SkyWalkingMiddleware:
         told: uvicorn cancels them and says shutdown in the same breath, or is interrupted and cancels all there is."""
         if self._under_way:
             self._all_ended = anyio.Event()
-            with anyio.move_on_after(_CUT_OFF_GRACE, shield=True):
+            with anyio.move_on_after(stop_budgets.REQUESTS_END, shield=True):
                 await self._all_ended.wait()
             self._all_ended = None
 
@@ -130,7 +130,7 @@ class SkyWalkingMiddleware:
             return None
         self._may_start_thread = False
         try:
-            self._agent = running_home() or start_home(self._config)
+            self._agent = running_agent() or start_agent(self._config)
         except ConfigError as error:
             # the server runs already, and the agent never raises into a running application
             say(logging.ERROR, "swagent is off: %s", error)

@@ -1,7 +1,8 @@
 """The span of a request as the collector sees it: its segment, its name, its tags.
 
 While the request is served nothing of this is done, unless somebody asks: the first child span, log record or header
-that needs the span's segment opens it then and there. For most requests nobody does, and they end by the short way:
+that needs the span's segment opens it then and there. For most requests nobody does, and they end by the fast
+path:
 straight from their scope to a segment of one span.
 """
 
@@ -13,17 +14,17 @@ from typing import Any
 
 from ..record.cardinality import OVERFLOW
 from ..record.limits import MAX_TAGS, short
-from ..record.suppression import agent_at_work
-from ..record.trace.context import innermost_live, not_ended
+from ..record.suppression import suppress_instrumentation
+from ..record.trace.context import active_span, nearest_open
 from ..record.trace.ids import new_ids
 from ..record.trace.model import Component, Layer, Reference, SpanKind
 from ..record.trace.segment import Segment
-from ..record.trace.single_span import LoneSegment
-from ..record.trace.span import Span, continued
+from ..record.trace.single_span import SingleSpanSegment
+from ..record.trace.span import Span, parent_link
 from ..record.trace.tracer import Tracer
 from .faults import Faults
 from .routes import UNMATCHED, component_of, is_unmatched, route_template
-from .scope import ROUTES, SHAPES, Request, Scope, read, tags_of
+from .scope import ROUTES, SPAN_TEMPLATES, Request, Scope, read, tags_of
 
 # Looking up a member in its enum takes longer than most lines here.
 _ENTRY, _HTTP, _PYTHON = SpanKind.ENTRY, Layer.HTTP, Component.PYTHON
@@ -69,12 +70,12 @@ class OperationSpan(Span):
         self._open_now(None, None)
         return getattr(self, name)
 
-    def _open_among(self, left_behind: Any) -> None:
+    def _open_among(self, inherited: Any) -> None:
         """Open at once, where more than the request decides whether it is recorded."""
-        live = innermost_live(left_behind)
-        source = live or continued(left_behind, _ENTRY)
-        self.previous = not_ended(left_behind) or source
-        self._open_now(live, source, is_ours=agent_at_work.get())
+        live = active_span(inherited)
+        source = live or parent_link(inherited, _ENTRY)
+        self.previous = nearest_open(inherited) or source
+        self._open_now(live, source, is_ours=suppress_instrumentation.get())
 
     def _open_now(
         self, live: Span | None, source: Any, request: Request | None = None, *, is_ours: bool = False
@@ -89,8 +90,8 @@ class OperationSpan(Span):
         with self._tracer.lock:
             if self._is_open:
                 return
-            has_gone = bool(self._trace_id)
-            if has_gone:
+            already_exported = bool(self._trace_id)
+            if already_exported:
                 request, fault = ("", self.name, "", "", None, None), None
             self._method, self.name, self.peer, self._origin, self.carrier, self.correlation = request or _UNREADABLE
             self.kind, self.layer, self.component = _ENTRY, _HTTP, _PYTHON
@@ -104,7 +105,7 @@ class OperationSpan(Span):
                 self.end_time += epoch
             self.segment = None
             try:
-                if has_gone:
+                if already_exported:
                     self._open_finished()
                 elif fault is None and not is_ours:
                     self._open_segment(live, source)
@@ -125,8 +126,8 @@ class OperationSpan(Span):
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def _end_alone(self, end_time: float) -> LoneSegment | None:
-        """The short way, for a request that nobody has looked into. None: it has to go the other.
+    def finish_fast(self, end_time: float) -> SingleSpanSegment | None:
+        """The fast path, for a request that nobody has looked into. None: it has to take the full one.
 
         :param end_time: by the monotonic clock
         """
@@ -137,10 +138,10 @@ class OperationSpan(Span):
             if template is None or carrier is not None or tracer.is_ignored(name):
                 self._open_now(None, None, request)
                 return None
-            shape = SHAPES[method, origin, template, component_of(scope), self.status]
+            span_template = SPAN_TEMPLATES[method, origin, template, component_of(scope), self.status]
         except Exception:  # noqa: BLE001, RUF100  (the other way meets it again, and tells)
             return None
-        if shape.name not in tracer.endpoints:
+        if span_template.name not in tracer.endpoints:
             return None
         with tracer.lock:
             # two threads may end one span at the same time, or another be opening it
@@ -148,13 +149,13 @@ class OperationSpan(Span):
                 return None
             # from here on the segment is finished: who opens this span now finds it so
             trace_id, segment_id = self._trace_id, self._segment_id = new_ids()
-            self.name = shape.name
+            self.name = span_template.name
             self.end_time = end_time
             self.ended = True
         self._scope = _NOTHING
         epoch = time.time() - end_time
         start, end = int((epoch + self.start_time) * 1000), int((epoch + end_time) * 1000)
-        return LoneSegment(shape, trace_id, segment_id, start, end, peer)
+        return SingleSpanSegment(span_template, trace_id, segment_id, start, end, peer)
 
     def _end(self, end_time: float) -> None:
         """:param end_time: by the monotonic clock"""
@@ -178,7 +179,7 @@ class OperationSpan(Span):
             # The URL shows the route: what stands in the path instead of a parameter may be a secret, such as the token
             # of a reset link.
             self.name, url = ROUTES[self._method, self._origin, template]
-            self.name = self._kept(self.name, is_made_up=False)
+            self.name = self._kept(self.name, from_client=False)
         else:
             url = ("http.url", short(self._origin + self._scope["path"]))
             self.name = self._name_without_route()
@@ -195,7 +196,7 @@ class OperationSpan(Span):
         template = self._template()
         if template is None:
             return self._name_without_route()
-        return self._kept(ROUTES[self._method, self._origin, template][0], is_made_up=False)
+        return self._kept(ROUTES[self._method, self._origin, template][0], from_client=False)
 
     def _name_without_route(self) -> str:
         try:
@@ -203,13 +204,13 @@ class OperationSpan(Span):
                 return f"{self._method}:{UNMATCHED}"
         except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
             self.faults.note("naming an operation", error)
-        return self._kept(self.name, is_made_up=True)
+        return self._kept(self.name, from_client=True)
 
-    def _kept(self, name: str, *, is_made_up: bool) -> str:
+    def _kept(self, name: str, *, from_client: bool) -> str:
         segment: Segment | None = self.segment
         if segment is None:
             return name
-        return segment.tracer.endpoints.keep(name, f"{self._method}:{OVERFLOW}", is_made_up=is_made_up)
+        return segment.tracer.endpoints.keep(name, f"{self._method}:{OVERFLOW}", from_client=from_client)
 
     def _template(self) -> str | None:
         try:

@@ -1,15 +1,15 @@
 """The entry span of one request: active before the application sees it, ended with the last byte of the response.
 
 It costs every request, so it does no more than it must while one is served: it notes when the request began, which
-status was sent and when it was over. The rest is `_asgi_operation`'s.
+status was sent and when it was over. The rest is `operation`'s.
 """
 
 from __future__ import annotations
 
 import time
 
-from ..record.suppression import agent_at_work
-from ..record.trace.context import current, not_ended, switch
+from ..record.suppression import suppress_instrumentation
+from ..record.trace.context import current, nearest_open, switch
 from ..record.trace.tracer import Tracer
 from .faults import Faults
 from .operation import OperationSpan
@@ -32,11 +32,11 @@ class RequestSpan(OperationSpan):
     def __init__(self, tracer: Tracer, scope: Scope, faults: Faults) -> None:
         """Begins it as well; whoever makes it calls `leave` when the application has returned."""
         super().__init__(tracer, scope, faults)
-        left_behind = self.previous = current.get()
+        inherited = self.previous = current.get()
         # not the span itself: scope and span would hold each other
         scope[MARK] = True
-        if left_behind is not None or not tracer.decides_late or agent_at_work.get():
-            self._open_among(left_behind)
+        if inherited is not None or not tracer.decides_late or suppress_instrumentation.get():
+            self._open_among(inherited)
         switch(current, self)
 
     def stop(self) -> None:
@@ -44,13 +44,13 @@ class RequestSpan(OperationSpan):
         if self.ended:
             return
         if self.previous is not None:
-            self.previous = not_ended(self.previous)
+            self.previous = nearest_open(self.previous)
         end_time = time.monotonic()
-        offer = self._tracer.offer_lone
+        offer = self._tracer.offer_single_span
         if offer is not None and not self._is_open:
-            lone = self._end_alone(end_time)
-            if lone is not None:
-                offer(lone)
+            segment = self.finish_fast(end_time)
+            if segment is not None:
+                offer(segment)
                 return
             if self.ended:
                 return

@@ -1,15 +1,15 @@
-"""What a request's scope says of it: who asked, which host, in which trace, and its tags as they are written."""
+"""What a request's scope says of it: who key, which host, in which trace, and its tags as they are written."""
 
 from __future__ import annotations
 
 from collections.abc import MutableMapping
 from typing import Any
 
-from ..record.bounded_cache import Remembered
+from ..record.bounded_cache import BoundedCache
 from ..record.limits import address_of, name_of, short
 from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
 from ..record.trace.model import Layer, SpanKind
-from ..record.trace.single_span import Shape
+from ..record.trace.single_span import SpanTemplate
 from ..record.trace.tracer import Tracer
 from .routes import method_of
 
@@ -60,8 +60,8 @@ def _server(scope: Scope) -> bytes:
     return f"{server[0]}:{server[1]}".encode("latin-1", "replace") if server else b""
 
 
-def _origin(asked: tuple[str, bytes]) -> str:
-    scheme, host = asked
+def _origin(key: tuple[str, bytes]) -> str:
+    scheme, host = key
     # what stands before an @ is no part of a host, and may be a password
     return f"{scheme}://{host.decode('latin-1')[:_MAX_HOST].rpartition('@')[2]}"
 
@@ -70,16 +70,16 @@ def _peer(client: tuple[Any, ...]) -> str:
     return address_of(f"{client[0]}:{client[1]}")
 
 
-def _route(asked: tuple[str, str, str]) -> tuple[str, Tag]:
-    method, origin, template = asked
+def _route(key: tuple[str, str, str]) -> tuple[str, Tag]:
+    method, origin, template = key
     return name_of(f"{method}:{template}"), ("http.url", short(origin + template))
 
 
-def _shape(asked: tuple[str, str, str, int, int]) -> Shape:
-    method, origin, template, component, status = asked
+def _span_template(key: tuple[str, str, str, int, int]) -> SpanTemplate:
+    method, origin, template, component, status = key
     name, url = _route((method, origin, template))
     tags = tags_of(method, url, status)
-    return Shape(name, SpanKind.ENTRY, Layer.HTTP, component, tags, failed=status >= 500)
+    return SpanTemplate(name, SpanKind.ENTRY, Layer.HTTP, component, tags, failed=status >= 500)
 
 
 def tags_of(method: str, url: Tag, status: int) -> tuple[Tag, ...]:
@@ -91,11 +91,13 @@ def tags_of(method: str, url: Tag, status: int) -> tuple[Tag, ...]:
 
 
 # What comes again and again, as it is written: connections, hosts, routes, methods, statuses.
-ORIGINS = Remembered(_origin)
-PEERS = Remembered(_peer)
-ROUTES = Remembered(_route)
+ORIGINS = BoundedCache(_origin)
+PEERS = BoundedCache(_peer)
+ROUTES = BoundedCache(_route)
 """By method, origin and template: the operation's name and the tag of the URL."""
-METHODS: Remembered[str, Tag] = Remembered(lambda method: ("http.method", "GET" if method == "WEBSOCKET" else method))
-STATUSES: Remembered[int, Tag] = Remembered(lambda status: ("http.status_code", str(int(status))))
-SHAPES = Remembered(_shape)
+METHODS: BoundedCache[str, Tag] = BoundedCache(
+    lambda method: ("http.method", "GET" if method == "WEBSOCKET" else method)
+)
+STATUSES: BoundedCache[int, Tag] = BoundedCache(lambda status: ("http.status_code", str(int(status))))
+SPAN_TEMPLATES = BoundedCache(_span_template)
 """By method, origin, template, component and status: a request's span, but for its times and its peer."""

@@ -19,7 +19,7 @@ _BODIES = frozenset({"http.response.body", "http.response.pathsend", "http.respo
 _DISCONNECTS = frozenset({"ClientDisconnect", "ClientDisconnected", "WebSocketDisconnect"})
 
 
-class Response:
+class TracedSend:
     """Is called as `send`, by the application."""
 
     __slots__ = ("_client_is_gone", "_send", "_span")

@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 
 from ..abc import Transport, addresses_of
-from ..backend import check_runtime, transport_home
+from ..backend import check_runtime, transport_runner
 from ..config import Config, options
 from ..config.options import Address, Secret
 from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
@@ -109,7 +109,7 @@ async def _reach(address: Address, timeout: float) -> str | None:
 
 async def _greet(config: Config, transport_class: type[Transport], address: Address) -> str | None:
     """What keeps the collector from taking a heartbeat."""
-    async with transport_home(transport_class.runtimes) as runner:
+    async with transport_runner(transport_class.runtimes) as runner:
         transport = transport_class(config, address)
         try:
             await runner(transport.keep_alive, describe_instance(config))

@@ -103,7 +103,7 @@ class Config:
     backend: str = kinds.choice(
         "auto",
         "SW_AGENT_BACKEND",
-        "The event loop of the thread home (`swagent.start()`); inside an application's own loop "
+        "The event loop of the agent thread (`swagent.start()`); inside an application's own loop "
         "the agent runs on whatever loop is there.",
         "auto",
         "asyncio",

@@ -1,1 +1,1 @@
-"""One signal's road, in driving order: encoder, channel, batcher, reporter, and the route to a collector."""
+"""One signal's pipeline, in driving order: encoder, channel, batcher, reporter, and the route to a collector."""

@@ -9,7 +9,7 @@ record still counts against the bounds, and leaves only with a verdict (confirme
 An anyio memory object stream of capacity one is the doorbell. It carries no record, only the news that the reader's
 condition may hold now; losing or doubling a ring is harmless. A producer rings only when the reader asked for it:
 parked on an empty channel it asks to hear of the first record, waiting for a batch to fill it asks to hear when it is
-full. The ring goes through the loop's thread-safe door, since the stream itself must not be touched by other threads.
+full. The ring goes through the loop's thread-safe notify, since the stream itself must not be touched by other threads.
 
 The lock is held for a few statements, never across a wait or foreign code. It is re-entrant, because a signal handler
 or a finaliser of the very thread that is inside may offer a record too. The interpreter runs those at calls only;
@@ -26,11 +26,11 @@ from collections.abc import Callable, Sequence
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from ..backend import Door
+from ..backend import LoopNotifier
 from ..ledger import Drop, Ledger, Refusal, SignalStatistics, named
 from ..signals import Bounds, Overflow, Signal
 from .batcher import Batcher
-from .record_queue import Waiting
+from .record_queue import RecordQueue
 
 _NEVER = math.inf
 _LOOKS = 100
@@ -78,7 +78,7 @@ class Channel:
         self.bounds = bounds
         self.clock = clock
         self._ledger = Ledger()
-        self._waiting = Waiting()
+        self._queue = RecordQueue()
         self._held = 0  # records queued and in flight
         self._held_bytes = 0
         self._leased = 0  # those in flight
@@ -86,14 +86,14 @@ class Channel:
         self.leases: set[Lease] = set()
         self._refuses: Refusal | None = None
         self._urgent = False
-        self._door: Door | None = None
+        self._notifier: LoopNotifier | None = None
         self._ring_at: float = _NEVER
         self._ring_at_bytes: float = _NEVER
         self._settled = anyio.Event()
         self._bell: MemoryObjectSendStream[None] | None = None
         self._doorbell: MemoryObjectReceiveStream[None] | None = None
         self._lock = threading.RLock()
-        self.fill: Callable[[], object] = lambda: None
+        self.pull_pending: Callable[[], object] = lambda: None
         """Brings in what is on its way, see `Intake`. Called before anybody looks, and never under the lock."""
 
     # -- producers: any thread ----------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class Channel:
                 return False
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
                 self._make_room(size)
-            ledger, put = self._ledger, self._waiting.put
+            ledger, put = self._ledger, self._queue.put
             entry = (payload, self.clock() if at is None else at, ledger.offered + 1)
             # asked again, and without a call from here to `put`: a nested offer may have taken the room
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
@@ -128,19 +128,19 @@ class Channel:
             if queued < self._ring_at and queued_bytes < self._ring_at_bytes:
                 return True
             self._ring_at = self._ring_at_bytes = _NEVER
-            door = self._door
-        if door is not None:
-            door(self._ring)
+            notify = self._notifier
+        if notify is not None:
+            notify(self._ring)
         return True
 
-    def expect(self) -> None:
+    def wake_reader(self) -> None:
         """Tell the reader, where it waits for a first record, that one is on its way: `fill` has it."""
         if self._ring_at <= 1:
             with self._lock:
                 self._ring_at = self._ring_at_bytes = _NEVER
-                door = self._door
-            if door is not None:
-                door(self._ring)
+                notify = self._notifier
+            if notify is not None:
+                notify(self._ring)
 
     def refuse(self, reason: Refusal) -> None:
         """Count a record that could not be made, or that need not be: offered and refused."""
@@ -155,7 +155,7 @@ class Channel:
         if self._held < self.bounds.max_items or self.bounds.overflow is Overflow.EVICT_OLDEST:
             return True
         with self._lock:
-            return bool(self._waiting) and self._is_expired()
+            return bool(self._queue) and self._is_expired()
 
     @property
     def is_closed(self) -> bool:
@@ -168,18 +168,18 @@ class Channel:
     def _make_room(self, size: int) -> None:
         """Drop what is past its age, and by policy what is oldest, until the record fits."""
         self._expire()
-        while self.bounds.overflow is Overflow.EVICT_OLDEST and self._waiting and not self._has_room(size):
+        while self.bounds.overflow is Overflow.EVICT_OLDEST and self._queue and not self._has_room(size):
             self._drop_head(Drop.EVICTED)
 
     # -- the reporter: the loop's thread ------------------------------------------------------------------------------
 
-    def attach(self, door: Door | None) -> None:
+    def attach(self, notify: LoopNotifier | None) -> None:
         """Set the way into the loop of the reporter; None when nobody reads any more."""
-        self._door = door
+        self._notifier = notify
         for stream in (self._bell, self._doorbell):
             if stream is not None:
                 stream.close()
-        self._bell, self._doorbell = anyio.create_memory_object_stream[None](1) if door is not None else (None, None)
+        self._bell, self._doorbell = anyio.create_memory_object_stream[None](1) if notify is not None else (None, None)
 
     async def wait_due(self, batcher: Batcher) -> bool:
         """Wait until a batch is due, with the channel attached. False: it is closed and empty. Cancellation leaves
@@ -197,30 +197,30 @@ class Channel:
     def _until_due(self, batcher: Batcher) -> float | None:
         # asked for before the look, or a record that comes in between would be missed
         self._ring_at = self._ring_at_bytes = 1
-        self.fill()
+        self.pull_pending()
         with self._lock:
-            if not self._waiting:
+            if not self._queue:
                 return None if self._refuses is not None else math.inf
             self._ring_at = self._ring_at_bytes = _NEVER
             if self._refuses is not None or self._urgent:
                 return 0.0
             size = self._held_bytes - self._leased_bytes
-            due = batcher.due_at(len(self._waiting), size, self._waiting.oldest_time)
+            due = batcher.due_at(len(self._queue), size, self._queue.oldest_time)
             self._ring_at, self._ring_at_bytes = batcher.max_items, batcher.max_bytes
             return due - self.clock()
 
     def lease(self, max_items: int, max_bytes: int) -> Lease:
         """Take the oldest records, at least one if any waits; expired ones are dropped on the way."""
-        self.fill()
+        self.pull_pending()
         with self._lock:
             self._expire()
-            records, times, numbers, size = self._waiting.take(max_items, max_bytes)
+            records, times, numbers, size = self._queue.take(max_items, max_bytes)
             lease = Lease(self, records, times, numbers, size)
             if records:
                 self.leases.add(lease)
             self._leased += len(records)
             self._leased_bytes += size
-            self._urgent = self._urgent and bool(self._waiting)
+            self._urgent = self._urgent and bool(self._queue)
         return lease
 
     def settle(self, lease: Lease, reason: Drop | None) -> None:
@@ -243,16 +243,16 @@ class Channel:
         with self._lock:
             if self._give_back(lease):
                 # a lease taken before this one may have come back already
-                self._waiting.put_back(lease.records, lease.times, lease.numbers)
+                self._queue.put_back(lease.records, lease.times, lease.numbers)
         self._ring()
         self.tell_waiters()
 
     def drop_queued(self, reason: Drop) -> int:
         """Give up everything that waits; returns how many records that were."""
         count = 0
-        self.fill()
+        self.pull_pending()
         with self._lock:
-            while self._waiting:
+            while self._queue:
                 self._drop_head(reason)
                 count += 1
         self.tell_waiters()
@@ -260,11 +260,11 @@ class Channel:
 
     def close(self, reason: Refusal = Refusal.SHUTDOWN) -> None:
         """Take nothing more in; what waits can still be leased. Closing is how the reporter learns of the end."""
-        self.fill()
+        self.pull_pending()
         self._refuses = self._refuses or reason
         self._ring()
 
-    def hurry(self) -> None:
+    def request_flush(self) -> None:
         """Let the next batch be due at once, whatever its size."""
         self._urgent = True
         self._ring()
@@ -276,12 +276,12 @@ class Channel:
     def is_settled(self, number: int) -> bool:
         """Whether each of the first `number` records offered was refused or has its verdict."""
         with self._lock:
-            waiting = self._waiting.oldest_number if self._waiting else _NEVER
+            waiting = self._queue.oldest_number if self._queue else _NEVER
             return number < min(waiting, *(lease.numbers[0] for lease in self.leases), _NEVER)
 
     def statistics(self) -> SignalStatistics:
         """The ledger of this instant."""
-        self.fill()
+        self.pull_pending()
         with self._lock:
             found = self._look()
             for _ in range(_LOOKS):
@@ -299,12 +299,12 @@ class Channel:
             "on" if self._refuses is None else self._refuses.value, tuple(ledger.latency),
         )  # fmt: skip
 
-    def abandon_to_fork(self) -> None:
+    def after_fork_in_child(self) -> None:
         """In a forked child: the records belong to the parent, and so did a lock that may be held for ever."""
         self._lock = threading.RLock()
-        self._door = None
+        self._notifier = None
         self._bell = self._doorbell = None
-        self._waiting = Waiting()
+        self._queue = RecordQueue()
         self.leases = set()
         self._held = self._held_bytes = self._leased = self._leased_bytes = 0
         self._ledger = Ledger()
@@ -320,14 +320,14 @@ class Channel:
 
     def _is_expired(self) -> bool:
         """Whether the oldest record is."""
-        return self.clock() - self._waiting.oldest_time > self.bounds.max_age
+        return self.clock() - self._queue.oldest_time > self.bounds.max_age
 
     def _expire(self) -> None:
-        while self._waiting and self._is_expired():
+        while self._queue and self._is_expired():
             self._drop_head(Drop.EXPIRED)
 
     def _drop_head(self, reason: Drop) -> None:
-        size = len(self._waiting.take_one())
+        size = len(self._queue.take_one())
         self._ledger.drop(reason)
         self._held -= 1
         self._held_bytes -= size

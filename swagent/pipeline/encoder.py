@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..abc import Codec
-from ..record.bounded_cache import Remembered
+from ..record.bounded_cache import BoundedCache
 from ..record.events import Event
 from ..record.logs.entry import LogEntry
 from ..record.meters.samples import Sample
 from ..record.trace.model import SpanRecord
 from ..record.trace.segment import Segment
-from ..record.trace.single_span import LoneSegment, Shape
+from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 from .meter_encoding import encode_meters
-from .segment_template import EARLIEST, LATEST, Mold
+from .segment_template import EARLIEST, LATEST, SegmentTemplate
 
 
 class Encoder:
@@ -45,18 +45,18 @@ class Encoder:
         self._segment_reference: Callable[..., Any] = wire.segment_reference
         self._span_object: Callable[..., Any] = wire.span_object
         self._log: Callable[..., Any] = wire.log
-        self._times = Remembered(encode_time)
-        self._peers = Remembered(_plain)
-        self._molds: Remembered[tuple[Shape, int], Mold | None] = Remembered(self._mold)
+        self._times = BoundedCache(encode_time)
+        self._peers = BoundedCache(_plain)
+        self._templates: BoundedCache[tuple[SpanTemplate, int], SegmentTemplate | None] = BoundedCache(self._template)
 
-    def segment(self, finished: tuple[Segment, Sequence[SpanRecord]] | LoneSegment) -> bytes:
+    def segment(self, finished: tuple[Segment, Sequence[SpanRecord]] | SingleSpanSegment) -> bytes:
         """A SegmentObject.
 
         :param finished: a segment and its spans, or a segment of one span
         :raises ValueError: when a number does not fit its field
         """
-        if isinstance(finished, LoneSegment):
-            return self._lone(finished)
+        if isinstance(finished, SingleSpanSegment):
+            return self._single_span(finished)
         segment, spans = finished
         tracer = segment.tracer
         return _as_bytes(self._segment_object(
@@ -64,25 +64,25 @@ class Encoder:
             segment.limited,
         ))  # fmt: skip
 
-    def _lone(self, lone: LoneSegment) -> bytes:
-        shape, trace_id, segment_id, start, end, peer = lone
+    def _single_span(self, segment: SingleSpanSegment) -> bytes:
+        span, trace_id, segment_id, start, end, peer = segment
         plain = self._peers[peer]
         if plain is not None and EARLIEST <= start <= end <= LATEST:
-            mold = self._molds[shape, len(plain)]
-            if mold is not None:
+            template = self._templates[span, len(plain)]
+            if template is not None:
                 times = self._times
-                return mold.fill(trace_id.encode(), segment_id.encode(), times[start], times[end], plain)
-        return self._cast(lone)
+                return template.render(trace_id.encode(), segment_id.encode(), times[start], times[end], plain)
+        return self.encode_generic(segment)
 
-    def _cast(self, lone: LoneSegment) -> bytes:
-        shape, trace_id, segment_id, start, end, peer = lone
-        span = self._span_object(0, -1, start, end, (), shape.name, peer, shape.kind, shape.layer, shape.component,
-                                 shape.failed, shape.tags, (), False)  # fmt: skip
+    def encode_generic(self, segment: SingleSpanSegment) -> bytes:
+        span, trace_id, segment_id, start, end, peer = segment
+        span = self._span_object(0, -1, start, end, (), span.name, peer, span.kind, span.layer, span.component,
+                                 span.failed, span.tags, (), False)  # fmt: skip
         return _as_bytes(self._segment_object(trace_id, segment_id, (span,), self._service, self._instance, False))
 
-    def _mold(self, wanted: tuple[Shape, int]) -> Mold | None:
+    def _template(self, wanted: tuple[SpanTemplate, int]) -> SegmentTemplate | None:
         try:
-            return Mold(*wanted, self._cast, self._times.__getitem__)
+            return SegmentTemplate(*wanted, self.encode_generic, self._times.__getitem__)
         except ValueError:
             return None
 

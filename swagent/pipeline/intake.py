@@ -2,10 +2,10 @@
 
 A record is encoded soon after it is finished, not at that very moment. Inside a request the interpreter has the
 application's code and data in its caches, and the encoder's cost twice as much as in a loop of their own (measured). So
-a finished record is set down, which takes one append, and a group of them is encoded at once: when there are enough,
-and before anybody looks at the channel: its reader, its statistics, its end. Nobody can tell the difference.
+a finished record is pending at first, which takes one append. A group of pending records is encoded at once: when there
+are enough, and before anybody looks at the channel: its reader, its statistics, its end. Nobody can tell.
 
-What is set down holds no more than a group, so the channel's bounds are as hard as they were.
+What is pending holds no more than a group, so the channel's bounds are as hard as they were.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from ..agent_log import LimitedLog
+from ..agent_log import RateLimitedLog
 from ..ledger import Refusal
 from .channel import Channel
 
@@ -26,40 +26,40 @@ GROUP = 32
 class Intake(Generic[T]):
     """One signal's door, open to any thread."""
 
-    def __init__(self, channel: Channel, encode: Callable[[T], bytes], limited: LimitedLog) -> None:
+    def __init__(self, channel: Channel, encode: Callable[[T], bytes], limited: RateLimitedLog) -> None:
         """:param encode: may raise, which costs that record only"""
         self._channel = channel
         self._encode = encode
         self._limited = limited
-        self._set_down: deque[tuple[T, float]] = deque()
+        self._pending: deque[tuple[T, float]] = deque()
         self._clock = channel.clock
         # re-entrant: encoding may set a finaliser or a signal handler going that looks at the channel
         self._lock = threading.RLock()
         self._is_encoding = False
-        channel.fill = self.encode
+        channel.pull_pending = self.encode
 
     def offer(self, record: T) -> None:
         """Hand a finished record over. Never raises, never waits for longer than a group takes to encode."""
-        waiting = self._set_down
-        waiting.append((record, self._clock()))
-        if len(waiting) >= GROUP:
+        pending = self._pending
+        pending.append((record, self._clock()))
+        if len(pending) >= GROUP:
             self.encode()
         else:
             # not for the first record only: two threads may each find the other's here
-            self._channel.expect()
+            self._channel.wake_reader()
 
     def encode(self) -> None:
-        """Let the channel have what was set down."""
-        waiting = self._set_down
-        if not waiting:
+        """Let the channel have what is pending."""
+        pending = self._pending
+        if not pending:
             return
         with self._lock:
             if self._is_encoding:
                 return  # from inside: the loop below will come to it
             self._is_encoding = True
             try:
-                while waiting:
-                    self._encode_one(*waiting.popleft())
+                while pending:
+                    self._encode_one(*pending.popleft())
             finally:
                 self._is_encoding = False
 
@@ -77,8 +77,8 @@ class Intake(Generic[T]):
         else:
             channel.offer(payload, at)
 
-    def abandon_to_fork(self) -> None:
+    def after_fork_in_child(self) -> None:
         """In a forked child: the records belong to the parent, and so did a lock that may be held for ever."""
         self._lock = threading.RLock()
         self._is_encoding = False
-        self._set_down.clear()
+        self._pending.clear()

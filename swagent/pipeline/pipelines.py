@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import anyio
 
 from ..abc import Transport
-from ..agent_log import LimitedLog
-from ..backend import Door
+from ..agent_log import RateLimitedLog
+from ..backend import LoopNotifier
 from ..config import Config
 from ..errors import ConfigError
 from ..ledger import LATENCY_BOUNDS_MS, Drop, Refusal, SignalStatistics, Statistics, nothing
@@ -33,11 +33,11 @@ class Pipelines:
         transport: type[Transport],
         route: Route,
         clock: Callable[[], float],
-        limited: LimitedLog,
+        limited: RateLimitedLog,
     ) -> None:
         """:raises ConfigError: when a signal is asked for that the transport cannot carry"""
         self._limited = limited
-        self._is_stranded = False
+        self._is_orphaned = False
         self._off: dict[Signal, str] = {}
         self._intakes: list[Intake[Any]] = []
         self.channels: dict[Signal, Channel] = {}
@@ -55,8 +55,8 @@ class Pipelines:
         """Whether there is a pipeline for it."""
         return signal in self.channels
 
-    def intake(self, signal: Signal, encode: Callable[[T], bytes]) -> Callable[[T], None]:
-        """Make the way in for a signal that is on: a function that takes a finished record. Any thread; it never raises
+    def offer_to(self, signal: Signal, encode: Callable[[T], bytes]) -> Callable[[T], None]:
+        """Make the `offer` of a signal that is on: a function that takes a finished record. Any thread; it never raises
         and never waits.
 
         :param encode: turns a record into bytes; it may raise, which costs that record only
@@ -65,10 +65,10 @@ class Pipelines:
         self._intakes.append(intake)
         return intake.offer
 
-    def attach(self, door: Door | None) -> None:
+    def attach(self, notify: LoopNotifier | None) -> None:
         """Set the way into the reporters' loop."""
         for channel in self.channels.values():
-            channel.attach(door)
+            channel.attach(notify)
 
     def close(self) -> None:
         """Take nothing more in; what waits is still delivered."""
@@ -91,9 +91,9 @@ class Pipelines:
         """Whether nothing is taken in any more."""
         return all(channel.is_closed for channel in self.channels.values())
 
-    def strand(self) -> None:
+    def orphan(self) -> None:
         """Say that nobody empties the channels until the agent stops."""
-        self._is_stranded = True
+        self._is_orphaned = True
         for channel in self.channels.values():
             channel.tell_waiters()
 
@@ -103,12 +103,12 @@ class Pipelines:
         channel.close(Refusal.DISABLED)
         channel.drop_queued(Drop.INTERNAL)
 
-    def abandon_to_fork(self) -> None:
+    def after_fork_in_child(self) -> None:
         """In a forked child: leave everything to the parent."""
         for intake in self._intakes:
-            intake.abandon_to_fork()
+            intake.after_fork_in_child()
         for channel in self.channels.values():
-            channel.abandon_to_fork()
+            channel.after_fork_in_child()
 
     async def flush(self) -> bool:
         """Send what waits now, and wait for its verdicts; True when all of it was confirmed."""
@@ -127,9 +127,9 @@ class Pipelines:
     async def _flush(self, channel: Channel) -> bool:
         before = channel.statistics()
         while not channel.is_settled(before.offered):
-            if self._is_stranded:
+            if self._is_orphaned:
                 return False
-            channel.hurry()
+            channel.request_flush()
             await channel.wait_settled()
         return sum(channel.statistics().dropped.values()) == sum(before.dropped.values())
 
@@ -148,8 +148,8 @@ class Pipelines:
         if channel is None:
             return nothing(signal, self._off[signal])
         statistics = channel.statistics()
-        is_stranded = self._is_stranded and statistics.state == "on"
-        return replace(statistics, state="stranded") if is_stranded else statistics
+        is_orphaned = self._is_orphaned and statistics.state == "on"
+        return replace(statistics, state="orphaned") if is_orphaned else statistics
 
     def __iter__(self) -> Iterator[tuple[Signal, Reporter]]:
         return iter(self.reporters.items())

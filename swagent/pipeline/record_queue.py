@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any, cast
 
 
-class Waiting:
+class RecordQueue:
     """:ivar put: takes a record in, as `(record, time, number)`"""
 
     __slots__ = ("_oldest", "_row", "put")

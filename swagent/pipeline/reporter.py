@@ -1,4 +1,4 @@
-"""The reporter drives one signal's road: channel, batch, route, transport, verdict."""
+"""The reporter drives one signal's pipeline: channel, batch, route, transport, verdict."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from ..abc import Transport
-from ..agent_log import LimitedLog, say
-from ..backend import cancelled_natively, must_pass
+from ..agent_log import RateLimitedLog, say
+from ..backend import cancelled_natively, must_propagate
 from ..errors import DeliveryError, RejectedError
 from ..ledger import Drop
 from .batcher import Batcher
@@ -22,7 +22,9 @@ from .route import Route
 class Reporter:
     """Sends what comes through one channel, several batches at a time over one connection."""
 
-    def __init__(self, channel: Channel, route: Route, policy: Policy, limited: LimitedLog, in_flight: int = 4) -> None:
+    def __init__(
+        self, channel: Channel, route: Route, policy: Policy, limited: RateLimitedLog, in_flight: int = 4
+    ) -> None:
         """:param in_flight: how many batches may be under way: while one waits for its verdict the next is sent"""
         bounds = channel.bounds
         self._channel = channel
@@ -68,7 +70,7 @@ class Reporter:
         try:
             await self._deliver(lease, transport)
         except BaseException as error:  # noqa: BLE001, RUF100  (a transport that breaks its contract must not stop the signal)
-            if must_pass(error):
+            if must_propagate(error):
                 raise
             if isinstance(error, Exception):
                 self._limited.warn("internal", "%s failed unexpectedly: %r", transport, error)

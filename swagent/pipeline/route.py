@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 
 from ..abc import Transport
-from ..agent_log import LimitedLog
+from ..agent_log import RateLimitedLog
 from ..backend import Runner
 from ..errors import DeliveryError, RejectedError, RetryableError
 from ..ledger import Losses
@@ -25,7 +25,7 @@ class Route:
     """Which transport to use now. Belongs to one event loop."""
 
     def __init__(
-        self, transports: Sequence[Transport], failover: Failover, clock: Callable[[], float], limited: LimitedLog
+        self, transports: Sequence[Transport], failover: Failover, clock: Callable[[], float], limited: RateLimitedLog
     ) -> None:
         self.transports = transports
         self._failover = failover
@@ -47,7 +47,7 @@ class Route:
         """Set where the transports' coroutines run."""
         self._run = runner
 
-    def abandon_to_fork(self) -> None:
+    def after_fork_in_child(self) -> None:
         """In a forked child: the transports' connections belong to the parent, and are not touched any more."""
         self._run = _never
 

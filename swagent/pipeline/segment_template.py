@@ -1,17 +1,17 @@
-"""Molds: encoded segments with gaps, for segments that differ in a few places only.
+"""Segment templates: encoded segments with gaps, for segments that differ in a few places only.
 
-A lone segment's bytes are those of the one before it of the same shape, but for two ids, two times and the peer. So one
-is encoded with marks in these places and cut at the marks, and the others are made by joining the pieces, in a third
-of the time. That works where what goes in takes as much room as its mark did, since the lengths that protobuf writes
-before each message stay as they were: an id has 32 characters, a time of our age has as many bytes as any other, and
-there is a mold for each length of a peer.
+The bytes of a segment of one span are those of the one before it with the same span template, but for two ids, two
+times and the peer. So one is encoded with marks in these places and cut at the marks, and the others are rendered by
+joining the pieces, in a third of the time. That works where what goes in takes as much room as its mark did, since the
+lengths that protobuf writes before each message stay as they were: an id has 32 characters, a time of our age has as
+many bytes as any other, and there is a template for each length of a peer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..record.trace.single_span import LoneSegment, Shape
+from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 
 # Milliseconds of the years 2001 to 2109: 13 digits, and six bytes as a varint.
 EARLIEST, LATEST = 10**12, 2**42 - 1
@@ -19,36 +19,36 @@ _TRACE_ID, _SEGMENT_ID = "~trace~id~" + "~" * 22, "~segment~" + "~" * 23
 _START, _END = 1_111_111_111_111, 2_222_222_222_222
 
 
-class Mold:
-    """The segments of one shape, with peers of one length."""
+class SegmentTemplate:
+    """The segments of one span template, with peers of one length."""
 
     __slots__ = ("_pieces",)
 
     def __init__(
         self,
-        shape: Shape,
+        span_template: SpanTemplate,
         peer_length: int,
-        encode: Callable[[LoneSegment], bytes],
+        encode: Callable[[SingleSpanSegment], bytes],
         encode_time: Callable[[int], bytes],
     ) -> None:
         """
         :param peer_length: in bytes
-        :raises ValueError: when a mark is found twice, since the shape has it in a text as well
+        :raises ValueError: when a mark is found twice, since the span template has it in a text as well
         """
         peer = "^" * peer_length
-        cast = encode(LoneSegment(shape, _TRACE_ID, _SEGMENT_ID, _START, _END, peer))
+        encoded = encode(SingleSpanSegment(span_template, _TRACE_ID, _SEGMENT_ID, _START, _END, peer))
         marks = [_TRACE_ID.encode(), _SEGMENT_ID.encode(), encode_time(_START), encode_time(_END)]
         if peer:
             marks.append(peer.encode())
         pieces: list[bytes] = []
         for mark in marks:
-            if cast.count(mark) != 1:
+            if encoded.count(mark) != 1:
                 raise ValueError(f"{mark!r} is not there once")
-            piece, cast = cast.split(mark)
+            piece, encoded = encoded.split(mark)
             pieces.append(piece)
-        self._pieces = (*pieces, cast) if peer else (*pieces, cast, b"")
+        self._pieces = (*pieces, encoded) if peer else (*pieces, encoded, b"")
 
-    def fill(self, trace_id: bytes, segment_id: bytes, start: bytes, end: bytes, peer: bytes) -> bytes:
+    def render(self, trace_id: bytes, segment_id: bytes, start: bytes, end: bytes, peer: bytes) -> bytes:
         """The encoded segment. Each argument takes as many bytes as the mark in its place did."""
         first, second, third, fourth, fifth, last = self._pieces
         return b"".join((first, trace_id, second, segment_id, third, start, fourth, end, fifth, peer, last))

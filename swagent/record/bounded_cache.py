@@ -11,7 +11,7 @@ Answer = TypeVar("Answer")
 _MOST = 1024
 
 
-class Remembered(dict[Key, Answer], Generic[Key, Answer]):
+class BoundedCache(dict[Key, Answer], Generic[Key, Answer]):
     """A pure function's answers by its argument: `remembered[argument]`, which for a known one enters no Python code.
 
     Bounded, since the arguments come from outside: a full one is emptied, and what is asked for often is back at once.

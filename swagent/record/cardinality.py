@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 
-from ..agent_log import LimitedLog
+from ..agent_log import RateLimitedLog
 from .meters.samples import Sample, SingleSample
 
 OVERFLOW = "_overflow"
 
 
-class Names:
+class CardinalityLimit:
     """The names of one kind. Any thread.
 
     :ivar overflowed: how many records were given the name of the rest
@@ -29,21 +29,21 @@ class Names:
         self.overflowed = 0
         self._limit = limit
         self._known: set[str] = set()
-        self._limited = LimitedLog()
+        self._limited = RateLimitedLog()
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
         self._lock = threading.RLock()
 
-    def keep(self, name: str, rest: str = OVERFLOW, *, is_made_up: bool = False) -> str:
+    def keep(self, name: str, rest: str = OVERFLOW, *, from_client: bool = False) -> str:
         """The name itself, or that of the rest where there is no room for it.
 
         :param rest: the name of the rest
-        :param is_made_up: whether the name was chosen by who sent a request; such names take half of the room at most,
+        :param from_client: whether the name was chosen by who sent a request; such names take half of the room at most,
             so that they leave some for those that the application's code has
         """
         if name in self._known:
             return name
         with self._lock:
-            room = (self._limit + 1) // 2 if is_made_up else self._limit
+            room = (self._limit + 1) // 2 if from_client else self._limit
             if len(self._known) < room:
                 self._known.add(name)
                 return name

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
-agent_at_work: ContextVar[bool] = ContextVar("swagent_at_work", default=False)
+suppress_instrumentation: ContextVar[bool] = ContextVar("swagent_suppress_instrumentation", default=False)
 """True in the agent's own tasks and in all they start: nothing is traced there, and nothing that is logged there is
 reported. The same libraries, used by the application, are."""

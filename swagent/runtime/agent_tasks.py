@@ -13,11 +13,11 @@ from typing import Any
 import anyio
 from anyio import CancelScope
 
-from ..agent_log import LimitedLog
-from ..backend import Runner, loop_door, must_pass, transport_home
+from ..agent_log import RateLimitedLog
+from ..backend import Runner, loop_notifier, must_propagate, transport_runner
 from ..pipeline.pipelines import Pipelines
 from ..pipeline.route import Route
-from ..record.suppression import agent_at_work
+from ..record.suppression import suppress_instrumentation
 from ..signals import Signal
 from .heartbeat import Heartbeat
 from .meter_report import MeterReport
@@ -26,7 +26,7 @@ from .supervisor import Supervisor
 Child = Callable[[], Awaitable[None]]
 
 
-class Crew:
+class AgentTasks:
     """Heartbeat, report of meters, and one reporter a signal.
 
     :ivar begun: set when they have begun
@@ -38,22 +38,22 @@ class Crew:
         self,
         heartbeat: Heartbeat,
         meter_report: MeterReport,
-        roads: Pipelines,
+        pipelines: Pipelines,
         route: Route,
         runtimes: frozenset[str],
-        limited: LimitedLog,
+        limited: RateLimitedLog,
     ) -> None:
         """:param runtimes: where the transports run by themselves"""
         self._heartbeat = heartbeat
         self._meter_report = meter_report
-        self._roads = roads
+        self._pipelines = pipelines
         self._route = route
         self._runtimes = runtimes
         self._limited = limited
         self._scope = CancelScope(shield=True)
         self._work_scope = CancelScope()
         self._is_cut = False
-        self._hurry = anyio.Event()
+        self._skip_backoff = anyio.Event()
         self.begun = anyio.Event()
         self.ended = anyio.Event()
         self.runner: Runner | None = None
@@ -64,15 +64,15 @@ class Crew:
 
         :param is_end: whether the host is told to end, too
         """
-        agent_at_work.set(True)
+        suppress_instrumentation.set(True)
         try:
             with self._scope:
                 async with anyio.create_task_group() as group:
                     group.start_soon(self._supervised(self._inhabit, "agent", self._switch_off_all).run, group)
         except BaseException as error:  # noqa: BLE001, RUF100  (let out, it would end the host)
-            if must_pass(error):
+            if must_propagate(error):
                 raise
-            self._strand(error, is_end())
+            self._orphan(error, is_end())
         finally:
             self.begun.set()
             self.ended.set()
@@ -81,9 +81,9 @@ class Crew:
         """End all of it now."""
         self._scope.cancel()
 
-    def hurry(self) -> None:
+    def skip_backoff(self) -> None:
         """The agent stops: restart what crashed without a rest."""
-        self._hurry.set()
+        self._skip_backoff.set()
 
     def cut(self) -> None:
         """Give up what has not been delivered by now."""
@@ -95,27 +95,27 @@ class Crew:
 
         :raises RuntimeError: when the tasks ended before
         """
-        roads = self._roads
+        pipelines = self._pipelines
         async with anyio.create_task_group() as group:
             group.start_soon(self._supervised(self._heartbeat.run, "heartbeat", self._switch_off_all).run, group)
-            if roads.is_on(Signal.METER):
-                switch_off = partial(roads.switch_off, Signal.METER)
+            if pipelines.is_on(Signal.METER):
+                switch_off = partial(pipelines.switch_off, Signal.METER)
                 group.start_soon(self._supervised(self._meter_report.run, "report of meters", switch_off).run, group)
             async with anyio.create_task_group() as reporters:
-                for signal, reporter in roads:
-                    name, switch_off = f"reporter of {signal.value}s", partial(roads.switch_off, signal)
+                for signal, reporter in pipelines:
+                    name, switch_off = f"reporter of {signal.value}s", partial(pipelines.switch_off, signal)
                     reporters.start_soon(self._supervised(reporter.run, name, switch_off).run, reporters)
             group.cancel_scope.cancel()
-        if not roads.are_closed:
+        if not pipelines.are_closed:
             # asyncio: a task that is cancelled before its first turn cannot be supervised, and ends its group
             raise RuntimeError("the agent's tasks ended before their time")
 
     async def _inhabit(self) -> None:
         """Work where the transports can run, then stay there, for the transports to be closed."""
-        self._roads.attach(loop_door())
+        self._pipelines.attach(loop_notifier())
         # not later: the host does not wait until there is room for the transports
         self.begun.set()
-        async with transport_home(self._runtimes, self._note_problem) as runner:
+        async with transport_runner(self._runtimes, self._note_problem) as runner:
             self.runner = runner
             self._route.attach(runner)
             if not self._is_cut:
@@ -125,18 +125,18 @@ class Crew:
             await anyio.sleep_forever()
 
     def _supervised(self, child: Child, name: str, switch_off: Callable[[], object]) -> Supervisor:
-        return Supervisor(child, name, self._limited, switch_off, self._hurry)
+        return Supervisor(child, name, self._limited, switch_off, self._skip_backoff)
 
     def _switch_off_all(self) -> None:
-        for signal, _ in self._roads:
-            self._roads.switch_off(signal)
+        for signal, _ in self._pipelines:
+            self._pipelines.switch_off(signal)
         # without the heartbeat no collector is found any more
         self._route.give_up()
 
-    def _strand(self, error: BaseException, is_end: bool) -> None:
+    def _orphan(self, error: BaseException, is_end: bool) -> None:
         """Mostly, somebody swept up all tasks of the loop, which only asyncio has, and waits for them to end. The last
         flush is left to the host's own task."""
-        self._roads.strand()
+        self._pipelines.orphan()
         if not is_end:
             text = "the agent's tasks were ended from outside (%r); records wait, within their bounds, for its stop"
             self._limited.warn("cut", text, error)

@@ -1,4 +1,4 @@
-"""The thread home: the agent in a thread with an event loop of its own, for WSGI applications, scripts, `swagent run`.
+"""The agent thread: the agent in a thread with an event loop of its own, for WSGI applications, scripts, `swagent run`.
 
 The pipeline is the same as inside a host's loop; only here the backend setting chooses which loop that is.
 """
@@ -18,17 +18,18 @@ from typing import Any
 
 import anyio
 
-from ..agent import CLOSE_GRACE, Agent
+from .. import stop_budgets
+from ..agent import Agent
 from ..agent_log import say
-from ..backend import loop_door
+from ..backend import loop_notifier
 from ..config import Config
 from ..errors import AgentStateError, ConfigError
 from ..ledger import Statistics
-from ..record.suppression import agent_at_work
+from ..record.suppression import suppress_instrumentation
 from ..record.trace import tracer as tracers
 
 
-class ThreadHome:
+class AgentThread:
     """One agent in one thread."""
 
     def __init__(self, config: Config, *, follow_forks: bool = False) -> None:
@@ -62,13 +63,13 @@ class ThreadHome:
         """Flush and end the thread, within the shutdown timeout and half a second."""
         if self._stop is not None:
             self._stop()
-        self._thread.join(self.config.shutdown_timeout + 2 * CLOSE_GRACE)
+        self._thread.join(self.config.shutdown_timeout + stop_budgets.THREAD_END)
         return self.agent.statistics()
 
     def _run(self) -> None:
         backend, options = self._options
         # not only in the tasks: what a loop says of itself, such as asyncio in its debug mode, is said in no task
-        agent_at_work.set(True)
+        suppress_instrumentation.set(True)
         try:
             anyio.run(self._live, backend=backend, backend_options=options)
         except BaseException as error:  # noqa: BLE001, RUF100  (handed to the starting thread)
@@ -79,9 +80,9 @@ class ThreadHome:
 
     async def _live(self) -> None:
         asked_to_stop = anyio.Event()
-        door = loop_door()
+        notify = loop_notifier()
         async with self.agent:
-            self._stop = lambda: door(asked_to_stop.set)
+            self._stop = lambda: notify(asked_to_stop.set)
             self._started.set()
             await asked_to_stop.wait()
 
@@ -115,7 +116,7 @@ def _require(module: str, backend: str) -> None:
         raise ConfigError("backend", backend, f"a loop that is installed: pip install 'swagent[{module}]'")
 
 
-_home: ThreadHome | None = None
+_agent_thread: AgentThread | None = None
 _lock = threading.Lock()
 
 
@@ -129,40 +130,40 @@ def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
     :raises ConfigError: when a setting cannot be used
     :raises AgentStateError: when one is running already, or no thread can be started
     """
-    global _home  # noqa: PLW0603, RUF100
+    global _agent_thread  # noqa: PLW0603, RUF100
     with _lock:
-        if _home is not None:
+        if _agent_thread is not None:
             raise AgentStateError("the agent was started already; call swagent.stop() first")
-        home = ThreadHome(config or Config.from_env(), follow_forks=follow_forks)
-        home.start()
-        _home = home
+        agent_thread = AgentThread(config or Config.from_env(), follow_forks=follow_forks)
+        agent_thread.start()
+        _agent_thread = agent_thread
     atexit.register(stop)
-    return home.agent
+    return agent_thread.agent
 
 
 def stop() -> Statistics | None:
     """Flush, stop the process's agent, and return its ledger. Without a running agent it does nothing: None."""
-    global _home  # noqa: PLW0603, RUF100
+    global _agent_thread  # noqa: PLW0603, RUF100
     with _lock:
-        home, _home = _home, None
-    if home is None:
+        agent_thread, _agent_thread = _agent_thread, None
+    if agent_thread is None:
         return None
     atexit.unregister(stop)
-    return home.stop()
+    return agent_thread.stop()
 
 
 def running() -> Agent | None:
     """The process's agent, if `start()` started one."""
-    return _home.agent if _home is not None else None
+    return _agent_thread.agent if _agent_thread is not None else None
 
 
 def _forget_in_child() -> None:
     """A forked child has no thread of its parent's; it may start an agent of its own."""
-    global _home, _lock  # noqa: PLW0603, RUF100
-    home, _home, _lock = _home, None, threading.Lock()
-    if home is not None and home.follow_forks:
+    global _agent_thread, _lock  # noqa: PLW0603, RUF100
+    agent_thread, _agent_thread, _lock = _agent_thread, None, threading.Lock()
+    if agent_thread is not None and agent_thread.follow_forks:
         # not now: most children are replaced by another program at once, or record nothing
-        tracers.when_missed(partial(_start_again, home.config))
+        tracers.when_missed(partial(_start_again, agent_thread.config))
 
 
 def _start_again(config: Config) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import anyio
 
-from ..agent_log import LimitedLog
-from ..backend import Door, loop_door
+from ..agent_log import RateLimitedLog
+from ..backend import LoopNotifier, loop_notifier
 from ..record.meters.registry import MeterRegistry
 from ..record.meters.samples import Sample, SingleSample
 
@@ -31,7 +31,7 @@ class MeterReport:
         sources: Sequence[Source],
         offer: Callable[[Sequence[Sample]], object],
         period: float,
-        limited: LimitedLog,
+        limited: RateLimitedLog,
     ) -> None:
         """
         :param registry: the application's meters
@@ -69,7 +69,7 @@ class MeterReport:
 
     async def _ask_gauges(self) -> Sequence[Sample]:
         answered = anyio.Event()
-        asking = self._registry.ask_gauges(_through(loop_door(), answered))
+        asking = self._registry.ask_gauges(_through(loop_notifier(), answered))
         if asking is None:
             return ()
         try:
@@ -91,5 +91,5 @@ class MeterReport:
         return samples
 
 
-def _through(door: Door, answered: anyio.Event) -> Callable[[], None]:
-    return lambda: door(answered.set)
+def _through(notify: LoopNotifier, answered: anyio.Event) -> Callable[[], None]:
+    return lambda: notify(answered.set)

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from ..agent_log import LimitedLog
+from ..agent_log import RateLimitedLog
 from ..config import Config
 from ..pipeline.encoder import Encoder
 from ..pipeline.pipelines import Pipelines
-from ..record.events import Event, started, stopping
+from ..record.events import started, stopping
 from ..record.logs.capture import LogCapture, LogSettings
 from ..record.meters.definitions import REGISTRY
 from ..record.meters.samples import Sample
@@ -21,7 +21,7 @@ from ..record.trace import tracer as tracers
 from ..record.trace.ignore import compile_ignored
 from ..record.trace.sampling import Sampler
 from ..record.trace.segment import Segment
-from ..record.trace.single_span import LoneSegment
+from ..record.trace.single_span import SingleSpanSegment
 from ..record.trace.tracer import Tracer
 from ..self_meters.ledger import LedgerMeters
 from ..self_meters.runtime import RuntimeMeters
@@ -39,7 +39,7 @@ class Recording:
         config: Config,
         pipelines: Pipelines,
         encoder: Encoder,
-        limited: LimitedLog,
+        limited: RateLimitedLog,
         count_tasks: Callable[[], int],
     ) -> None:
         """:param count_tasks: how many tasks live on the agent's loop"""
@@ -47,11 +47,11 @@ class Recording:
         self._has_begun = False
         self._has_ended = False
         self._pipelines = pipelines
-        self._take_segment = self._intake(Signal.SEGMENT, encoder.segment)
-        self._take_meters = self._intake(Signal.METER, encoder.meters)
-        self._take_event = self._intake(Signal.EVENT, encoder.event)
-        self.tracer = _build_tracer(config, self._offer_segment, self._take_segment)
-        self._logs = LogCapture(self._intake(Signal.LOG, encoder.log), LogSettings.from_config(config))
+        self._offer_finished = self._offer(Signal.SEGMENT, encoder.segment)
+        self._offer_samples = self._offer(Signal.METER, encoder.meters)
+        self._offer_event = self._offer(Signal.EVENT, encoder.event)
+        self.tracer = _build_tracer(config, self._offer_segment, self._offer_finished)
+        self._logs = LogCapture(self._offer(Signal.LOG, encoder.log), LogSettings.from_config(config))
         self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
         ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)
         sources: list[Source] = [ledger.collect, self.tracer.endpoints.collect, self.tracer.peers.collect]
@@ -84,26 +84,23 @@ class Recording:
             self._runtime.detach()
         self._has_ended = True
 
-    def abandon_to_fork(self) -> None:
+    def after_fork_in_child(self) -> None:
         """In a forked child: record nothing more for the parent's agent."""
         tracers.uninstall(self.tracer)
         self._logs.detach()
         if self._runtime is not None:
             self._runtime.detach()
 
-    def _intake(self, signal: Signal, encode: Callable[[T], bytes]) -> Callable[[T], object]:
-        return self._pipelines.intake(signal, encode) if self._pipelines.is_on(signal) else _nowhere
+    def _offer(self, signal: Signal, encode: Callable[[T], bytes]) -> Callable[[T], object]:
+        return self._pipelines.offer_to(signal, encode) if self._pipelines.is_on(signal) else _nowhere
 
     def _offer_segment(self, segment: Segment) -> None:
         # the spans are taken away from the segment next, so that the two do not hold each other
-        self._take_segment((segment, segment.spans))
+        self._offer_finished((segment, segment.spans))
 
     def _offer_meters(self, samples: Sequence[Sample]) -> None:
         if samples and not self._has_ended:
-            self._take_meters(samples)
-
-    def _offer_event(self, event: Event) -> None:
-        self._take_event(event)
+            self._offer_samples(samples)
 
 
 def _nowhere(_: object) -> None:
@@ -111,13 +108,13 @@ def _nowhere(_: object) -> None:
 
 
 def _build_tracer(
-    config: Config, offer: Callable[[Segment], None], offer_lone: Callable[[LoneSegment], object]
+    config: Config, offer: Callable[[Segment], None], offer_single_span: Callable[[SingleSpanSegment], object]
 ) -> Tracer:
     return Tracer(
         config.service_name,
         config.instance,
         offer,
-        offer_lone=offer_lone,
+        offer_single_span=offer_single_span,
         is_ignored=compile_ignored(config.ignore_suffix, config.trace_ignore_path),
         sampler=Sampler(config.sample_n_per_3_secs),
         span_limit=config.span_limit,

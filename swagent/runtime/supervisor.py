@@ -18,8 +18,8 @@ from collections.abc import Awaitable, Callable
 import anyio
 from anyio.abc import TaskGroup
 
-from ..agent_log import LimitedLog, say
-from ..backend import cancelled_natively, must_pass
+from ..agent_log import RateLimitedLog, say
+from ..backend import cancelled_natively, must_propagate
 from ..pipeline.failover import Backoff
 
 MAX_CRASHES = 5
@@ -34,20 +34,20 @@ class Supervisor:
         self,
         child: Callable[[], Awaitable[None]],
         name: str,
-        limited: LimitedLog,
+        limited: RateLimitedLog,
         switch_off: Callable[[], object],
-        hurry: anyio.Event,
+        skip_backoff: anyio.Event,
     ) -> None:
         """
         :param child: started anew after each crash
         :param switch_off: called when the child is given up
-        :param hurry: once it is set, restarts do not wait
+        :param skip_backoff: once it is set, restarts do not wait
         """
         self._child = child
         self._name = name
         self._limited = limited
         self._switch_off = switch_off
-        self._hurry = hurry
+        self._skip_backoff = skip_backoff
         self._crashes: deque[float] = deque(maxlen=MAX_CRASHES)
         self._was_cut = False
 
@@ -61,15 +61,15 @@ class Supervisor:
                 await self._rest()
             await self._child()
         except BaseException as error:  # noqa: BLE001, RUF100  (sorted out here)
-            if must_pass(error):
+            if must_propagate(error):
                 raise
             if self._may_restart(error):
                 group.start_soon(self.run, group)
 
     async def _rest(self) -> None:
         with anyio.move_on_after(_BACKOFF.delay(len(self._crashes), lambda: 1.0)):
-            await self._hurry.wait()
-        if self._was_cut and not self._hurry.is_set():
+            await self._skip_backoff.wait()
+        if self._was_cut and not self._skip_backoff.is_set():
             # told only now, since mostly all tasks are cancelled at the end of the program
             self._limited.warn("cut", "%s was cancelled from outside and is started again", self._name)
 

@@ -43,7 +43,7 @@ PLANTS: dict[str, tuple[Any, str]] = {
     "naming": (operation, "route_template"),
     "finding the framework": (operation, "component_of"),
     "ending the span": (RequestSpan, "stop"),
-    "putting off": (Channel, "expect"),
+    "putting off": (Channel, "wake_reader"),
 }
 # What fails only where somebody has asked for the span's segment before the end.
 EARLY = {**PLANTS, "leaving the segment": (Segment, "leave"), "handing on": (Tracer, "finish")}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from asgi.calling import CARRIER, SW8, answers, body, call, http_scope, start, traced
 from faults.covering import covers
 from swagent import current_trace_id, exit_span, get_correlation
-from swagent.agent_log import LimitedLog
+from swagent.agent_log import RateLimitedLog
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.config import Config
@@ -217,7 +217,7 @@ def raising(scope: Any) -> bool:
 async def test_a_trust_that_gives_no_answer_trusts_nobody_and_is_said_once(
     trust: Callable[[Any], bool], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("swagent.record.trace.tracer._limited", LimitedLog())
+    monkeypatch.setattr("swagent.record.trace.tracer._limited", RateLimitedLog())
     async with traced(answers(), trust_incoming=trust) as shop:
         for _ in range(3):
             assert len(await call(shop.app, http_scope("/", [(b"sw8", SW8)]))) == 2

@@ -1,4 +1,4 @@
-"""A server that sends no lifespan: the first request starts the process's thread home."""
+"""A server that sends no lifespan: the first request starts the process's agent thread."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CONFIG = Config(service="shop", backend="asyncio")
 
 @pytest.fixture
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryCollector]:
-    """Where agents report to, in whatever home they live; the thread home is stopped behind the test."""
+    """Where agents report to, in whatever thread they live; the agent thread is stopped behind the test."""
     collector = MemoryCollector()
     agent = functools.partial(Agent, transport=collector.transport)
     monkeypatch.setattr(agent_thread, "Agent", agent)
@@ -48,7 +48,7 @@ def confirmed(statistics: Statistics | None) -> int:
     return statistics.segment.confirmed
 
 
-async def test_the_first_request_starts_the_thread_home(collector: MemoryCollector) -> None:
+async def test_the_first_request_starts_the_agent_thread(collector: MemoryCollector) -> None:
     middleware = SkyWalkingMiddleware(answers(), config=CONFIG)
     assert agent_thread.running() is None
     for _ in range(3):

@@ -159,7 +159,7 @@ async def test_interrupted_twice_at_once_what_was_just_answered_arrives(kind: st
     assert arrived(collector.store) >= ids
 
 
-async def test_without_lifespan_the_thread_home_reports(collector: Collector) -> None:
+async def test_without_lifespan_the_agent_thread_reports(collector: Collector) -> None:
     async with serve("uvicorn-uvloop", "--lifespan", "off", collector=collector.address) as server:
         ids = await ask(server, 5)
         await collector.store.wait_for(lambda store: arrived(store) >= ids)

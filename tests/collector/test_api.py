@@ -15,7 +15,7 @@ from collector.served import START, line, serving, shop_and_stock
 from swagent.collector.api import calls as calls_query
 from swagent.collector.api import pace
 from swagent.collector.api.meters import quantile
-from swagent.collector.store.records import Event, KeepAlive, Meter, Properties, Snapshot
+from swagent.collector.store.records import Event, KeepAlive, Meter, Properties, ThreadSnapshot
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment, Span
 
@@ -323,7 +323,7 @@ async def test_instances_events_profiles_status(api: Api) -> None:
         ("Shutdown", 5, 7)
     ]
     assert (await api("events", service="other"))["events"] == []
-    store.add(Snapshot("task", "s", 1, 0, ("a",)))
+    store.add(ThreadSnapshot("task", "s", 1, 0, ("a",)))
     assert await api("profiles") == {"snapshots": 1}
     status = await api("status")
     assert (status["segments"], status["logs"], status["meters"], status["services"]) == (2, 1, 1, 2)

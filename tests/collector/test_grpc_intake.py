@@ -154,7 +154,7 @@ async def test_profile_tasks(collector: Collector, channel: Channel) -> None:
     assert await stub.report_task_finish(wire.ProfileTaskFinishReport("shop", "i1", "task")) == wire.Commands()
     assert await stub.go_profile_report([wire.GoProfileData("task", b"abc", True)]) == wire.Commands()
     store = collector.store
-    assert store.records(records.Snapshot) == [records.Snapshot("task", "s1", 9, 2, ("outer", "inner"))]
+    assert store.records(records.ThreadSnapshot) == [records.ThreadSnapshot("task", "s1", 9, 2, ("outer", "inner"))]
     assert store.records(records.ProfileFinish) == [records.ProfileFinish("shop", "i1", "task")]
     assert store.records(records.ProfileData) == [records.ProfileData("task", 3, True)]
 

@@ -19,7 +19,7 @@ from swagent.collector.server import Collector
 from swagent.collector.store import keeper, ring
 from swagent.collector.store.database import StoreError
 from swagent.collector.store.limits import Limits
-from swagent.collector.store.records import Event, KeepAlive, LogLine, Meter, Properties, Record, Snapshot
+from swagent.collector.store.records import Event, KeepAlive, LogLine, Meter, Properties, Record, ThreadSnapshot
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment, Span
 from swagent_proto import messages as wire
@@ -31,7 +31,7 @@ RECORDS: list[Record] = [
     Meter("shop", "i1", "m", (("k", "v"),), 8, 2.5),
     Meter("shop", "i1", "h", (), 7, None, ((-math.inf, 1), (10.0, 2))),
     Event("u", "shop", "i1", "/e", "Start", "Error", "text", {"a": "b"}, 1, 2, "L"),
-    Snapshot("task", "s1", 9, 2, ("outer", "inner")),
+    ThreadSnapshot("task", "s1", 9, 2, ("outer", "inner")),
     Properties("shop", "i1", (("language", "python"),), "GENERAL"),
     KeepAlive("shop", "i1", "GENERAL"),
 ]
@@ -56,7 +56,7 @@ async def test_a_restart_keeps_all(tmp_path: Path) -> None:
     assert again.logs == [RECORDS[0]]
     assert again.meters == [RECORDS[2], RECORDS[3]]
     assert again.records(Event) == [RECORDS[4]]
-    assert again.records(Snapshot) == [RECORDS[5]]
+    assert again.records(ThreadSnapshot) == [RECORDS[5]]
     assert [(each.properties, each.keep_alives) for each in again.instances] == [((("language", "python"),), 1)]
     assert again.seen() == seen
     assert again.offsets("broker") == {("topic", 1): 77}

@@ -12,7 +12,7 @@ from support.h2_peer import Behaviour, H2Peer
 from support.loop_thread import LoopThread
 from support.servers import Parrot, Startable
 from swagent.abc import Transport
-from swagent.backend import transport_home
+from swagent.backend import transport_runner
 from swagent.collector.server import Collector
 from swagent.collector.store.trace_records import Segment
 from swagent.config import Config
@@ -133,7 +133,7 @@ def peer(request: pytest.FixtureRequest) -> Iterator[Peer]:
 
 
 async def test_grpc_keeps_the_contract(peer: Peer) -> None:
-    async with transport_home(GrpcTransport.runtimes) as run:
+    async with transport_runner(GrpcTransport.runtimes) as run:
         await check_transport(peer, sample, run)
 
 
@@ -142,7 +142,7 @@ async def test_h2_silence_is_survived(peer: Peer) -> None:
     even greeted got nothing of the batch."""
     await peer.hang()
     transport = peer.connect()
-    async with transport_home(GrpcTransport.runtimes) as run:
+    async with transport_runner(GrpcTransport.runtimes) as run:
         for _ in range(2):
             with pytest.raises((AmbiguousError, RetryableError), match="no answer within"):
                 await run(transport.send, Signal.SEGMENT, [sample(1)])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from swagent.backend import transport_home
+from swagent.backend import transport_runner
 from swagent.config import Config
 from swagent.signals import Signal
 from swagent.testing import check_transport
@@ -65,5 +65,5 @@ def sample(number: int) -> bytes:
 
 
 async def test_contract(cluster: Cluster) -> None:
-    async with transport_home(KafkaTransport.runtimes) as run:
+    async with transport_runner(KafkaTransport.runtimes) as run:
         await check_transport(BrokerPeer(cluster), sample, run)

@@ -14,7 +14,7 @@ from e2e.servers.kafka import Kafka
 from e2e.servers.ports import free_ports
 from swagent.agent import Agent
 from swagent.collector.server import Collector
-from swagent.collector.store.records import Snapshot
+from swagent.collector.store.records import ThreadSnapshot
 from swagent.collector.store.store import Store
 from swagent.config import Config
 from swagent_proto import messages as wire
@@ -76,7 +76,7 @@ async def test_every_topic_wrong_records_and_a_restart(
         assert sorted(kept.segment_id for kept in store.segments) == ["s1", "s2"]
         assert ([line.content for line in store.logs], [each.value for each in store.meters]) == (["hello"], [1.5])
         assert [each.keep_alives for each in store.instances] == [1]
-        assert store.records(Snapshot) == [Snapshot("task", "s1", 9, 2, ("outer",))]
+        assert store.records(ThreadSnapshot) == [ThreadSnapshot("task", "s1", 9, 2, ("outer",))]
     store.close()
     assert "malformed SegmentObject" in caplog.text, "a wrong record is said, and stops nothing"
     await produce(kafka, namespace, segment(3))

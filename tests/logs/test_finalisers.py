@@ -13,7 +13,7 @@ from faults.covering import covers
 
 _PROGRAM = """
 import contextvars, gc, logging
-from swagent.record.logs import LogCapture, LogSettings
+from swagent.record.logs.capture import LogCapture, LogSettings
 
 entries = []
 capture = LogCapture(entries.append, LogSettings())

@@ -16,7 +16,7 @@ from faults.covering import covers
 from record.recorded import recording
 from swagent import entry_span
 from swagent.record.logs.capture import LogCapture, LogEntry, LogSettings
-from swagent.record.suppression import agent_at_work
+from swagent.record.suppression import suppress_instrumentation
 from swagent.record.trace.span import Span
 
 from .captured import PLAIN, Captured, capturing
@@ -193,7 +193,7 @@ def test_an_offer_that_logs_does_not_come_back(logger: logging.Logger) -> None:
 
 def test_what_libraries_log_on_the_agents_behalf_is_not_reported(captured: Captured) -> None:
     def work() -> None:
-        agent_at_work.set(True)
+        suppress_instrumentation.set(True)
         for name in ("grpclib", "h2.connection", "hpack", "httpx", "httpcore", "aiokafka", "asyncio"):
             logging.getLogger(name).error("connection lost")
 

@@ -17,7 +17,7 @@ import sniffio
 from record.recorded import recording
 from swagent import current_trace_id, entry_span
 from swagent.record.logs.origin import task_name
-from swagent.record.suppression import agent_at_work
+from swagent.record.suppression import suppress_instrumentation
 
 from .captured import Captured
 
@@ -82,7 +82,7 @@ async def test_what_the_agents_tasks_start_is_not_reported(captured: Captured, l
         await anyio.to_thread.run_sync(logger.warning, "in a thread")
 
     async def work() -> None:
-        agent_at_work.set(True)
+        suppress_instrumentation.set(True)
         logger.warning("work")
         async with anyio.create_task_group() as group:
             group.start_soon(nested)

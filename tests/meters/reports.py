@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from meters.readings import singles
-from swagent.agent_log import LimitedLog
+from swagent.agent_log import RateLimitedLog
 from swagent.meters import MeterRegistry
 from swagent.record.meters.samples import Sample
 from swagent.runtime.meter_report import MeterReport, Source
@@ -29,7 +29,7 @@ class Reported:
 
 
 def report(registry: MeterRegistry, reported: Reported, period: float, *sources: Source) -> MeterReport:
-    return MeterReport(registry, sources, reported.offer, period, LimitedLog())
+    return MeterReport(registry, sources, reported.offer, period, RateLimitedLog())
 
 
 def lag_of(values: dict[Any, float]) -> float:

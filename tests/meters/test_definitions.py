@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meters.readings import singles, value_of
-from swagent.agent_log import LimitedLog
+from swagent.agent_log import RateLimitedLog
 from swagent.meters import Counter, Gauge, Histogram, MeterRegistry
 from swagent.record.meters import labels as meter_labels
 
@@ -42,7 +42,7 @@ def test_labels_that_cannot_be_are_refused(registry: MeterRegistry, labels: Any)
 def test_a_name_that_no_rule_can_speak_of_is_warned_about(
     registry: MeterRegistry, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meter_labels, "_limited", LimitedLog(lambda: 0.0))
+    monkeypatch.setattr(meter_labels, "_limited", RateLimitedLog(lambda: 0.0))
     with caplog.at_level(logging.WARNING, logger="swagent"):
         Counter("orders.placed", registry=registry).increment()
         Counter("2nd", registry=registry)

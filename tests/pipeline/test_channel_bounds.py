@@ -190,7 +190,7 @@ def test_a_forked_child_holds_nothing_and_settles_nothing() -> None:
     channel = channel_of()
     fill(channel, b"1", b"2")
     lease = channel.lease(1, 1000)
-    channel.abandon_to_fork()
+    channel.after_fork_in_child()
     lease.confirm()
     assert not channel.offer(b"3")
     statistics = channel.statistics()

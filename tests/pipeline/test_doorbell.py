@@ -15,7 +15,7 @@ from anyio.lowlevel import checkpoint
 
 from pipeline.channels import AMPLE, Clock, batcher_of, channel_of, fill
 from runtime.worlds import ASYNCIO, ASYNCIO_IDS
-from swagent.backend import loop_door
+from swagent.backend import loop_notifier
 from swagent.pipeline.batcher import Batcher
 from swagent.pipeline.channel import Channel
 
@@ -31,7 +31,7 @@ def attached() -> Iterator[Attach]:
     channels: list[Channel] = []
 
     def attach(channel: Channel) -> Channel:
-        channel.attach(loop_door())
+        channel.attach(loop_notifier())
         channels.append(channel)
         return channel
 
@@ -130,7 +130,7 @@ async def test_hurry_makes_the_next_batch_due_at_once_and_no_later_one(attached:
     with anyio.fail_after(5):
         async with anyio.create_task_group() as group:
             await parked(group, channel)
-            channel.hurry()
+            channel.request_flush()
     channel.lease(10, 1000).confirm()
     fill(channel, b"3")
     async with anyio.create_task_group() as group:

@@ -1,4 +1,4 @@
-"""Records are set down and encoded a group at a time, and nobody who looks can tell."""
+"""Records are pending and encoded a group at a time, and nobody who looks can tell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.channels import AMPLE, Clock, batcher_of, channel_of, interrupted
-from swagent.agent_log import LimitedLog
+from swagent.agent_log import RateLimitedLog
 from swagent.ledger import Drop, Refusal
 from swagent.pipeline.channel import Channel
 from swagent.pipeline.intake import GROUP, Intake
@@ -32,7 +32,7 @@ class Encoding:
 
 def intake_of(channel: Channel) -> tuple[Intake[str], Encoding]:
     encoding = Encoding()
-    return Intake(channel, encoding, LimitedLog()), encoding
+    return Intake(channel, encoding, RateLimitedLog()), encoding
 
 
 def test_nothing_is_encoded_before_a_group_is_there() -> None:
@@ -129,7 +129,7 @@ def test_what_encoding_sets_going_may_offer_and_look() -> None:
             channel.statistics()
         return record.encode()
 
-    intake = Intake[str](channel, encode, LimitedLog())
+    intake = Intake[str](channel, encode, RateLimitedLog())
     intake.offer("a")
     assert channel.statistics().offered == 4
     assert channel.lease(10, 1000).records == [b"a", b"a+", b"a++", b"a+++"]
@@ -138,7 +138,7 @@ def test_what_encoding_sets_going_may_offer_and_look() -> None:
 def test_a_waiting_reader_hears_of_the_first_only() -> None:
     rung: list[object] = []
     channel = channel_of(**AMPLE)
-    channel._door = rung.append
+    channel._notifier = rung.append
     intake, _ = intake_of(channel)
     channel._until_due(batcher_of(channel))
     for _ in range(5):
@@ -150,8 +150,8 @@ def test_a_child_process_leaves_what_was_set_down_to_its_parent() -> None:
     channel = channel_of()
     intake, encoding = intake_of(channel)
     intake.offer("the parent's")
-    intake.abandon_to_fork()
-    channel.abandon_to_fork()
+    intake.after_fork_in_child()
+    channel.after_fork_in_child()
     assert channel.statistics().offered == 0
     intake.offer("the child's")
     intake.encode()

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from swagent import (
-    Snapshot,
+    ContextSnapshot,
     capture,
     current_span,
     current_trace_id,
@@ -34,7 +34,7 @@ def _in_a_bare_thread(work: Callable[[], object]) -> None:
         pool.submit(work).result()
 
 
-def _under(snapshot: Snapshot, *names: str) -> Callable[[], None]:
+def _under(snapshot: ContextSnapshot, *names: str) -> Callable[[], None]:
     def work() -> None:
         with snapshot:
             for name in names:

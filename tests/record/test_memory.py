@@ -9,7 +9,7 @@ import pytest
 
 from swagent import Span, capture, entry_span, exit_span, local_span, put_correlation
 from swagent.record.trace.carrier import Carrier, format_sw8
-from swagent.record.trace.context_snapshot import Snapshot
+from swagent.record.trace.context_snapshot import ContextSnapshot
 from swagent.record.trace.segment import Segment
 
 from .recorded import Recorder, recording
@@ -32,7 +32,7 @@ def _left_in_cycles(work: Callable[[], None]) -> list[object]:
     try:
         work()
         gc.collect()
-        return [each for each in gc.garbage if isinstance(each, (Span, Segment, Snapshot))]
+        return [each for each in gc.garbage if isinstance(each, (Span, Segment, ContextSnapshot))]
     finally:
         gc.set_debug(0)
         gc.garbage.clear()

@@ -153,7 +153,7 @@ async def test_a_sweep_that_spares_the_host_does_not_end_it_and_is_told_of(caplo
                 task.cancel()
             await anyio.wait_all_tasks_blocked()
         record(2)
-        assert agent.statistics().segment.state == "stranded"
+        assert agent.statistics().segment.state == "orphaned"
         assert not await agent.flush(), "nobody reports, and it is not waited for"
     assert outcome(agent) == {"confirmed": 2}
     assert len([each for each in caplog.records if "ended from outside" in each.getMessage()]) == 1

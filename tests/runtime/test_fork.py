@@ -172,7 +172,7 @@ def test_a_lock_held_by_another_thread_at_the_fork_does_not_stop_the_child(
     span = local_span("open before the fork").start()
     held, release = threading.Event(), threading.Event()
     locks: dict[str, AbstractContextManager[Any]] = {
-        "channel": agent._roads.channels[Signal.SEGMENT]._lock,
+        "channel": agent.pipelines.channels[Signal.SEGMENT]._lock,
         "tracer": agent.tracer.lock,
         "names": agent.tracer.endpoints._lock,
         "home": agent_thread._lock,

@@ -1,4 +1,4 @@
-"""Logs, meters and events take the same road as traces; what a transport cannot carry is off, and says so."""
+"""Logs, meters and events take the same way as traces; what a transport cannot carry is off, and says so."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ import anyio
 import pytest
 
 from runtime.worlds import ASYNCIO, ASYNCIO_IDS, FaultyTransport, agent_of, outcome, record
+from swagent import stop_budgets
 from swagent.abc import Instance
-from swagent.agent import CANCELLED_GRACE, CLOSE_GRACE
 from swagent.signals import Signal
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=ASYNCIO_IDS)]
@@ -73,7 +73,7 @@ async def test_stopping_keeps_its_deadline(stubborn: Stubborn, methods: tuple[st
         record(2)
         await agent.flush(0.2)
         began = anyio.current_time()
-    assert anyio.current_time() - began < SHUTDOWN + CLOSE_GRACE + SLACK
+    assert anyio.current_time() - began < SHUTDOWN + stop_budgets.CLOSE + SLACK
     assert outcome(agent) == ({"dropped ambiguous": 2} if "send" in methods else {"confirmed": 2})
 
 
@@ -87,7 +87,7 @@ async def test_a_cancellation_from_outside_goes_on_in_time(stubborn: Stubborn) -
             scope.cancel()
             await anyio.sleep_forever()
     assert scope.cancelled_caught
-    assert anyio.current_time() - began < CANCELLED_GRACE + CLOSE_GRACE + SLACK
+    assert anyio.current_time() - began < stop_budgets.CANCELLED_FLUSH + stop_budgets.CLOSE + SLACK
     assert outcome(agent) == {"dropped ambiguous": 2}
 
 

@@ -14,7 +14,7 @@ import sniffio
 
 from runtime.worlds import ASYNCIO, ASYNCIO_IDS, agent_of, outcome, raising, record, virtual_trio
 from swagent import Agent
-from swagent.agent_log import LimitedLog
+from swagent.agent_log import RateLimitedLog
 from swagent.pipeline.reporter import Reporter
 from swagent.runtime.heartbeat import Heartbeat
 from swagent.runtime.supervisor import Supervisor
@@ -164,7 +164,7 @@ async def test_a_signal_switched_off_with_a_batch_on_its_way_still_stops_at_once
 async def supervise(child: Callable[[], Awaitable[None]], switch_off: Callable[..., object]) -> None:
     """Until the child has returned, or was given up."""
     async with anyio.create_task_group() as group:
-        group.start_soon(Supervisor(child, "child", LimitedLog(), switch_off, anyio.Event()).run, group)
+        group.start_soon(Supervisor(child, "child", RateLimitedLog(), switch_off, anyio.Event()).run, group)
 
 
 class TestSupervisor:

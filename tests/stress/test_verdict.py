@@ -111,7 +111,7 @@ def of_no_request(evidence: Evidence) -> None:
     evidence.seen[Signal.LOG]["1000"] = 1
 
 
-def left_behind(evidence: Evidence) -> None:
+def inherited(evidence: Evidence) -> None:
     at_the_end(evidence, Signal.EVENT, Counts(2, 1, in_flight=1))
 
 
@@ -165,7 +165,7 @@ PLANTED: dict[str, tuple[Callable[[Evidence], None], ...]] = {
     "nothing comes twice": (duplicate, duplicate_event),
     "what is confirmed came": (lost_though_another_came_for_it, lost_by_the_transport),
     "what came is accounted for": (more_than_was_ambiguous, of_no_request),
-    "nothing is left, or given up without need": (left_behind, given_up_in_the_stop, refused_for_no_reason),
+    "nothing is left, or given up without need": (inherited, given_up_in_the_stop, refused_for_no_reason),
     "it recovers": (never_again,),
     "memory does not grow": (leak("rss", MIB // 2),),
     "nothing leaks": (leak("descriptors", 1), leak("threads", 1), leak("tasks", 1)),

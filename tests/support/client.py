@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 
-from swagent.backend import Runner, transport_home
+from swagent.backend import Runner, transport_runner
 from swagent.config import Config
 from swagent.errors import DeliveryError
 from swagent.signals import Signal
@@ -82,7 +82,7 @@ async def grpc_client(collector: str, **settings: Any) -> AsyncGenerator[Client]
     """A transport to a collector. At the end it is closed, and nothing may have reached the application's handlers."""
     settings = {"request_timeout": REQUEST_TIMEOUT, **settings}
     config = Config(service="checked", collector=collector, **settings)
-    async with transport_home(GrpcTransport.runtimes) as run:
+    async with transport_runner(GrpcTransport.runtimes) as run:
         client = Client(GrpcTransport(config, config.addresses[0]), run)
         unwatch = await client._watch_loop()
         try:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import anyio
 from typing_extensions import Self
 
-from swagent.backend import loop_door
+from swagent.backend import loop_notifier
 
 T = TypeVar("T")
 PATIENCE = 5.0
@@ -50,7 +50,7 @@ class LoopThread:
 
     async def call(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
         """Run a coroutine function in the thread; any backend. Cancelled, it cancels the function."""
-        done, door = anyio.Event(), loop_door()
+        done, door = anyio.Event(), loop_notifier()
         future = self._submit(function, *args)
         future.add_done_callback(lambda _: door(done.set))
         try:

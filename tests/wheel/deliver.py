@@ -9,7 +9,7 @@ import swagent
 
 
 def main() -> None:
-    """Record a trace in the thread home, and stop."""
+    """Record a trace in the agent thread, and stop."""
     swagent.start()
     with swagent.entry_span("GET:/wheel"), swagent.local_span("inside"):
         pass

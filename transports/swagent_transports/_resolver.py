@@ -12,7 +12,7 @@ import threading
 
 import anyio
 
-from swagent.backend import loop_door
+from swagent.backend import loop_notifier
 
 # Seconds for which an address is tried while there are others: a name may stand for several servers, and one that is
 # dead without saying so must not use up the time of the rest.
@@ -27,7 +27,7 @@ async def resolve(host: str, port: int) -> list[str]:
     if _is_address(host):
         return [host]
     found: list[list[str] | OSError] = []
-    is_done, door = anyio.Event(), loop_door()
+    is_done, notify = anyio.Event(), loop_notifier()
 
     def look_up() -> None:
         try:
@@ -36,7 +36,7 @@ async def resolve(host: str, port: int) -> list[str]:
             found.append(error)
         except UnicodeError as error:
             found.append(OSError(f"{host!r} is no host name: {error}"))
-        door(is_done.set)
+        notify(is_done.set)
 
     try:
         threading.Thread(target=look_up, name="swagent-resolver", daemon=True).start()

@@ -18,6 +18,7 @@ from swagent.abc import Address, Codec, Instance, Runtime
 from swagent.config import Config
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
 from swagent.signals import Signal
+from swagent.stop_budgets import TRANSPORT_CALL_END
 from swagent_proto import wire
 
 from ._grpclib import GrpcChannel, Progress, exchange, pack
@@ -49,8 +50,6 @@ _REJECTIONS = {
     Status.NOT_FOUND: 0.0,
     Status.ALREADY_EXISTS: 0.0,
 }
-# What a cancelled call may take to let go of its stream.
-_LETTING_GO = 0.2
 _MAX_TEXT = 200
 
 
@@ -175,4 +174,4 @@ async def _let_go(calls: Iterable[asyncio.Future[bytes]]) -> None:
     for task in waiting:
         task.cancel()
     if waiting:
-        await asyncio.wait(waiting, timeout=_LETTING_GO)
+        await asyncio.wait(waiting, timeout=TRANSPORT_CALL_END)

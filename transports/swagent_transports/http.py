@@ -16,6 +16,7 @@ from swagent.abc import Address, Codec, Instance, Runtime
 from swagent.config import Config
 from swagent.errors import AmbiguousError, ConfigError, DeliveryError, RejectedError, RetryableError
 from swagent.signals import Signal
+from swagent.stop_budgets import TRANSPORT_CALL_END
 from swagent_proto import wire_json
 
 from ._http_exchange import Exchange
@@ -36,8 +37,6 @@ _KEEP_ALIVE = "/v3/management/keepAlive"
 _PAUSES_ASKED = {429: 5.0, 503: 5.0}
 # Seconds for which a collector is left alone that refuses us, as over gRPC.
 _PAUSES = {401: 60.0, 403: 60.0}
-# What the calls under way may take to end when the transport is closed.
-_LETTING_GO = 0.2
 _LONGEST_TEXT = 200
 
 
@@ -90,7 +89,7 @@ class HttpTransport:
             call.scope.cancel()
         if self._pool is not None:
             await self._pool.retire()
-        with anyio.move_on_after(_LETTING_GO):
+        with anyio.move_on_after(TRANSPORT_CALL_END):
             for call in calls:
                 await call.ended.wait()
 

@@ -18,6 +18,7 @@ from swagent.abc import Address, Codec, Instance, Runtime
 from swagent.config import Config
 from swagent.errors import AmbiguousError, RetryableError
 from swagent.signals import Signal
+from swagent.stop_budgets import TRANSPORT_CALL_END
 from swagent_proto import wire
 
 from ._aiokafka import Producer, retrieve
@@ -32,8 +33,6 @@ _KEYS: dict[Signal, Callable[[bytes], bytes]] = {
     Signal.LOG: log_key,
     Signal.METER: meter_key,
 }
-# What a cancelled call, or an abandoned client, may take to let go.
-_LETTING_GO = 0.2
 
 
 class KafkaTransport:
@@ -81,7 +80,7 @@ class KafkaTransport:
         producer = self._producer
         self._drop()
         if producer is not None:
-            await producer.wait_gone(_LETTING_GO)
+            await producer.wait_gone(TRANSPORT_CALL_END)
 
     async def _manage(self, key: bytes, message: bytes) -> None:
         await self._call(self._settings.management_topic, [(key, message)], by_key=True)
@@ -96,7 +95,7 @@ class KafkaTransport:
             if not task.done():
                 # ends every batch with what is known of it, this one too
                 self._drop()
-                await asyncio.wait({task}, timeout=_LETTING_GO)
+                await asyncio.wait({task}, timeout=TRANSPORT_CALL_END)
         finally:
             self._calls.discard(task)
             if not task.done():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from ..store.records import Event, Snapshot
+from ..store.records import Event, ThreadSnapshot
 from ..store.rows import other_of
 from ..store.store import Store
 from .pace import Pace
@@ -73,7 +73,7 @@ async def events(store: Store, service: str) -> Answer:
 
 def profiles(store: Store) -> Answer:
     """How much of profiles is kept."""
-    return {"snapshots": len(store.texts(Snapshot))}
+    return {"snapshots": len(store.texts(ThreadSnapshot))}
 
 
 def status(store: Store) -> Answer:

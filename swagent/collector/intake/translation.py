@@ -93,10 +93,10 @@ def keep_alive_of(message: Any) -> records.KeepAlive:
     return records.KeepAlive(message.service, message.serviceInstance, message.layer)
 
 
-def snapshot_of(message: Any) -> records.Snapshot:
+def snapshot_of(message: Any) -> records.ThreadSnapshot:
     """The stack that a message holds."""
     stack = tuple(message.stack.codeSignatures)
-    return records.Snapshot(message.taskId, message.traceSegmentId, message.time, message.sequence, stack)
+    return records.ThreadSnapshot(message.taskId, message.traceSegmentId, message.time, message.sequence, stack)
 
 
 def profile_finish_of(message: Any) -> records.ProfileFinish:

@@ -13,7 +13,7 @@ from threading import RLock
 
 import anyio
 
-from swagent.backend import loop_door
+from swagent.backend import loop_notifier
 
 from .records import Record
 
@@ -73,11 +73,11 @@ class Arrivals:
 
     async def wait_until(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Wait until the condition holds; False when it does not within `timeout` seconds."""
-        door = loop_door()
+        notify = loop_notifier()
         with anyio.move_on_after(timeout):
             while True:
                 event = anyio.Event()
-                bell = partial(door, event.set)
+                bell = partial(notify, event.set)
                 with self._lock:
                     if condition():
                         return True

@@ -16,7 +16,7 @@ SIGNALS: Mapping[type[records.Record], str] = {
     records.Properties: "properties",
     records.KeepAlive: "keep_alives",
     records.Event: "events",
-    records.Snapshot: "snapshots",
+    records.ThreadSnapshot: "snapshots",
     records.ProfileFinish: "profile_finishes",
     records.ProfileData: "profile_data",
     records.AttachedEvent: "attached_events",

@@ -95,7 +95,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class ThreadSnapshot:
     """A thread's stack at one moment of a profiled segment, outermost call first."""
 
     task_id: str
@@ -138,5 +138,14 @@ class AttachedEvent:
 
 
 Record = (
-    Segment | LogLine | Meter | Properties | KeepAlive | Event | Snapshot | ProfileFinish | ProfileData | AttachedEvent
+    Segment
+    | LogLine
+    | Meter
+    | Properties
+    | KeepAlive
+    | Event
+    | ThreadSnapshot
+    | ProfileFinish
+    | ProfileData
+    | AttachedEvent
 )

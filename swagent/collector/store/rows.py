@@ -16,7 +16,7 @@ KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         records.Event,
-        records.Snapshot,
+        records.ThreadSnapshot,
         records.ProfileFinish,
         records.ProfileData,
         records.AttachedEvent,

@@ -275,7 +275,7 @@ class Store:
             return self._keeper.instances.seen()
 
     def records(self, kind: type[R]) -> list[R]:
-        """The records kept of another kind (`LogLine`, `Event`, `Snapshot`, ...), oldest first."""
+        """The records kept of another kind (`LogLine`, `Event`, `ThreadSnapshot`, ...), oldest first."""
         if kind is LogLine:
             return self.logs  # type: ignore[return-value]
         return [rows.other_of(kind, text) for text in self.texts(kind)]

@@ -3,7 +3,7 @@
 Three things could come back through the capture and feed it for ever: what the application's own code logs while a
 record is turned into text (a `__str__`, an operation's naming callable), what the agent logs, and what the agent's
 libraries log on its behalf. The first is told by a mark on this thread and in this context, the second by its logger's
-name, the third by `agent_at_work`: the same libraries used by the application are reported.
+name, the third by `suppress_instrumentation`: the same libraries used by the application are reported.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from ..suppression import agent_at_work
+from ..suppression import suppress_instrumentation
 from ..trace.context import switch
 
 
@@ -40,7 +40,7 @@ def alone(report: Callable[..., object], *record: Any) -> None:
     """Call, unless this happens inside such a call or in the agent's own tasks. What goes wrong stays here; what ends
     threads and tasks passes, such as KeyboardInterrupt and cancellation."""
     inherited = _work.get()
-    if _thread.reporting or (inherited is not None and inherited.going_on) or agent_at_work.get():
+    if _thread.reporting or (inherited is not None and inherited.going_on) or suppress_instrumentation.get():
         return
     work = _Work()
     try:

@@ -11,11 +11,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from ...agent_log import LimitedLog
+from ...agent_log import RateLimitedLog
 from ..limits import as_text, short
 from .samples import Labels
 
-_limited = LimitedLog()
+_limited = RateLimitedLog()
 
 MAX_NAME = 128
 MAX_LABELS = 16

@@ -85,14 +85,14 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_leave_spans_to_parent)
 
 
-def innermost_live(entry: Any) -> Any:
+def active_span(entry: Any) -> Any:
     """The nearest span, from `entry` outwards, that is still open and not shut in a suspended generator."""
     while entry is not None and (entry.ended or (entry.frame is not None and entry.frame.f_back is None)):
         entry = entry.previous
     return entry
 
 
-def not_ended(entry: Any) -> Any:
+def nearest_open(entry: Any) -> Any:
     """The nearest entry, from `entry` outwards, that is still open, be it shut in a suspended generator."""
     while entry is not None and entry.ended:
         entry = entry.previous

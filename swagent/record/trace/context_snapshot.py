@@ -11,7 +11,7 @@ import math
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
-from .context import current, innermost_live, outer, switch
+from .context import active_span, current, outer, switch
 from .model import Reference
 from .segment import Segment
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .span import Span
 
 
-class Snapshot:
+class ContextSnapshot:
     """The context of one moment. May be entered in any thread and task, any number of times, also at once."""
 
     ended = True
@@ -54,6 +54,6 @@ class Snapshot:
             switch(outer, entered[1])
 
 
-def capture() -> Snapshot:
+def capture() -> ContextSnapshot:
     """Take a snapshot of the active span. Without one, the snapshot is empty and entering it has no effect."""
-    return Snapshot(innermost_live(current.get()))
+    return ContextSnapshot(active_span(current.get()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ..bounded_cache import Remembered
+from ..bounded_cache import BoundedCache
 
 _TOKEN = re.compile(r"/\*\*/|\*\*|\*|\?|[^*?/]+|/")
 _REGEX = {"/**/": "/(?:[^/]*/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -37,4 +37,4 @@ def compile_ignored(suffixes: Sequence[str], paths: Sequence[str]) -> Callable[[
     if expression is None and has_dots:
         # the names of most operations have none, which is known sooner than what was decided on them before
         return lambda name: "." in name and name.lower().endswith(ends)
-    return Remembered(decide).__getitem__
+    return BoundedCache(decide).__getitem__

@@ -1,6 +1,7 @@
-"""A segment of one span: what most requests leave behind. It takes a shorter road than others, see `pipeline/mold.py`.
+"""A segment of one span: what most requests leave behind. It takes the fast path, see
+`pipeline/segment_template.py`.
 
-What its span has in common with others of its operation is worked out once, as its shape.
+What its span has in common with others of its operation is worked out once, as its template.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Shape:
+class SpanTemplate:
     """What the spans of one operation with one outcome have in common. Looked up by identity."""
 
     __slots__ = ("component", "failed", "kind", "layer", "name", "tags")
@@ -25,10 +26,10 @@ class Shape:
         self.failed = failed
 
 
-class LoneSegment(NamedTuple):
+class SingleSpanSegment(NamedTuple):
     """A finished segment of one span that refers to no other."""
 
-    shape: Shape
+    template: SpanTemplate
     trace_id: str
     segment_id: str
     start: int

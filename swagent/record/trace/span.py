@@ -21,9 +21,9 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..limits import MAX_LOGS, MAX_TAGS, as_text, describe, short
-from ..suppression import agent_at_work
+from ..suppression import suppress_instrumentation
 from .carrier import Carrier, format_correlation, format_sw8
-from .context import current, innermost_live, not_ended, switch
+from .context import active_span, current, nearest_open, switch
 from .model import Component, Layer, Reference, RefKind, SpanKind, SpanLog
 from .segment import Segment
 from .tracer import Tracer, running
@@ -89,20 +89,20 @@ class Span:
         """Begin now and become the active span of this context. A second start does nothing."""
         if self.start_time:
             return self
-        left_behind = current.get()
-        if left_behind is None:  # as in every request
+        inherited = current.get()
+        if inherited is None:  # as in every request
             self._set_clock(None)
             self._open(None, None)
             switch(current, self)
             return self
-        live: Span | None = innermost_live(left_behind)
+        live: Span | None = active_span(inherited)
         # asked for first: a request's span is opened by that
         segment = live.segment if live is not None else None
         self._set_clock(live if self.kind is not _ENTRY else None)
-        source = live or continued(left_behind, self.kind)
+        source = live or parent_link(inherited, self.kind)
         # What comes back when this span ends: what is open here, be it in a generator that sleeps now and will go on,
         # or what the next span is to continue. Nothing else, or a long-lived task would hold every span it ever had.
-        self.previous = not_ended(left_behind) or source
+        self.previous = nearest_open(inherited) or source
         if live is None or self.kind is _ENTRY:
             self._open(live, source)
         elif segment is not None:
@@ -118,7 +118,7 @@ class Span:
         self.frame = None
         if current.get() is self:
             switch(current, self.previous)
-        self.previous = not_ended(self.previous)
+        self.previous = nearest_open(self.previous)
         segment = self.segment
         if segment is not None and self.parent_id != -2:
             if self.kind is _EXIT:
@@ -178,11 +178,11 @@ class Span:
     def _open(self, live: Span | None, source: Any) -> None:
         """Open a segment, unless this trace is not recorded.
 
-        :param source: what the segment continues where no carrier says so: the live span, or what `continued` found
+        :param source: what the segment continues where no carrier says so: the live span, or what `parent_link` found
         """
         # where the application's instrumentation wraps a library that the agent sends with, each report would be
         # recorded, and so make the next one
-        if not agent_at_work.get():
+        if not suppress_instrumentation.get():
             self._open_segment(live, source)
 
     def _open_segment(self, live: Span | None, source: Any) -> None:
@@ -287,12 +287,12 @@ def _reference_to(carrier: Carrier) -> Reference:
     return Reference(RefKind.CROSS_PROCESS, *carrier[1:])
 
 
-def continued(left_behind: Any, kind: SpanKind) -> Any:
+def parent_link(inherited: Any, kind: SpanKind) -> Any:
     """What a span with nothing live around it continues: the past span or the snapshot in its context, if recent."""
-    if left_behind is None or left_behind.segment is None or not left_behind.ended:
+    if inherited is None or inherited.segment is None or not inherited.ended:
         return None
-    if left_behind.end_time == math.inf:  # a snapshot: carried over on purpose
-        return left_behind
+    if inherited.end_time == math.inf:  # a snapshot: carried over on purpose
+        return inherited
     # a request that comes in is no part of the one before it, which a consumer's loop may still have in its context
-    is_recent = kind is not _ENTRY and left_behind.now() - left_behind.end_time <= _CONTINUED_FOR
-    return left_behind if is_recent else None
+    is_recent = kind is not _ENTRY and inherited.now() - inherited.end_time <= _CONTINUED_FOR
+    return inherited if is_recent else None

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar, cast, overload
 
 from ..limits import address_of, as_text, name_of
 from .carrier import can_travel, parse_correlation, parse_sw8
-from .context import current, innermost_live
+from .context import active_span, current
 from .model import Component, Layer, SpanKind
 from .span import Span
 from .tracer import running
@@ -55,7 +55,7 @@ def entry_span(
 
 def current_span() -> Span | None:
     """The active span of this task or thread."""
-    return cast("Span | None", innermost_live(current.get()))
+    return cast("Span | None", active_span(current.get()))
 
 
 def current_trace_id() -> str:

@@ -9,13 +9,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...agent_log import LimitedLog
-from ..cardinality import Names
+from ...agent_log import RateLimitedLog
+from ..cardinality import CardinalityLimit
 from .model import FinishedSegment
 from .sampling import Sampler
-from .single_span import LoneSegment
+from .single_span import SingleSpanSegment
 
-_limited = LimitedLog()
+_limited = RateLimitedLog()
 _tracers: weakref.WeakSet[Tracer] = weakref.WeakSet()
 
 
@@ -28,7 +28,7 @@ class Tracer:
         instance: str,
         offer: Callable[[Any], object],
         *,
-        offer_lone: Callable[[LoneSegment], object] | None = None,
+        offer_single_span: Callable[[SingleSpanSegment], object] | None = None,
         is_ignored: Callable[[str], bool] = lambda _: False,
         sampler: Sampler | None = None,
         span_limit: int = 512,
@@ -40,7 +40,7 @@ class Tracer:
     ) -> None:
         """
         :param offer: takes a finished segment; never raises, never waits
-        :param offer_lone: takes a segment of one span; left out, those go the way of all others
+        :param offer_single_span: takes a segment of one span; left out, those go the way of all others
         :param correlation_limits: how many elements, and how many characters a value
         :param propagate_to: hosts that may be told the context; empty means all
         """
@@ -50,12 +50,12 @@ class Tracer:
         self.span_limit = span_limit
         self.correlation_limits = correlation_limits
         self.trust_incoming = trust_incoming
-        self.endpoints = Names("endpoints", endpoint_limit)
-        self.peers = Names("peers", peer_limit)
+        self.endpoints = CardinalityLimit("endpoints", endpoint_limit)
+        self.peers = CardinalityLimit("peers", peer_limit)
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
         self.lock = threading.RLock()
         self._offer = offer
-        self.offer_lone = offer_lone
+        self.offer_single_span = offer_single_span
         self._sampler = sampler or Sampler(0)
         self._samples_all = self._sampler.takes_all
         self.decides_late = self._samples_all and isinstance(trust_incoming, bool)

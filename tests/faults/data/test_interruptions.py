@@ -20,7 +20,7 @@ from swagent import Agent, Config, entry_span, local_span
 from swagent.meters import Counter
 from swagent.record.meters.registry import MeterRegistry
 from swagent.record.meters.samples import SingleSample
-from swagent.record.suppression import agent_at_work
+from swagent.record.suppression import suppress_instrumentation
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
@@ -68,7 +68,7 @@ class Recorded:
         self.locked |= set(_held(frame))
         with entry_span("interruption") as span:
             # what runs in the agent's own tasks is taken for its own work
-            assert span.is_recorded != agent_at_work.get()
+            assert span.is_recorded != suppress_instrumentation.get()
             self.unheard += not span.is_recorded
             self.counter.labels(kind="interruption").increment()
             _log.error("interrupting")

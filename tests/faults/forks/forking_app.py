@@ -119,7 +119,7 @@ def be_child(name: str) -> None:
 
 
 def fork_beside_thread(backend: str) -> int:
-    """Beside the thread home, let a child end as programs do, with its parent's event loop in its memory."""
+    """Beside the agent thread, let a child end as programs do, with its parent's event loop in its memory."""
     agent = swagent.start(Config.from_env(backend=backend, instance="home"))
     with Load(3):
         code = fork(lambda: keep_still(agent), ends_as_usual=True)

@@ -79,13 +79,13 @@ def close_loop(backend: str) -> None:
 
 
 def forget_thread(backend: str) -> None:
-    """The thread home, and nobody stops it."""
+    """The agent thread, and nobody stops it."""
     swagent.start(config(backend))
     record()
 
 
 def exit_beside_thread(backend: str) -> None:
-    """The thread home, and `sys.exit()` in the main thread."""
+    """The agent thread, and `sys.exit()` in the main thread."""
     swagent.start(config(backend))
     record()
     sys.exit(3)

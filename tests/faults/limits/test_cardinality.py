@@ -25,8 +25,8 @@ from swagent import entry_span, exit_span, local_span
 from swagent.asgi.faults import Faults
 from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
 from swagent.asgi.request import RequestSpan
-from swagent.asgi.send import Response
-from swagent.record.cardinality import OVERFLOW, Names
+from swagent.asgi.send import TracedSend
+from swagent.record.cardinality import OVERFLOW, CardinalityLimit
 from swagent.record.trace.carrier import parse_sw8
 from swagent.record.trace.segment import Segment
 from swagent.record.trace.tracer import Tracer
@@ -72,8 +72,8 @@ class Seen:
                 carrier = parse_sw8(span.headers()["sw8"])
                 assert carrier is not None
                 told.append(carrier.endpoint)
-            await send({"type": "http.response.start", "status": 404 if "router" in others else 200, "headers": []})
-            await send({"type": "http.response.body", "body": b""})
+            await send({"type": "http.traced_send.start", "status": 404 if "router" in others else 200, "headers": []})
+            await send({"type": "http.traced_send.body", "body": b""})
 
         _finish(self._serve(app, http_scope(path, method=method)))
         assert self.faults.count == 0
@@ -86,9 +86,9 @@ class Seen:
         async def send(message: Message) -> None:
             pass
 
-        response = Response(RequestSpan(self.tracer, scope, self.faults), send)
-        await app(scope, receive, response)
-        response.leave(None)
+        traced_send = TracedSend(RequestSpan(self.tracer, scope, self.faults), send)
+        await app(scope, receive, traced_send)
+        traced_send.leave(None)
 
 
 def _finish(coroutine: Coroutine[Any, Any, None]) -> None:
@@ -112,12 +112,12 @@ def keeps(size: int) -> Iterator[None]:
 
 
 def test_a_million_names_take_the_room_of_a_thousand() -> None:
-    names = Names("endpoints", 1000)
+    names = CardinalityLimit("endpoints", 1000)
     kept = sum(names.keep(f"GET:/items/{number}") != OVERFLOW for number in range(MILLION))
     assert (kept, names.overflowed) == (1000, MILLION - 1000)
     with keeps(1024):
         for number in range(MILLION // 1000):
-            names.keep(f"GET:/more/{number}", is_made_up=True)
+            names.keep(f"GET:/more/{number}", from_client=True)
 
 
 def test_paths_that_anybody_makes_up_share_one_name_and_leave_room_for_routes() -> None:
@@ -205,7 +205,7 @@ def test_local_spans_have_no_limit_since_the_collector_makes_no_endpoints_of_the
 
 
 def test_one_line_says_so_and_a_meter_counts(caplog: pytest.LogCaptureFixture) -> None:
-    names = Names("peers", 2)
+    names = CardinalityLimit("peers", 2)
     assert names.collect() == []
     for number in range(10):
         names.keep(f"host{number}")
@@ -215,7 +215,7 @@ def test_one_line_says_so_and_a_meter_counts(caplog: pytest.LogCaptureFixture) -
 
 
 def test_many_threads_together_keep_the_limit() -> None:
-    names = Names("endpoints", 100)
+    names = CardinalityLimit("endpoints", 100)
     kept: list[str] = []
     start = threading.Barrier(8)
 

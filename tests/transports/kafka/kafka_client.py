@@ -12,7 +12,7 @@ import anyio
 
 from support.client import REQUEST_TIMEOUT, open_files, quiet_process, wait_files_closed
 from swagent.abc import Instance
-from swagent.backend import Runner, transport_home
+from swagent.backend import Runner, transport_runner
 from swagent.config import Config
 from swagent.errors import DeliveryError
 from swagent.signals import Signal
@@ -83,7 +83,7 @@ async def kafka_client(*servers: str, namespace: str = "", **settings: Any) -> A
     settings = {"request_timeout": REQUEST_TIMEOUT, "kafka_namespace": namespace, **settings}
     config = Config(service="shop", kafka_bootstrap_servers=servers, **settings)
     (address,) = KafkaTransport.addresses(config)
-    async with transport_home(KafkaTransport.runtimes) as run:
+    async with transport_runner(KafkaTransport.runtimes) as run:
         client = Client(KafkaTransport(config, address), run)
         unwatch = await client.watch_loop()
         before = open_files()

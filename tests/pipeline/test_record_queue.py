@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import gc
 
-from swagent.pipeline.record_queue import Waiting
+from swagent.pipeline.record_queue import RecordQueue
 
 
-def waiting_of(*numbers: int) -> Waiting:
-    waiting = Waiting()
+def waiting_of(*numbers: int) -> RecordQueue:
+    waiting = RecordQueue()
     for number in numbers:
         waiting.put((b"%d" % number, number / 10, number))
     return waiting

@@ -1,0 +1,23 @@
+"""What stopping may take: every budget of time in one place, in seconds.
+
+| budget | for what | inside of |
+| --- | --- | --- |
+| `shutdown_timeout` (setting, 5 s) | the last flush | |
+| `CANCELLED_FLUSH` | the last flush, where the host was cancelled from outside | |
+| `CLOSE` | closing hard what a peer will not let go of, after the flush | |
+| `CALL_END` | a transport's call that was cancelled, before it is left behind | `CLOSE` |
+| `TRANSPORT_CALL_END` | what transports allow their own tasks for the same | `CALL_END` |
+| `REQUESTS_END` | requests that the server has cut off, before the agent stops | |
+| `THREAD_END` | the agent thread, beyond `shutdown_timeout`, for who waits for it | |
+
+So an agent has stopped after `shutdown_timeout + CLOSE` at the latest, whatever the peer does.
+"""
+
+from __future__ import annotations
+
+CANCELLED_FLUSH = 1.0
+CLOSE = 0.5
+CALL_END = 0.25
+TRANSPORT_CALL_END = 0.2
+REQUESTS_END = 0.1
+THREAD_END = 2 * CLOSE
