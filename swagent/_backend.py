@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import selectors
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeVar, cast
@@ -14,10 +13,9 @@ import sniffio
 from anyio import CancelScope
 
 from .errors import ConfigError
+from .runtime.transport_thread import open_thread
 
 T = TypeVar("T")
-# Seconds between two tries where the system has no descriptor to spare.
-_SELECTOR_PERIOD = 1.0
 Door = Callable[[Callable[[], object]], None]
 # What a transport's call that was cancelled may take to end; a little more than transports allow themselves.
 LETTING_GO = 0.25
@@ -137,68 +135,33 @@ def _retrieve(task: asyncio.Future[Any]) -> None:
 
 @asynccontextmanager
 async def transport_home(
-    runtimes: frozenset[str], on_problem: Callable[[Mapping[str, Any]], object] | None = None
+    runtimes: frozenset[str],
+    on_problem: Callable[[Mapping[str, Any]], object] | None = None,
+    prepare: Callable[[], object] | None = None,
 ) -> AsyncGenerator[Runner]:
-    """Where a transport's coroutines run: right here, or, for an asyncio-only transport on trio, in an asyncio loop
-    that trio_asyncio runs inside this thread's trio loop.
+    """Where a transport's coroutines run: right here, or, for an asyncio-only transport on trio, in an asyncio loop in
+    a thread of its own.
 
-    On asyncio a call that does not end when it is cancelled is left behind. On trio it cannot be: it is waited for.
+    A call that does not end when it is cancelled is left behind. Only where a transport runs on trio by itself it
+    cannot be: it is waited for.
 
     :param runtimes: what the transport supports by itself
-    :param on_problem: called with what the inner loop would hand to its exception handler, which by default raises it
-        here. A loop that is the application's own has the application's handler.
+    :param on_problem: called here with what that thread's loop would hand to its exception handler. A loop that is the
+        application's own has the application's handler.
+    :param prepare: called in that thread's context before anything else
     """
     library = sniffio.current_async_library()
     if library in runtimes:
         yield _run_apart if library == "asyncio" else _run_here
         return
-    # imported only here: importing it replaces the process's asyncio policy
-    import trio_asyncio  # noqa: PLC0415, RUF100
-
-    untyped: Any = trio_asyncio
-    await _wait_selector(on_problem)
-    async with untyped.open_loop() as loop:
-        if on_problem is not None:
-
-            def handle(_: object, context: Mapping[str, Any]) -> None:
-                on_problem(context)
-
-            loop.set_exception_handler(handle)
-
-        async def run_in_asyncio(function: Callable[..., Awaitable[T]], *args: Any) -> T:
-            async def call() -> T:
-                return await function(*args)
-
-            result: T = await loop.run_aio_coroutine(call())
-            return result
-
-        yield run_in_asyncio
-
-
-async def _wait_selector(on_problem: Callable[[Mapping[str, Any]], object] | None) -> None:
-    """Wait until the system has the descriptor that an asyncio loop needs: half made, it leaves errors behind."""
-    while True:
-        try:
-            selectors.DefaultSelector().close()
-        except OSError as error:
-            if on_problem is None:
-                raise
-            on_problem({"message": "no loop for the transports, for now", "exception": error})
-            await anyio.sleep(_SELECTOR_PERIOD)
-        else:
-            return
+    async with open_thread(loop_door(), LETTING_GO, on_problem, prepare) as thread:
+        yield thread.run
 
 
 def check_runtime(transport: str, runtimes: frozenset[str]) -> None:
-    """Make sure that a transport can run on the loop that is running.
+    """Make sure that a transport can run on the loop that is running. An asyncio-only transport can on any.
 
-    :raises ConfigError: when an asyncio-only transport is to run on trio and trio_asyncio is not installed
+    :raises ConfigError: when a transport that runs on trio alone is to run on asyncio
     """
-    if sniffio.current_async_library() in runtimes:
-        return
-    try:
-        import trio_asyncio  # noqa: F401, PLC0415, RUF100  # pyright: ignore[reportUnusedImport]
-    except ImportError:
-        raise ConfigError(
-            "protocol", transport, "on trio this transport needs trio_asyncio: pip install 'swagent[trio]'"
-        ) from None
+    if "asyncio" not in runtimes and sniffio.current_async_library() not in runtimes:
+        raise ConfigError("protocol", transport, "on asyncio a transport that runs there; this one runs on trio alone")

@@ -115,7 +115,8 @@ class Crew:
         self._roads.attach(loop_door())
         # not later: the host does not wait until there is room for the transports
         self.begun.set()
-        async with transport_home(self._runtimes, self._note_problem) as runner:
+        at_work = partial(agent_at_work.set, True)
+        async with transport_home(self._runtimes, self._note_problem, at_work) as runner:
             self.runner = runner
             self._route.attach(runner)
             if not self._is_cut:

@@ -1,0 +1,1 @@
+"""The agent's tasks, and where they run."""
