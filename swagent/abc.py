@@ -36,7 +36,7 @@ class Transport(Protocol):
     signals: ClassVar[frozenset[Signal]]
     """What the collector takes over this transport."""
     runtimes: ClassVar[frozenset[Runtime]]
-    """Where it runs by itself. Under trio, an asyncio-only transport runs in an asyncio loop in a thread of the agent's."""
+    """Where it runs by itself. Under trio, an asyncio-only transport runs in a thread with an asyncio loop."""
 
     def __init__(self, config: Config, address: Address) -> None:
         """Prepare the client; connects to nothing.
