@@ -37,7 +37,7 @@ class Transport(Protocol):
     signals: ClassVar[frozenset[Signal]]
     """What the collector takes over this transport."""
     runtimes: ClassVar[frozenset[Runtime]]
-    """Where it runs by itself. An asyncio-only transport is run on trio through trio_asyncio."""
+    """Where it runs by itself. Under trio, an asyncio-only transport runs in a thread with an asyncio loop."""
 
     def __init__(self, config: Config, address: Address) -> None:
         """Prepare the client; connects to nothing.

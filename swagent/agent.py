@@ -60,7 +60,7 @@ from typing_extensions import Self
 from . import stop_budgets
 from .abc import Transport, addresses_of
 from .agent_log import RateLimitedLog, log, say
-from .backend import check_runtime, must_propagate, native_cancellation, task_counter, task_watch
+from .backend import must_propagate, native_cancellation, task_counter, task_watch
 from .config import Config
 from .errors import AgentStateError
 from .ledger import Statistics
@@ -75,6 +75,7 @@ from .runtime.heartbeat import Heartbeat
 from .runtime.instance import describe_instance
 from .runtime.recording import Recording
 from .runtime.transport_choice import find_transport, warn_of_plaintext
+from .runtime.transport_runner import check_runtime
 
 
 class Phase(enum.Enum):

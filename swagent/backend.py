@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-import selectors
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, Protocol, TypeVar, cast
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 import anyio
 import sniffio
-from anyio import CancelScope
-
-from . import stop_budgets
-from .errors import ConfigError
 
 T = TypeVar("T")
-# Seconds between two tries where the system has no descriptor to spare.
-_SELECTOR_PERIOD = 1.0
 LoopNotifier = Callable[[Callable[[], object]], None]
 
 
@@ -98,106 +90,3 @@ class Runner(Protocol):
     """Awaits a coroutine function of a transport where it can run."""
 
     def __call__(self, function: Callable[..., Awaitable[T]], *args: Any) -> Awaitable[T]: ...
-
-
-async def _run_here(function: Callable[..., Awaitable[T]], *args: Any) -> T:
-    return await function(*args)
-
-
-async def _run_apart(function: Callable[..., Awaitable[T]], *args: Any) -> T:
-    """Await in a task of its own, for asyncio. Cancelled, we leave it behind if it does not end soon.
-
-    Within, the cancellation is that of a scope, so what is shielded there has its time.
-    """
-    scope = CancelScope()
-
-    async def call() -> T:
-        with scope:
-            return await function(*args)
-        return cast("T", None)  # cancelled, so nobody waits for it
-
-    task = asyncio.ensure_future(call())
-    task.add_done_callback(_retrieve)
-    try:
-        await asyncio.wait({task})
-    finally:
-        if not task.done():
-            scope.cancel()
-            with CancelScope(shield=True):
-                await asyncio.wait({task}, timeout=stop_budgets.CALL_END)
-    return task.result()
-
-
-def _retrieve(task: asyncio.Future[Any]) -> None:
-    """Look at the outcome of what may have been left behind, or asyncio reports it to the application."""
-    if not task.cancelled():
-        task.exception()
-
-
-@asynccontextmanager
-async def transport_runner(
-    runtimes: frozenset[str], on_problem: Callable[[Mapping[str, Any]], object] | None = None
-) -> AsyncGenerator[Runner]:
-    """Where a transport's coroutines run: right here, or, for an asyncio-only transport on trio, in an asyncio loop
-    that trio_asyncio runs inside this thread's trio loop.
-
-    On asyncio a call that does not end when it is cancelled is left behind. On trio it cannot be: it is waited for.
-
-    :param runtimes: what the transport supports by itself
-    :param on_problem: called with what the inner loop would hand to its exception handler, which by default raises it
-        here. A loop that is the application's own has the application's handler.
-    """
-    library = sniffio.current_async_library()
-    if library in runtimes:
-        yield _run_apart if library == "asyncio" else _run_here
-        return
-    # imported only here: importing it replaces the process's asyncio policy
-    import trio_asyncio  # noqa: PLC0415, RUF100
-
-    untyped: Any = trio_asyncio
-    await _wait_selector(on_problem)
-    async with untyped.open_loop() as loop:
-        if on_problem is not None:
-
-            def handle(_: object, context: Mapping[str, Any]) -> None:
-                on_problem(context)
-
-            loop.set_exception_handler(handle)
-
-        async def run_in_asyncio(function: Callable[..., Awaitable[T]], *args: Any) -> T:
-            async def call() -> T:
-                return await function(*args)
-
-            result: T = await loop.run_aio_coroutine(call())
-            return result
-
-        yield run_in_asyncio
-
-
-async def _wait_selector(on_problem: Callable[[Mapping[str, Any]], object] | None) -> None:
-    """Wait until the system has the descriptor that an asyncio loop needs: half made, it leaves errors behind."""
-    while True:
-        try:
-            selectors.DefaultSelector().close()
-        except OSError as error:
-            if on_problem is None:
-                raise
-            on_problem({"message": "no loop for the transports, for now", "exception": error})
-            await anyio.sleep(_SELECTOR_PERIOD)
-        else:
-            return
-
-
-def check_runtime(transport: str, runtimes: frozenset[str]) -> None:
-    """Make sure that a transport can run on the loop that is running.
-
-    :raises ConfigError: when an asyncio-only transport is to run on trio and trio_asyncio is not installed
-    """
-    if sniffio.current_async_library() in runtimes:
-        return
-    try:
-        import trio_asyncio  # noqa: F401, PLC0415, RUF100  # pyright: ignore[reportUnusedImport]
-    except ImportError:
-        raise ConfigError(
-            "protocol", transport, "on trio this transport needs trio_asyncio: pip install 'swagent[trio]'"
-        ) from None

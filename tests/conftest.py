@@ -27,7 +27,6 @@ def pytest_configure() -> None:
 
 
 def _selector_loop() -> asyncio.AbstractEventLoop:
-    # by name: where a test has imported trio_asyncio, asyncio's policy makes a loop that runs on trio
     loop = asyncio.SelectorEventLoop()
     # how long a step takes is the machine's doing, and tests that read logs read what the debug mode says of it
     loop.slow_callback_duration = math.inf

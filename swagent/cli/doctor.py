@@ -16,13 +16,13 @@ from typing import Any
 import anyio
 
 from ..abc import Transport, addresses_of
-from ..backend import check_runtime, transport_runner
 from ..config import Config, options
 from ..config.options import Address, Secret
 from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
 from ..runtime.agent_thread import loop_of
 from ..runtime.instance import describe_instance
 from ..runtime.transport_choice import find_transport
+from ..runtime.transport_runner import check_runtime, transport_runner
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ import anyio
 from anyio import CancelScope
 
 from ..agent_log import RateLimitedLog
-from ..backend import Runner, loop_notifier, must_propagate, transport_runner
+from ..backend import Runner, loop_notifier, must_propagate
 from ..pipeline.pipelines import Pipelines
 from ..pipeline.route import Route
 from ..record.suppression import suppress_instrumentation
@@ -22,6 +22,7 @@ from ..signals import Signal
 from .heartbeat import Heartbeat
 from .meter_report import MeterReport
 from .supervisor import Supervisor
+from .transport_runner import transport_runner
 
 Child = Callable[[], Awaitable[None]]
 
@@ -115,7 +116,8 @@ class AgentTasks:
         self._pipelines.attach(loop_notifier())
         # not later: the host does not wait until there is room for the transports
         self.begun.set()
-        async with transport_runner(self._runtimes, self._note_problem) as runner:
+        suppress = partial(suppress_instrumentation.set, True)
+        async with transport_runner(self._runtimes, self._note_problem, suppress) as runner:
             self.runner = runner
             self._route.attach(runner)
             if not self._is_cut:

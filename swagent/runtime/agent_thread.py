@@ -99,7 +99,7 @@ def loop_of(backend: str) -> tuple[str, dict[str, Any]]:
         _require("uvloop", backend)
     if backend == "uvloop" or (backend == "auto" and _is_installed("uvloop")):
         return "asyncio", {"use_uvloop": True}
-    # by name: where trio_asyncio was imported, asyncio's policy makes another loop
+    # by name: the application may have a policy that makes a loop of another kind
     return "asyncio", {} if sys.platform == "win32" else {"loop_factory": asyncio.SelectorEventLoop}
 
 

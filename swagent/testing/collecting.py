@@ -141,7 +141,7 @@ class RunningCollector(Arrived):
             thread.join(_PATIENCE)
 
     def _live(self, running: Collector) -> None:
-        # by name: inside trio, trio_asyncio makes new_event_loop() something else
+        # by name: the application that is tested may have a policy that makes a loop of another kind
         loop = asyncio.SelectorEventLoop()
         try:
             loop.run_until_complete(self._serve(running))

@@ -12,11 +12,11 @@ from support.h2_peer import Behaviour, H2Peer
 from support.loop_thread import LoopThread
 from support.servers import Parrot, Startable
 from swagent.abc import Transport
-from swagent.backend import transport_runner
 from swagent.collector.server import Collector
 from swagent.collector.store.trace_records import Segment
 from swagent.config import Config
 from swagent.errors import AmbiguousError, RetryableError
+from swagent.runtime.transport_runner import transport_runner
 from swagent.signals import Signal
 from swagent.testing import Peer, check_transport
 from swagent_proto import messages

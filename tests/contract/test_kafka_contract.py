@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from swagent.backend import transport_runner
 from swagent.config import Config
+from swagent.runtime.transport_runner import transport_runner
 from swagent.signals import Signal
 from swagent.testing import check_transport
 from swagent_proto import wire

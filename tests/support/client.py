@@ -13,9 +13,10 @@ from typing import Any
 
 import anyio
 
-from swagent.backend import Runner, transport_runner
+from swagent.backend import Runner
 from swagent.config import Config
 from swagent.errors import DeliveryError
+from swagent.runtime.transport_runner import transport_runner
 from swagent.signals import Signal
 from swagent_transports.grpc import GrpcTransport
 

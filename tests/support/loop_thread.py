@@ -30,8 +30,7 @@ class LoopThread:
         self.problems: list[dict[str, Any]] = []
 
     def __enter__(self) -> Self:
-        # by name: inside trio, trio_asyncio makes new_event_loop() something else
-        self._loop = asyncio.SelectorEventLoop()
+        self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda _, context: self.problems.append(context))
         self._thread.start()
         return self

@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 from anyio import CancelScope
 
-# From a socket to its call it takes some five rounds, and under trio_asyncio some more. They cost microseconds each.
+# From a socket to its call it takes some five rounds, and in some loops more. They cost microseconds each.
 _ROUNDS = 50
 # Seconds by which a timer is late in a loop that is only busy.
 _USUAL = 0.02

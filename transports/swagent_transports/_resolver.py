@@ -1,7 +1,7 @@
 """From a host's name to its addresses, in a thread that nobody waits for.
 
-asyncio waits at its end for the threads of its own resolver, and trio_asyncio even where the call was cancelled. So a
-name server that does not answer would hold up the end of the application.
+asyncio waits at its end for the threads of its own resolver, even where the call was cancelled. So a name server that
+does not answer would hold up the end of the application.
 """
 
 from __future__ import annotations

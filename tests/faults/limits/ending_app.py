@@ -110,8 +110,6 @@ def run(ending: str, backend: str) -> None:
 def main() -> None:
     backend, folder, *endings = sys.argv[1:]
     find_transport(config(backend))
-    if backend == "trio":
-        import trio_asyncio  # noqa: F401
     began = time.monotonic()
     children = {begin(ending, backend, folder): ending for ending in endings}
     table = {}

@@ -76,8 +76,7 @@ class Stage:
 
             await asyncio.gather(*map(play_one, scenes))
 
-        # by name: where trio_asyncio was imported, asyncio's policy makes another loop
-        anyio.run(play_all, backend_options={"loop_factory": asyncio.SelectorEventLoop})
+        anyio.run(play_all)
         return outcomes
 
 

@@ -17,7 +17,7 @@ import socket
 import sys
 from typing import Any
 
-# what every server would import, but not trio_asyncio, which changes asyncio
+# what every server would import
 MODULES = (
     "gunicorn.app.wsgiapp", "hypercorn.asyncio.run", "hypercorn.run", "hypercorn.trio.run", "starlette.applications",
     "starlette.responses", "uvicorn.lifespan.on", "uvicorn.loops.uvloop", "uvicorn.protocols.http.httptools_impl",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +12,7 @@ from faults.matrix import BY_ID
 from runtime.worlds import virtual_trio
 
 _LOOPS: dict[str, Any] = {
-    # by name: where trio_asyncio was imported, asyncio's policy makes another loop
-    "asyncio": ("asyncio", {"loop_factory": asyncio.SelectorEventLoop}),
+    "asyncio": ("asyncio", {}),
     "uvloop": ("asyncio", {"use_uvloop": True}),
     "trio": ("trio", {}),
 }

@@ -6,18 +6,23 @@
     assert steps.count >= 17 and steps.acted
 
 A suspension is the moment in which a task gives the loop back. asyncio hands each new task to a factory, which puts a
-coroutine around the task's own that sees every one of its yields. trio tells an instrument after each step of a task.
+coroutine around the task's own that sees every one of its yields. trio tells an instrument after each step of a task;
+there the asyncio tasks in the thread of the transports are watched, too. While something is done at one of these, the
+thread stands still.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, NoReturn
 
 import sniffio
 import trio
+
+from swagent.runtime import thread_loop
 
 Act = Callable[["Suspension"], None]
 # What anyio puts around the function of a task on asyncio.
@@ -48,7 +53,7 @@ class Suspension:
         """Whether an error could come out of what a task of the agent or of its transports waits for.
 
         It could not where a task only lets others run, nor out of what libraries need to run tasks and loops at all:
-        anyio's locks and task groups, trio_asyncio's loop, uvloop's own coroutines, which an error makes crash.
+        anyio's locks and task groups, uvloop's own coroutines, which an error makes crash.
         """
         coroutines, awaited = self._unfold()
         first = coroutines[1] if coroutines[0].__qualname__ == _ANYIOS and coroutines[1:] else coroutines[0]
@@ -57,8 +62,7 @@ class Suspension:
         if isinstance(self.task, asyncio.Task):
             is_anyios = self.stack[-1] in ("TaskGroup.__aexit__", "Lock.acquire")
             return type(awaited).__name__ == "FutureIter" and not is_anyios
-        is_loops = "open_loop" in self.stack or self.stack[-1].startswith("_AsyncGeneratorContextManager.")
-        return self.task._abort_func is not None and not is_loops
+        return self.task._abort_func is not None
 
     def _unfold(self) -> tuple[list[Any], Any]:
         """The coroutines, and what the last of them awaits."""
@@ -108,16 +112,19 @@ class Steps:
         self.count = 0
         self.acted: Suspension | None = None
         self.place = "nowhere"
+        self._lock = threading.Lock()
+        self._trio: Any = None
         Steps.latest = self
 
     @contextmanager
     def watched(self) -> Iterator[None]:
         """Watch every task that is started meanwhile."""
         if sniffio.current_async_library() == "trio":
+            self._trio = trio.lowlevel.current_trio_token()
             instrument = _Instrument(self)
             trio.lowlevel.add_instrument(instrument)
             try:
-                with self._asyncio_watched():
+                with self._thread_watched():
                     yield
             finally:
                 trio.lowlevel.remove_instrument(instrument)
@@ -131,17 +138,20 @@ class Steps:
             loop.set_task_factory(factory)
 
     @contextmanager
-    def _asyncio_watched(self) -> Iterator[None]:
-        """Watch the asyncio tasks, too, in the loops that trio_asyncio runs."""
-        import trio_asyncio
+    def _thread_watched(self) -> Iterator[None]:
+        """Watch the asyncio tasks, too, in the thread of the transports."""
+        new_loop = thread_loop.new_loop
 
-        loops: Any = trio_asyncio.TrioEventLoop
-        create = loops.create_task
-        loops.create_task = lambda loop, coroutine, **options: self.make_task(loop, coroutine, **options)
+        def watched_loop() -> asyncio.AbstractEventLoop:
+            loop = new_loop()
+            loop.set_task_factory(self.make_task)
+            return loop
+
+        thread_loop.new_loop = watched_loop
         try:
             yield
         finally:
-            loops.create_task = create
+            thread_loop.new_loop = new_loop
 
     def make_task(self, loop: Any, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
         """A task factory of asyncio's."""
@@ -152,11 +162,16 @@ class Steps:
         suspension = Suspension(self, task, coroutine)
         if not self.which(suspension):
             return None
-        self.count += 1
-        if self.count == self.at and self.act is not None:
+        with self._lock:
+            self.count += 1
+            is_met = self.count == self.at
+        if is_met and self.act is not None:
             self.acted = suspension
             self.place = repr(suspension)
-            self.act(suspension)
+            if self._trio is not None and isinstance(task, asyncio.Task):
+                trio.from_thread.run_sync(self.act, suspension, trio_token=self._trio)
+            else:
+                self.act(suspension)
         return suspension.thrown
 
     def forget(self) -> None:

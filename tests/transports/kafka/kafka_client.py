@@ -12,9 +12,10 @@ import anyio
 
 from support.client import REQUEST_TIMEOUT, open_files, quiet_process, wait_files_closed
 from swagent.abc import Instance
-from swagent.backend import Runner, transport_runner
+from swagent.backend import Runner
 from swagent.config import Config
 from swagent.errors import DeliveryError
+from swagent.runtime.transport_runner import transport_runner
 from swagent.signals import Signal
 from swagent_transports.kafka import KafkaTransport
 

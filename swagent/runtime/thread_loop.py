@@ -1,0 +1,130 @@
+"""An asyncio loop for a thread of its own: it goes on whatever is raised in it, and ends whatever hangs in it.
+
+The end: every task is cancelled, and given a moment, unless it was left behind, for then it has had its moment. Then
+asynchronous generators are closed, connections are aborted, and what still hangs is closed by force. So the loop leaves
+nothing half done to the garbage collector, which would tell the application of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+# Seconds that tasks have to end once they are cancelled, and asynchronous generators once they are closed.
+_MOMENT = 0.1
+# Rounds of the loop in which connections that were aborted close their sockets.
+_ROUNDS = 3
+
+
+def new_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's where it is installed.
+
+    :raises OSError: when there is no descriptor to spare
+    """
+    try:
+        import uvloop  # noqa: PLC0415, RUF100  (optional)
+    except ImportError:
+        # by name: the application may have a policy that makes a loop of its own kind
+        return asyncio.SelectorEventLoop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+class ThreadLoop:
+    """A loop with its end. Everything but the making is done in the thread.
+
+    :ivar loop: the loop itself, for `call_soon_threadsafe`
+    """
+
+    def __init__(self, on_problem: Callable[[Mapping[str, Any]], object] | None) -> None:
+        """
+        :param on_problem: called in the thread with what asyncio logs by default
+        :raises OSError: when there is no descriptor to spare
+        """
+        self.loop = new_loop()
+        if on_problem is not None:
+            self.loop.set_exception_handler(lambda _, problem: on_problem(problem))
+        self._connections: list[asyncio.Transport] = []
+        self._note_connections()
+        self._left_behind: set[asyncio.Task[Any]] = set()
+        self._is_stopping = False
+
+    def _note_connections(self) -> None:
+        """Know every connection that is open: closed with one, a loop warns of it. uvloop does not tell them."""
+        connect: Any = self.loop.create_connection
+
+        async def create_connection(*args: Any, **options: Any) -> Any:
+            transport, protocol = await connect(*args, **options)
+            self._connections = [each for each in self._connections if not each.is_closing()]
+            self._connections.append(transport)
+            return transport, protocol
+
+        vars(self.loop)["create_connection"] = create_connection
+
+    def run(self) -> None:
+        """Run until `stop`, and end. Never raises."""
+        while not self._is_stopping:
+            try:
+                self.loop.run_forever()
+            except (SystemExit, KeyboardInterrupt) as error:
+                self._report("a library raised the end of the process", error)
+            except Exception as error:  # noqa: BLE001, RUF100  (such as a selector that somebody closed)
+                self._report("the loop failed", error)
+                break
+        for step in (self._end_tasks, self._end_generators, self._end_connections):
+            self._try(self._run_step, step)
+        closed: set[asyncio.Task[Any]] = set()
+        while left := asyncio.all_tasks(self.loop) - closed:
+            closed |= left
+            for task in left:
+                self._try(_close, task)
+        self._try(self.loop.close)
+
+    def stop(self) -> None:
+        """End the loop."""
+        self._is_stopping = True
+        self.loop.stop()
+
+    def leave_behind(self, task: asyncio.Task[Any]) -> None:
+        """At the end, do not wait for a task."""
+        self._left_behind.add(task)
+        task.add_done_callback(self._left_behind.discard)
+
+    async def _end_tasks(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        if waiting := tasks - self._left_behind:
+            done, _ = await asyncio.wait(waiting, timeout=_MOMENT)
+            for task in done:
+                _ = task.cancelled() or task.exception()  # looked at, or asyncio reports it
+
+    async def _end_generators(self) -> None:
+        await asyncio.wait({asyncio.ensure_future(self.loop.shutdown_asyncgens())}, timeout=_MOMENT)
+
+    async def _end_connections(self) -> None:
+        for connection in self._connections:
+            connection.abort()
+        self._connections.clear()
+        for _ in range(_ROUNDS):
+            await asyncio.sleep(0)
+
+    def _run_step(self, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.loop.run_until_complete(step())
+
+    def _try(self, function: Callable[..., object], *args: Any) -> None:
+        try:
+            function(*args)
+        except BaseException as error:  # noqa: BLE001, RUF100  (the thread comes to its end)
+            self._report("the loop did not end well", error)
+
+    def _report(self, message: str, error: BaseException) -> None:
+        self.loop.call_exception_handler({"message": f"{message}, in the thread of the transports", "exception": error})
+
+
+def _close(task: asyncio.Task[Any]) -> None:
+    """Let a coroutine run through its `finally` here and now, and asyncio say nothing of its task."""
+    task._log_destroy_pending = False  # type: ignore[attr-defined] # noqa: SLF001
+    coroutine: Any = task.get_coro()
+    coroutine.close()
