@@ -31,9 +31,11 @@ from ..runtime.agent_thread import running as running_agent
 from ..runtime.agent_thread import start as start_agent
 from .faults import Faults
 from .lifespan import App, Lifespan, Receive, Scope, Send
-from .request import MARK, RequestSpan
-from .send import TracedSend
+from .pending import PendingRequest
+from .send import end, traced_send
 
+# Marks a scope that a middleware has taken already, so that a second one inside the first stands aside.
+MARK = "swagent.span"
 _TRACED = frozenset({"http", "websocket"})
 
 
@@ -56,7 +58,7 @@ class SkyWalkingMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one scope."""
-        traced_send = None
+        request = None
         if MARK not in scope:
             kind = scope["type"]
             if kind == "lifespan":
@@ -65,29 +67,34 @@ class SkyWalkingMiddleware:
                     await self._live(scope, receive, send)
                     return
             elif kind in _TRACED:
-                traced_send = self._open(scope, send)
-        if traced_send is None:
+                request = self._open(scope)
+        if request is None:
             await self.app(scope, receive, send)
             return
         self._under_way += 1
         error: BaseException | None = None
         try:
-            await self.app(scope, receive, traced_send)
+            await self.app(scope, receive, traced_send(request, send))
         except BaseException as raised:
             error = raised
             raise
         finally:
-            traced_send.leave(error)
+            if not request.ended or request.previous is not None:
+                end(request, error, send)
             error = None  # or it would hold this frame, and this frame it
             self._under_way -= 1
             if self._all_ended is not None and not self._under_way:
                 self._all_ended.set()
 
-    def _open(self, scope: Scope, send: Send) -> TracedSend | None:
-        """Begin the entry span of a request or websocket; None where there is no agent."""
+    def _open(self, scope: Scope) -> PendingRequest | None:
+        """Begin a request or websocket; None where there is no agent."""
         try:
             agent = self._agent or self._start_thread()
-            return TracedSend(RequestSpan(agent.tracer, scope, self.faults), send) if agent is not None else None
+            if agent is None:
+                return None
+            # not the request itself: scope and request would hold each other
+            scope[MARK] = True
+            return PendingRequest(agent.tracer, scope, self.faults)
         except Exception as error:  # noqa: BLE001, RUF100  (ours, and it costs no request)
             self.faults.note("opening the span of a request", error)
             return None

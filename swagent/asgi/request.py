@@ -1,62 +1,87 @@
-"""The entry span of one request: active before the application sees it, ended with the last byte of the response.
-
-It costs every request, so it does no more than it must while one is served: it notes when the request began, which
-status was sent and when it was over. The rest is `operation`'s.
-"""
+"""The span of a request that somebody needed: a child, a tag, a header to send, an error."""
 
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, Any
 
-from ..record.suppression import suppress_instrumentation
-from ..record.trace.context import current, nearest_open, switch
+from ..record.limits import MAX_TAGS
+from ..record.trace.carrier import Carrier
+from ..record.trace.context import nearest_open
+from ..record.trace.ids import ids_of
+from ..record.trace.model import Component, Layer, SpanKind
+from ..record.trace.request import PEERS, WEBSOCKET, Facts, admit, describe, name_by_path
+from ..record.trace.segment import Segment
+from ..record.trace.span import Span
 from ..record.trace.tracer import Tracer
-from .faults import Faults
-from .operation import OperationSpan
-from .scope import Scope
 
-# Marks a scope that a middleware has taken already, so that a second one inside the first stands aside.
-MARK = "swagent.span"
+if TYPE_CHECKING:
+    from .pending import PendingRequest
 
 
-class RequestSpan(OperationSpan):
-    """The entry span of one http or websocket scope.
+class RequestSpan(Span):
+    """The entry span of one http or websocket scope. It is made of its request by `PendingRequest.to_span`, and named
+    and tagged at its end, when frameworks have said which route it took."""
 
-    It holds neither the server's `send` nor, once it has ended, the scope. Servers leave timers behind that remember
-    the context of the request, and so this span, for as long as the connection is idle: all that it held would be
-    kept, and the garbage collector called for it.
-    """
+    __slots__ = ("pending",)
 
-    __slots__ = ()
+    def __init__(
+        self, pending: PendingRequest, facts: Facts, carrier: Carrier | None, correlation: dict[str, str] | None
+    ) -> None:
+        name = name_by_path(facts.method, facts.path)
+        client: Any = pending.scope.get("client")
+        peer = PEERS[tuple(client)] if client else ""
+        super().__init__(name, SpanKind.ENTRY, peer, Layer.HTTP, Component.PYTHON, carrier, correlation, pending.tracer)
+        self.pending = pending
+        self.epoch = time.time() - time.monotonic()
+        self.start_time = self.epoch + pending.start_time
 
-    def __init__(self, tracer: Tracer, scope: Scope, faults: Faults) -> None:
-        """Begins it as well; whoever makes it calls `leave` when the application has returned."""
-        super().__init__(tracer, scope, faults)
-        inherited = self.previous = current.get()
-        # not the span itself: scope and span would hold each other
-        scope[MARK] = True
-        if inherited is not None or not tracer.decides_late or suppress_instrumentation.get():
-            self._open_among(inherited)
-        switch(current, self)
+    def open(self, live: Span | None, source: Any) -> None:
+        """Open its segment, unless this trace is not recorded."""
+        self._open(live, source)
+
+    def discard(self) -> None:
+        """Let nothing come of it: the request went without it."""
+        segment, self.segment = self.segment, None
+        if segment is not None:
+            segment.discard()
 
     def stop(self) -> None:
-        """End now. It stays the active one: what the application does after its response belongs to the trace still."""
-        if self.ended:
-            return
-        if self.previous is not None:
-            self.previous = nearest_open(self.previous)
-        end_time = time.monotonic()
-        offer = self._tracer.offer_single_span
-        if offer is not None and not self._is_open:
-            segment = self.finish_fast(end_time)
-            if segment is not None:
-                offer(segment)
-                return
-            if self.ended:
-                return
-        self._end(end_time)
+        """End now. A second stop does nothing."""
+        pending = self.pending
+        if not pending.ended:
+            super().stop()
+            if pending.previous is not None:
+                pending.previous = nearest_open(pending.previous)
+            pending.end_time = time.monotonic()
+            pending.ended = True
+            pending.forget()
 
-    def leave(self) -> None:
-        """Be the active span no longer: the server may serve its next request in this very context."""
-        if current.get() is self:
-            switch(current, self.previous)
+    def prepare_end(self) -> bool:
+        """Name it and tag it, with what is known now. False: it has ended."""
+        segment, pending = self.segment, self.pending
+        if segment is None or self.ended:
+            return False
+        try:
+            facts = pending.facts()
+            described = describe(facts)
+            self.name = admit(described, facts, segment.tracer.endpoints)
+            self.component = described.component
+            self.failed = self.failed or described.failed
+            self.tags = [*described.tags, *self.tags[: MAX_TAGS - len(described.tags)]]
+        except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
+            pending.faults.note("describing a request", error)
+        return True
+
+    def name_now(self) -> str:
+        """The operation's name as far as it is known by now. The application calls it too, through `headers()`."""
+        segment = self.segment
+        if self.ended or segment is None:
+            return self.name
+        facts = self.pending.facts()
+        return admit(describe(facts), facts, segment.tracer.endpoints)
+
+    def _new_segment(self, tracer: Tracer, trace_id: str | None) -> Segment:
+        own = ids_of(self.pending.number)
+        is_websocket = self.pending.facts().method is WEBSOCKET
+        return Segment(tracer, self, trace_id or own[0], own[1], in_parts=is_websocket)

@@ -10,22 +10,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..record.trace.model import Component
+from ..record.trace.request import OTHER
 
 # Looking up a member in its enum takes longer than most lines here.
 _PYTHON, _FASTAPI = Component.PYTHON, Component.FASTAPI
 
-UNMATCHED = "_unmatched"
-"""Stands where the path would, of a request that none of the application's routes took."""
-
 # RFC 9110, section 9, and RFC 5789
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
-_OTHER_METHOD = "_OTHER"
 
 
 def method_of(scope: Mapping[str, Any]) -> str:
     """The request's method if it is a known one: servers hand on any token."""
     method: Any = scope["method"]
-    return method if method in _METHODS else _OTHER_METHOD
+    return method if method in _METHODS else OTHER
 
 
 def route_template(scope: Mapping[str, Any]) -> str | None:

@@ -1,103 +1,60 @@
-"""What a request's scope says of it: who key, which host, in which trace, and its tags as they are written."""
+"""What a request's scope says of it: who asked, which host, in which trace."""
 
 from __future__ import annotations
 
 from collections.abc import MutableMapping
 from typing import Any
 
-from ..record.bounded_cache import BoundedCache
-from ..record.limits import address_of, name_of, short
 from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
-from ..record.trace.model import Layer, SpanKind
-from ..record.trace.single_span import SpanTemplate
+from ..record.trace.model import Component
+from ..record.trace.request import UNMATCHED, WEBSOCKET, Facts
 from ..record.trace.tracer import Tracer
-from .routes import method_of
+from .faults import Faults
+from .routes import component_of, is_unmatched, method_of, route_template
 
 Scope = MutableMapping[str, Any]
-Tag = tuple[str, str]
-
-_MAX_HOST = 255
 
 
-Request = tuple[str, str, str, str, Carrier | None, dict[str, str] | None]
-"""What is known of a request before it is routed: its method; the operation's name by its path, until a route is known;
-the peer; scheme and host as the client wrote them; the caller's context and what it sent along."""
+def read_facts(scope: Scope, headers: dict[bytes, bytes], status: int, faults: Faults) -> Facts:
+    """The facts of a request that has been routed, as far as frameworks tell.
 
-
-def read(scope: Scope, tracer: Tracer) -> Request:
-    """Read a scope. What servers and clients may write is bounded and cleaned.
-
+    :param headers: of the scope
+    :param status: of the response, 0 until it has begun
+    :param faults: told where a framework's objects cannot be read
     :raises Exception: whatever comes of a scope that is not of the ASGI specification
     """
     is_http = scope["type"] == "http"
-    method = method_of(scope) if is_http else "WEBSOCKET"
-    sw8 = correlation = host = None
-    count = 0
-    for name, value in scope["headers"]:
-        if name == b"host":
-            host = value
-        elif name == b"sw8":
-            sw8 = value
-            count += 1
-        elif name == b"sw8-correlation":
-            correlation = value
-    if host is None:
-        host = _server(scope)
-    carrier = elements = None
-    # the caller's context, where there is exactly one and it is trusted
-    if sw8 is not None and count == 1 and tracer.trusts(scope):
-        carrier = parse_sw8(sw8)
-        if correlation and carrier:
-            elements = parse_correlation(correlation, *tracer.correlation_limits)
-    client = scope.get("client")
-    peer = PEERS[tuple(client)] if client else ""
-    origin = ORIGINS[scope.get("scheme", "http" if is_http else "ws"), host]
-    return method, name_of(f"{method}:{scope['path']}"), peer, origin, carrier, elements
+    template, component = None, Component.PYTHON
+    try:
+        component = component_of(scope)
+        template = route_template(scope)
+        if template is None and is_unmatched(scope, status > 0):
+            template = UNMATCHED
+    except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
+        faults.note("naming an operation", error)
+    return Facts(
+        method_of(scope) if is_http else WEBSOCKET,
+        scope.get("scheme", "http" if is_http else "ws"),
+        host if (host := headers.get(b"host")) is not None else _server(scope),
+        scope["path"],
+        template,
+        component,
+        status,
+    )
+
+
+def read_carrier(scope: Scope, tracer: Tracer) -> tuple[Carrier | None, dict[str, str] | None]:
+    """The caller's context and what it sent along, where there is exactly one and it is trusted."""
+    found = [value for name, value in scope["headers"] if name == b"sw8"]
+    if len(found) != 1 or not tracer.trusts(scope):
+        return None, None
+    carrier = parse_sw8(found[0])
+    correlation = [value for name, value in scope["headers"] if name == b"sw8-correlation"]
+    if carrier is None or not correlation or not correlation[-1]:
+        return carrier, None
+    return carrier, parse_correlation(correlation[-1], *tracer.correlation_limits)
 
 
 def _server(scope: Scope) -> bytes:
     server = scope.get("server")
     return f"{server[0]}:{server[1]}".encode("latin-1", "replace") if server else b""
-
-
-def _origin(key: tuple[str, bytes]) -> str:
-    scheme, host = key
-    # what stands before an @ is no part of a host, and may be a password
-    return f"{scheme}://{host.decode('latin-1')[:_MAX_HOST].rpartition('@')[2]}"
-
-
-def _peer(client: tuple[Any, ...]) -> str:
-    return address_of(f"{client[0]}:{client[1]}")
-
-
-def _route(key: tuple[str, str, str]) -> tuple[str, Tag]:
-    method, origin, template = key
-    return name_of(f"{method}:{template}"), ("http.url", short(origin + template))
-
-
-def _span_template(key: tuple[str, str, str, int, int]) -> SpanTemplate:
-    method, origin, template, component, status = key
-    name, url = _route((method, origin, template))
-    tags = tags_of(method, url, status)
-    return SpanTemplate(name, SpanKind.ENTRY, Layer.HTTP, component, tags, failed=status >= 500)
-
-
-def tags_of(method: str, url: Tag, status: int) -> tuple[Tag, ...]:
-    """What every request is tagged with.
-
-    :param status: 0 where the response never began
-    """
-    return (METHODS[method], url, STATUSES[status]) if status else (METHODS[method], url)
-
-
-# What comes again and again, as it is written: connections, hosts, routes, methods, statuses.
-ORIGINS = BoundedCache(_origin)
-PEERS = BoundedCache(_peer)
-ROUTES = BoundedCache(_route)
-"""By method, origin and template: the operation's name and the tag of the URL."""
-METHODS: BoundedCache[str, Tag] = BoundedCache(
-    lambda method: ("http.method", "GET" if method == "WEBSOCKET" else method)
-)
-STATUSES: BoundedCache[int, Tag] = BoundedCache(lambda status: ("http.status_code", str(int(status))))
-SPAN_TEMPLATES = BoundedCache(_span_template)
-"""By method, origin, template, component and status: a request's span, but for its times and its peer."""

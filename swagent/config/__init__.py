@@ -251,10 +251,18 @@ class Config:
         "SW_AGENT_TRACE_IGNORE_PATH",
         "Ant-style patterns of operations that are not traced: `?` one character, `*` within a part, `**` any parts.",
     )
+    span_grace: float = kinds.number(
+        30.0,
+        "SW_AGENT_SPAN_GRACE",
+        "Seconds that a segment whose root span has ended waits for its other spans. Then it is sent as it stands, and "
+        "the open ones are tagged `incomplete=true`.",
+        0,
+        3600,
+    )
     span_limit: int = kinds.number(
         512,
         "SW_AGENT_SPAN_LIMIT_PER_SEGMENT",
-        "How many spans one segment keeps; what is beyond is not recorded and the segment says so.",
+        "How many spans one segment keeps; what is beyond goes in segments of their own that refer back.",
         1,
         100_000,
     )

@@ -22,6 +22,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -93,8 +94,7 @@ class Channel:
         self._bell: MemoryObjectSendStream[None] | None = None
         self._doorbell: MemoryObjectReceiveStream[None] | None = None
         self._lock = threading.RLock()
-        self.pull_pending: Callable[[], object] = lambda: None
-        """Brings in what is on its way, see `Intake`. Called before anybody looks, and never under the lock."""
+        self._sources: tuple[Callable[[], object], ...] = ()
 
     # -- producers: any thread ----------------------------------------------------------------------------------------
 
@@ -124,14 +124,57 @@ class Channel:
             self._held += 1
             self._held_bytes += size
             put(entry)
-            queued, queued_bytes = self._held - self._leased, self._held_bytes - self._leased_bytes
-            if queued < self._ring_at and queued_bytes < self._ring_at_bytes:
-                return True
-            self._ring_at = self._ring_at_bytes = _NEVER
-            notify = self._notifier
+            notify = self._pass_ring()
         if notify is not None:
             notify(self._ring)
         return True
+
+    def _pass_ring(self) -> LoopNotifier | None:
+        """Whom to let ring, where the reader has asked for it."""
+        queued, queued_bytes = self._held - self._leased, self._held_bytes - self._leased_bytes
+        if queued < self._ring_at and queued_bytes < self._ring_at_bytes:
+            return None
+        self._ring_at = self._ring_at_bytes = _NEVER
+        return self._notifier
+
+    def offer_many(self, payloads: Sequence[bytes], times: Sequence[float]) -> None:
+        """Hand records over that were finished one after the other, as `offer` does each of them."""
+        sizes = list(map(len, payloads))
+        count, size, largest = len(sizes), sum(sizes), max(sizes, default=0)
+        row: list[Any] = [None] * (3 * count)
+        row[0::3], row[1::3] = payloads, times
+        bounds, ledger, put = self.bounds, self._ledger, self._queue.put
+        with self._lock:
+            is_taken = False
+            while largest <= bounds.max_item_bytes and not is_taken:
+                first = ledger.offered + 1
+                row[2::3] = range(first, first + count)
+                # without a call from here to `put`: a nested offer may have taken the room, or the numbers
+                if self._refuses is not None or self._held + count > bounds.max_items:
+                    break
+                if self._held_bytes + size > bounds.max_bytes:
+                    break
+                if ledger.offered + 1 == first:
+                    ledger.offered += count
+                    self._held += count
+                    self._held_bytes += size
+                    put(row)
+                    is_taken = True
+            notify = self._pass_ring() if is_taken else None
+        if not is_taken:
+            for payload, at in zip(payloads, times, strict=True):
+                self.offer(payload, at)
+        elif notify is not None:
+            notify(self._ring)
+
+    def add_source(self, pull: Callable[[], object]) -> None:
+        """Add who brings in what is on its way, see `Intake`."""
+        self._sources = (*self._sources, pull)
+
+    def pull_pending(self) -> None:
+        """Bring in what is on its way. Called before anybody looks, and never under the lock."""
+        for pull in self._sources:
+            pull()
 
     def wake_reader(self) -> None:
         """Tell the reader, where it waits for a first record, that one is on its way: `fill` has it."""
@@ -150,9 +193,13 @@ class Channel:
     @property
     def is_open(self) -> bool:
         """Whether an offer now would be taken in, as far as can be told without the record: ask before encoding."""
+        return self.has_room_for(0)
+
+    def has_room_for(self, more: int) -> bool:
+        """Whether an offer would be taken in after so many others: as `is_open`."""
         if self._refuses is not None:
             return False
-        if self._held < self.bounds.max_items or self.bounds.overflow is Overflow.EVICT_OLDEST:
+        if self._held + more < self.bounds.max_items or self.bounds.overflow is Overflow.EVICT_OLDEST:
             return True
         with self._lock:
             return bool(self._queue) and self._is_expired()

@@ -15,7 +15,7 @@ from ..record.trace.model import SpanRecord
 from ..record.trace.segment import Segment
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 from .meter_encoding import encode_meters
-from .segment_template import EARLIEST, LATEST, SegmentTemplate
+from .segment_template import SegmentTemplate
 
 
 class Encoder:
@@ -45,18 +45,15 @@ class Encoder:
         self._segment_reference: Callable[..., Any] = wire.segment_reference
         self._span_object: Callable[..., Any] = wire.span_object
         self._log: Callable[..., Any] = wire.log
-        self._times = BoundedCache(encode_time)
-        self._peers = BoundedCache(_plain)
-        self._templates: BoundedCache[tuple[SpanTemplate, int], SegmentTemplate | None] = BoundedCache(self._template)
+        self.times = BoundedCache(encode_time)
+        """Times in milliseconds as they are written."""
 
-    def segment(self, finished: tuple[Segment, Sequence[SpanRecord]] | SingleSpanSegment) -> bytes:
+    def segment(self, finished: tuple[Segment, Sequence[SpanRecord]]) -> bytes:
         """A SegmentObject.
 
-        :param finished: a segment and its spans, or a segment of one span
+        :param finished: a segment and its spans
         :raises ValueError: when a number does not fit its field
         """
-        if isinstance(finished, SingleSpanSegment):
-            return self._single_span(finished)
         segment, spans = finished
         tracer = segment.tracer
         return _as_bytes(self._segment_object(
@@ -64,25 +61,23 @@ class Encoder:
             segment.limited,
         ))  # fmt: skip
 
-    def _single_span(self, segment: SingleSpanSegment) -> bytes:
-        span, trace_id, segment_id, start, end, peer = segment
-        plain = self._peers[peer]
-        if plain is not None and EARLIEST <= start <= end <= LATEST:
-            template = self._templates[span, len(plain)]
-            if template is not None:
-                times = self._times
-                return template.render(trace_id.encode(), segment_id.encode(), times[start], times[end], plain)
-        return self.encode_generic(segment)
-
     def encode_generic(self, segment: SingleSpanSegment) -> bytes:
-        span, trace_id, segment_id, start, end, peer = segment
-        span = self._span_object(0, -1, start, end, (), span.name, peer, span.kind, span.layer, span.component,
-                                 span.failed, span.tags, (), False)  # fmt: skip
-        return _as_bytes(self._segment_object(trace_id, segment_id, (span,), self._service, self._instance, False))
+        """A SegmentObject of one span.
 
-    def _template(self, wanted: tuple[SpanTemplate, int]) -> SegmentTemplate | None:
+        :raises ValueError: when a number does not fit its field
+        """
+        span, trace_id, segment_id, start, end, peer, reference = segment
+        refs = () if reference is None else (self._segment_reference(*reference),)
+        written = self._span_object(0, -1, start, end, refs, span.name, peer, span.kind, span.layer, span.component,
+                                    span.failed, span.tags, (), False)  # fmt: skip
+        return _as_bytes(self._segment_object(trace_id, segment_id, (written,), self._service, self._instance, False))
+
+    def template(
+        self, span: SpanTemplate, peer_length: int, prefixes: tuple[str, str] = ("", "")
+    ) -> SegmentTemplate | None:
+        """What renders the segments of one span template, with peers of one length; None where nothing can."""
         try:
-            return SegmentTemplate(*wanted, self.encode_generic, self._times.__getitem__)
+            return SegmentTemplate(span, peer_length, self.encode_generic, self.times.__getitem__, prefixes)
         except ValueError:
             return None
 
@@ -135,6 +130,6 @@ def _digits(number: int) -> bytes:
     return str(number).encode()
 
 
-def _plain(text: str) -> bytes | None:
+def plain(text: str) -> bytes | None:
     """What stands for a text on the wire, where that is the text itself whatever the codec."""
     return text.encode() if text.isascii() and text.isprintable() and not {'"', "\\"} & {*text} else None

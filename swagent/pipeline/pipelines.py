@@ -14,10 +14,11 @@ from ..backend import LoopNotifier
 from ..config import Config
 from ..errors import ConfigError
 from ..ledger import LATENCY_BOUNDS_MS, Drop, Refusal, SignalStatistics, Statistics, nothing
+from ..record.trace.request import FinishedRequest
 from ..signals import Signal, bounds_of, is_wanted
 from .channel import Channel
 from .delivery import Policy
-from .intake import Intake
+from .intake import Intake, Pending, SegmentIntake
 from .reporter import Reporter
 from .route import Route
 
@@ -39,7 +40,7 @@ class Pipelines:
         self._limited = limited
         self._is_orphaned = False
         self._off: dict[Signal, str] = {}
-        self._intakes: list[Intake[Any]] = []
+        self._intakes: list[Pending] = []
         self.channels: dict[Signal, Channel] = {}
         self.reporters: dict[Signal, Reporter] = {}
         policy = Policy(at_least_once=config.delivery == "at_least_once")
@@ -64,6 +65,14 @@ class Pipelines:
         intake = Intake(self.channels[signal], encode, self._limited)
         self._intakes.append(intake)
         return intake.offer
+
+    def segment_intake(
+        self, encode: Callable[[Any], bytes], encode_request: Callable[[FinishedRequest, float], bytes | None]
+    ) -> SegmentIntake:
+        """Make the intake of segments, see there."""
+        intake = SegmentIntake(self.channels[Signal.SEGMENT], encode, encode_request, self._limited)
+        self._intakes.append(intake)
+        return intake
 
     def attach(self, notify: LoopNotifier | None) -> None:
         """Set the way into the reporters' loop."""

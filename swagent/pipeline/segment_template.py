@@ -30,9 +30,11 @@ class SegmentTemplate:
         peer_length: int,
         encode: Callable[[SingleSpanSegment], bytes],
         encode_time: Callable[[int], bytes],
+        prefixes: tuple[str, str] = ("", ""),
     ) -> None:
         """
         :param peer_length: in bytes
+        :param prefixes: what all trace ids and all segment ids begin with: it is not to be rendered, then
         :raises ValueError: when a mark is found twice, since the span template has it in a text as well
         """
         peer = "^" * peer_length
@@ -46,9 +48,12 @@ class SegmentTemplate:
                 raise ValueError(f"{mark!r} is not there once")
             piece, encoded = encoded.split(mark)
             pieces.append(piece)
+        pieces[0] += prefixes[0].encode()
+        pieces[1] += prefixes[1].encode()
         self._pieces = (*pieces, encoded) if peer else (*pieces, encoded, b"")
 
     def render(self, trace_id: bytes, segment_id: bytes, start: bytes, end: bytes, peer: bytes) -> bytes:
-        """The encoded segment. Each argument takes as many bytes as the mark in its place did."""
+        """The encoded segment. Each argument takes as many bytes as the mark in its place did, an id less
+        its prefix."""
         first, second, third, fourth, fifth, last = self._pieces
         return b"".join((first, trace_id, second, segment_id, third, start, fourth, end, fifth, peer, last))

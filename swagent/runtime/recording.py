@@ -13,6 +13,7 @@ from ..agent_log import RateLimitedLog
 from ..config import Config
 from ..pipeline.encoder import Encoder
 from ..pipeline.pipelines import Pipelines
+from ..pipeline.request_encoder import RequestEncoder
 from ..record.events import started, stopping
 from ..record.logs.capture import LogCapture, LogSettings
 from ..record.meters.definitions import REGISTRY
@@ -21,7 +22,6 @@ from ..record.trace import tracer as tracers
 from ..record.trace.ignore import compile_ignored
 from ..record.trace.sampling import Sampler
 from ..record.trace.segment import Segment
-from ..record.trace.single_span import SingleSpanSegment
 from ..record.trace.tracer import Tracer
 from ..self_meters.ledger import LedgerMeters
 from ..self_meters.runtime import RuntimeMeters
@@ -47,10 +47,11 @@ class Recording:
         self._has_begun = False
         self._has_ended = False
         self._pipelines = pipelines
-        self._offer_finished = self._offer(Signal.SEGMENT, encoder.segment)
         self._offer_samples = self._offer(Signal.METER, encoder.meters)
         self._offer_event = self._offer(Signal.EVENT, encoder.event)
-        self.tracer = _build_tracer(config, self._offer_segment, self._offer_finished)
+        self.tracer = _build_tracer(config, self._offer_segment)
+        self._segments = pipelines.segment_intake(encoder.segment, RequestEncoder(encoder, self.tracer).encode)
+        self.tracer.offer_request = self._segments.offer_request
         self._logs = LogCapture(self._offer(Signal.LOG, encoder.log), LogSettings.from_config(config))
         self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
         ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)
@@ -77,6 +78,7 @@ class Recording:
             return
         tracers.uninstall(self.tracer)
         self._logs.detach()
+        self.tracer.finish_open_segments()
         if self._pipelines.is_on(Signal.METER):
             self.meter_report.report_now()
         self._offer_event(stopping())
@@ -96,7 +98,7 @@ class Recording:
 
     def _offer_segment(self, segment: Segment) -> None:
         # the spans are taken away from the segment next, so that the two do not hold each other
-        self._offer_finished((segment, segment.spans))
+        self._segments.offer((segment, segment.spans))
 
     def _offer_meters(self, samples: Sequence[Sample]) -> None:
         if samples and not self._has_ended:
@@ -107,14 +109,11 @@ def _nowhere(_: object) -> None:
     """Where the records of a signal go that is off."""
 
 
-def _build_tracer(
-    config: Config, offer: Callable[[Segment], None], offer_single_span: Callable[[SingleSpanSegment], object]
-) -> Tracer:
+def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
     return Tracer(
         config.service_name,
         config.instance,
         offer,
-        offer_single_span=offer_single_span,
         is_ignored=compile_ignored(config.ignore_suffix, config.trace_ignore_path),
         sampler=Sampler(config.sample_n_per_3_secs),
         span_limit=config.span_limit,
@@ -123,4 +122,5 @@ def _build_tracer(
         trust_incoming=config.trust_incoming,
         endpoint_limit=config.endpoint_limit,
         peer_limit=config.peer_limit,
+        grace=config.span_grace,
     )

@@ -14,12 +14,13 @@ from starlette.routing import Route
 
 from asgi.calling import answers, body, call, http_scope, start, traced
 from swagent import Agent, Config, current_span, exit_span
-from swagent.asgi import SkyWalkingMiddleware, operation
+from swagent.asgi import SkyWalkingMiddleware, pending, request
+from swagent.asgi import scope as scope_module
 from swagent.asgi.lifespan import App, Receive, Scope, Send
+from swagent.asgi.pending import PendingRequest
 from swagent.asgi.request import RequestSpan
 from swagent.pipeline.channel import Channel
 from swagent.record.trace.carrier import parse_sw8
-from swagent.record.trace.context import current
 from swagent.record.trace.segment import Segment
 from swagent.record.trace.tracer import Tracer
 
@@ -35,18 +36,24 @@ def broken(*args: object, **kwargs: object) -> Any:
 
 
 PLANTS: dict[str, tuple[Any, str]] = {
-    "making the span": (RequestSpan, "__init__"),
-    "reading the scope": (operation, "read"),
-    "opening the segment": (Segment, "__init__"),
-    "asking the sampler": (Tracer, "samples"),
-    "describing the span": (RequestSpan, "_describe"),
-    "naming": (operation, "route_template"),
-    "finding the framework": (operation, "component_of"),
-    "ending the span": (RequestSpan, "stop"),
+    "beginning the request": (PendingRequest, "__init__"),
+    "reading the scope": (pending, "read_facts"),
+    "naming": (scope_module, "route_template"),
+    "finding the framework": (scope_module, "component_of"),
+    "ending the request": (PendingRequest, "finish"),
     "putting off": (Channel, "wake_reader"),
 }
-# What fails only where somebody has asked for the span's segment before the end.
-EARLY = {**PLANTS, "leaving the segment": (Segment, "leave"), "handing on": (Tracer, "finish")}
+# What fails only where somebody has needed the span before the end.
+EARLY = {
+    **PLANTS,
+    "making the span": (RequestSpan, "__init__"),
+    "opening the segment": (Segment, "__init__"),
+    "asking the sampler": (Tracer, "samples"),
+    "describing the span": (request, "describe"),
+    "ending the span": (RequestSpan, "stop"),
+    "leaving the segment": (Segment, "leave"),
+    "handing on": (Tracer, "finish"),
+}
 del EARLY["putting off"]
 
 
@@ -79,7 +86,7 @@ async def test_the_request_is_served_whatever_breaks(
             assert await call(shop.app, http_scope()) == [start(status), body(b"ok")]
             await shop.agent.flush()
         assert shop.app.faults.count
-        assert current.get() is None
+        assert current_span() is None
         await call(shop.app, http_scope("/later"))
         later = (await shop.segments())[-1]
     assert later.spans[0].operation == "GET:/later"
@@ -98,10 +105,10 @@ async def test_the_applications_exception_passes_whatever_breaks(
             patch.setattr(*plant, broken)
             with pytest.raises(LookupError):
                 await call(shop.app, http_scope())
-        assert current.get() is None
+        assert current_span() is None
 
 
-@pytest.mark.parametrize("plant", ["describing the span", "naming", "finding the framework"])
+@pytest.mark.parametrize("plant", ["naming", "finding the framework"])
 async def test_a_span_that_cannot_be_described_is_sent_all_the_same(
     plant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +125,7 @@ async def test_a_fault_is_logged_once_and_then_counted(
 ) -> None:
     caplog.set_level(logging.WARNING, "swagent")
     async with traced(answers()) as shop:
-        monkeypatch.setattr(*PLANTS["making the span"], broken)
+        monkeypatch.setattr(*PLANTS["beginning the request"], broken)
         for _ in range(20):
             await call(shop.app, http_scope())
     assert shop.app.faults.count == 20

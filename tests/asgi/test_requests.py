@@ -16,7 +16,6 @@ from asgi.calling import answers, body, call, http_scope, start, tags, traced
 from swagent import current_span, current_trace_id, exit_span, local_span
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi.lifespan import Receive, Scope, Send
-from swagent.record.trace.context import current
 from swagent.record.trace.model import Component
 
 pytestmark = pytest.mark.anyio
@@ -130,7 +129,7 @@ async def test_spans_inside_are_children_and_the_context_is_left_clean() -> None
     assert [(span.operation, span.parent_span_id) for span in sorted(segment.spans, key=lambda span: span.span_id)] == [
         ("GET:/", -1), ("price", 0), ("GET:/stock", 1)]  # fmt: skip
     assert seen == [segment.trace_id]
-    assert current.get() is None
+    assert current_span() is None
 
 
 async def test_a_stream_ends_with_its_last_byte_and_before_the_background_task() -> None:

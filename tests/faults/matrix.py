@@ -142,7 +142,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("D01", "hostile headers", "forty kinds, their mutations, and whatever else comes",
           "G1: the application's own status; a new trace",
           is_any=True),
-    Fault("D02", "poison records: lone surrogates, int32 overflow, None, 10 MB tags, 100,000 spans",
+    Fault("D02", "poison records: lone surrogates, int32 overflow, None, 10 MB tags, 5,000 spans",
           "each kind through the whole agent, with neighbours; property tests of the encoders",
           "G1: that record alone is refused, or cut with a mark; what arrives is well-formed"),
     Fault("D03", "a million endpoints, meter names, methods, peers", "in one process",

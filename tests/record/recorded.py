@@ -31,6 +31,16 @@ class Finished(NamedTuple):
         return [span.name for span in sorted(self.spans, key=lambda span: span.id)]
 
 
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 class Recorder:
     """Takes finished segments as a running agent does."""
 

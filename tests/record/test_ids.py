@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from swagent.record.trace.ids import new_id, new_ids
+from swagent.record.trace.ids import ids_of, new_id, new_number
 
 _MANY = 2000
 
@@ -70,6 +70,6 @@ def test_a_spawned_process_draws_ids_of_its_own() -> None:
 
 
 def test_ids_drawn_in_pairs_are_new_ids_too() -> None:
-    drawn = [each for _ in range(1000) for each in (*new_ids(), new_id())]
+    drawn = [each for _ in range(1000) for each in (*ids_of(new_number()), new_id())]
     assert all(re.fullmatch("[0-9a-f]{32}", each) for each in drawn)
     assert len(set(drawn)) == len(drawn)

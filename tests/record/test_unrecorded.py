@@ -6,8 +6,7 @@ import pytest
 
 from swagent import Span, current_span, current_trace_id, entry_span, exit_span, local_span
 from swagent.record.trace import tracer as tracers
-from swagent.record.trace.carrier import Carrier, format_sw8, parse_sw8
-from swagent.record.trace.model import RefKind
+from swagent.record.trace.carrier import Carrier, format_sw8
 from swagent.record.trace.sampling import Sampler
 
 from .recorded import Recorder, recording
@@ -109,40 +108,6 @@ def test_a_trace_begun_without_an_agent_stays_unrecorded_when_one_starts() -> No
     request.stop()
     tracers.uninstall(late.tracer)
     assert late.segments == []
-
-
-def test_beyond_its_limit_a_segment_records_no_span_and_says_so() -> None:
-    with recording(span_limit=2) as recorder, entry_span("request"):
-        for name in ("first", "second", "third"):
-            with local_span(name) as span:
-                span.tag("key", "value").log(event="again").error(LookupError())
-        assert (span.tags, span.logs, span.is_recorded) == ([], [], False)
-    assert recorder.names == [["request", "first"]]
-    assert recorder.only.limited
-
-
-def test_a_span_beyond_the_limit_hands_on_its_nearest_recorded_ancestor() -> None:
-    with recording(span_limit=2) as recorder, entry_span("request") as request, local_span("recorded"):
-        with local_span("beyond"), exit_span("call", "shop:80") as call:
-            carrier = parse_sw8(call.headers()["sw8"])
-        with local_span("beyond too"), entry_span("inner"):
-            pass
-    assert carrier is not None
-    assert (carrier.trace_id, carrier.segment_id, carrier.span_id) == (request.trace_id, request.segment_id, 1)
-    assert recorder.span("inner").refs[0].span_id == 1
-
-
-def test_a_span_beyond_the_limit_that_outlasts_its_segment_is_still_continued() -> None:
-    with recording(span_limit=1) as recorder:
-        request = entry_span("request").start()
-        beyond = local_span("beyond").start()
-        request.stop()
-        with local_span("late"):
-            pass
-        beyond.stop()
-    assert recorder.names == [["request"], ["late"]]
-    (reference,) = recorder.span("late").refs
-    assert (reference.kind, reference.segment_id) == (RefKind.CROSS_THREAD, recorder.of("request").id)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 512])

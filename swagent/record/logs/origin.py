@@ -6,7 +6,8 @@ import sys
 from typing import NamedTuple
 
 from ..limits import as_text
-from ..trace.spans import current_span
+from ..trace.context import active_span, current
+from ..trace.spans import current_trace_id
 
 NO_TRACE = "N/A"
 
@@ -25,17 +26,14 @@ NOWHERE = Origin("", "", "", -1)
 
 def origin() -> Origin:
     """The active span's place. A trace that is not recorded is not there."""
-    span = current_span()
-    segment = span.segment if span is not None else None
-    if span is None or segment is None:
-        return NOWHERE
-    return Origin(segment.endpoint, segment.trace_id, segment.id, span.id)
+    entry = active_span(current.get())
+    place = entry.reference() if entry is not None else None
+    return NOWHERE if place is None else Origin(place.endpoint, place.trace_id, place.segment_id, place.span_id)
 
 
 def trace_id() -> str:
     """What `%(tid)s` shows."""
-    span = current_span()
-    return (span.trace_id if span is not None else "") or NO_TRACE
+    return current_trace_id() or NO_TRACE
 
 
 def task_name() -> str:

@@ -20,14 +20,15 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Protocol, cast
 
 
 class Active(Protocol):
-    """What can stand in the variable: a span, or a snapshot carried over from another thread."""
+    """What can stand in the variable: a span, a request that may become one, or a snapshot carried over from another
+    thread."""
 
     @property
     def ended(self) -> bool:
@@ -42,6 +43,23 @@ class Active(Protocol):
     @property
     def previous(self) -> Any:
         """What was active before it."""
+        ...
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its trace is."""
+        ...
+
+    def age(self) -> float:
+        """Seconds since it ended; minus infinity: it does not grow old."""
+        ...
+
+    def reference(self) -> Any:
+        """How another segment of this process refers to it; None when the trace is not recorded."""
+        ...
+
+    def carried(self) -> Mapping[str, str]:
+        """What travels with its trace."""
         ...
 
 

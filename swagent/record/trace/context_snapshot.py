@@ -8,6 +8,7 @@ since the captured one may be finished by then.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,6 @@ class ContextSnapshot:
     """The context of one moment. May be entered in any thread and task, any number of times, also at once."""
 
     ended = True
-    end_time = math.inf  # captured on purpose, so it does not grow old
     previous: None = None
     frame: FrameType | None = None
 
@@ -34,6 +34,19 @@ class ContextSnapshot:
         self._reference = span.reference() if span is not None else None
         # under a span that is not recorded nothing else is, as long as it lasts
         self._unrecorded = span if self.segment is None else None
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the trace is."""
+        return self.segment is not None
+
+    def age(self) -> float:
+        """None: it was captured on purpose, and does not grow old."""
+        return -math.inf
+
+    def carried(self) -> Mapping[str, str]:
+        """What travels with the trace."""
+        return self.segment.correlation if self.segment is not None else {}
 
     def reference(self) -> Reference | None:
         """What a segment opened under this snapshot refers to."""
@@ -56,4 +69,5 @@ class ContextSnapshot:
 
 def capture() -> ContextSnapshot:
     """Take a snapshot of the active span. Without one, the snapshot is empty and entering it has no effect."""
-    return ContextSnapshot(active_span(current.get()))
+    entry = active_span(current.get())
+    return ContextSnapshot(entry.to_span() if entry is not None else None)

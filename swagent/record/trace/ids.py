@@ -11,13 +11,13 @@ import os
 from collections.abc import Iterator
 
 _process = _other = ""
-_counter: Iterator[int] = itertools.count()
+_counter: Iterator[int] = itertools.count(1)
 
 
 def _draw() -> None:
     global _process, _other, _counter
     _process, _other = os.urandom(10).hex(), os.urandom(10).hex()
-    _counter = itertools.count()
+    _counter = itertools.count(1)
 
 
 _draw()
@@ -31,7 +31,17 @@ def new_id() -> str:
     return f"{_process}{next(_counter):012x}"
 
 
-def new_ids() -> tuple[str, str]:
-    """Two fresh ids for the price of one: of a trace, and of its first segment. Any thread."""
-    number = f"{next(_counter):012x}"
-    return _process + number, _other + number
+def new_number() -> int:
+    """What two fresh ids are made of, see `ids_of`. Any thread."""
+    return next(_counter)
+
+
+def ids_of(number: int) -> tuple[str, str]:
+    """The ids of a number: of a trace, and of its first segment."""
+    digits = f"{number:012x}"
+    return _process + digits, _other + digits
+
+
+def id_prefixes() -> tuple[str, str]:
+    """What the ids of all numbers begin with: those of traces, and those of their first segments."""
+    return _process, _other

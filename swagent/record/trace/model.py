@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 SpanLog = tuple[float, list[tuple[str, str]]]
 """When it was, in seconds since the epoch, and its fields."""
@@ -59,12 +59,16 @@ class Reference(NamedTuple):
     address: str
 
 
+INCOMPLETE = ("incomplete", "true")
+"""The tag of a span that was ended by us, since nobody else did."""
+
+
 class SpanRecord(Protocol):
     """A span as its segment and the encoder see it."""
 
     id: int
     parent_id: int
-    """-1: the root."""
+    """-1: none in its segment."""
     name: str
     kind: SpanKind
     layer: int
@@ -77,14 +81,33 @@ class SpanRecord(Protocol):
     ended: bool
     start_time: float
     end_time: float
+    segment: Any
+
+    def now(self) -> float:
+        """The time by the span's own clock, in seconds since the epoch."""
+        ...
 
     def name_now(self) -> str:
         """Its name as the collector will see it, if it ends now."""
         ...
 
+    def prepare_end(self) -> bool:
+        """Say what is to be said at the end. May call foreign code; never raises. False: it has ended."""
+        ...
 
-class FinishedSegment(Protocol):
+
+class OpenSegment(Protocol):
     """A segment as the tracer sees it."""
+
+    spans: list[SpanRecord]
+
+    def look_after(self, now: float, grace: float) -> None:
+        """Let go what has waited for long enough."""
+        ...
+
+    def finish_as_it_stands(self) -> None:
+        """End what is open, mark it, and finish."""
+        ...
 
     def take_apart(self) -> None:
         """Let go of the spans once they are recorded."""

@@ -1,84 +1,325 @@
 """A segment: this process's part of a trace, made of the spans of one request or one unit of work.
 
-It opens with its first span and is finished when the last open one ends. Spans may be opened and ended by several tasks
-and threads that share a context; the tracer's lock keeps the count. What comes after the finish opens a segment of
-its own that refers back (see `span.py`).
+Theory of operation
+-------------------
+A segment opens with its root, and is finished when the root and all other spans have ended. Spans may be begun and
+ended by several tasks and threads that share a context; the tracer's lock keeps the count. A finished segment goes to
+the pipeline, whole. No span may hold it up for ever, and none may be lost:
+
+* **Open spans are held weakly.** One that nobody can end any more is collected, and says so as it goes.
+* **The root has ended and others are open.** They have a grace. Then the segment goes as it stands: what is open ends
+  at that moment, with the tag `incomplete`. So it does at once when the agent stops.
+* **The root lives long** (a websocket, a stream, a job of an hour). Then its children go in *parts*: segments without
+  a root, whose outermost spans refer to the root's place. A part goes when it is full, or old, and all its spans have
+  ended. A websocket has parts from the start; any other segment is split when it is full or has lived for long: the
+  root moves to a *home* of its own, and what it leaves behind is the first part.
+* **Someone knows the root's place already** (a header, a log record, a reference has told it). Then the root cannot
+  move: the segment is its home and waits for it, with the spans that are in it; the next ones go in parts.
+* **A span begins in a finished segment.** It opens a segment that refers back.
+
+So each span has one place for ever from the moment when the place is told to anybody, and arrives once.
 """
 
 from __future__ import annotations
 
+# ruff: noqa: SLF001  (segments of one family know each other)
+import weakref
 from collections.abc import Mapping
 
+from ..limits import MAX_TAGS
 from .ids import new_id
-from .model import SpanRecord
+from .model import INCOMPLETE, Reference, RefKind, SpanRecord
 from .tracer import Tracer
 
 _NOTHING: Mapping[str, str] = {}
+# Seconds after which a root counts as one that lives long, where it is not known from the start.
+LONG_AFTER = 10.0
+# Seconds for which a part waits for more spans.
+PART_AGE = 2.0
 
 
 class Segment:
-    """An open segment; its tracer takes it once it is finished."""
+    """An open segment; its tracer takes it once it is finished.
 
-    __slots__ = ("_count", "_endpoint", "_open", "_root", "correlation", "finished", "id", "limited",
-                 "spans", "trace_id", "tracer")  # fmt: skip
+    :ivar is_told: whether anybody outside may know the root's place
+    :ivar root_ended: when the root ended, by the tracer's clock
+    """
+
+    __slots__ = (
+        "_correlation",
+        "_count",
+        "_endpoint",
+        "_home",
+        "_is_closed",
+        "_open",
+        "_part",
+        "_since",
+        "finished",
+        "id",
+        "is_told",
+        "limited",
+        "root_ended",
+        "spans",
+        "trace_id",
+        "tracer",
+    )  # fmt: skip
 
     def __init__(
-        self, tracer: Tracer, root: SpanRecord, trace_id: str | None = None, segment_id: str | None = None
+        self,
+        tracer: Tracer,
+        root: SpanRecord | None,
+        trace_id: str | None = None,
+        segment_id: str | None = None,
+        *,
+        home: Segment | None = None,
+        in_parts: bool = False,
     ) -> None:
-        """:param trace_id: of the trace that it continues; it begins one when left out"""
+        """
+        :param root: None: a part
+        :param trace_id: of the trace that it continues; it begins one when left out
+        :param home: of a part
+        :param in_parts: whether the root is known to live long
+        """
         self.tracer = tracer
         self.id = segment_id or new_id()
         self.trace_id = trace_id or new_id()
         self.spans: list[SpanRecord] = []
-        self.correlation = _NOTHING
-        """Replaced when it changes, never changed: another thread may be writing it into headers."""
         self.limited = False
         self.finished = False
-        self._root: SpanRecord | None = root
+        self.is_told = False
+        self.root_ended: float | None = None
+        # not itself: that would be a cycle for the garbage collector
+        self._home: Segment | None = home
+        self._correlation = _NOTHING
         self._endpoint = ""
+        self._part: Segment | None = None
+        self._since = tracer.clock()
+        self._is_closed = in_parts
         # the root is in, as number 0: nobody else knows of the segment yet, so that needs no lock
-        self._count = 1
-        self._open = 1
+        self._open: dict[int, weakref.ref[SpanRecord]] = {} if root is None else {0: weakref.ref(root)}
+        self._count = len(self._open)
+        tracer.watch(self)
+
+    @property
+    def home(self) -> Segment:
+        """Where the root stands; itself, but for parts."""
+        return self._home or self
 
     @property
     def endpoint(self) -> str:
         """The operation that this segment serves."""
-        root = self._root
-        return self._endpoint if root is None else root.name_now()
+        home = self.home
+        root = home._open.get(0)
+        span = root() if root is not None else None
+        return home._endpoint if span is None else span.name_now()
 
-    def join(self, span: SpanRecord, parent_id: int) -> bool:
-        """Take a span in and number it. False: the segment is finished already, or it is full (`span.id` stays
-        below zero then and `limited` tells)."""
+    @property
+    def correlation(self) -> Mapping[str, str]:
+        """What travels with the trace. Replaced when it changes, never changed: another thread may be writing it into
+        headers."""
+        return self.home._correlation
+
+    @correlation.setter
+    def correlation(self, elements: Mapping[str, str]) -> None:
+        self.home._correlation = elements
+
+    def reference(self, span: SpanRecord) -> Reference:
+        """How another segment of this process refers to a span of this one."""
+        endpoint = self.endpoint
         with self.tracer.lock:
-            if self.finished:
-                return False
-            if self._count >= self.tracer.span_limit:
-                self.limited = True
-                return False
-            span.id = self._count
-            span.parent_id = parent_id
-            self._count += 1
-            self._open += 1
-            return True
+            stands: Segment = span.segment  # asked for in here: a root moves
+            return stands._reference(span.id, endpoint)
+
+    # -- spans come and go --------------------------------------------------------------------------------------------
+
+    def join(self, span: SpanRecord, parent: SpanRecord) -> bool:
+        """Take a span in below its parent, which stands here: into this segment, or into a part of it.
+
+        :returns: False: the segment has gone, or its root has ended and there is no room
+        """
+        over: list[Segment] = []
+        # foreign code names an operation, so not with the lock held
+        endpoint = self.endpoint if self._is_full else ""
+        with self.tracer.lock:
+            segment: Segment | None = parent.segment._with_room(endpoint, over)
+            if segment is not None:
+                span.id = segment._count
+                segment._count += 1
+                segment._open[span.id] = weakref.ref(span)
+                span.segment = segment
+                stands: Segment = parent.segment  # asked for after that: the root may have moved
+                if segment is stands:
+                    span.parent_id = parent.id
+                else:
+                    span.refs = (stands._reference(parent.id, endpoint),)
+        for each in over:
+            self.tracer.finish(each)
+        return segment is not None
 
     def leave(self, span: SpanRecord, end_time: float) -> None:
-        """End a span, unless it has ended; the last one to leave finishes the segment."""
+        """End a span, unless it has ended; the last one to leave finishes its segment."""
+        over: list[Segment] = []
         with self.tracer.lock:
             # two threads, or a signal handler and the code that it broke into, may stop one span at the same time
             if span.ended:
                 return
             span.end_time = end_time
             span.ended = True
-            self.spans.append(span)
-            self._open -= 1
-            if self._open or self.finished:
+            segment: Segment = span.segment
+            if segment.finished:
+                # it was being collected while the segment went
+                segment = segment._alone(span)
+            segment.spans.append(span)
+            segment._open.pop(span.id, None)
+            if span.id == 0 and segment._home is None:
+                segment._note_root_end(span, over)
+            segment._finish_if_over(over)
+        for each in over:
+            self.tracer.finish(each)
+
+    def give_up(self, span: SpanRecord) -> None:
+        """End a span that nobody will end."""
+        if span.prepare_end():
+            with self.tracer.lock:
+                self._mark_incomplete(span)
+            self.leave(span, span.now())
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def look_after(self, now: float, grace: float) -> None:
+        """Let go what has waited for long enough.
+
+        :param now: by the tracer's clock
+        :param grace: seconds for spans that are open when the root has ended
+        """
+        root_ended = self.home.root_ended
+        if root_ended is not None:
+            if now - root_ended >= grace:
+                self.finish_as_it_stands()
+            return
+        is_part = self._home is not None
+        if self._is_closed or not self.spans or now - self._since < (PART_AGE if is_part else LONG_AFTER):
+            return
+        over: list[Segment] = []
+        endpoint = self.endpoint
+        with self.tracer.lock:
+            if not self._is_closed:
+                self._is_closed = True
+                if not is_part:
+                    self._move_root(endpoint)
+                self._finish_if_over(over)
+        for each in over:
+            self.tracer.finish(each)
+
+    def finish_as_it_stands(self) -> None:
+        """End what is open, mark it, and finish."""
+        spans = [span for each in list(self._open.values()) if (span := each()) is not None and span.prepare_end()]
+        with self.tracer.lock:
+            if self.finished:
                 return
-            self.finished = True
+            for span in spans:
+                if not span.ended:
+                    span.end_time = span.now()
+                    span.ended = True
+                    self._mark_incomplete(span)
+                    self.spans.append(span)
+            # what is missing here is being collected, and comes by itself
+            self._open.clear()
+            self._is_closed = self.finished = True
+            if self._home is None and self.root_ended is None:
+                self.root_ended = self.tracer.clock()
         self.tracer.finish(self)
+
+    def discard(self) -> None:
+        """Forget the segment; nobody has seen it."""
+        with self.tracer.lock:
+            self.finished = True
+            self._open.clear()
+        self.tracer.forget(self)
 
     def take_apart(self) -> None:
         """Let go of the spans once they are recorded. What later segments say about this one stays."""
-        if self._root is not None:
-            self._endpoint = self._root.name
-        self._root = None
         self.spans = []
+
+    # -- with the lock held; spans of other segments are of this family, so what is private is theirs, too ------------
+
+    @property
+    def _is_full(self) -> bool:
+        return self._is_closed or self._count >= self.tracer.span_limit
+
+    def _with_room(self, endpoint: str, over: list[Segment]) -> Segment | None:
+        """This segment, or the part that takes more spans. None: there is none.
+
+        :param endpoint: the operation that this segment serves
+        :param over: gets what is finished by that
+        """
+        if self.finished:
+            return None
+        if not self._is_full:
+            return self
+        if not self._is_closed:
+            if self._home is None and self.root_ended is None:
+                self._move_root(endpoint)
+            self._is_closed = True
+            self._finish_if_over(over)
+        home = self.home
+        if home.root_ended is not None:
+            return None
+        part = home._part
+        if part is not None:
+            if not part._is_full:
+                return part
+            part._is_closed = True
+            part._finish_if_over(over)
+        part = home._part = Segment(self.tracer, None, self.trace_id, home=home)
+        return part
+
+    def _move_root(self, endpoint: str) -> None:
+        """Give the root a home of its own, unless its place is told. What stays becomes a part."""
+        root = self._open[0]()
+        if root is None or self.is_told:
+            return
+        home = Segment(self.tracer, root, self.trace_id, in_parts=True)
+        home._correlation = self._correlation
+        root.segment = home
+        self._home = home
+        del self._open[0]
+        reference = (home._reference(0, endpoint),)
+        others = [span for each in self._open.values() if (span := each()) is not None]
+        for span in [*self.spans, *others]:
+            if span.parent_id == 0:
+                span.parent_id = -1
+                span.refs = reference
+
+    def _note_root_end(self, root: SpanRecord, over: list[Segment]) -> None:
+        self.root_ended = self.tracer.clock()
+        self._endpoint = root.name
+        part, self._part = self._part, None
+        if part is not None and not part.finished:
+            part._is_closed = True
+            part._finish_if_over(over)
+
+    def _finish_if_over(self, over: list[Segment]) -> None:
+        if not self._open and not self.finished and (self.root_ended is not None or self._is_closed):
+            self.finished = True
+            over.append(self)
+
+    def _alone(self, span: SpanRecord) -> Segment:
+        """A segment for a span whose own has gone."""
+        segment = Segment(self.tracer, span, self.trace_id)
+        if span.parent_id >= 0:
+            span.refs = (self._reference(span.parent_id, self.home._endpoint),)
+        span.segment, span.id, span.parent_id = segment, 0, -1
+        return segment
+
+    def _reference(self, span_id: int, endpoint: str) -> Reference:
+        """How another segment of this process refers to a span of this one, which from now on cannot move."""
+        self.is_told = self.is_told or span_id == 0
+        tracer = self.tracer
+        return Reference(RefKind.CROSS_THREAD, self.trace_id, self.id, span_id, tracer.service, tracer.instance,
+                         endpoint or "-", "")  # fmt: skip
+
+    def _mark_incomplete(self, span: SpanRecord) -> None:
+        del span.tags[MAX_TAGS - 1 :]
+        span.tags.append(INCOMPLETE)
+        self.tracer.incomplete += 1

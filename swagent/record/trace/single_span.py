@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .model import Reference
+
 
 class SpanTemplate:
     """What the spans of one operation with one outcome have in common. Looked up by identity."""
@@ -27,7 +29,7 @@ class SpanTemplate:
 
 
 class SingleSpanSegment(NamedTuple):
-    """A finished segment of one span that refers to no other."""
+    """A finished segment of one span."""
 
     template: SpanTemplate
     trace_id: str
@@ -36,3 +38,4 @@ class SingleSpanSegment(NamedTuple):
     """Milliseconds since the epoch."""
     end: int
     peer: str
+    reference: Reference | None = None

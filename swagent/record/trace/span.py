@@ -6,7 +6,7 @@ Starting, a span finds its place in one of four ways:
 2. An entry span, or a span with nothing live around it, opens a segment. It refers to the carrier of the request, or to
    the span that its context was left with (a task that outlives its request), or begins a trace.
 3. Under a span that is not recorded (ignored, unsampled, no agent running) it is not recorded either.
-4. Beyond the segment's span limit it stands in for its parent: it keeps nothing, but the context it hands on is valid.
+4. Where the segment has no room for it, the segment finds it a place that refers to its parent (see `segment.py`).
 
 Nothing here raises into the application, and an exception of the application always goes on its way.
 """
@@ -16,7 +16,8 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +43,30 @@ _CONTINUED_FOR = 60.0
 class Span:
     """One operation. Use it as a context manager, or `start()` and `stop()` it; from any task or thread."""
 
-    __slots__ = ("_tracer", "carrier", "component", "correlation", "end_time", "ended", "epoch", "failed", "frame",
-                 "id", "kind", "layer", "logs", "name", "parent_id", "peer", "previous", "refs", "segment",
-                 "start_time", "tags")  # fmt: skip
+    __slots__ = (
+        "__weakref__",
+        "_tracer",
+        "carrier",
+        "component",
+        "correlation",
+        "end_time",
+        "ended",
+        "epoch",
+        "failed",
+        "frame",
+        "id",
+        "kind",
+        "layer",
+        "logs",
+        "name",
+        "parent_id",
+        "peer",
+        "previous",
+        "refs",
+        "segment",
+        "start_time",
+        "tags",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -95,7 +117,8 @@ class Span:
             self._open(None, None)
             switch(current, self)
             return self
-        live: Span | None = active_span(inherited)
+        entry = active_span(inherited)
+        live: Span | None = entry.to_span() if entry is not None else None
         # asked for first: a request's span is opened by that
         segment = live.segment if live is not None else None
         self._set_clock(live if self.kind is not _ENTRY else None)
@@ -120,16 +143,29 @@ class Span:
             switch(current, self.previous)
         self.previous = nearest_open(self.previous)
         segment = self.segment
-        if segment is not None and self.parent_id != -2:
-            if self.kind is _EXIT:
-                if self.peer:
-                    self.peer = segment.tracer.peers.keep(self.peer)
-            elif self.kind is _ENTRY:
-                self.name = segment.tracer.endpoints.keep(self.name)
-            segment.leave(self, end_time)
-        else:
+        if segment is None:
             self.end_time = end_time
             self.ended = True
+        elif self.prepare_end():
+            segment.leave(self, end_time)
+
+    def prepare_end(self) -> bool:
+        """Settle its name and its peer, within the limits of how many there may be. False: it has ended."""
+        segment = self.segment
+        if segment is None or self.ended:
+            return False
+        if self.kind is _EXIT:
+            if self.peer:
+                self.peer = segment.tracer.peers.keep(self.peer)
+        elif self.kind is _ENTRY:
+            self.name = segment.tracer.endpoints.keep(self.name)
+        return True
+
+    def __del__(self) -> None:
+        # Nobody can end it any more; what it knows is still there. Half made, it knows nothing.
+        with suppress(Exception):
+            if not self.ended and self.segment is not None:
+                self.segment.give_up(self)
 
     def __enter__(self) -> Self:
         caller = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  (the way to the caller's frame)
@@ -166,14 +202,9 @@ class Span:
         return self.epoch + time.monotonic()
 
     def _join(self, parent: Span, segment: Segment) -> None:
-        if segment.join(self, parent.id):
-            self.segment = segment
-        elif segment.finished:
-            # the parent is a stand-in, which nobody waited for
+        if not segment.join(self, parent):
+            # the segment has gone, or has no room and nobody to refer to but the parent
             self._open(None, parent)
-        else:
-            # stands in for its parent: what it hands on must point at a span that the collector gets
-            self.segment, self.id, self.parent_id = segment, parent.id, -2
 
     def _open(self, live: Span | None, source: Any) -> None:
         """Open a segment, unless this trace is not recorded.
@@ -196,22 +227,25 @@ class Span:
         reference = None
         if carrier is not None or source is not None:
             reference = _reference_to(carrier) if carrier is not None else source.reference()
-        segment = Segment(tracer, self, reference.trace_id if reference is not None else None)
+        segment = self._new_segment(tracer, reference.trace_id if reference is not None else None)
         if reference is not None:
             self.refs = (reference,)
         if self.correlation:
             segment.correlation = self.correlation
-        elif source is not None and source.segment is not None and carrier is None:
-            segment.correlation = source.segment.correlation
+        elif source is not None and carrier is None:
+            segment.correlation = source.carried()
         self.id = 0
         self.segment = segment
+
+    def _new_segment(self, tracer: Tracer, trace_id: str | None) -> Segment:
+        return Segment(tracer, self, trace_id)
 
     # -- what it is told ----------------------------------------------------------------------------------------------
 
     @property
     def is_recorded(self) -> bool:
         """Whether this span itself will be seen at the collector."""
-        return self.segment is not None and self.parent_id != -2
+        return self.segment is not None
 
     @property
     def trace_id(self) -> str:
@@ -221,7 +255,7 @@ class Span:
     @property
     def segment_id(self) -> str:
         """The segment's id; empty when the trace is not recorded."""
-        return self.segment.id if self.segment is not None else ""
+        return self.segment.reference(self).segment_id if self.segment is not None else ""
 
     def tag(self, key: str, value: object) -> Self:
         """Add a tag. Values become text, shortened visibly beyond 2 KiB; tags beyond 128 are dropped and the segment
@@ -262,9 +296,8 @@ class Span:
         segment = self.segment
         if segment is None or not segment.tracer.propagates_to(self.peer):
             return {}
-        tracer = segment.tracer
-        carrier = Carrier(True, segment.trace_id, segment.id, self.id, tracer.service, tracer.instance,
-                          segment.endpoint or "-", self.peer or "-")  # fmt: skip
+        place = segment.reference(self)
+        carrier = Carrier(True, *place[1:6], place.endpoint, self.peer or "-")
         headers = {"sw8": format_sw8(carrier)}
         if segment.correlation:
             headers["sw8-correlation"] = format_correlation(segment.correlation)
@@ -272,11 +305,19 @@ class Span:
 
     def reference(self) -> Reference | None:
         """How another segment of this process refers to this span."""
-        segment = self.segment
-        if segment is None:
-            return None
-        return Reference(RefKind.CROSS_THREAD, segment.trace_id, segment.id, self.id, segment.tracer.service,
-                         segment.tracer.instance, segment.endpoint, "")  # fmt: skip
+        return self.segment.reference(self) if self.segment is not None else None
+
+    def carried(self) -> Mapping[str, str]:
+        """What travels with the trace."""
+        return self.segment.correlation if self.segment is not None else {}
+
+    def to_span(self) -> Span:
+        """Itself: what stands in a context and is no span yet becomes one by this."""
+        return self
+
+    def age(self) -> float:
+        """Seconds since it ended."""
+        return self.now() - self.end_time
 
     def __repr__(self) -> str:
         state = "ended" if self.ended else "open" if self.start_time else "new"
@@ -289,10 +330,10 @@ def _reference_to(carrier: Carrier) -> Reference:
 
 def parent_link(inherited: Any, kind: SpanKind) -> Any:
     """What a span with nothing live around it continues: the past span or the snapshot in its context, if recent."""
-    if inherited is None or inherited.segment is None or not inherited.ended:
+    if inherited is None or not inherited.ended or not inherited.is_recorded:
         return None
-    if inherited.end_time == math.inf:  # a snapshot: carried over on purpose
+    if inherited.age() == -math.inf:  # a snapshot: carried over on purpose
         return inherited
     # a request that comes in is no part of the one before it, which a consumer's loop may still have in its context
-    is_recent = kind is not _ENTRY and inherited.now() - inherited.end_time <= _CONTINUED_FOR
+    is_recent = kind is not _ENTRY and inherited.age() <= _CONTINUED_FOR
     return inherited if is_recent else None

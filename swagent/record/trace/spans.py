@@ -55,13 +55,14 @@ def entry_span(
 
 def current_span() -> Span | None:
     """The active span of this task or thread."""
-    return cast("Span | None", active_span(current.get()))
+    entry = active_span(current.get())
+    return cast("Span | None", entry.to_span()) if entry is not None else None
 
 
 def current_trace_id() -> str:
     """The active trace's id; empty when there is none or when it is not recorded."""
-    span = current_span()
-    return span.trace_id if span is not None else ""
+    entry = active_span(current.get())
+    return cast("str", entry.trace_id) if entry is not None else ""
 
 
 def put_correlation(key: str, value: str) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import inspect
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...agent_log import RateLimitedLog
 from ..cardinality import CardinalityLimit
-from .model import FinishedSegment
+from .model import OpenSegment
 from .sampling import Sampler
-from .single_span import SingleSpanSegment
 
 _limited = RateLimitedLog()
 _tracers: weakref.WeakSet[Tracer] = weakref.WeakSet()
@@ -28,7 +28,6 @@ class Tracer:
         instance: str,
         offer: Callable[[Any], object],
         *,
-        offer_single_span: Callable[[SingleSpanSegment], object] | None = None,
         is_ignored: Callable[[str], bool] = lambda _: False,
         sampler: Sampler | None = None,
         span_limit: int = 512,
@@ -37,12 +36,15 @@ class Tracer:
         trust_incoming: bool | Callable[[Any], bool] = True,
         endpoint_limit: int = 1000,
         peer_limit: int = 1000,
+        grace: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
         :param offer: takes a finished segment; never raises, never waits
-        :param offer_single_span: takes a segment of one span; left out, those go the way of all others
         :param correlation_limits: how many elements, and how many characters a value
         :param propagate_to: hosts that may be told the context; empty means all
+        :param grace: seconds for which a segment whose root has ended waits for its other spans
+        :param clock: monotonic seconds
         """
         self.service = service
         self.instance = instance
@@ -54,8 +56,15 @@ class Tracer:
         self.peers = CardinalityLimit("peers", peer_limit)
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
         self.lock = threading.RLock()
+        self.grace = grace
+        self.clock = clock
+        self.incomplete = 0
+        """How many spans were sent that nobody had ended."""
+        self.open_segments: dict[OpenSegment, None] = {}
+        self._wake: Callable[[], object] | None = None
         self._offer = offer
-        self.offer_single_span = offer_single_span
+        self.offer_request: Callable[[Any], object] | None = None
+        """Takes a request whose span nobody needed, see `FinishedRequest`. None: a span is made of each."""
         self._sampler = sampler or Sampler(0)
         self._samples_all = self._sampler.takes_all
         self.decides_late = self._samples_all and isinstance(trust_incoming, bool)
@@ -89,10 +98,42 @@ class Tracer:
             _limited.warn("trust_incoming", "trust_incoming failed, and this caller is not trusted: %r", error)
             return False
 
-    def finish(self, segment: FinishedSegment) -> None:
+    # -- open segments ------------------------------------------------------------------------------------------------
+
+    def watch(self, segment: OpenSegment) -> None:
+        """Look after a segment until it is finished."""
+        self.open_segments[segment] = None
+        if self._wake is not None:
+            self.wake_when_watching(None)
+
+    def wake_when_watching(self, wake: Callable[[], object] | None) -> None:
+        """Set whom to wake, once, when a segment is to be looked after. None: wake him now."""
+        former, self._wake = self._wake, wake
+        if former is not None and wake is None:
+            former()
+
+    def look_after_segments(self) -> bool:
+        """Let go the segments that have waited for long enough. False: there are none at all."""
+        now = self.clock()
+        for segment in tuple(self.open_segments):
+            segment.look_after(now, self.grace)
+        return bool(self.open_segments)
+
+    def finish_open_segments(self) -> None:
+        """End and mark the spans that are open, and finish all segments."""
+        for segment in tuple(self.open_segments):
+            segment.finish_as_it_stands()
+
+    def forget(self, segment: OpenSegment) -> None:
+        """Look after a segment no longer."""
+        self.open_segments.pop(segment, None)
+
+    def finish(self, segment: OpenSegment) -> None:
         """Hand a finished segment on, and take apart the cycle of segment and spans so that nothing is left to the
         garbage collector, even where a task's context still holds one of them."""
-        self._offer(segment)
+        self.forget(segment)
+        if segment.spans:
+            self._offer(segment)
         segment.take_apart()
 
 
@@ -133,13 +174,14 @@ def _awakened() -> Tracer | None:
     return _running[-1] if _running else None
 
 
-def _renew_locks() -> None:
+def _leave_to_parent() -> None:
     for tracer in list(_tracers):
         tracer.lock = threading.RLock()
+        tracer.open_segments.clear()
         tracer.endpoints.renew_lock()
         tracer.peers.renew_lock()
 
 
 # a thread of the parent may have held the lock at the fork; in the child nobody would ever release it
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_renew_locks)
+    os.register_at_fork(after_in_child=_leave_to_parent)

@@ -83,10 +83,12 @@ class Poison(NamedTuple):
 
     :ivar record: makes it
     :ivar outcome: `delivered`, or the reason for which it alone is refused
+    :ivar segments: how many records of the signal it comes to
     """
 
     record: Callable[[], object]
     outcome: str = "delivered"
+    segments: int = 1
 
 
 def tagged(*pairs: tuple[Any, Any], repeat: int = 1) -> Callable[[], object]:
@@ -172,7 +174,8 @@ SEGMENTS: dict[str, Poison] = {
     "a text that lies quietly": Poison(tagged((QuietLiar("key"), QuietLiar("value")))),
     "names that lie": Poison(named(QuietLiar("name"), QuietLiar("peer"))),
     "an exception that raises": Poison(failed(PoisonError())),
-    "100,000 spans": Poison(crowded(100_000)),
+    # the root, and its children in parts
+    "5,000 spans": Poison(crowded(5_000), segments=11),
     "512 spans of 1 KB": Poison(crowded(511, "v" * 1024), "too_large"),
     "512 spans of 4 KB": Poison(crowded(511, "\u20ac" * 1365), "too_large"),
     "a component beyond int32": Poison(spanned(component=2**31), "encode_error"),

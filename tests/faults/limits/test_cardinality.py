@@ -24,8 +24,8 @@ from runtime.worlds import agent_of
 from swagent import entry_span, exit_span, local_span
 from swagent.asgi.faults import Faults
 from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
-from swagent.asgi.request import RequestSpan
-from swagent.asgi.send import TracedSend
+from swagent.asgi.pending import PendingRequest
+from swagent.asgi.send import end, traced_send
 from swagent.record.cardinality import OVERFLOW, CardinalityLimit
 from swagent.record.trace.carrier import parse_sw8
 from swagent.record.trace.segment import Segment
@@ -72,8 +72,8 @@ class Seen:
                 carrier = parse_sw8(span.headers()["sw8"])
                 assert carrier is not None
                 told.append(carrier.endpoint)
-            await send({"type": "http.traced_send.start", "status": 404 if "router" in others else 200, "headers": []})
-            await send({"type": "http.traced_send.body", "body": b""})
+            await send({"type": "http.response.start", "status": 404 if "router" in others else 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
 
         _finish(self._serve(app, http_scope(path, method=method)))
         assert self.faults.count == 0
@@ -86,9 +86,9 @@ class Seen:
         async def send(message: Message) -> None:
             pass
 
-        traced_send = TracedSend(RequestSpan(self.tracer, scope, self.faults), send)
-        await app(scope, receive, traced_send)
-        traced_send.leave(None)
+        request = PendingRequest(self.tracer, scope, self.faults)
+        await app(scope, receive, traced_send(request, send))
+        end(request, None, send)
 
 
 def _finish(coroutine: Coroutine[Any, Any, None]) -> None:

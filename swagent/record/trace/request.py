@@ -1,0 +1,114 @@
+"""A request that came in, and its one description: what its span is called, how it is tagged, whether it failed.
+
+A request's facts are taken as they are while it is served, and described later: its span is the same whether somebody
+needed it meanwhile or not.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..bounded_cache import BoundedCache
+from ..cardinality import OVERFLOW, CardinalityLimit
+from ..limits import address_of, name_of, short
+from .carrier import Carrier
+from .model import Layer, SpanKind
+from .single_span import SpanTemplate
+
+Tag = tuple[str, str]
+
+UNMATCHED = "_unmatched"
+"""Stands where the template would, of a request that none of the application's routes took."""
+WEBSOCKET = "WEBSOCKET"
+"""Stands where the method would, of a websocket."""
+OTHER = "_OTHER"
+"""Stands for what cannot be read."""
+
+_ENTRY, _HTTP = SpanKind.ENTRY, Layer.HTTP
+_MAX_HOST = 255
+
+
+class Facts(NamedTuple):
+    """What its span says of a request, as it was written."""
+
+    method: str
+    """A known one; WEBSOCKET, or OTHER."""
+    scheme: str
+    host: bytes
+    path: str
+    template: str | None
+    """Of the route that took it; UNMATCHED, or None where nobody tells."""
+    component: int
+    status: int
+    """0 where the response never began."""
+
+
+def describe(facts: Facts) -> SpanTemplate:
+    """The span of a request, but for its times and its peer."""
+    if facts.template is None or facts.template is UNMATCHED:
+        # not remembered: anybody may make up paths
+        return _describe(facts)
+    return _TEMPLATES[facts._replace(path="")]
+
+
+def admit(template: SpanTemplate, facts: Facts, endpoints: CardinalityLimit) -> str:
+    """The name of a request's span within the limit of how many endpoints there may be."""
+    name = template.name
+    if name in endpoints or facts.template is UNMATCHED:
+        return name
+    return endpoints.keep(name, f"{facts.method}:{OVERFLOW}", from_client=facts.template is None)
+
+
+def name_by_path(method: str, path: str) -> str:
+    """The name of a request's operation as long as no route is known."""
+    return name_of(f"{method}:{path}")
+
+
+def _describe(facts: Facts) -> SpanTemplate:
+    method, scheme, host, path, template, component, status = facts
+    origin = ORIGINS[scheme, host]
+    # The URL shows the route: what stands in the path instead of a parameter may be a secret, such as the token of a
+    # reset link.
+    name = name_by_path(method, path if template is None else template)
+    shown = path if template is None or template is UNMATCHED else template
+    tags: tuple[Tag, ...] = (METHODS[method], ("http.url", short(origin + shown)))
+    if status:
+        tags = (*tags, STATUSES[status])
+    return SpanTemplate(name, _ENTRY, _HTTP, component, tags, failed=status >= 500)
+
+
+def _origin(key: tuple[str, bytes]) -> str:
+    scheme, host = key
+    # what stands before an @ is no part of a host, and may be a password
+    return f"{scheme}://{host.decode('latin-1').rpartition('@')[2][:_MAX_HOST]}"
+
+
+def _peer(client: tuple[Any, ...]) -> str:
+    return address_of(f"{client[0]}:{client[1]}")
+
+
+# What comes again and again, as it is written: connections, hosts, routes, methods, statuses.
+ORIGINS = BoundedCache(_origin)
+PEERS = BoundedCache(_peer)
+METHODS: BoundedCache[str, Tag] = BoundedCache(lambda method: ("http.method", "GET" if method == WEBSOCKET else method))
+STATUSES: BoundedCache[int, Tag] = BoundedCache(lambda status: ("http.status_code", str(int(status))))
+_TEMPLATES = BoundedCache(_describe)
+
+
+class FinishedRequest(NamedTuple):
+    """A request that is over and whose span nobody needed: what it takes to make its segment."""
+
+    number: int
+    """Of the ids of its trace and of its segment."""
+    start: float
+    """As the end, by the monotonic clock."""
+    end: float
+    client: tuple[Any, ...] | None
+    carrier: Carrier | None
+    method: str
+    scheme: str
+    host: bytes
+    path: str
+    template: str | None
+    component: int
+    status: int

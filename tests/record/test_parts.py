@@ -1,0 +1,118 @@
+"""A root that lives long sends its spans in parts while it lives, and every one has its parent."""
+
+from __future__ import annotations
+
+import pytest
+
+from swagent import entry_span, exit_span, get_correlation, local_span, put_correlation
+from swagent.record.trace.carrier import parse_sw8
+from swagent.record.trace.segment import LONG_AFTER, PART_AGE
+
+from .recorded import Clock, Recorder, recording
+
+
+def parents(recorder: Recorder) -> dict[str, str | None]:
+    """Each span's parent by name, within its segment or by its reference."""
+    places = {(segment.id, span.id): span.name for segment in recorder.segments for span in segment.spans}
+    found: dict[str, str | None] = {}
+    for segment in recorder.segments:
+        for span in segment.spans:
+            assert span.name not in found, "it arrived twice"
+            if span.parent_id >= 0:
+                found[span.name] = places[segment.id, span.parent_id]
+            else:
+                found[span.name] = places[span.refs[0].segment_id, span.refs[0].span_id] if span.refs else None
+    return found
+
+
+def test_beyond_the_limit_of_a_segment_spans_go_in_parts() -> None:
+    with recording(span_limit=3) as recorder, entry_span("request"):
+        for number in range(10):
+            with local_span(f"outer {number}"), local_span(f"inner {number}"):
+                pass
+        assert len(recorder.segments) >= 3, "they do not wait for the root"
+    expected: dict[str, str | None] = {f"outer {number}": "request" for number in range(10)}
+    expected |= {f"inner {number}": f"outer {number}" for number in range(10)} | {"request": None}
+    assert parents(recorder) == expected
+    assert len({segment.trace_id for segment in recorder.segments}) == 1
+    assert all(len(segment.spans) <= 3 for segment in recorder.segments)
+
+
+def test_a_root_whose_place_is_told_stays_where_it_is() -> None:
+    with recording(span_limit=2) as recorder, entry_span("request") as request:
+        carrier = parse_sw8(request.headers()["sw8"])
+        for number in range(5):
+            with local_span(f"child {number}"):
+                pass
+    assert carrier is not None
+    home = recorder.of("request")
+    assert (carrier.segment_id, carrier.span_id) == (home.id, 0)
+    assert parents(recorder) == {"request": None, **{f"child {number}": "request" for number in range(5)}}
+
+
+def test_a_call_whose_place_is_told_stays_where_it_is() -> None:
+    with recording(span_limit=2) as recorder, entry_span("request"):
+        with exit_span("call", "shop:80") as call:
+            carrier = parse_sw8(call.headers()["sw8"])
+            with local_span("beyond"):
+                pass
+        with local_span("after"):
+            pass
+    assert carrier is not None
+    called = recorder.of("call")
+    assert (carrier.segment_id, carrier.span_id) == (called.id, recorder.span("call").id)
+    assert parents(recorder) == {"request": None, "call": "request", "beyond": "call", "after": "request"}
+
+
+def test_a_root_that_lives_long_sends_what_has_ended_by_then() -> None:
+    clock = Clock()
+    with recording(clock=clock) as recorder, entry_span("job"):
+        with local_span("early"):
+            pass
+        clock.now += LONG_AFTER / 2
+        assert recorder.tracer.look_after_segments()
+        assert recorder.segments == []
+        clock.now += LONG_AFTER / 2
+        assert recorder.tracer.look_after_segments()
+        assert recorder.names == [["early"]]
+        with local_span("late"):
+            pass
+        clock.now += PART_AGE
+        recorder.tracer.look_after_segments()
+        assert recorder.names == [["early"], ["late"]]
+    assert parents(recorder) == {"early": "job", "late": "job", "job": None}
+
+
+def test_a_part_waits_for_what_is_open_in_it() -> None:
+    clock = Clock()
+    with recording(clock=clock) as recorder, entry_span("job"):
+        slow = local_span("slow").start()
+        with local_span("quick"):
+            pass
+        clock.now += LONG_AFTER
+        recorder.tracer.look_after_segments()
+        assert recorder.segments == []
+        slow.stop()
+        assert [sorted(names) for names in recorder.names] == [["quick", "slow"]]
+    assert parents(recorder) == {"quick": "slow", "slow": "job", "job": None}
+
+
+def test_what_travels_with_the_trace_is_known_in_every_part() -> None:
+    with recording(span_limit=2), entry_span("request"):
+        put_correlation("tenant", "globex")
+        for number in range(5):
+            with local_span(f"child {number}"):
+                assert get_correlation("tenant") == "globex"
+                put_correlation("tenant", "globex")
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_a_child_that_ends_after_its_root_is_there_as_well(limit: int) -> None:
+    with recording(span_limit=limit) as recorder:
+        request = entry_span("request").start()
+        child = local_span("child").start()
+        request.stop()
+        with local_span("late"):
+            pass
+        child.stop()
+    assert parents(recorder) == {"request": None, "child": "request", "late": "child"}
