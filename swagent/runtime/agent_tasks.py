@@ -145,5 +145,5 @@ class AgentTasks:
 
     def _note_problem(self, context: Mapping[str, Any]) -> None:
         """What a library left unhandled in an asyncio loop of the agent's own."""
-        error = context.get("exception")
-        self._limited.warn("internal", "%s%s", context.get("message"), f": {error!r}" if error else "")
+        # as arguments, since an error's own text may raise, and then only the line is lost
+        self._limited.warn("internal", "%s: %r", context.get("message"), context.get("exception"))

@@ -35,6 +35,7 @@ import anyio
 from anyio import CancelScope
 
 from ..errors import AmbiguousError, RetryableError
+from .leaving import cancel_no_more
 from .thread_loop import ThreadLoop
 
 T = TypeVar("T")
@@ -63,8 +64,8 @@ async def open_thread(
 
     :param notify_host: lets the host's loop call a function soon; called from any thread
     :param letting_go: seconds that a cancelled call may take to end
-    :param on_problem: called in the host's loop with what the thread's loop has to report. Without it, asyncio logs
-        that, and what the system does not have is raised.
+    :param on_problem: called in the host's loop with what the thread's loop has to report; may not raise, since trio
+        does not survive that. Without it, asyncio logs problems, and what the system does not have is raised.
     :param prepare: called once, in the context in which everything in the thread runs
     """
     thread = TransportThread(notify_host, letting_go, on_problem, prepare)
@@ -103,6 +104,7 @@ class TransportThread:
             self._context.run(prepare)
         self._process = os.getpid()
         self._calls: set[_Call[Any]] = set()
+        self._is_over = False
         self._ended = anyio.Event()
         self._inner: ThreadLoop
         self._thread: threading.Thread
@@ -144,7 +146,11 @@ class TransportThread:
 
     async def end(self) -> None:
         """Tell the thread to end, and wait for that, if it can."""
-        if not self._post(self._inner.stop):
+        for call in self._calls:
+            self._post(call.cancel)
+        has_thread = self._post(self._inner.stop)
+        self._is_over = True
+        if not has_thread:
             return
         with anyio.move_on_after(_ENDING, shield=True):
             await self._ended.wait()
@@ -153,7 +159,7 @@ class TransportThread:
 
     def _post(self, function: Callable[[], object]) -> bool:
         """Let the thread call a function; returns whether there is a thread to do so."""
-        if self._ended.is_set() or os.getpid() != self._process:
+        if self._is_over or os.getpid() != self._process:
             return False
         try:
             self._inner.loop.call_soon_threadsafe(function, context=self._context)
@@ -173,6 +179,7 @@ class TransportThread:
         self._notify_host(partial(on_problem, problem))
 
     def _note_end(self) -> None:
+        self._is_over = True
         self._ended.set()
         for call in self._calls:
             call.ended.set()
@@ -208,6 +215,8 @@ class _Call(Generic[T]):
     def leave_behind(self, inner: ThreadLoop) -> None:
         if self._task is not None and not self._task.done():
             inner.leave_behind(self._task)
+            if self._scope is not None:
+                cancel_no_more(self._scope)
 
     async def _run(self) -> None:
         try:
@@ -216,7 +225,8 @@ class _Call(Generic[T]):
                     self._value = await self._function()
                     self._error = None
         except BaseException as error:  # noqa: BLE001, RUF100  (for the host, the end of the process too)
-            self._error = error
+            if not (self._is_cancelled and isinstance(error, asyncio.CancelledError)):
+                self._error = error
         finally:
             self._notify_host(self.ended.set)
 

@@ -48,7 +48,9 @@ def by_the_full_path(encoder: Encoder, tracer: Tracer, finished: FinishedRequest
     number, start, end, client, carrier = finished[:5]
     facts = Facts(*finished[5:])
     described = describe(facts)
-    span = Span(described.name, SpanKind(described.kind), PEERS[client] if client else "", described.layer, described.component)
+    span = Span(
+        described.name, SpanKind(described.kind), PEERS[client] if client else "", described.layer, described.component
+    )
     span.id, span.start_time, span.end_time = 0, start, end
     span.name = admit(described, facts, tracer.endpoints)
     span.tags, span.failed, span.ended = list(described.tags), described.failed, True

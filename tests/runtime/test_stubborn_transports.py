@@ -1,56 +1,78 @@
 """Transports that do not end when they are cancelled: the agent stops in time all the same, and counts their batches.
 
-Not on trio, where a task cannot be left behind: there the agent waits for it.
+On trio that goes for transports that run in a thread. A task of trio's own cannot be left behind: where a transport
+runs on trio by itself, the agent waits for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from typing import ClassVar
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from runtime.worlds import ASYNCIO, ASYNCIO_IDS, FaultyTransport, agent_of, outcome, record
 from swagent import stop_budgets
-from swagent.abc import Instance
+from swagent.abc import Instance, Runtime
 from swagent.signals import Signal
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=ASYNCIO_IDS)]
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.parametrize("anyio_backend", [*ASYNCIO, ("trio", {})], ids=[*ASYNCIO_IDS, "trio"]),
+]
 
 # What a machine that does other things, too, may add.
 SLACK = 0.3
 SHUTDOWN = 0.3
+PATIENCE = 5.0
 
 
 class Stubborn:
-    """Waits, whatever comes, until it is let go."""
+    """Waits, whatever comes, until it is let go, or its loop ends."""
 
     def __init__(self) -> None:
-        self.let_go = anyio.Event()
-        self.waiting: set[asyncio.Task[object] | None] = set()
+        self._let_go: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+        self._ended: list[threading.Event] = []
 
     async def wait(self) -> None:
-        self.waiting.add(asyncio.current_task())
-        while not self.let_go.is_set():
-            with suppress(asyncio.CancelledError):
-                await self.let_go.wait()
+        let_go, ended = asyncio.Event(), threading.Event()
+        self._let_go.append((asyncio.get_running_loop(), let_go))
+        self._ended.append(ended)
+        try:
+            while not let_go.is_set():
+                with suppress(asyncio.CancelledError):
+                    await let_go.wait()
+        finally:
+            ended.set()
+
+    async def let_go(self) -> None:
+        """Let go, and wait until nothing waits in here any more."""
+        for loop, event in self._let_go:
+            with suppress(RuntimeError):  # it has ended
+                loop.call_soon_threadsafe(event.set)
+        for ended in self._ended:
+            assert await anyio.to_thread.run_sync(ended.wait, PATIENCE)
 
 
 @pytest.fixture
 async def stubborn() -> AsyncIterator[Stubborn]:
     found = Stubborn()
     yield found
-    found.let_go.set()
-    await asyncio.wait([task for task in found.waiting if task is not None])
+    await found.let_go()
 
 
 def deaf_at(*methods: str, stubborn: Stubborn) -> type[FaultyTransport]:
     """A transport whose methods do not hear a cancellation."""
 
     class Deaf(FaultyTransport):
+        runtimes: ClassVar[frozenset[Runtime]] = frozenset({"asyncio"})
+
         async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
             if "send" in methods:
                 await stubborn.wait()
@@ -98,7 +120,6 @@ async def test_what_was_left_behind_changes_nothing_when_it_ends_after_all(
     async with agent:
         record(2)
         await agent.flush(0.1)
-    stubborn.let_go.set()
-    await asyncio.wait([task for task in stubborn.waiting if task is not None])
+    await stubborn.let_go()
     assert outcome(agent) == {"dropped ambiguous": 2}
     assert not [each for each in caplog.records if each.levelno >= logging.ERROR]

@@ -1,0 +1,634 @@
+"""The thread in which asyncio-only transports run where the agent runs elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
+from contextvars import ContextVar
+from random import Random
+from typing import Any, ClassVar
+
+import anyio
+import anyio.to_thread
+import psutil
+import pytest
+from typing_extensions import Self
+
+from runtime.worlds import agent_of, record
+from support.client import until
+from support.forks import FORKS, in_a_child
+from swagent.abc import Runtime
+from swagent.backend import loop_notifier
+from swagent.errors import AmbiguousError, RetryableError
+from swagent.record.suppression import suppress_instrumentation
+from swagent.runtime import thread_loop, transport_thread
+from swagent.runtime.transport_thread import THREAD_NAME, TransportThread, open_thread
+from swagent.stop_budgets import CALL_END
+from swagent.testing import MemoryTransport
+
+pytestmark = pytest.mark.anyio
+
+# What a machine that does other things, too, may add.
+SLACK = 1.0
+PATIENCE = 5.0
+variable: ContextVar[str] = ContextVar("variable", default="the thread's own")
+
+
+@pytest.fixture
+def anyio_backend() -> Any:
+    """Where an agent needs such a thread."""
+    return "trio", {}
+
+
+@pytest.fixture(params=["uvloop", "asyncio"], autouse=True)
+def inner_loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop in the thread."""
+    if request.param == "asyncio":
+        monkeypatch.setitem(sys.modules, "uvloop", None)
+
+
+@pytest.fixture(autouse=True)
+def quietly(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Nothing reaches the interpreter's hooks or asyncio's logger, not even later."""
+    heard: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", heard.append)
+    monkeypatch.setattr(threading, "excepthook", heard.append)
+    yield
+    gc.collect()
+    assert heard == []
+    assert [each for each in caplog.records if each.name == "asyncio" and each.levelno > logging.DEBUG] == []
+
+
+@pytest.fixture
+def problems() -> list[Mapping[str, Any]]:
+    return []
+
+
+Open = Callable[..., AbstractAsyncContextManager[TransportThread]]
+
+
+@pytest.fixture
+def opened(problems: list[Mapping[str, Any]]) -> Open:
+    """Makes a thread whose problems are noted."""
+    return lambda **options: open_thread(loop_notifier(), CALL_END, problems.append, **options)
+
+
+@pytest.fixture
+async def thread(opened: Open, problems: list[Mapping[str, Any]]) -> AsyncIterator[TransportThread]:
+    async with opened() as found:
+        yield found
+    assert problems == []
+
+
+def threads() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == THREAD_NAME]
+
+
+async def deaf(entered: threading.Event) -> None:
+    """Swallows every cancellation."""
+    entered.set()
+    while True:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(3600)
+
+
+async def wait_for(event: threading.Event) -> None:
+    assert await anyio.to_thread.run_sync(event.wait, PATIENCE)
+
+
+async def answer(text: str, seconds: float) -> str:
+    await asyncio.sleep(seconds)
+    return text
+
+
+class Peer:
+    """A server that takes connections, says nothing, and closes them after the other end."""
+
+    async def __aenter__(self) -> Self:
+        self._listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+        self.port = self._listener.extra(anyio.abc.SocketAttribute.local_port)
+        self._group = anyio.create_task_group()
+        await self._group.__aenter__()
+        self._group.start_soon(self._listener.serve, self._hold)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._group.cancel_scope.cancel()
+        await self._group.__aexit__(None, None, None)
+        await self._listener.aclose()
+
+    async def _hold(self, stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                await stream.receive()
+
+
+# -- outcomes ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_result_comes_back(thread: TransportThread) -> None:
+    async def add(one: int, other: int) -> tuple[int, str]:
+        await asyncio.sleep(0)
+        return one + other, threading.current_thread().name
+
+    assert await thread.run(add, 1, 2) == (3, THREAD_NAME)
+
+
+@pytest.mark.parametrize(
+    "error", [AmbiguousError("no verdict"), asyncio.CancelledError(), SystemExit(3), KeyboardInterrupt()], ids=repr
+)
+async def test_an_error_comes_back_as_it_is_and_the_thread_goes_on(
+    thread: TransportThread, error: BaseException
+) -> None:
+    async def fail() -> None:
+        await asyncio.sleep(0)
+        raise error
+
+    async def succeed() -> str:
+        return "well"
+
+    with pytest.raises(type(error)) as caught:
+        await thread.run(fail)
+    assert caught.value is error
+    assert await thread.run(succeed) == "well"
+
+
+async def test_an_error_that_was_raised_leaves_no_cycle(thread: TransportThread) -> None:
+    class Marker:
+        pass
+
+    markers: list[Any] = []
+
+    async def fail() -> None:
+        marker = Marker()
+        markers.append(weakref.ref(marker))
+        raise RetryableError("not now")
+
+    gc.collect()
+    gc.disable()
+    try:
+        with suppress(RetryableError):
+            await thread.run(fail)
+        await until(lambda: markers[0]() is None, PATIENCE)
+    finally:
+        gc.enable()
+
+
+# -- cancellation -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_cancellation_that_is_heard_is_waited_for(thread: TransportThread) -> None:
+    entered, ended = threading.Event(), threading.Event()
+
+    async def tidy() -> None:
+        entered.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await asyncio.sleep(0.05)
+            ended.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(thread.run, tidy)
+        await wait_for(entered)
+        group.cancel_scope.cancel()
+    assert ended.is_set()
+
+
+async def test_a_deadline_is_kept(thread: TransportThread) -> None:
+    began = time.monotonic()
+    with anyio.move_on_after(0.05) as scope:
+        await thread.run(anyio.sleep_forever)
+    assert scope.cancelled_caught
+    assert time.monotonic() - began < 0.05 + CALL_END
+
+
+async def test_a_call_that_is_cancelled_at_once_has_not_begun(thread: TransportThread) -> None:
+    ran: list[int] = []
+
+    async def note() -> None:
+        await anyio.lowlevel.checkpoint()
+        ran.append(1)
+
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await thread.run(note)
+    assert scope.cancelled_caught
+    assert await thread.run(answer, "well", 0) == "well"
+    assert ran == []
+
+
+async def test_what_was_left_behind_takes_no_processor_time(thread: TransportThread) -> None:
+    async def used() -> float:
+        return time.thread_time()
+
+    async with anyio.create_task_group() as group:
+        entered = threading.Event()
+        group.start_soon(thread.run, deaf, entered)
+        await wait_for(entered)
+        group.cancel_scope.cancel()
+    before = await thread.run(used)
+    await thread.run(asyncio.sleep, 0.3)
+    assert await thread.run(used) - before < 0.1
+
+
+async def test_a_cancellation_that_is_swallowed_leaves_the_call_behind(opened: Open) -> None:
+    entered = threading.Event()
+    async with opened() as thread:
+        async with anyio.create_task_group() as group:
+            group.start_soon(thread.run, deaf, entered)
+            await wait_for(entered)
+            began = time.monotonic()
+            group.cancel_scope.cancel()
+        assert CALL_END * 0.9 <= time.monotonic() - began < CALL_END + SLACK
+        assert await thread.run(answer, "others go on", 0) == "others go on"
+        began = time.monotonic()
+    assert time.monotonic() - began < SLACK, "it had its moment, and does not get another"
+    assert threads() == []
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_the_outcome_of_what_was_left_behind_is_told_to_nobody(
+    thread: TransportThread, fails: bool, problems: list[Mapping[str, Any]]
+) -> None:
+    entered, let_go, ended = threading.Event(), asyncio.Event(), threading.Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def late() -> str:
+        loops.append(asyncio.get_running_loop())
+        entered.set()
+        while not let_go.is_set():
+            with suppress(asyncio.CancelledError):
+                await let_go.wait()
+        ended.set()
+        if fails:
+            raise AmbiguousError("too late")
+        return "too late"
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(thread.run, late)
+        await wait_for(entered)
+        group.cancel_scope.cancel()
+    assert not ended.is_set()
+    loops[0].call_soon_threadsafe(let_go.set)
+    await wait_for(ended)
+    assert await thread.run(answer, "well", 0) == "well"
+    gc.collect()
+    await anyio.sleep(0.01)
+    assert problems == []
+
+
+async def test_many_calls_with_random_cancellations(thread: TransportThread) -> None:
+    random = Random(1)
+    outcomes = {"result": 0, "error": 0, "cancelled": 0}
+
+    async def work(number: int, seconds: float) -> int:
+        await asyncio.sleep(seconds)
+        if not number % 3:
+            raise AmbiguousError(str(number))
+        return number
+
+    async def call(number: int, seconds: float, patience: float) -> None:
+        outcome = "cancelled"
+        with anyio.move_on_after(patience):
+            if number % 3:
+                assert await thread.run(work, number, seconds) == number
+                outcome = "result"
+            else:
+                with pytest.raises(AmbiguousError, match=f"^{number}$"):
+                    await thread.run(work, number, seconds)
+                outcome = "error"
+        outcomes[outcome] += 1
+
+    async with anyio.create_task_group() as group:
+        for number in range(500):
+            group.start_soon(call, number, random.random() * 0.2, random.random() * 0.2)
+    assert sum(outcomes.values()) == 500
+    assert min(outcomes.values()) > 50, outcomes
+    assert thread._calls == set()
+
+
+# -- the end ----------------------------------------------------------------------------------------------------------
+
+
+async def test_thread_and_descriptors_are_gone_after_the_block(opened: Open) -> None:
+    process = psutil.Process()
+    async with Peer() as peer:
+        await anyio.to_thread.run_sync(int)  # what the host's loop keeps for itself is there
+        before = process.num_fds()
+        for _ in range(3):
+            async with opened() as thread:
+                await thread.run(asyncio.sleep, 0)
+                assert len(threads()) == 1
+                await thread.run(keep_connection, peer.port)
+                assert process.num_fds() > before
+            assert threads() == []
+            # the peer closes after us
+            await until(lambda: process.num_fds() <= before, PATIENCE)
+
+
+kept: list[Any] = []
+
+
+async def keep_connection(port: int) -> None:
+    """What a library does that is not closed."""
+    kept[:] = await asyncio.get_running_loop().create_connection(asyncio.Protocol, "127.0.0.1", port)
+
+
+async def test_a_connection_that_is_open_at_the_end_is_aborted(opened: Open) -> None:
+    """Nobody hears of a ResourceWarning, which is an error in here."""
+    async with Peer() as peer, opened() as thread:
+        await thread.run(keep_connection, peer.port)
+    assert kept[0].is_closing()
+    kept.clear()
+    gc.collect()
+
+
+async def test_whatever_hangs_at_the_end_runs_through_its_finally(opened: Open) -> None:
+    closed: list[str] = []
+
+    async def hang(name: str) -> None:
+        try:
+            await deaf(threading.Event())
+        finally:
+            closed.append(f"{name} in {threading.current_thread().name}")
+
+    async def begin() -> None:
+        kept.append(asyncio.ensure_future(hang("task")))
+        await asyncio.sleep(0)
+
+    async with opened() as thread:
+        await thread.run(begin)
+        began = time.monotonic()
+    assert time.monotonic() - began < SLACK
+    assert closed == [f"task in {THREAD_NAME}"]
+    kept.clear()
+
+
+async def test_asynchronous_generators_are_closed(opened: Open) -> None:
+    closed: list[str] = []
+
+    async def numbers() -> AsyncGenerator[int]:
+        try:
+            yield 1
+        finally:
+            await asyncio.sleep(0)
+            closed.append(threading.current_thread().name)
+
+    async def begin() -> None:
+        kept.append(numbers())
+        await kept[0].__anext__()
+
+    async with opened() as thread:
+        await thread.run(begin)
+    assert closed == [THREAD_NAME]
+    kept.clear()
+
+
+async def test_a_call_that_the_end_cuts_off_is_ambiguous_and_one_after_it_has_not_begun(opened: Open) -> None:
+    entered, errors = threading.Event(), list[BaseException]()
+
+    async def wait() -> None:
+        entered.set()
+        await anyio.sleep_forever()
+
+    async def call(thread: TransportThread) -> None:
+        try:
+            await thread.run(wait)
+        except AmbiguousError as error:
+            errors.append(error)
+
+    async with anyio.create_task_group() as group, opened() as thread:
+        group.start_soon(call, thread)
+        await wait_for(entered)
+    assert len(errors) == 1
+    with pytest.raises(RetryableError):
+        await thread.run(wait)
+
+
+async def test_only_a_blocking_call_stays_behind_and_ends_with_it(opened: Open) -> None:
+    entered, let_go = threading.Event(), threading.Event()
+
+    async def block() -> None:
+        entered.set()
+        let_go.wait(PATIENCE)
+
+    async def call(thread: TransportThread) -> None:
+        with suppress(AmbiguousError):
+            await thread.run(block)
+
+    async with opened() as thread:
+        async with anyio.create_task_group() as group:
+            group.start_soon(call, thread)
+            await wait_for(entered)
+            began = time.monotonic()
+            group.cancel_scope.cancel()
+        assert time.monotonic() - began < CALL_END + SLACK
+        began = time.monotonic()
+    assert time.monotonic() - began < transport_thread._ENDING + SLACK
+    (left,) = threads()
+    assert left.daemon
+    let_go.set()
+    await anyio.to_thread.run_sync(left.join, PATIENCE)
+    assert threads() == []
+
+
+# -- problems ---------------------------------------------------------------------------------------------------------
+
+
+async def test_an_exception_in_a_callback_is_told_in_the_hosts_thread(opened: Open) -> None:
+    told: list[tuple[int, object]] = []
+    error = LookupError("in a callback")
+
+    def fail() -> None:
+        raise error
+
+    async def begin() -> None:
+        asyncio.get_running_loop().call_soon(fail)
+
+    def note(problem: Mapping[str, Any]) -> None:
+        told.append((threading.get_ident(), problem["exception"]))
+
+    async with open_thread(loop_notifier(), CALL_END, note) as thread:
+        await thread.run(begin)
+        assert await thread.run(answer, "well", 0) == "well"
+        await anyio.sleep(0.01)
+    assert told == [(threading.get_ident(), error)]
+
+
+async def test_a_callback_that_ends_the_process_ends_nothing(opened: Open, problems: list[Mapping[str, Any]]) -> None:
+    async def begin() -> None:
+        asyncio.get_running_loop().call_soon(sys.exit, 3)
+
+    async with opened() as thread:
+        await thread.run(begin)
+        assert await thread.run(answer, "well", 0.01) == "well"
+    assert [type(each["exception"]) for each in problems] == [SystemExit]
+
+
+@pytest.mark.parametrize("lack", ["descriptor", "thread"])
+async def test_what_the_system_does_not_have_is_waited_for(
+    opened: Open, problems: list[Mapping[str, Any]], lack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport_thread, "_PERIOD", 0.01)
+    start, make = threading.Thread.start, thread_loop.new_loop
+    left = [3]
+
+    def lacking() -> bool:
+        left[0] -= 1
+        return left[0] >= 0
+
+    def start_late(thread: threading.Thread) -> None:
+        if thread.name == THREAD_NAME and lacking():
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    def make_late() -> asyncio.AbstractEventLoop:
+        if lacking():
+            raise OSError(24, "Too many open files")
+        return make()
+
+    if lack == "thread":
+        monkeypatch.setattr(threading.Thread, "start", start_late)
+    else:
+        monkeypatch.setattr(thread_loop, "new_loop", make_late)
+    async with opened() as thread:
+        assert await thread.run(answer, "well", 0) == "well"
+    assert len(problems) == 3
+    left[0] = 1
+    with pytest.raises((OSError, RuntimeError)):
+        await open_thread(loop_notifier(), CALL_END).__aenter__()
+
+
+# -- what it is -------------------------------------------------------------------------------------------------------
+
+
+async def test_the_thread_is_a_daemon_with_a_name_and_hears_no_signals(thread: TransportThread) -> None:
+    async def mask() -> set[Any]:
+        return signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+    blocked = await thread.run(mask)
+    assert {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGALRM, signal.SIGCHLD} <= blocked
+    assert signal.SIGSEGV not in blocked, "faulthandler has something to say of it"
+    (found,) = threads()
+    assert found.daemon
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+async def test_calls_run_in_a_context_of_the_threads_own(opened: Open) -> None:
+    contexts: list[tuple[str, bool]] = []
+
+    async def look() -> None:
+        contexts.append((variable.get(), suppress_instrumentation.get()))
+        variable.set("left by another call")
+        later = asyncio.Event()
+        asyncio.get_running_loop().call_soon(later.set)
+        await later.wait()
+
+    token = variable.set("the application's")
+    async with opened(prepare=lambda: suppress_instrumentation.set(True)) as thread:
+        await thread.run(look)
+        await thread.run(look)
+    variable.reset(token)
+    assert contexts == [("the thread's own", True)] * 2
+    assert not suppress_instrumentation.get()
+
+
+class ThreadedTransport(MemoryTransport):
+    runtimes = frozenset[Runtime]({"asyncio"})
+    seen: ClassVar[set[tuple[str, bool]]]
+
+    async def keep_alive(self, instance: Any) -> None:
+        self.seen.add((threading.current_thread().name, suppress_instrumentation.get()))
+
+    async def report_properties(self, instance: Any) -> None:
+        await self.keep_alive(instance)
+
+    async def send(self, signal: Any, records: Any) -> None:
+        await self.keep_alive(records)
+
+
+async def test_an_agent_on_trio_reports_from_the_thread_and_knows_that_it_is_at_work_there() -> None:
+    class Transport(ThreadedTransport):
+        seen: ClassVar[set[tuple[str, bool]]] = set()
+
+    async with agent_of(Transport) as agent:
+        record(2)
+        assert await agent.flush()
+    assert Transport.seen == {(THREAD_NAME, True)}
+    assert threads() == []
+
+
+# -- forks and endings ------------------------------------------------------------------------------------------------
+
+
+class TestForks:
+    pytestmark = FORKS
+
+    async def test_a_child_waits_for_nothing_and_touches_nothing(self, opened: Open) -> None:
+        entered = threading.Event()
+
+        async def wait() -> None:
+            entered.set()
+            await anyio.sleep_forever()
+
+        def child() -> None:
+            assert threads() == []
+            # neither of them is ever suspended
+            with pytest.raises(RetryableError):
+                home.run(wait).send(None)
+            with pytest.raises(StopIteration):
+                home.end().send(None)
+
+        async with opened() as home, anyio.create_task_group() as group:
+            group.start_soon(home.run, wait)
+            await wait_for(entered)
+            await anyio.to_thread.run_sync(in_a_child, child)
+            assert await home.run(answer, "unhurt", 0) == "unhurt"
+            group.cancel_scope.cancel()
+
+
+ENDS = """
+import asyncio, sys, threading
+import trio
+from swagent.backend import loop_notifier
+from swagent.runtime.transport_thread import TransportThread
+
+async def main(way):
+    thread = TransportThread(loop_notifier(), 0.25)
+    thread.start()
+    await thread.run(asyncio.sleep, 0)
+    if way == "exit":
+        sys.exit(3)
+    if way == "beside":
+        is_at_work.set()
+        await thread.run(asyncio.sleep, 3600)
+
+is_at_work = threading.Event()
+way = sys.argv[1]
+if way == "beside":
+    threading.Thread(target=trio.run, args=(main, way), daemon=True).start()
+    is_at_work.wait()
+else:
+    trio.run(main, way)
+sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("way", ["return", "exit", "beside"])
+def test_the_interpreter_ends_while_the_thread_runs(way: str) -> None:
+    command = [sys.executable, "-X", "dev", "-c", ENDS, way]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Warning" not in done.stderr
