@@ -6,14 +6,11 @@ import asyncio
 import logging
 import math
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from random import Random
 from typing import Any
 
-import aiokafka.client
-import aiokafka.conn
-import aiokafka.consumer.fetcher
-import aiokafka.partitioner
 import pytest
 
 pytest_plugins = ["e2e.fixtures"]
@@ -21,9 +18,10 @@ pytest_plugins = ["e2e.fixtures"]
 
 def pytest_configure() -> None:
     # A consumer that a suite keeps in another thread shuffles at each fetch, and hypothesis fails a test during which
-    # anybody draws from the generator that all modules share.
-    for module in (aiokafka.client, aiokafka.conn, aiokafka.consumer.fetcher, aiokafka.partitioner):
-        vars(module)["random"] = Random()
+    # anybody draws from the generator that all modules share. Not every Python has wheels of aiokafka.
+    if find_spec("aiokafka") is not None:
+        for name in ("client", "conn", "consumer.fetcher", "partitioner"):
+            vars(import_module(f"aiokafka.{name}"))["random"] = Random()
 
 
 def _selector_loop() -> asyncio.AbstractEventLoop:

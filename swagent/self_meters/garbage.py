@@ -9,9 +9,12 @@ from typing import Any
 
 from ..record.meters.samples import Sample, SingleSample
 
+# PyPy has no callbacks. It counts the time by itself, and knows no three generations.
+_HAS_CALLBACKS = hasattr(gc, "callbacks")
+
 
 class GcMeters:
-    """How often each generation was collected, and how long collecting took."""
+    """How often each generation was collected, and how long collecting took. On PyPy how long only."""
 
     def __init__(self) -> None:
         self._started = 0.0
@@ -20,11 +23,14 @@ class GcMeters:
 
     def attach(self) -> None:
         """Be told of each collection from now on."""
-        gc.callbacks.append(self._on_phase)
+        if _HAS_CALLBACKS:
+            gc.callbacks.append(self._on_phase)
+        else:
+            self._spent = self._reported = _seconds_since_start()
 
     def detach(self) -> None:
         """Be told no longer; twice is harmless."""
-        if self._on_phase in gc.callbacks:
+        if _HAS_CALLBACKS and self._on_phase in gc.callbacks:
             gc.callbacks.remove(self._on_phase)
 
     def _on_phase(self, phase: str, info: Mapping[str, Any]) -> None:  # noqa: ARG002  (the interpreter's signature)
@@ -37,11 +43,21 @@ class GcMeters:
 
     def collect(self) -> list[Sample]:
         """Collections since the interpreter's start, and milliseconds spent since the report before."""
-        samples: list[Sample] = [
-            SingleSample(f"instance_pvm_gc_g{generation}", (), float(stats["collections"]))
-            for generation, stats in enumerate(gc.get_stats()[:3])
-        ]
+        samples: list[Sample] = []
+        if _HAS_CALLBACKS:
+            samples += [
+                SingleSample(f"instance_pvm_gc_g{generation}", (), float(stats["collections"]))
+                for generation, stats in enumerate(gc.get_stats()[:3])
+            ]
+        else:
+            self._spent = _seconds_since_start()
         spent = self._spent
         milliseconds = (spent - self._reported) * 1000
         self._reported = spent
         return [*samples, SingleSample("instance_pvm_gc_time", (), milliseconds)]
+
+
+def _seconds_since_start() -> float:
+    """What PyPy has spent on collecting."""
+    statistics: Any = gc.get_stats()
+    return float(statistics.total_gc_time) / 1000

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..agent_log import say
 from ..record.meters.samples import Sample, SingleSample
 from .garbage import GcMeters
-from .process import ProcessMeters
+
+if TYPE_CHECKING:
+    from .process import ProcessMeters
 
 
 class RuntimeMeters:
@@ -27,7 +30,12 @@ class RuntimeMeters:
         """Start watching. Never raises: a system that tells nothing of the process costs those meters only."""
         self._gc.attach()
         try:
+            # here, since psutil is missing where it has no wheels
+            from .process import ProcessMeters  # noqa: PLC0415, RUF100
+
             self._process = ProcessMeters()
+        except ModuleNotFoundError as error:
+            say(logging.INFO, "no meters of the process: %s is not installed", error.name)
         except Exception as error:  # noqa: BLE001, RUF100  (psutil on a system that it does not know)
             say(logging.WARNING, "no meters of the process: %r", error)
 

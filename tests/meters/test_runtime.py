@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -14,8 +16,10 @@ import pytest
 from meters.readings import singles
 from swagent.ledger import SignalStatistics, Statistics
 from swagent.record.meters.samples import Bucket, HistogramSample
+from swagent.self_meters import garbage
 from swagent.self_meters.garbage import GcMeters
 from swagent.self_meters.ledger import LedgerMeters
+from swagent.self_meters.process import ProcessMeters
 from swagent.self_meters.runtime import RuntimeMeters
 from swagent.signals import Signal
 
@@ -96,6 +100,19 @@ def test_a_collection_under_way_at_the_attach_is_not_timed() -> None:
     assert values(meters)["instance_pvm_gc_time"] == 0
 
 
+def test_without_callbacks_the_interpreters_own_count_of_the_time_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on PyPy, which counts in milliseconds since its start."""
+    spent = SimpleNamespace(total_gc_time=100)
+    monkeypatch.setattr(garbage, "_HAS_CALLBACKS", False)
+    monkeypatch.setattr(gc, "get_stats", lambda: spent)
+    meters = GcMeters()
+    meters.attach()
+    spent.total_gc_time = 140
+    assert values(meters) == {"instance_pvm_gc_time": pytest.approx(40)}
+    assert values(meters) == {"instance_pvm_gc_time": 0}
+    meters.detach()
+
+
 def test_attach_and_detach_leave_the_interpreter_as_it_was() -> None:
     before = list(gc.callbacks)
     for _ in range(100):
@@ -136,6 +153,19 @@ def test_a_system_that_tells_nothing_costs_those_meters_only(
     with caplog.at_level(logging.WARNING, logger="swagent"):
         meters.attach()
     assert len(caplog.records) == 1
+    assert values(meters).keys() == {name for name in RULED if "_gc_" in name}
+    meters.detach()
+
+
+def test_without_psutil_there_are_no_meters_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    monkeypatch.delitem(sys.modules, ProcessMeters.__module__)
+    meters = RuntimeMeters()
+    with caplog.at_level(logging.INFO, logger="swagent"):
+        meters.attach()
+    assert caplog.messages == ["no meters of the process: psutil is not installed"]
     assert values(meters).keys() == {name for name in RULED if "_gc_" in name}
     meters.detach()
 

@@ -58,7 +58,8 @@ def test_a_parked_reader_hears_of_a_record_whatever_comes_in_between() -> None:
         # another thread, as far as can be told
         is_interrupted = interrupted(partial(intake.offer, "a"), at, partial(intake.offer, "b"))
         channel.attach(None)
-        assert len(heard) == 1, f"interrupted at call {at}"
+        # twice where both find it parked, as from 3.14 on, where taking the lock is a call that can be interrupted
+        assert 1 <= len(heard) <= 2, f"interrupted at call {at}"
     assert at > 3
 
 

@@ -4,7 +4,7 @@
     await broker.start()
     broker.append("topic", b"value")
 
-Its log begins where it is told to, as if older records had been deleted.
+Producers may write to it as well. Its log begins where it is told to, as if older records had been deleted.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from aiokafka.protocol.admin import ApiVersionRequest_v0
 from aiokafka.protocol.fetch import FetchRequest_v4, FetchResponse_v4
 from aiokafka.protocol.metadata import MetadataRequest_v1
 from aiokafka.protocol.offset import OffsetRequest_v1, OffsetResponse_v1
+from aiokafka.protocol.produce import ProduceRequest_v3
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
 from .kafka_broker import KafkaBroker
 
 _OUT_OF_RANGE = 1
 _EARLIEST = -2
+_REQUESTS = (ApiVersionRequest_v0, MetadataRequest_v1, OffsetRequest_v1, FetchRequest_v4, ProduceRequest_v3)
 
 
 class KafkaLog(KafkaBroker):
@@ -35,7 +37,7 @@ class KafkaLog(KafkaBroker):
     """
 
     def __init__(self, topics: Sequence[str]) -> None:
-        super().__init__(requests=(ApiVersionRequest_v0, MetadataRequest_v1, OffsetRequest_v1, FetchRequest_v4))
+        super().__init__(requests=_REQUESTS)
         self.first: dict[str, int] = {}
         self._topics = list(topics)
         self._arrived = asyncio.Event()
@@ -43,8 +45,7 @@ class KafkaLog(KafkaBroker):
     def append(self, topic: str, *values: bytes) -> None:
         """Add records, at once for whoever waits for them. In the broker's own loop."""
         self.records[topic] += [(b"", value) for value in values]
-        arrived, self._arrived = self._arrived, asyncio.Event()
-        arrived.set()
+        self._tell()
 
     async def answer(self, request: Any) -> Any:
         if isinstance(request, MetadataRequest_v1):
@@ -53,7 +54,14 @@ class KafkaLog(KafkaBroker):
             return OffsetResponse_v1([(topic, self._ends(topic, wanted)) for topic, wanted in request.topics])
         elif isinstance(request, FetchRequest_v4):
             return await self._fetch(request)
-        return await super().answer(request)
+        answer = await super().answer(request)
+        if isinstance(request, ProduceRequest_v3):
+            self._tell()
+        return answer
+
+    def _tell(self) -> None:
+        arrived, self._arrived = self._arrived, asyncio.Event()
+        arrived.set()
 
     def _ends(self, topic: str, wanted: Any) -> list[Any]:
         first, end = self.first.get(topic, 0), len(self.records[topic])

@@ -9,9 +9,9 @@ What the variable holds is the span entered last in this context; what counts as
 
 Resetting by token would raise when a span ends in another context than it began in; setting back never does.
 
-Before 3.12, Python may collect garbage while it sets a context variable or copies a context, and crashes when a
+Before 3.12, CPython may collect garbage while it sets a context variable or copies a context, and crashes when a
 finaliser sets a variable then. So `switch` sets none while its thread collects: a finaliser's spans are recorded, but
-not active.
+not active. PyPy does not crash.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ class _Collection:
             variable.set(value)
 
 
+_collection = _Collection()
 switch: Callable[[ContextVar[Any], Any], object] = cast("Any", ContextVar).set
 """Set a variable of this context."""
-if sys.version_info < (3, 12):
-    _collection = _Collection()
+if sys.version_info < (3, 12) and hasattr(gc, "callbacks"):
     gc.callbacks.append(_collection.note)
     switch = _collection.switch
 
@@ -95,8 +95,7 @@ def _leave_spans_to_parent() -> None:
     Another thread may have been collecting garbage, and will not come to the end of it."""
     current.set(None)
     outer.set(None)
-    if sys.version_info < (3, 12):
-        _collection.thread = 0
+    _collection.thread = 0
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
