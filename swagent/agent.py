@@ -74,6 +74,7 @@ from .runtime.agent_tasks import AgentTasks
 from .runtime.heartbeat import Heartbeat
 from .runtime.instance import describe_instance
 from .runtime.recording import Recording
+from .runtime.segment_watch import SegmentWatch
 from .runtime.transport_choice import find_transport, warn_of_plaintext
 from .runtime.transport_runner import check_runtime
 
@@ -197,7 +198,8 @@ class Agent:
         self._encoder = Encoder(transport_class.codec, config.service_name, config.instance)
         self._recording = Recording(config, self._pipelines, self._encoder, self._limited, task_counter())
         meters, runtimes = self._recording.meter_report, transport_class.runtimes
-        self._tasks = AgentTasks(heartbeat, meters, self._pipelines, self._route, runtimes, self._limited)
+        watch = SegmentWatch(self._recording.tracer)
+        self._tasks = AgentTasks(heartbeat, meters, watch, self._pipelines, self._route, runtimes, self._limited)
         self._phase = Phase.RUNNING
         _agents.add(self)
 
@@ -281,7 +283,9 @@ class Agent:
 
     def statistics(self) -> Statistics:
         """What became of every record so far. Any thread, in every phase; empty before the start."""
-        return self._pipelines.statistics() if self._pipelines is not None else Statistics({})
+        if self._pipelines is None:
+            return Statistics({})
+        return self._pipelines.statistics().with_incomplete(self._recording.tracer.incomplete)
 
     @property
     def pipelines(self) -> Pipelines:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -112,6 +112,8 @@ class SignalStatistics:
     """`on`, or why this signal is off."""
     latency: tuple[int, ...] = ()
     """How many records were confirmed within each bucket of `LATENCY_BOUNDS_MS` since they were offered."""
+    incomplete: int = 0
+    """How many spans were sent that nobody had ended: of segments only."""
 
     @property
     def accepted(self) -> int:
@@ -131,6 +133,7 @@ class SignalStatistics:
         parts += [f"refused {count} ({reason})" for reason, count in self.refused.items()]
         parts += [f"dropped {count} ({reason})" for reason, count in self.dropped.items()]
         parts += [f"queued {self.queued}", f"in flight {self.in_flight}"]
+        parts += [f"incomplete spans {self.incomplete}"] if self.incomplete else []
         return ", ".join(parts) + ("" if self.state == "on" else f" [{self.state}]")
 
 
@@ -170,6 +173,11 @@ class Statistics:
     def balanced(self) -> bool:
         """Whether every signal's identity holds."""
         return all(each.balanced for each in self)
+
+    def with_incomplete(self, count: int) -> Statistics:
+        """The same, with how many spans were sent that nobody had ended."""
+        segment = replace(self.segment, incomplete=count)
+        return Statistics({**self.signals, Signal.SEGMENT: segment}) if count else self
 
     @property
     def losses(self) -> Losses:

@@ -21,6 +21,7 @@ from ..record.suppression import suppress_instrumentation
 from ..signals import Signal
 from .heartbeat import Heartbeat
 from .meter_report import MeterReport
+from .segment_watch import SegmentWatch
 from .supervisor import Supervisor
 from .transport_runner import transport_runner
 
@@ -28,7 +29,7 @@ Child = Callable[[], Awaitable[None]]
 
 
 class AgentTasks:
-    """Heartbeat, report of meters, and one reporter a signal.
+    """Heartbeat, report of meters, watch over segments, and one reporter a signal.
 
     :ivar begun: set when they have begun
     :ivar ended: set when the channels are closed and empty, or nobody is left to empty them
@@ -39,6 +40,7 @@ class AgentTasks:
         self,
         heartbeat: Heartbeat,
         meter_report: MeterReport,
+        segment_watch: SegmentWatch,
         pipelines: Pipelines,
         route: Route,
         runtimes: frozenset[str],
@@ -47,6 +49,7 @@ class AgentTasks:
         """:param runtimes: where the transports run by themselves"""
         self._heartbeat = heartbeat
         self._meter_report = meter_report
+        self._segment_watch = segment_watch
         self._pipelines = pipelines
         self._route = route
         self._runtimes = runtimes
@@ -102,6 +105,7 @@ class AgentTasks:
             if pipelines.is_on(Signal.METER):
                 switch_off = partial(pipelines.switch_off, Signal.METER)
                 group.start_soon(self._supervised(self._meter_report.run, "report of meters", switch_off).run, group)
+            group.start_soon(self._supervised(self._segment_watch.run, "watch over segments", _nothing).run, group)
             async with anyio.create_task_group() as reporters:
                 for signal, reporter in pipelines:
                     name, switch_off = f"reporter of {signal.value}s", partial(pipelines.switch_off, signal)
@@ -147,3 +151,7 @@ class AgentTasks:
         """What a library left unhandled in an asyncio loop of the agent's own."""
         # as arguments, since an error's own text may raise, and then only the line is lost
         self._limited.warn("internal", "%s: %r", context.get("message"), context.get("exception"))
+
+
+def _nothing() -> None:
+    """What is switched off with the watch: segments wait for the stop then."""
