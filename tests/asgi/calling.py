@@ -109,6 +109,10 @@ class Traced:
     async def segments(self) -> list[Segment]:
         """Everything that has been recorded so far."""
         assert await self.agent.flush()
+        return self.arrived()
+
+    def arrived(self) -> list[Segment]:
+        """Everything that has arrived so far."""
         return [decode_segment(each) for each in self.collector.records[Signal.SEGMENT]]
 
     async def span(self) -> Span:
