@@ -99,6 +99,13 @@ def test_a_regression_names_both_numbers_and_the_way_out() -> None:
     assert all(each in text for each in ("trivial", "45,678", "40,000", "10%", "python -m stress cost --record"))
 
 
+@pytest.mark.parametrize(("added", "is_one"), [(99, False), (100, True)])
+def test_another_build_of_python_is_judged_by_what_the_bare_application_takes(added: int, *, is_one: bool) -> None:
+    found = find_regressions(counts(added, bare=900), {"trivial": {"bare": EACH, "agent": 100}})
+    assert bool(found) is is_one
+    assert not found or "recorded is 100, which is 90 on this build" in found[0]
+
+
 def test_what_was_never_recorded_is_told() -> None:
     (text,) = find_regressions(counts(1), {})
     assert f"no recorded number for Python {this_python()}" in text
