@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 
 import uvloop
@@ -92,8 +92,7 @@ async def run(stage: str, collector: str, blocks: int, cases: Sequence[str]) -> 
     :returns: what was done, for the one who judges
     """
     counter = Counter()
-    async with AsyncExitStack() as stack:
-        app, agent = await stack.enter_async_context(running(stage, collector))
+    async with running(stage, collector) as (app, agent):
         server = Server(app, counter)
         collections = {case: await count(server, counter, case, blocks) for case in cases}
         # from here on nothing else moves the clock, and an agent that ends must not wait for ever
@@ -101,8 +100,8 @@ async def run(stage: str, collector: str, blocks: int, cases: Sequence[str]) -> 
         confirmed = {}
         if agent is not None:
             await agent.flush(60.0)
-            signals = agent.statistics().signals
-            confirmed = {signal.value: signals[signal].confirmed for signal in (Signal.SEGMENT, Signal.LOG)}
+            statistics = agent.statistics()
+            confirmed = {signal.value: statistics[signal].confirmed for signal in (Signal.SEGMENT, Signal.LOG)}
     clock.cancel()
     return {"answered": server.answered, "collections": collections, **confirmed}
 
