@@ -51,9 +51,11 @@ def main(arguments: list[str]) -> int:
         write_recorded(counts)
         return 0
     recorded = read_recorded()
-    print(*find_doubts(counts, recorded), sep="\n", flush=True)
     regressions = find_regressions(counts, recorded) if given.short else ()
-    print(*regressions, sep="\n", file=sys.stderr)
+    for line in find_doubts(counts, recorded):
+        print(f"\n{line}", flush=True)
+    for line in regressions:
+        print(f"\n{line}", file=sys.stderr)
     return 1 if regressions else 0
 
 
