@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test test-faults test-the-rest soak compare pipeline profile check generate clean
+.PHONY: demo test test-faults test-the-rest soak compare pipeline cost profile check generate clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -36,6 +36,10 @@ compare: $(VENV)/.dev
 # segments per second from record to acknowledgement, over each transport and loop; make pipeline ARGS="--rounds 3"
 pipeline: $(VENV)/.dev
 	$(BIN)/python -m stress pipeline $(ARGS)
+
+# instructions a request, bare and with the agent, by part; needs valgrind and gcc; make cost ARGS="--cases trivial"
+cost: $(VENV)/.dev
+	$(BIN)/python -m stress cost $(ARGS)
 
 # a flame graph of the application under load; needs wrk; make profile ARGS="--handler await"
 profile: $(VENV)/.dev

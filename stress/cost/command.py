@@ -1,0 +1,89 @@
+"""`python -m stress cost`: how many instructions a request takes, bare and with the agent.
+
+Time is what users pay, and on a machine that is shared it cannot be told to ten percent. Instructions can, to a
+fraction of one: so these are what CI judges, and the ratios of `stress compare` are what the docs say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+from ..choices import some
+from ..compare.environments import Environment, prepare
+from ..compare.sinks import Collector
+from ..environments import CACHE
+from ..machine import describe_machine
+from .counter import MissingToolsError, build_counter, check_tools
+from .figures import Count, CountError, Counts, render
+from .measuring import measure
+from .requests import CASES, SHORT
+from .stages import BARE, STAGES, WHOLE
+from .verdict import find_doubts, find_regressions, read_recorded, write_recorded
+
+
+def main(arguments: list[str]) -> int:
+    """Run it.
+
+    :returns: 0; 1 when the agent takes more than was recorded, or a count is void; 2 when CI cannot count
+    """
+    given = _parse(arguments)
+    try:
+        check_tools()
+    except MissingToolsError as error:
+        print(f"python -m stress cost {error}", file=sys.stderr)
+        return 2 if os.environ.get("CI") else 0
+    cases = given.cases or (SHORT if given.short else tuple(CASES))
+    stages = (BARE, WHOLE) if given.short else tuple(STAGES)
+    try:
+        counts = count_all(stages, cases, given.blocks, given.jobs)
+    except CountError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(render(counts), describe_machine(), sep="\n\n", flush=True)
+    if given.record:
+        write_recorded(counts)
+        return 0
+    recorded = read_recorded()
+    regressions = find_regressions(counts, recorded) if given.short else ()
+    for line in find_doubts(counts, recorded):
+        print(f"\n{line}", flush=True)
+    for line in regressions:
+        print(f"\n{line}", file=sys.stderr)
+    return 1 if regressions else 0
+
+
+def count_all(stages: Sequence[str], cases: Sequence[str], blocks: int, jobs: int) -> Counts:
+    """Count each case at each stage, several stages at once: neighbours take time, and no instructions."""
+    python, library = prepare(Environment.SWAGENT), build_counter()
+    (CACHE / "cost").mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        address = Collector("grpc", stack).address
+        room = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=CACHE / "cost")))
+
+        def count(stage: str) -> Mapping[str, Count]:
+            folder = room / stage
+            folder.mkdir()
+            return measure(stage, cases, blocks, python, library, address, folder)
+
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))
+        found = dict(zip(stages, pool.map(count, stages), strict=True))
+    return {case: {stage: found[stage][case] for stage in stages} for case in cases}
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m stress cost", description="Instructions a request, by callgrind.")
+    parser.add_argument("--cases", type=some(CASES), help=",".join(CASES))
+    parser.add_argument(
+        "--blocks", type=int, default=5, help="of 512 requests each, counted by themselves (%(default)d)"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="stages at a time (%(default)d)")
+    parser.add_argument("--short", action="store_true", help="few cases, no parts; judged by the record")
+    parser.add_argument("--record", action="store_true", help="write the numbers to stress/recorded_cost.json")
+    return parser.parse_args(arguments)

@@ -1,0 +1,82 @@
+"""One stage in a process of its own, under callgrind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..environments import ROOT
+from .counter import PLACE
+from .figures import Count, CountError, read_blocks
+from .requests import BLOCK, CASES, WARM_UP
+from .stages import STAGES
+
+_SERVED = ROOT / "stress" / "compare" / "served"
+_LONGEST = 900.0
+
+
+def measure(
+    stage: str, cases: Sequence[str], blocks: int, python: Path, library: Path, collector: str, folder: Path
+) -> Mapping[str, Count]:
+    """Count the cases at one stage.
+
+    :param python: the interpreter of the application's environment
+    :param library: that is loaded before everything else
+    :param collector: the address of one in another process: what it does is not the application's cost
+    :param folder: for what callgrind writes; empty
+    :raises CountError: the process failed, or did something else than it should
+    """
+    command = [
+        "valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder / 'callgrind.out'}",
+        str(python), "-m", "stress.cost.process", stage, collector, str(blocks), *cases,
+    ]  # fmt: skip
+    log = folder.with_suffix(".log")
+    with log.open("wb") as errors:
+        try:
+            done = subprocess.run(command, cwd=ROOT, env=_environ(library), stdout=subprocess.PIPE, stderr=errors,
+                                  check=False, timeout=_LONGEST)  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise CountError(f"{stage} took longer than {_LONGEST:.0f} s, see {log}") from None
+    if done.returncode != 0:
+        raise CountError(f"{stage} failed:\n{_tail(log)}")
+    answer = json.loads(done.stdout)
+    check_answer(stage, cases, blocks, answer)
+    found = read_blocks(folder)
+    if any(len(found.get(case, ())) != blocks for case in cases):
+        raise CountError(f"{stage}: callgrind did not write {blocks} blocks of each case, see {folder}")
+    return {case: Count(found[case], answer["collections"][case]) for case in cases}
+
+
+def check_answer(stage: str, cases: Sequence[str], blocks: int, answer: Mapping[str, Any]) -> None:
+    """A request that was not served, or a record that was not delivered, costs nothing: such a count is void.
+
+    :raises CountError: says what is missing
+    """
+    each = WARM_UP + blocks * BLOCK
+    expected = {"answered": each * len(cases)}
+    if STAGES[stage].delivers:
+        expected |= {"segment": each * len(cases), "log": each * sum(CASES[case].logs for case in cases)}
+    for name, number in expected.items():
+        if answer.get(name) != number:
+            raise CountError(f"{stage}: {name} is {answer.get(name)} and should be {number}: the count is void")
+
+
+def _environ(library: Path) -> Mapping[str, str]:
+    """Its environment: no settings but ours, and hashes that are the same at each run."""
+    inherited = {name: text for name, text in os.environ.items() if not name.startswith(("SW_", "OTEL_", "PYTHON"))}
+    return {
+        **inherited,
+        PLACE: str(library),
+        "LD_PRELOAD": str(library),
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{_SERVED}",
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _tail(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-25:])

@@ -1,0 +1,116 @@
+"""The process whose instructions are counted: `python -m stress.cost.process STAGE COLLECTOR BLOCKS CASE...`
+
+Runs under callgrind, which counts nothing before it is asked to. Prints one line of JSON: what was done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import uvloop
+from fastapi import FastAPI
+
+from swagent import Agent, Config
+from swagent.asgi import SkyWalkingMiddleware
+from swagent.signals import Signal
+
+from .connections import Server
+from .counter import Counter
+from .requests import CASES, warm_up
+from .stages import BARE, STAGES
+
+_IDLE_NS = 10_000
+
+
+def build_app() -> FastAPI:
+    """The application of `stress compare`, and one handler more."""
+    os.environ.setdefault("COMPARED_UPSTREAM", "http://127.0.0.1:9/")
+    from handlers import build
+
+    app: FastAPI = build()
+    log = logging.getLogger("counted")
+    log.setLevel(logging.INFO)
+
+    @app.get("/info")
+    async def info() -> dict[str, bool]:
+        log.info("asked")
+        return {"ok": True}
+
+    return app
+
+
+@asynccontextmanager
+async def running(stage: str, collector: str) -> AsyncIterator[tuple[Any, Agent | None]]:
+    """The application, and its agent; none at the bare stage."""
+    app = build_app()
+    if stage == BARE:
+        yield app, None
+        return
+    STAGES[stage].cut()
+    config = Config(service="counted", instance="counted-1", collector=collector)
+    async with Agent(config, transport=STAGES[stage].transport) as agent:
+        yield SkyWalkingMiddleware(app, agent=agent), agent
+
+
+async def count(server: Server, counter: Counter, case: str, blocks: int) -> Sequence[int]:
+    """Count some blocks of one case.
+
+    :returns: how often the garbage collector ran meanwhile, by generation
+    """
+    requests = CASES[case].requests()
+    await server.serve(warm_up(requests))
+    before = _collections()
+    counter.begin()
+    for block in range(blocks):
+        await server.serve(requests)
+        counter.dump(f"{case} {block}")
+    counter.end()
+    return [after - earlier for after, earlier in zip(_collections(), before, strict=True)]
+
+
+def _collections() -> Sequence[int]:
+    return [generation["collections"] for generation in gc.get_stats()]
+
+
+async def _let_time_pass(counter: Counter) -> None:
+    while True:
+        await asyncio.sleep(0)
+        counter.advance(_IDLE_NS)
+
+
+async def run(stage: str, collector: str, blocks: int, cases: Sequence[str]) -> dict[str, Any]:
+    """Count each case.
+
+    :returns: what was done, for the one who judges
+    """
+    counter = Counter()
+    async with running(stage, collector) as (app, agent):
+        server = Server(app, counter)
+        collections = {case: await count(server, counter, case, blocks) for case in cases}
+        # from here on nothing else moves the clock, and an agent that ends must not wait for ever
+        clock = asyncio.create_task(_let_time_pass(counter))
+        confirmed = {}
+        if agent is not None:
+            await agent.flush(60.0)
+            statistics = agent.statistics()
+            confirmed = {signal.value: statistics[signal].confirmed for signal in (Signal.SEGMENT, Signal.LOG)}
+    clock.cancel()
+    return {"answered": server.answered, "collections": collections, **confirmed}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Count, and say what was done."""
+    stage, collector, blocks, *cases = arguments
+    print(json.dumps(uvloop.run(run(stage, collector, int(blocks), cases))), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

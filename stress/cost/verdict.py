@@ -1,0 +1,97 @@
+"""Against what was recorded: for each Python, what a request takes bare, and what the agent adds to it.
+
+Two builds of one version of Python differ by a tenth, in the agent's code as in the application's (measured). So what
+is allowed to the agent follows the bare application, whose packages are pinned.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .figures import Count, Counts, own
+from .stages import BARE
+
+RECORDED = Path(__file__).parents[1] / "recorded_cost.json"
+TOLERANCE = 0.1
+_BARE_TOLERANCE = 0.03
+_ANEW = "python -m stress cost --record"
+
+Recorded = Mapping[str, Mapping[str, int]]
+"""By case: `bare`, and `agent` for what the agent adds."""
+
+
+def this_python() -> str:
+    """Its minor version: another one takes other instructions."""
+    return ".".join(platform.python_version_tuple()[:2])
+
+
+def find_regressions(counts: Counts, recorded: Recorded) -> Sequence[str]:
+    """What takes more than was recorded, or has no record; in words."""
+    return [text for case, stages in counts.items() if (text := _judge(case, stages, recorded.get(case)))]
+
+
+def _judge(case: str, stages: Mapping[str, Count], was: Mapping[str, int] | None) -> str:
+    if was is None:
+        return f"{case} has no recorded number for Python {this_python()}: record it with {_ANEW}"
+    expected = _expected(stages, was)
+    if own(stages) <= expected * (1 + TOLERANCE):
+        return ""
+    return (
+        f"{case}: the agent adds {own(stages):,} instructions to a request, {_tell(expected, was)}, and more than "
+        f"{TOLERANCE:.0%} above that is a regression; where it is meant to be so, record it anew with {_ANEW}"
+    )
+
+
+def _expected(stages: Mapping[str, Count], was: Mapping[str, int]) -> int:
+    """What was recorded, on this build of Python."""
+    return round(was["agent"] * stages[BARE].each / was["bare"])
+
+
+def _tell(expected: int, was: Mapping[str, int]) -> str:
+    is_other = abs(expected - was["agent"]) > was["agent"] * _BARE_TOLERANCE
+    return f"recorded is {was['agent']:,}" + (f", which is {expected:,} on this build of Python" if is_other else "")
+
+
+def find_doubts(counts: Counts, recorded: Recorded) -> Sequence[str]:
+    """What makes a reader doubt a comparison, and what should be recorded anew; in words."""
+    found = []
+    for case, stages in counts.items():
+        was = recorded.get(case)
+        if was is None:
+            continue
+        bare = stages[BARE].each
+        if abs(bare - was["bare"]) > was["bare"] * _BARE_TOLERANCE:
+            found.append(
+                f"{case}: the bare application takes {bare:,} instructions, recorded is {was['bare']:,}: this is "
+                "another build of Python than the one that was recorded, or another application"
+            )
+        expected = _expected(stages, was)
+        if own(stages) < expected * (1 - TOLERANCE):
+            found.append(
+                f"{case}: the agent adds {own(stages):,} instructions only, {_tell(expected, was)}: hold what was "
+                f"gained with {_ANEW}"
+            )
+    return found
+
+
+def read_recorded(path: Path = RECORDED) -> Recorded:
+    """What was recorded on this Python; nothing where there is no file."""
+    return _read(path).get(this_python(), {})
+
+
+def write_recorded(counts: Counts, path: Path = RECORDED) -> None:
+    """Record these; what was not counted this time stays as it was."""
+    pythons = {python: {**cases} for python, cases in _read(path).items()}
+    cases = pythons.setdefault(this_python(), {})
+    cases.update({case: {"bare": stages[BARE].each, "agent": own(stages)} for case, stages in counts.items()})
+    path.write_text(json.dumps(pythons, indent=2, sort_keys=True) + "\n")
+
+
+def _read(path: Path) -> Mapping[str, Recorded]:
+    if not path.exists():
+        return {}
+    found: Mapping[str, Recorded] = json.loads(path.read_text())
+    return found
