@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test test-faults test-the-rest soak compare pipeline profile check generate clean
+.PHONY: demo test test-faults test-the-rest soak compare pipeline profile check docs generate clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -53,13 +53,17 @@ check: $(VENV)/.dev
 	$(BIN)/swagent config --markdown | diff - docs/options.md
 	$(FAULTS) --check docs/faults.md
 
+# the docs as a site in site/, with search and the public API; whatever is amiss fails
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 generate: $(VENV)/.dev
 	$(BIN)/python proto_gen/generate.py
 	$(BIN)/swagent config --markdown > docs/options.md
 	mkdir -p .cache && $(FAULTS) > .cache/faults.md && mv .cache/faults.md docs/faults.md
 
 clean:
-	rm -rf $(VENV) dist build
+	rm -rf $(VENV) dist build site
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -69,4 +73,9 @@ $(VENV)/.demo: pyproject.toml
 $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(VENV)/.docs: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@
