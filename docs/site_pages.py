@@ -5,6 +5,7 @@ mkdocs calls `on_files`, since mkdocs.yml names this module as a hook.
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -36,8 +37,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, name, content=_LINK.sub(_as_seen_from_here, text)))
     for module in PUBLIC:
         name = f"api/{module.rpartition('.')[2]}.md"
-        files.append(File.generated(config, name, content=f"# {module}\n\n::: {module}\n"))
+        files.append(File.generated(config, name, content=_reference(module)))
     return files
+
+
+def _reference(module: str) -> str:
+    """The page of a module. What it passes on from others is named, or the page would leave it out."""
+    path = ROOT / module.replace(".", "/")
+    tree = ast.parse((path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8"))
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    passed_on = [each.name for node in imports for each in node.names if each.asname == each.name]
+    is_door = not any(isinstance(node, (ast.ClassDef, ast.FunctionDef)) for node in tree.body)
+    options = f"    options:\n      members: [{', '.join(passed_on)}]\n" if passed_on and is_door else ""
+    return f"# {module}\n\n::: {module}\n{options}"
 
 
 def _as_seen_from_here(link: re.Match[str]) -> str:
