@@ -38,7 +38,7 @@ class RateLimitedLog:
         say(logging.WARNING, message + (f" ({held} more like it since)" if held else ""), *args)
 
     def over(self, reason: str, message: str, *args: object) -> None:
-        """Log that it is over, where a warning said that it began. Who was not told of the one needs not the other."""
+        """Log that it is over, if a warning said that it began. Otherwise it goes to the debug level."""
         if reason not in self._told:
             say(logging.DEBUG, message, *args)
             return

@@ -65,8 +65,8 @@ LATENCY_BOUNDS_MS = (0, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 
 class Ledger:
     """The running counts of one signal. Its owner, the channel, changes it under its lock only.
 
-    A signal handler or a finaliser of the thread inside may come between any two calls and count too, so a count is
-    read and written without a call in between.
+    A signal handler or a finaliser of the thread inside may run between any two calls and count too. So a count is read
+    and written without a call in between.
     """
 
     offered: int = 0
@@ -87,12 +87,12 @@ class Ledger:
         self.dropped[reason] += count
 
     def time(self, offered_at: Sequence[float], now: float) -> None:
-        """Count how long records took that are about to be confirmed.
+        """Count how long the records took that are about to be confirmed.
 
         :param offered_at: when each was offered, in seconds; oldest first
         """
         newer = len(offered_at)
-        # many records fall into few buckets: they are cut at the bounds, not looked at one by one
+        # many records fall into few buckets, so their times are cut at the bounds, and not looked at one by one
         for index, bound in enumerate(LATENCY_BOUNDS_MS[1:]):
             older = bisect_right(offered_at, now - bound / 1000)
             self.latency[index] += newer - older
@@ -129,8 +129,8 @@ class SignalStatistics:
     state: str = "on"
     """`on`, `orphaned`, or why this signal is off.
 
-    `orphaned`: somebody ended the agent's tasks from outside, as a server does that cancels all tasks of the loop. Nobody
-    empties the channel now. Records still wait in it, within their bounds, and the agent's stop delivers them.
+    `orphaned`: somebody ended the agent's tasks from outside, as a server does that cancels all tasks of the loop.
+    Nobody empties the channel now.   Records still wait in it, within their bounds, and the agent's stop delivers them.
     `off: ...`: switched off, or not carried by the transport. `disabled`: given up, since its task crashed five times
     within a minute. `shutdown`: the agent is stopping, or has stopped. `forked`: this is a forked child.
     """

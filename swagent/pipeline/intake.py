@@ -1,8 +1,8 @@
 """The intake: where finished records become bytes, a group at a time.
 
-A record is encoded soon after it is finished, not at that very moment. Inside a request the interpreter has the
-application's code and data in its caches, and the encoder's cost twice as much as in a loop of their own (measured). So
-a finished record is pending at first, which takes one append. A group of pending records is encoded at once: when there
+A record is encoded soon after it is finished, not at that very moment. Inside a request the processor's caches hold the
+application's code and data, so the encoder costs twice as much there as in a loop of its own (measured). Therefore a
+finished record is pending at first, which takes one append. A group of pending records is encoded at once: when there
 are enough, and before anybody looks at the channel: its reader, its statistics, its end. Nobody can tell.
 
 What is pending holds no more than a group, so the channel's bounds are as hard as they were.
@@ -24,7 +24,7 @@ GROUP = 32
 
 
 class Intake(Generic[T]):
-    """One signal's door, open to any thread."""
+    """Takes one signal's finished records, from any thread."""
 
     def __init__(self, channel: Channel, encode: Callable[[T], bytes], limited: RateLimitedLog) -> None:
         """:param encode: may raise, which costs that record only"""
@@ -33,7 +33,7 @@ class Intake(Generic[T]):
         self._limited = limited
         self._pending: deque[tuple[T, float]] = deque()
         self._clock = channel.clock
-        # re-entrant: encoding may set a finaliser or a signal handler going that looks at the channel
+        # re-entrant: while a record is encoded, a finaliser or a signal handler may run and look at the channel
         self._lock = threading.RLock()
         self._is_encoding = False
         channel.pull_pending = self.encode
@@ -45,17 +45,17 @@ class Intake(Generic[T]):
         if len(pending) >= GROUP:
             self.encode()
         else:
-            # not for the first record only: two threads may each find the other's here
+            # at every record, not only at the first: two threads may each find the other's record here
             self._channel.wake_reader()
 
     def encode(self) -> None:
-        """Let the channel have what is pending."""
+        """Encode what is pending, and offer it to the channel."""
         pending = self._pending
         if not pending:
             return
         with self._lock:
             if self._is_encoding:
-                return  # from inside: the loop below will come to it
+                return  # a nested call: the loop that runs already will encode it
             self._is_encoding = True
             try:
                 while pending:
@@ -66,7 +66,7 @@ class Intake(Generic[T]):
     def _encode_one(self, record: T, at: float) -> None:
         channel = self._channel
         if not channel.is_open:
-            # asked before encoding, so that an overload costs as little as can be
+            # looked at before the record is encoded, so that an overload costs as little as possible
             channel.refuse(Refusal.FULL)
             return
         try:

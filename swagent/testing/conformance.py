@@ -148,7 +148,7 @@ class Peer(Protocol):
 
 
 async def check_transport(peer: Peer, sample: Callable[[int], bytes], runner: Callable[..., Awaitable[None]]) -> None:
-    """The promises that every transport keeps. Raises AssertionError for a broken one.
+    """Check the promises that every transport keeps. Raises AssertionError for a broken one.
 
     :param peer: the collector
     :param sample: makes the n-th encoded segment

@@ -12,7 +12,7 @@ NO_TRACE = "N/A"
 
 
 class Origin(NamedTuple):
-    """The place of a record in its trace; the fields have the names and the order of `LogEntry`."""
+    """The place of a record in its trace. The fields have the names and the order of `LogEntry`."""
 
     endpoint: str
     trace_id: str
@@ -24,7 +24,7 @@ NOWHERE = Origin("", "", "", -1)
 
 
 def origin() -> Origin:
-    """The active span's place. A trace that is not recorded is not there."""
+    """The active span's place, empty if the trace is not recorded."""
     span = current_span()
     segment = span.segment if span is not None else None
     if span is None or segment is None:
@@ -41,7 +41,7 @@ def trace_id() -> str:
 def task_name() -> str:
     """The running task's name, on asyncio and on trio; empty where none runs.
 
-    Looks at the libraries only if the application has loaded them: neither is ours to import here.
+    It looks at the libraries only if the application has loaded them, since importing one is not for us to do here.
     """
     asyncio = sys.modules.get("asyncio")
     if asyncio is not None:
