@@ -21,9 +21,9 @@ def encode_meters(wire: Any, samples: Sequence[Sample], service: str, instance: 
     :param now_ms: milliseconds since the epoch
     :raises ValueError: when a number does not fit its field
     """
-    told = [(service, instance, now_ms), *[("", "", 0)] * (len(samples) - 1)]
+    origins = [(service, instance, now_ms), *[("", "", 0)] * (len(samples) - 1)]
     return wire.meter_data_collection(
-        [wire.meter_data(*_metric(wire, sample), *origin) for sample, origin in zip(samples, told, strict=False)]
+        [wire.meter_data(*_metric(wire, sample), *origin) for sample, origin in zip(samples, origins, strict=False)]
     )
 
 

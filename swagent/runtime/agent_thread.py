@@ -79,12 +79,12 @@ class AgentThread:
             self._started.set()
 
     async def _live(self) -> None:
-        asked_to_stop = anyio.Event()
+        stop_requested = anyio.Event()
         notify = loop_notifier()
         async with self.agent:
-            self._stop = lambda: notify(asked_to_stop.set)
+            self._stop = lambda: notify(stop_requested.set)
             self._started.set()
-            await asked_to_stop.wait()
+            await stop_requested.wait()
 
 
 def loop_of(backend: str) -> tuple[str, dict[str, Any]]:

@@ -17,7 +17,7 @@ Behaviour = Callable[[], Awaitable[None]]
 
 
 class MemoryCollector:
-    """A collector in memory: keeps what reached it, and misbehaves as told.
+    """A collector in memory: it keeps what reached it, and misbehaves as the test demands.
 
     :ivar records: what was confirmed, per signal, as the wire's bytes
     :ivar behaviour: awaited before each call is taken; it may raise a DeliveryError, or wait
@@ -39,7 +39,7 @@ class MemoryCollector:
         return len(self.records[signal])
 
     async def take(self, signal: Signal, records: Sequence[bytes]) -> None:
-        """Confirm a batch, as far as the behaviour lets it."""
+        """Confirm a batch, unless the behaviour prevents it."""
         await self._behave()
         self.records[signal].extend(records)
         self.batches.append(len(records))

@@ -131,8 +131,8 @@ class GrpcTransport:
             pause = _REJECTIONS.get(error.status)
             if pause is None:
                 return _open_verdict(progress, text)
-            if error.status is Status.RESOURCE_EXHAUSTED and (asked := progress.retry_delay) is not None:
-                pause = asked
+            if error.status is Status.RESOURCE_EXHAUSTED and (requested := progress.retry_delay) is not None:
+                pause = requested
             # a collector without this service may well have the others
             is_one_service = error.status is Status.UNIMPLEMENTED
             return RejectedError(_legible(text), pause=pause, only_this_signal=is_one_service)

@@ -34,7 +34,7 @@ _REPORT_PROPERTIES = "/v3/management/reportProperties"
 _KEEP_ALIVE = "/v3/management/keepAlive"
 
 # Seconds for which a collector is left alone that asks for it without saying for how long.
-_PAUSES_ASKED = {429: 5.0, 503: 5.0}
+_DEFAULT_PAUSES = {429: 5.0, 503: 5.0}
 # Seconds for which a collector is left alone that refuses us, as over gRPC.
 _PAUSES = {401: 60.0, 403: 60.0}
 _LONGEST_TEXT = 200
@@ -146,9 +146,9 @@ def _judge_answer(call: Exchange, response: httpx.Response) -> DeliveryError | N
     text = f"HTTP {status}"
     if 200 <= status < 300:
         return None if call.is_sent else AmbiguousError(f"{text}, before all was sent")
-    if status in _PAUSES_ASKED:
-        asked = read_retry_after(response.headers.get("retry-after", ""), time.time())
-        return RejectedError(text, pause=_PAUSES_ASKED[status] if asked is None else asked)
+    if status in _DEFAULT_PAUSES:
+        requested = read_retry_after(response.headers.get("retry-after", ""), time.time())
+        return RejectedError(text, pause=_DEFAULT_PAUSES[status] if requested is None else requested)
     if 300 <= status < 500:
         return RejectedError(text, pause=_PAUSES.get(status, 0.0))
     return AmbiguousError(text)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LogSettings:
-    """The settings of one capture, read once."""
+    """The settings of one capture."""
 
     level: int = logging.WARNING
     layout: str = "%(asctime)s [%(threadName)s] %(levelname)s %(name)s - %(message)s"

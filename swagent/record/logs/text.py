@@ -19,7 +19,7 @@ from .settings import LogSettings
 
 class _Fields(dict[str, Any]):
     """A record's fields for the layout. A field that this record does not have (another agent's, a later Python's) is
-    shown as missing."""
+    shown as `N/A`."""
 
     def __missing__(self, key: str) -> str:
         return NO_TRACE
