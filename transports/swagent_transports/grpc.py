@@ -1,8 +1,8 @@
 """gRPC over one multiplexed HTTP/2 connection (grpclib).
 
-One `collect` stream a batch, because the collector answers a stream and not a message: so each batch has its verdict.
-Several batches share the connection. There is no HTTP/2 keepalive, since a stock OAP answers frequent pings with
-GOAWAY; instead a call that passes its deadline aborts the connection, and the next one dials anew.
+There is one `collect` stream for each batch, because the collector answers a stream and not a message: so each batch
+has its verdict. Several batches share the connection. There is no HTTP/2 keepalive, since a stock OAP answers frequent
+pings with GOAWAY; instead a call that passes its deadline aborts the connection, and the next one dials anew.
 """
 
 from __future__ import annotations
@@ -143,13 +143,13 @@ class GrpcTransport:
         return _open_verdict(progress, f"{type(error).__name__}: {error}")
 
     def _hang_up(self, channel: GrpcChannel) -> None:
-        """Abort a channel; the next one, which a later call may have opened already, is left alone."""
+        """Abort a channel. A later call may have opened the next one already, which is left alone."""
         if self._channel is channel:
             self._channel = None
         channel.abort()
 
     def _forget(self, task: asyncio.Future[bytes]) -> None:
-        """Look at the outcome of a call that maybe nobody waits for, or asyncio reports it to the application."""
+        """Look at the outcome of a call that perhaps nobody waits for, or asyncio reports it to the application."""
         self._calls.discard(task)
         if not task.cancelled():
             task.exception()

@@ -33,7 +33,7 @@ _COLLECT = {
 _REPORT_PROPERTIES = "/v3/management/reportProperties"
 _KEEP_ALIVE = "/v3/management/keepAlive"
 
-# Seconds for which a collector is left alone that asks for it without saying for how long.
+# Seconds for which a collector is left alone that asks for a pause without saying how long.
 _DEFAULT_PAUSES = {429: 5.0, 503: 5.0}
 # Seconds for which a collector is left alone that refuses us, as over gRPC.
 _PAUSES = {401: 60.0, 403: 60.0}
@@ -64,7 +64,7 @@ class HttpTransport:
         self._is_closed = False
 
     async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
-        """Deliver a batch as one JSON array. Cancelled, it closes its connection and is gone at once.
+        """Deliver a batch as one JSON array. If it is cancelled, it closes its connection and ends at once.
 
         :raises RetryableError: when nothing of the batch left
         :raises AmbiguousError: when it left and no clear answer came
@@ -103,13 +103,13 @@ class HttpTransport:
         finally:
             self._under_way.discard(call)
             call.ended.set()
-        # what came after the head of an answer, or failed to come, changes nothing in what the answer says
+        # the head of an answer is the verdict, whatever came after it or failed to come
         verdict = _judge_failure(call, failure) if call.response is None else _judge_answer(call, call.response)
         if verdict is not None:
             raise verdict from (failure if isinstance(failure, Exception) else None)
 
     async def _attempt(self, call: Exchange) -> Exception | str:
-        """Do the exchange within the timeout, and tell what ended it before its end."""
+        """Do the exchange within the timeout. Returns what cut it off, if anything did."""
         if self._pool is None or self._pool.is_retired:
             self._pool = Pool(self._context)
         failure: Exception | None = None
@@ -124,7 +124,7 @@ class HttpTransport:
                         failure = error
                 over.set()
         except Exception as error:
-            # of the timer, and so of what ended the call with it
+            # from the timer, and so from what ended the call together with it
             failure = error
         if failure is not None:
             return failure
