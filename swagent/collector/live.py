@@ -1,7 +1,7 @@
 """Prints each trace once it has come to rest: when no new segment of it arrived for a second.
 
-Of a flood it prints a part, and the number of the others: nobody could read them, and printing takes longer than
-taking them in.
+If too many come it prints a part of them and the number of the others: nobody could read them all, and printing takes
+longer than taking them in.
 """
 
 from __future__ import annotations

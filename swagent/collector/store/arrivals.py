@@ -1,4 +1,4 @@
-"""Arrivals: how those who wait hear of a new record, in whatever thread and event loop they are.
+"""Arrivals: how waiting callers learn of a new record, in whatever thread and event loop they are.
 
 A waiter leaves a bell; an arrival rings each bell once and forgets it. So a flood of records costs a waiter one
 wake-up per look, not one per record. The condition is looked at under the store's lock, in the same step as the
