@@ -27,7 +27,7 @@ _REMEMBERED = 20_000
 
 
 class Debouncer:
-    """Says which keys have come to rest. Knows no clock: `now` is always handed in."""
+    """Says which keys have come to rest. It has no clock: `now` is always an argument."""
 
     def __init__(self, quiet: float) -> None:
         """:param quiet: seconds without a touch that make a key come to rest"""
