@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test test-faults test-the-rest soak compare pipeline profile check docs generate clean
+.PHONY: demo test test-faults test-the-rest soak compare pipeline profile check generate clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -54,6 +54,7 @@ check: $(VENV)/.dev
 	$(FAULTS) --check docs/faults.md
 
 # the docs as a site in site/, with search and the public API; whatever is amiss fails
+.PHONY: docs
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 

@@ -93,7 +93,7 @@ class Agent:
     """Records and reports for as long as its `async with` block runs, on asyncio, uvloop or trio.
 
     Entering raises ConfigError for a setting that cannot be used, and AgentStateError when this agent was entered
-    before: an agent lives once, so make another one. Leaving flushes within `shutdown_timeout`, whatever the collector
+    before: an agent lives once, make another one. Leaving flushes within `shutdown_timeout`, whatever the collector
     does. When the block is cancelled from outside, leaving flushes for at most a second, and the cancellation goes on.
     """
 
@@ -122,8 +122,7 @@ class Agent:
         if self._phase is not Phase.NEW:
             raise AgentStateError(f"this agent is {self._phase.value} already; make another one")
         self._build()
-        # by hand, and not in a generator: if nobody leaves the agent, the loop would close the generator in another
-        # task
+        # by hand, and in no generator: the loop would close one that nobody leaves, in a task of its own
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._group.start_soon(self._live, native_cancellation(), task_watch())
@@ -140,7 +139,7 @@ class Agent:
     ) -> bool | None:
         if self._phase is Phase.FORKED:
             return None
-        # the host's own error does not go through the task group, which would wrap it in an exception group
+        # the host's own error is kept from the task group, out of which it would come wrapped in an exception group
         ending = error if isinstance(error, anyio.get_cancelled_exc_class()) else None
         try:
             if ending is None:
@@ -176,7 +175,7 @@ class Agent:
         """
         await self._tasks.live(lambda: is_cancelled() or is_gone())
         if is_gone() and self._phase is Phase.RUNNING:
-            # nobody is left to leave the agent: the loop ends, and has cancelled all tasks
+            # nobody is left to leave it, and a loop that comes to its end has swept up all tasks
             with CancelScope(shield=True):
                 await self._stop(stop_budgets.CANCELLED_FLUSH)
             self._end()
@@ -227,7 +226,7 @@ class Agent:
                 if self.pipelines.has_queued():
                     await self._tasks.work()
             self._tasks.cut()
-            # what does not end then gets a moment, and is left behind
+            # what does not end then is given a moment to be let go of
             with anyio.move_on_after(stop_budgets.CLOSE - stop_budgets.CALL_END, shield=True):
                 async with anyio.create_task_group() as group:
                     group.start_soon(self._tasks.ended.wait)
@@ -259,7 +258,7 @@ class Agent:
 
     @property
     def tracer(self) -> Tracer:
-        """The tracer that records new traces, for instrumentation that gets an agent.
+        """What new traces go to, for instrumentation that is given an agent.
 
         :raises AgentStateError: before the start
         """
@@ -268,7 +267,7 @@ class Agent:
         return self._recording.tracer
 
     async def flush(self, timeout: float = 2.0) -> bool:
-        """Send what waits now, and wait for its verdicts. The agent keeps running.
+        """Send what is waiting now, and wait for its verdicts. The agent keeps running.
 
         :param timeout: seconds; the timeout wins over finishing
         :returns: True when everything accepted before this call has been confirmed
@@ -281,7 +280,7 @@ class Agent:
         return False
 
     def statistics(self) -> Statistics:
-        """What became of every record so far. In any thread and in every phase; empty before the start."""
+        """What became of every record so far. Any thread, in every phase; empty before the start."""
         return self._pipelines.statistics() if self._pipelines is not None else Statistics({})
 
     @property

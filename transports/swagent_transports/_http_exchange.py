@@ -105,7 +105,7 @@ class Exchange:
         size = 0
         stream = response.extensions.get("network_stream")
         if isinstance(stream, FrugalStream):
-            stream.allow(2 * MAX_REPLY)  # the framing of the reply comes on top
+            stream.allow(2 * MAX_REPLY)  # how the reply is framed comes on top
         with CancelScope() as scope:
             async for piece in response.aiter_raw():
                 size += max(len(piece), _LEAST_PIECE)

@@ -103,7 +103,7 @@ class HttpTransport:
         finally:
             self._under_way.discard(call)
             call.ended.set()
-        # the head of an answer is the verdict, whatever came after it or failed to come
+        # what came after the head of an answer, or failed to come, changes nothing in what the answer says
         verdict = _judge_failure(call, failure) if call.response is None else _judge_answer(call, call.response)
         if verdict is not None:
             raise verdict from (failure if isinstance(failure, Exception) else None)

@@ -23,7 +23,7 @@ def describe_error(error: BaseException, trace: TracebackType | None, depth: int
 
     :param trace: the one that was logged; may differ from the one that the exception holds
     :param depth: how many exceptions in all, and how many places of each one's stack
-    :param nested: inside a group. Groups in there are shown by their headlines only, since they could form a circle
+    :param nested: inside a group; groups in there are told by their headlines, or they could go round in circles
     """
     chain = list(itertools.islice(_chain(error), depth + 1))
     lines: list[str] = []
