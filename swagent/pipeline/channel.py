@@ -94,8 +94,7 @@ class Channel:
         self._doorbell: MemoryObjectReceiveStream[None] | None = None
         self._lock = threading.RLock()
         self.pull_pending: Callable[[], object] = lambda: None
-        """Encodes what is pending and offers it here, see `Intake`. Called before anybody looks, and never under the
-        lock."""
+        """Brings in what is on its way, see `Intake`. Called before anybody looks, and never under the lock."""
 
     # -- producers: any thread ----------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ GROUP = 32
 
 
 class Intake(Generic[T]):
-    """Takes one signal's finished records, from any thread."""
+    """One signal's door, open to any thread."""
 
     def __init__(self, channel: Channel, encode: Callable[[T], bytes], limited: RateLimitedLog) -> None:
         """:param encode: may raise, which costs that record only"""
@@ -33,7 +33,7 @@ class Intake(Generic[T]):
         self._limited = limited
         self._pending: deque[tuple[T, float]] = deque()
         self._clock = channel.clock
-        # re-entrant: while a record is encoded, a finaliser or a signal handler may run and look at the channel
+        # re-entrant: encoding may set a finaliser or a signal handler going that looks at the channel
         self._lock = threading.RLock()
         self._is_encoding = False
         channel.pull_pending = self.encode
@@ -45,17 +45,17 @@ class Intake(Generic[T]):
         if len(pending) >= GROUP:
             self.encode()
         else:
-            # at every record, not only at the first: two threads may each find the other's record here
+            # not for the first record only: two threads may each find the other's here
             self._channel.wake_reader()
 
     def encode(self) -> None:
-        """Encode what is pending, and offer it to the channel."""
+        """Let the channel have what is pending."""
         pending = self._pending
         if not pending:
             return
         with self._lock:
             if self._is_encoding:
-                return  # a nested call: the loop that runs already will encode it
+                return  # from inside: the loop below will come to it
             self._is_encoding = True
             try:
                 while pending:
@@ -66,7 +66,7 @@ class Intake(Generic[T]):
     def _encode_one(self, record: T, at: float) -> None:
         channel = self._channel
         if not channel.is_open:
-            # looked at before the record is encoded, so that an overload costs as little as possible
+            # asked before encoding, so that an overload costs as little as can be
             channel.refuse(Refusal.FULL)
             return
         try:

@@ -19,11 +19,11 @@ class GcMeters:
         self._reported = 0.0
 
     def attach(self) -> None:
-        """Watch each collection from now on."""
+        """Be told of each collection from now on."""
         gc.callbacks.append(self._on_phase)
 
     def detach(self) -> None:
-        """Stop watching. A second call is harmless."""
+        """Be told no longer; twice is harmless."""
         if self._on_phase in gc.callbacks:
             gc.callbacks.remove(self._on_phase)
 
@@ -31,7 +31,7 @@ class GcMeters:
         now = time.perf_counter()
         if phase == "start":
             self._started = now
-        elif self._started:  # otherwise it was under way when we began to watch
+        elif self._started:  # else it was under way when we came
             self._spent += now - self._started
             self._started = 0.0
 

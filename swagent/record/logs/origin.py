@@ -24,7 +24,7 @@ NOWHERE = Origin("", "", "", -1)
 
 
 def origin() -> Origin:
-    """The active span's place, empty if the trace is not recorded."""
+    """The active span's place. A trace that is not recorded is not there."""
     span = current_span()
     segment = span.segment if span is not None else None
     if span is None or segment is None:
