@@ -57,13 +57,18 @@ check: $(VENV)/.dev
 	$(BIN)/swagent config --markdown | diff - docs/options.md
 	$(FAULTS) --check docs/faults.md
 
+# the docs as a site in site/, with search and the public API; whatever is amiss fails
+.PHONY: docs
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 generate: $(VENV)/.dev
 	$(BIN)/python proto_gen/generate.py
 	$(BIN)/swagent config --markdown > docs/options.md
 	mkdir -p .cache && $(FAULTS) > .cache/faults.md && mv .cache/faults.md docs/faults.md
 
 clean:
-	rm -rf $(VENV) dist build
+	rm -rf $(VENV) dist build site
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -73,4 +78,9 @@ $(VENV)/.demo: pyproject.toml
 $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(VENV)/.docs: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@

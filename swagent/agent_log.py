@@ -20,7 +20,7 @@ class RateLimitedLog:
         self._clock = clock
         self._last: dict[str, float] = {}
         self._held: dict[str, int] = {}
-        self._told: set[str] = set()
+        self._announced: set[str] = set()
 
     def warn(self, reason: str, message: str, *args: object) -> None:
         """Log a warning, unless one for the same reason went out just now.
@@ -33,16 +33,16 @@ class RateLimitedLog:
             self._held[reason] = self._held.get(reason, 0) + 1
             return
         self._last[reason] = now
-        self._told.add(reason)
+        self._announced.add(reason)
         held = self._held.pop(reason, 0)
         say(logging.WARNING, message + (f" ({held} more like it since)" if held else ""), *args)
 
     def over(self, reason: str, message: str, *args: object) -> None:
-        """Log that it is over, where a warning said that it began. Who was not told of the one needs not the other."""
-        if reason not in self._told:
+        """Log that it is over, if a warning said that it began. Otherwise it goes to the debug level."""
+        if reason not in self._announced:
             say(logging.DEBUG, message, *args)
             return
-        self._told.discard(reason)
+        self._announced.discard(reason)
         held = self._held.pop(reason, 0)
         say(logging.INFO, message + (f", after {held} more failures" if held else ""), *args)
 

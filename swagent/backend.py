@@ -17,7 +17,7 @@ LoopNotifier = Callable[[Callable[[], object]], None]
 def loop_notifier() -> LoopNotifier:
     """The way into the running loop from any thread: it takes a function and lets the loop call it soon.
 
-    Never waits and never raises: when the loop has ended, nobody is left to be woken, which is no news to a producer.
+    Never waits and never raises. When the loop has ended, there is nobody left to wake.
     """
     enter: Callable[[Callable[[], object]], object]
     if sniffio.current_async_library() == "trio":
@@ -47,8 +47,8 @@ def task_counter() -> Callable[[], int]:
 
 
 def task_watch() -> Callable[[], bool]:
-    """A function that tells whether this task has ended. Never on trio, where no task ends before those that it has
-    begun."""
+    """A function that tells whether this task has ended. On trio it is always false: there no task ends before the
+    tasks that it has started."""
     task = asyncio.current_task() if sniffio.current_async_library() == "asyncio" else None
     return lambda: task is not None and task.done()
 
@@ -61,8 +61,8 @@ def cancelled_by_scope() -> bool:
 def native_cancellation() -> Callable[[], bool]:
     """A function that tells whether somebody has called `cancel()` on this asyncio task.
 
-    So it is told apart from a stray CancelledError, which a client library leaks when one of its own futures is
-    cancelled. Python 3.10 does not count requests; there such an error is taken for a stray one.
+    This tells a real cancellation from a stray CancelledError, which a client library leaks when one of its own futures
+    is cancelled. Python 3.10 does not count requests to cancel: there every such error is taken for a stray one.
     """
     task = asyncio.current_task() if sniffio.current_async_library() == "asyncio" else None
     cancelling: Callable[[], int] | None = getattr(task, "cancelling", None)
@@ -76,8 +76,8 @@ def cancelled_natively() -> bool:
 
 def must_propagate(error: BaseException) -> bool:
     """Whether an error, or one in a group, must get out of a task of ours: the process ends, or a cancel scope around
-    us is cancelled. Everything else is a failure, a stray cancellation included: of trio's kind, or of asyncio's, which
-    comes out of an asyncio library on trio too."""
+    us is cancelled. Everything else is a failure. So is a stray cancellation: trio's own kind, or asyncio's, which an
+    asyncio library may raise on trio too."""
     members: Sequence[BaseException] | None = getattr(error, "exceptions", None)
     if members is not None:
         return any(must_propagate(member) for member in members)

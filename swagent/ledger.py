@@ -3,8 +3,8 @@
     offered  = accepted + refused{reason}
     accepted = confirmed + dropped{reason} + queued + in_flight
 
-Refused happens at the channel's door, before swagent took responsibility; dropped happens behind it. A record
-that appears in neither is lost, and that is a bug.
+A record is refused before swagent has taken responsibility for it, and dropped afterwards. A record that appears in
+none of these places is lost, and that is a bug.
 """
 
 from __future__ import annotations
@@ -23,11 +23,17 @@ class Refusal(enum.Enum):
     """Why a record was not taken in."""
 
     FULL = "full"
+    """The channel's bounds were reached."""
     TOO_LARGE = "too_large"
+    """The record alone is larger than its signal allows."""
     ENCODE_ERROR = "encode_error"
+    """The record could not be encoded."""
     DISABLED = "disabled"
+    """The signal was given up, since its task crashed again and again."""
     FORKED = "forked"
+    """This process is a forked child, and the agent is its parent's."""
     SHUTDOWN = "shutdown"
+    """The agent was stopping, or had stopped."""
 
     __hash__ = object.__hash__  # in C: see Ledger
 
@@ -36,11 +42,17 @@ class Drop(enum.Enum):
     """Why an accepted record was given up."""
 
     REJECTED = "rejected"
+    """The collector refused the batch."""
     AMBIGUOUS = "ambiguous"
+    """Bytes left, and no verdict came."""
     EXPIRED = "expired"
+    """The record waited longer than its signal's age."""
     EVICTED = "evicted"
+    """A newer record needed the room."""
     SHUTDOWN = "shutdown"
+    """The agent stopped before the record could be delivered."""
     INTERNAL = "internal"
+    """The agent failed: a transport that broke its contract, or a signal that was given up."""
 
     __hash__ = object.__hash__  # in C: see Ledger
 
@@ -53,8 +65,8 @@ LATENCY_BOUNDS_MS = (0, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 
 class Ledger:
     """The running counts of one signal. Its owner, the channel, changes it under its lock only.
 
-    A signal handler or a finaliser of the thread inside may come between any two calls and count too, so a count is
-    read and written without a call in between.
+    A signal handler or a finaliser of the thread inside may run between any two calls and count too. So a count is read
+    and written without a call in between.
     """
 
     offered: int = 0
@@ -64,7 +76,7 @@ class Ledger:
     latency: list[int] = field(default_factory=lambda: [0] * len(LATENCY_BOUNDS_MS))
 
     def refuse(self, reason: Refusal) -> None:
-        """Count one record offered and turned away."""
+        """Count one record that is offered and refused."""
         self.refused.setdefault(reason, 0)
         self.offered += 1
         self.refused[reason] += 1
@@ -75,12 +87,12 @@ class Ledger:
         self.dropped[reason] += count
 
     def time(self, offered_at: Sequence[float], now: float) -> None:
-        """Count how long records took that are about to be confirmed.
+        """Count how long the records took that are about to be confirmed.
 
         :param offered_at: when each was offered, in seconds; oldest first
         """
         newer = len(offered_at)
-        # many records fall into few buckets: they are cut at the bounds, not looked at one by one
+        # many records fall into few buckets, so their times are cut at the bounds, and not looked at one by one
         for index, bound in enumerate(LATENCY_BOUNDS_MS[1:]):
             older = bisect_right(offered_at, now - bound / 1000)
             self.latency[index] += newer - older
@@ -102,14 +114,26 @@ class SignalStatistics:
 
     signal: Signal
     offered: int
+    """Records that were handed over, since the start."""
     refused: Mapping[str, int]
+    """Of these, how many were not taken in, by the value of their `Refusal`."""
     confirmed: int
+    """Records that the collector acknowledged."""
     dropped: Mapping[str, int]
+    """Records that were taken in and given up, by the value of their `Drop`."""
     queued: int
+    """Records that wait now."""
     queued_bytes: int
     in_flight: int
+    """Records that are on their way now."""
     state: str = "on"
-    """`on`, or why this signal is off."""
+    """`on`, `orphaned`, or why this signal is off.
+
+    `orphaned`: somebody ended the agent's tasks from outside, as a server does that cancels all tasks of the loop.
+    Nobody empties the channel now.   Records still wait in it, within their bounds, and the agent's stop delivers them.
+    `off: ...`: switched off, or not carried by the transport. `disabled`: given up, since its task crashed five times
+    within a minute. `shutdown`: the agent is stopping, or has stopped. `forked`: this is a forked child.
+    """
     latency: tuple[int, ...] = ()
     """How many records were confirmed within each bucket of `LATENCY_BOUNDS_MS` since they were offered."""
     incomplete: int = 0
@@ -117,7 +141,7 @@ class SignalStatistics:
 
     @property
     def accepted(self) -> int:
-        """Records that passed the channel's door."""
+        """Records that were offered and not refused."""
         return self.offered - sum(self.refused.values())
 
     @property

@@ -1,8 +1,8 @@
 """Log records of libraries that do not go through `logging`.
 
-Records of `logging` are reported by themselves while an agent runs. So are those of loguru, where the application has
-loaded it before the agent starts; where it has not, `logger.add(loguru_sink)`. structlog needs `structlog_processor`
-among its processors. Without a running agent both do nothing.
+Records of `logging` are reported by themselves while an agent runs. So are those of loguru, if the application has
+loaded it before the agent starts. If not, call `logger.add(loguru_sink)`. structlog needs `structlog_processor` among
+its processors. Without a running agent both do nothing.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .record.trace.spans import current_trace_id
 
 __all__ = ["loguru_sink", "structlog_processor"]
 
-# structlog's names of methods, where `logging` has no level of that name
+# structlog's names of methods for which `logging` has no level
 _LEVELS = {"exception": logging.ERROR, "err": logging.ERROR, "trace": 5, "success": 25}
 
 
 def loguru_sink(message: Any) -> None:
-    """A sink for loguru: `logger.add(loguru_sink)`. A record that the agent got on its own way already is not reported
-    again. Not with `enqueue=True`, which hands records to a thread that knows no trace."""
+    """A sink for loguru: `logger.add(loguru_sink)`. A record that the agent has got already is not reported again. Do
+    not use `enqueue=True`: it hands records to a thread that knows no trace."""
     capture = running()
     record = getattr(message, "record", None)
     if capture is not None and isinstance(record, Mapping):

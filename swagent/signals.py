@@ -17,10 +17,13 @@ class Signal(enum.Enum):
     """One kind of telemetry with its own channel, reporter and ledger."""
 
     SEGMENT = "segment"
+    """One record is one process's part of a trace."""
     LOG = "log"
+    """One record is one log record."""
     METER = "meter"
     """One record holds all meters of one period: a MeterDataCollection, which the collector takes as one input set."""
     EVENT = "event"
+    """One record says that the instance started, or that it stops."""
 
 
 class Overflow(enum.Enum):
@@ -37,14 +40,19 @@ class Bounds:
     """Hard limits of one signal's channel and of its batches. Queued and in-flight records count alike."""
 
     max_items: int
+    """How many records the channel holds."""
     max_bytes: int
+    """How many bytes the channel holds."""
     max_item_bytes: int
+    """How large one record may be."""
     max_age: float
     """Seconds after which a record that still waits is dropped as expired."""
     batch_items: int
+    """A batch with so many records is due."""
     batch_bytes: int
+    """A batch of so many bytes is due."""
     batch_delay: float
-    """Seconds that the oldest record waits for company."""
+    """Seconds after which a batch is due, counted from its oldest record."""
     overflow: Overflow
 
 
@@ -57,7 +65,7 @@ _BOUNDS: dict[Signal, Bounds] = {
         max_items=10_000, max_bytes=8 * MIB, max_item_bytes=64 * KIB, max_age=300.0,
         batch_items=512, batch_bytes=MIB, batch_delay=0.5, overflow=Overflow.REFUSE_NEWEST,
     ),
-    # all or nothing, so a batch is one period; of periods that could not be told the newest are worth most
+    # all or nothing, so a batch is one period; of the periods that wait, the newest are worth most
     Signal.METER: Bounds(
         max_items=4, max_bytes=4 * MIB, max_item_bytes=2 * MIB, max_age=60.0,
         batch_items=1, batch_bytes=2 * MIB, batch_delay=0.0, overflow=Overflow.EVICT_OLDEST,

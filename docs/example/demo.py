@@ -22,11 +22,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx
-from traffic import send_traffic
 
 from swagent.collector.server import Collector
 from swagent.collector.store.store import Store
 from swagent.collector.view import render
+from traffic import send_traffic
 
 HERE = Path(__file__).parent
 PAGE_PORT = 12880

@@ -1,7 +1,7 @@
 """`swagent doctor`: what is configured, and whether it works.
 
 It does what the agent would do, one step at a time: read the configuration, reach each collector, and tell it that the
-instance lives. For what fails it says what to do. Exit status: 0 all well, 1 some collector cannot be used, 2 the
+instance lives. If a step fails, it says what to do. Exit status: 0 all is well, 1 some collector cannot be used, 2 the
 configuration is wrong.
 """
 
@@ -91,7 +91,7 @@ async def _examine(config: Config, transport: type[Transport], address: Address)
 
 
 async def _reach(address: Address, timeout: float) -> str | None:
-    """What keeps a connection from being made."""
+    """Why no connection can be made."""
     try:
         with anyio.fail_after(timeout):
             stream = await anyio.connect_tcp(address.host, address.port)
@@ -108,7 +108,7 @@ async def _reach(address: Address, timeout: float) -> str | None:
 
 
 async def _greet(config: Config, transport_class: type[Transport], address: Address) -> str | None:
-    """What keeps the collector from taking a heartbeat."""
+    """Why the collector takes no heartbeat."""
     async with transport_runner(transport_class.runtimes) as runner:
         transport = transport_class(config, address)
         try:

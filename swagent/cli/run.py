@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Become the command; returns an exit status only where that cannot be."""
+    """Become the command. Returns an exit status only if that is impossible."""
     argv: list[str] = args.argv[1:] if args.argv[:1] == ["--"] else args.argv
     if not argv:
         print("swagent run: no command given; try: swagent run -- python app.py", file=sys.stderr)

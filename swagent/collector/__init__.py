@@ -1,16 +1,19 @@
 """A small SkyWalking collector for development: keeps what agents send, shows it in the browser, prints each trace.
 
-    gRPC, HTTP, Kafka --> protocol --> intake --> store --> queries --> page_server --> browser
-                                                    \\\\--> live --tree, view--> terminal
+    gRPC, HTTP, Kafka --> intake --> store --> api --> page, in the browser
+                                       |
+                                       +--> live --tree, view--> terminal
 
-intake   grpc_intake (with message_reader, admission, connections, codec), http_intake, kafka_intake bring messages in;
-         protocol and wire_check read them strictly; intake, translation, trace_translation, segment_index make rows
-         and records of them
-store    store stands on keeper, and both on database and schema (SQLite), ring (bounds), series, instances, shelf;
-         arrivals tells those who wait; records and trace_records are what it gives out
-page     page_server with gate, parameters, changes; calls_query (through memo), traces_query, logs_query, meters_query
-         and instances_query answer, piece by piece (pace), page by page (cursor); http_server runs both HTTP servers
-view     tree, view, live: joins a trace's segments and prints them
+intake/  grpc (with message_reader, admission, connections, codec), http and kafka bring messages in; messages and
+         translation make records of them
+store/   protocol and wire_check read bytes strictly; trace_translation, segment_index and rows make rows of them; store
+         stands on keeper, and both on database and schema (SQLite), ring and limits (bounds), series, instances, shelf;
+         arrivals wakes those who wait; records and trace_records are what it gives out
+api/     app with parameters and changes; calls (through memo), traces, logs, meters and instances answer, piece by
+         piece (pace), page by page (cursor)
+page/    the page itself
+gate.py, http_server.py   who may look; both HTTP servers
+live.py, view.py          join a trace's segments (api/tree.py) and print them
 
 `server.Collector` puts intake, store and page together, `command` adds the terminal. Importing this package imports
 none of them.

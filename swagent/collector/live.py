@@ -1,7 +1,7 @@
 """Prints each trace once it has come to rest: when no new segment of it arrived for a second.
 
-Of a flood it prints a part, and the number of the others: nobody could read them, and printing takes longer than
-taking them in.
+If too many come it prints a part of them and the number of the others: nobody could read them all, and printing takes
+longer than taking them in.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REMEMBERED = 20_000
 
 
 class Debouncer:
-    """Says which keys have come to rest. Knows no clock: `now` is always handed in."""
+    """Says which keys have come to rest. It has no clock: `now` is always an argument."""
 
     def __init__(self, quiet: float) -> None:
         """:param quiet: seconds without a touch that make a key come to rest"""

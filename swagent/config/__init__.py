@@ -1,8 +1,8 @@
 """What a user can set: one table, read from code or from the environment.
 
-Names and meanings of `SW_` variables are the official Python agent's wherever it has the option; swagent's own stand
-beside them. Every field of `Config` carries its line of the table as metadata, and that line alone decides how
-the environment is read, what is allowed and what the documentation says.
+An `SW_` variable that the official Python agent has keeps its name and its meaning; swagent adds some of its own. Every
+field of `Config` carries its line of the table as metadata. That line alone decides how the environment is read, what
+is allowed and what the documentation says.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ class Config:
         "", "SW_AGENT_PROPAGATE_TO", "Hosts that outgoing calls may carry the trace's context to; empty: all."
     )
     trust_incoming: bool | Callable[[Any], bool] = dataclasses.field(default=True)
-    """Whether the context of an incoming request is continued: always, never, or as a callable says of the
+    """Whether the context of an incoming request is continued: always, never, or as a callable decides, which gets the
     ASGI scope. In code only."""
     meter_reporter_active: bool | None = kinds.unset_flag("SW_AGENT_METER_REPORTER_ACTIVE", "Report meters.")
     meter_reporter_period: float = kinds.number(
@@ -410,12 +410,12 @@ class Config:
 
     @property
     def service_name(self) -> str:
-        """The service's name as reported: with the namespace behind it where one is set."""
+        """The service's name as reported: followed by the namespace, if one is set."""
         return f"{self.service}|{self.namespace}" if self.namespace else self.service
 
     def for_this_process(self) -> Config:
-        """The same, with another name for the instance where it was drawn by the process that this one was forked from:
-        a server's workers are an instance each. A name that the user gave stays."""
+        """The same, with another instance name if the name was drawn by the process that this one was forked from: each
+        of a server's workers is an instance. A name that the user gave stays."""
         drawn = self.instance
         if isinstance(drawn, _DrawnName) and drawn.process != os.getpid():
             return dataclasses.replace(self, instance=_new_instance_name())

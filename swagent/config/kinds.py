@@ -1,4 +1,5 @@
-"""The kinds of options that the table in `config.py` is made of: each makes a dataclass field that carries its line."""
+"""The kinds of options that the table in `config/__init__.py` is made of. Each makes a dataclass field that carries its
+line."""
 
 from __future__ import annotations
 
@@ -78,7 +79,7 @@ def kafka_name(default: str, env: str, help: str) -> Any:  # noqa: A002
 
 
 def _check_kafka_name(value: Any) -> str:
-    """A part of a topic's name; all of it may have 249 characters."""
+    """A part of a topic's name. The whole name may have 249 characters."""
     if not re.fullmatch(r"[A-Za-z0-9._-]{0,200}", check_text(value).strip()):
         raise ValueError(value)
     return check_text(value).strip()

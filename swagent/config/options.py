@@ -1,6 +1,6 @@
 """How one option is read and checked: from its text in the environment, or from a value given in code.
 
-Parsers turn text into a value or raise `ValueError`; the option's `allowed` text then tells the user what would do.
+Parsers turn text into a value or raise `ValueError`. Then the option's `allowed` text tells the user what is accepted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Option:
 
 
 class Secret:
-    """A text that does not show itself in logs and reprs; `reveal()` is the one way to its content."""
+    """A text that no log line and no repr shows. `reveal()` is the only way to its content."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -91,7 +91,7 @@ _ADDRESS = re.compile(
 def parse_address(text: str, force_tls: bool = False) -> Address:
     """Read `host:port`, `[v6]:port` or `scheme://host:port` (`grpc`, `grpcs`, `http`, `https`).
 
-    Not by `urlsplit`, which drops line breaks in silence and is strict with brackets in some versions only.
+    `urlsplit` is not used: it drops line breaks silently, and only some versions are strict about brackets.
 
     :raises ValueError: when host or port is missing, or the scheme is another one
     """
@@ -227,14 +227,14 @@ def check_level(value: Any) -> str:
 
 def level_number(name: str) -> int | None:
     """The number of a level of `logging`, None for a name that it does not know."""
-    # Python 3.10 has no other way from all names, the application's own included, to numbers
+    # Python 3.10 has no other way to get the numbers of all names, the application's own included
     number_of: Callable[[str], Any] = logging.getLevelName
     number = number_of(name)
     return number if isinstance(number, int) else None
 
 
 class _AnyRecord(dict[str, Any]):
-    """Stands in for a log record. Fields that an application adds are not known before there is one: 0 suits every
+    """Stands in for a log record. Fields that an application adds are not known before there is a record: 0 suits every
     conversion."""
 
     def __missing__(self, key: str) -> int:

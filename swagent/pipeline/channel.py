@@ -116,7 +116,7 @@ class Channel:
                 self._make_room(size)
             ledger, put = self._ledger, self._queue.put
             entry = (payload, self.clock() if at is None else at, ledger.offered + 1)
-            # asked again, and without a call from here to `put`: a nested offer may have taken the room
+            # looked at again, and without a call from here to `put`: a nested offer may have taken the room
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
                 ledger.refuse(Refusal.FULL)
                 return False
@@ -177,7 +177,7 @@ class Channel:
             pull()
 
     def wake_reader(self) -> None:
-        """Tell the reader, where it waits for a first record, that one is on its way: `fill` has it."""
+        """Wake the reader if it waits for a first record: `pull_pending` will bring one in."""
         if self._ring_at <= 1:
             with self._lock:
                 self._ring_at = self._ring_at_bytes = _NEVER
@@ -242,7 +242,7 @@ class Channel:
                 await self._doorbell.receive()
 
     def _until_due(self, batcher: Batcher) -> float | None:
-        # asked for before the look, or a record that comes in between would be missed
+        # the wake is requested before the look, or a record that comes in between would be missed
         self._ring_at = self._ring_at_bytes = 1
         self.pull_pending()
         with self._lock:

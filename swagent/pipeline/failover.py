@@ -43,8 +43,8 @@ class Failover:
         self._preferred = 0
 
     def choose(self, now: float) -> tuple[int, float]:
-        """The collector to try next and how many seconds to wait before. Sticks to the one that works; after a failure
-        the next in the list comes first, so a healthy one is reached without any wait."""
+        """The collector to try next and how many seconds to wait before. It stays with the one that works. After a
+        failure the next of the list comes first, so a healthy one is reached without any wait."""
         count = len(self._rests)
         order = [(self._preferred + step) % count for step in range(count)]
         chosen = min(order, key=lambda index: max(0.0, self._rests[index].until - now))
@@ -63,6 +63,6 @@ class Failover:
         self._preferred = index
 
     def wake(self) -> None:
-        """Cut all rests short."""
+        """Skip all backoff."""
         for rest in self._rests:
             rest.until = 0.0

@@ -1,8 +1,8 @@
 """The intake: where finished records become bytes, a group at a time.
 
-A record is encoded soon after it is finished, not at that very moment. Inside a request the interpreter has the
-application's code and data in its caches, and the encoder's cost twice as much as in a loop of their own (measured). So
-a finished record is pending at first, which takes one append. A group of pending records is encoded at once: when there
+A record is encoded soon after it is finished, not at that very moment. Inside a request the processor's caches hold the
+application's code and data, so the encoder costs twice as much there as in a loop of its own (measured). Therefore a
+finished record is pending at first, which takes one append. A group of pending records is encoded at once: when there
 are enough, and before anybody looks at the channel: its reader, its statistics, its end. Nobody can tell.
 
 What is pending holds no more than a group, so the channel's bounds are as hard as they were.

@@ -8,22 +8,22 @@ from typing import Any
 
 from ..record.meters.samples import HistogramSample, Labels, Sample
 
-# Somewhat more than there are series by default: the labels of a series are the same in every period, and encoding them
-# is most of what a report holds the loop for.
+# A little more than there are series by default. The labels of a series are the same in every period, and encoding them
+# would take most of the time for which a report holds the loop.
 _MOST_LABELS = 2500
 
 
 def encode_meters(wire: Any, samples: Sequence[Sample], service: str, instance: str, now_ms: int) -> Any:
-    """A MeterDataCollection, whose first element alone says who reports and when: the collector takes all of them as
-    one input set.
+    """A MeterDataCollection. Only its first element says who reports and when: the collector takes all elements as one
+    input set.
 
     :param wire: the codec, one of the two generated modules
     :param now_ms: milliseconds since the epoch
     :raises ValueError: when a number does not fit its field
     """
-    told = [(service, instance, now_ms), *[("", "", 0)] * (len(samples) - 1)]
+    origins = [(service, instance, now_ms), *[("", "", 0)] * (len(samples) - 1)]
     return wire.meter_data_collection(
-        [wire.meter_data(*_metric(wire, sample), *origin) for sample, origin in zip(samples, told, strict=False)]
+        [wire.meter_data(*_metric(wire, sample), *origin) for sample, origin in zip(samples, origins, strict=False)]
     )
 
 

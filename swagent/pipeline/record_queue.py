@@ -1,12 +1,12 @@
 """What waits in a channel: records, the oldest first, each with when it was offered and its number.
 
 They stand in one flat row, record, time, number, record, time, number. A tuple for each record would be an object that
-the garbage collector counts: 500 of them wait for a batch, with those on their way it is called at each batch, and what
-it finds alive then brings it nearer to a full collection, which holds a web application for 40 ms. Bytes, floats and
-ints it does not count.
+the garbage collector counts. 500 of them wait for a batch, and with those on their way the collector would run at each
+batch. What it finds alive then brings a full collection nearer, which holds a web application for 40 ms. Bytes, floats
+and ints are not counted.
 
-Going in and coming out is one call each, which nothing can interrupt: a signal handler or a finaliser that offers a
-record in between would find the row in order.
+Going in is one call, and coming out is one call, and nothing can interrupt either. So a signal handler or a finaliser
+that offers a record in between finds the row in order.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The way to a collector that works, shared by all signals.
 
 The heartbeat keeps it: it tries the collectors with a harmless call until one answers, and declares that one ready.
-Records flow only while a collector is ready, so a peer that is absent, silent or hostile costs no record; they wait in
-their channels, within their bounds. Whoever sees a call fail reports it here, which closes the way until the heartbeat
-has opened it again, at the next collector of the list first.
+Records flow only while a collector is ready, so a peer that is absent, silent or hostile costs no record: records wait
+in their channels, within their bounds. Whoever sees a call fail reports it here. That closes the route, until the
+heartbeat has opened it again. It tries the next collector of the list first.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Route:
         self._before: Losses | None = None
 
     def watch(self, losses: Callable[[], Losses]) -> None:
-        """Set who knows what was lost, which is told when an outage is over."""
+        """Set the function that says what was lost. The log line at the end of an outage tells it."""
         self._losses = losses
 
     def attach(self, runner: Runner) -> None:
@@ -111,8 +111,8 @@ class Route:
         self._tell()
 
     def failed(self, transport: Transport, error: DeliveryError) -> None:
-        """A call to the collector that is ready failed. Of several calls that were under way the first that fails
-        counts: reports on a collector that is no longer in use are late, and ignored."""
+        """A call to the collector that is ready failed. If several calls were under way, only the first failure counts.
+        A report on a collector that is no longer in use comes late, and is ignored."""
         if transport is self._ready:
             self._note(transport, error, was_ready=True)
 
@@ -132,8 +132,8 @@ class Route:
         self._tell()
 
     def _count_down(self, was_ready: bool) -> None:
-        """While the agent stops: a collector that answered and then failed a batch is asked again at once, a few
-        times, for the sake of the other batches; one that did not answer has had its last try."""
+        """While the agent stops: a collector that answered and then failed a batch is tried again at once, a few times,
+        for the sake of the other batches. A collector that did not answer has had its last try."""
         if was_ready and self._second_chances:
             self._second_chances -= 1
             self._failover.wake()
@@ -141,7 +141,7 @@ class Route:
             self._last_tries = (self._last_tries or 0) - 1
 
     def drain(self) -> None:
-        """The agent stops: cut all rests short and give every collector one last try."""
+        """The agent stops: skip all backoff and give every collector one last try."""
         if self._last_tries is None:
             self._last_tries = len(self.transports)
         self._failover.wake()

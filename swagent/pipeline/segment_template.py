@@ -1,10 +1,10 @@
 """Segment templates: encoded segments with gaps, for segments that differ in a few places only.
 
-The bytes of a segment of one span are those of the one before it with the same span template, but for two ids, two
-times and the peer. So one is encoded with marks in these places and cut at the marks, and the others are rendered by
-joining the pieces, in a third of the time. That works where what goes in takes as much room as its mark did, since the
-lengths that protobuf writes before each message stay as they were: an id has 32 characters, a time of our age has as
-many bytes as any other, and there is a template for each length of a peer.
+Two segments of one span with the same span template differ in five places only: two ids, two times and the peer. So one
+segment is encoded with marks in these places, and cut at the marks. The others are rendered by joining the pieces, in a
+third of the time. This works if each value takes as many bytes as its mark did, since protobuf writes a length before
+each message, and these lengths must stay true. An id always has 32 characters. All times of our age have the same
+number of bytes. For peers there is a template for each length.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers that are asked for at every request, and are few."""
+"""A cache for what every request needs and what has few different values."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ _MOST = 1024
 
 
 class BoundedCache(dict[Key, Answer], Generic[Key, Answer]):
-    """A pure function's answers by its argument: `remembered[argument]`, which for a known one enters no Python code.
+    """A pure function's results by its argument: `cache[argument]`. For a known argument that runs no Python code.
 
-    Bounded, since the arguments come from outside: a full one is emptied, and what is asked for often is back at once.
-    Any thread: each step is atomic, and two threads that miss the same argument merely ask twice.
+    It is bounded, since the arguments come from outside. A full cache is emptied, and what is used often is back at
+    once. Any thread may use it: each step is atomic, and two threads that miss the same argument merely compute it
+    twice.
     """
 
     __slots__ = ("_function",)

@@ -1,7 +1,7 @@
 """How many distinct names one agent reports of one kind: endpoints, or the peers of its calls.
 
-The collector keeps metrics for each of them, and so do we remember each, which would be anybody's to fill who makes up
-paths or hosts. The first ones keep their names, for as long as the agent lives; what comes beyond shares one name.
+The collector keeps metrics for each name, and the agent remembers each name. Anybody who makes up paths or hosts could
+fill both. So the first names are kept for as long as the agent lives, and all later ones share one name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class CardinalityLimit:
 
     def __init__(self, kind: str, limit: int) -> None:
         """
-        :param kind: of what, in the plural, for a log line and a meter
+        :param kind: what is named, in the plural, for a log line and a meter
         :param limit: how many there may be
         """
         self.kind = kind
@@ -37,8 +37,8 @@ class CardinalityLimit:
         """The name itself, or that of the rest where there is no room for it.
 
         :param rest: the name of the rest
-        :param from_client: whether the name was chosen by who sent a request; such names take half of the room at most,
-            so that they leave some for those that the application's code has
+        :param from_client: whether the sender of a request chose the name. Such names take half of the room at most, so
+            that some is left for the names in the application's code
         """
         if name in self._known:
             return name
@@ -58,7 +58,7 @@ class CardinalityLimit:
         return name in self._known
 
     def collect(self) -> list[Sample]:
-        """How much went under the name of the rest, as a meter; nothing while there is room."""
+        """How many records got the name of the rest, as a meter. No sample while there is room."""
         labels = (("kind", self.kind),)
         return [SingleSample("swagent_names_overflow", labels, float(self.overflowed))] if self.overflowed else []
 

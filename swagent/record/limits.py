@@ -43,12 +43,12 @@ def name_of(value: object) -> str:
 
 
 def address_of(peer: object) -> str:
-    """A peer's address as it may be seen: one line, short, and without the credentials and the query of a URL."""
+    """A peer's address as it is shown: one line, short, and without the credentials and the query of a URL."""
     text = as_text(peer)
     if not _MORE_THAN_ADDRESS.isdisjoint(text):
         scheme = _SCHEME.match(text)
         start = scheme.end() if scheme else 0
-        # by the last @, whatever stands before it: a password may hold any other character
+        # at the last @, whatever stands before it: a password may contain any other character
         host = text[start:].rpartition("@")[2]
         text = text[:start] + host.partition("?")[0].partition("#")[0]
     return short(one_line(text))
@@ -68,7 +68,7 @@ def describe(error: BaseException) -> dict[str, str]:
 def _described(error: BaseException) -> dict[str, str]:
     frames = list(traceback.walk_tb(error.__traceback__))[-MAX_FRAMES:]
     places = [f'File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}' for frame, line in frames]
-    # the innermost places matter most, so what is too much is cut at the outer end
+    # the innermost places matter most, so the outer end is cut
     while len(places) > 1 and sum(map(len, places)) + len(places) > MAX_VALUE:
         places[:2] = ["…"]
     kind = type(error)

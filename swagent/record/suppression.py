@@ -5,5 +5,5 @@ from __future__ import annotations
 from contextvars import ContextVar
 
 suppress_instrumentation: ContextVar[bool] = ContextVar("swagent_suppress_instrumentation", default=False)
-"""True in the agent's own tasks and in all they start: nothing is traced there, and nothing that is logged there is
-reported. The same libraries, used by the application, are."""
+"""True in the agent's own tasks and in all tasks that they start. Nothing is traced there, and nothing that is logged
+there is reported. When the application uses the same libraries, that is traced and reported."""

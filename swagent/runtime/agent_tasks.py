@@ -1,7 +1,7 @@
 """The agent's own tasks: what runs beside the application, kept apart from it.
 
-They live in one shielded scope, under supervisors. Whatever goes wrong in there is answered in there, or is visible in
-the statistics and the log; only the end of the process gets out.
+They live in one shielded scope, under supervisors. What goes wrong in there is handled in there, and is visible in the
+statistics and the log. Only the end of the process gets out.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class AgentTasks:
         self.runner: Runner | None = None
 
     async def live(self, is_end: Callable[[], bool]) -> None:
-        """Live until `leave`, in this task and others. Everything else is kept from the task's group: it would end the
-        host.
+        """Live until `leave`, in this task and others. No error but the end of the process reaches the task's group: it
+        would end the host.
 
         :param is_end: whether the host is told to end, too
         """
@@ -95,7 +95,8 @@ class AgentTasks:
         self._work_scope.cancel()
 
     async def work(self) -> None:
-        """Report until the channels are closed and empty. The host calls it for what others have left behind.
+        """Report until the channels are closed and empty. The host calls it itself where the agent's tasks were ended
+        before.
 
         :raises RuntimeError: when the tasks ended before
         """
@@ -116,9 +117,9 @@ class AgentTasks:
             raise RuntimeError("the agent's tasks ended before their time")
 
     async def _inhabit(self) -> None:
-        """Work where the transports can run, then stay there, for the transports to be closed."""
+        """Work where the transports can run. Then stay there until the transports are closed."""
         self._pipelines.attach(loop_notifier())
-        # not later: the host does not wait until there is room for the transports
+        # not later: the host does not wait until the transports' thread can be made
         self.begun.set()
         suppress = partial(suppress_instrumentation.set, True)
         async with transport_runner(self._runtimes, self._note_problem, suppress) as runner:
@@ -140,7 +141,7 @@ class AgentTasks:
         self._route.give_up()
 
     def _orphan(self, error: BaseException, is_end: bool) -> None:
-        """Mostly, somebody swept up all tasks of the loop, which only asyncio has, and waits for them to end. The last
+        """Mostly, somebody cancelled all tasks of the loop, as only asyncio allows, and waits for them to end. The last
         flush is left to the host's own task."""
         self._pipelines.orphan()
         if not is_end:

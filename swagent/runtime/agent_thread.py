@@ -39,7 +39,7 @@ class AgentThread:
         self._stop: Callable[[], None] | None = None
         self._started = threading.Event()
         self._failure: BaseException | None = None
-        # daemonic, so that a stop that never came cannot hold the interpreter; atexit does the stopping
+        # a daemon: if nobody stops it, it does not hold the interpreter; atexit stops it
         self._thread = threading.Thread(target=self._run, name="swagent", daemon=True)
 
     def start(self) -> None:
@@ -68,7 +68,7 @@ class AgentThread:
 
     def _run(self) -> None:
         backend, options = self._options
-        # not only in the tasks: what a loop says of itself, such as asyncio in its debug mode, is said in no task
+        # not only in the tasks: what a loop logs about itself, as asyncio does in its debug mode, is logged in no task
         suppress_instrumentation.set(True)
         try:
             anyio.run(self._live, backend=backend, backend_options=options)
@@ -79,12 +79,12 @@ class AgentThread:
             self._started.set()
 
     async def _live(self) -> None:
-        asked_to_stop = anyio.Event()
+        stop_requested = anyio.Event()
         notify = loop_notifier()
         async with self.agent:
-            self._stop = lambda: notify(asked_to_stop.set)
+            self._stop = lambda: notify(stop_requested.set)
             self._started.set()
-            await asked_to_stop.wait()
+            await stop_requested.wait()
 
 
 def loop_of(backend: str) -> tuple[str, dict[str, Any]]:
@@ -99,7 +99,7 @@ def loop_of(backend: str) -> tuple[str, dict[str, Any]]:
         _require("uvloop", backend)
     if backend == "uvloop" or (backend == "auto" and _is_installed("uvloop")):
         return "asyncio", {"use_uvloop": True}
-    # by name: the application may have a policy that makes a loop of another kind
+    # by name: the application's policy may make a loop of another kind
     return "asyncio", {} if sys.platform == "win32" else {"loop_factory": asyncio.SelectorEventLoop}
 
 

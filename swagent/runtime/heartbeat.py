@@ -1,4 +1,5 @@
-"""The heartbeat: finds a collector that answers, tells it who reports, and tells it every period that we live.
+"""The heartbeat: finds a collector that answers, tells it who reports, and tells it every period that the instance
+lives.
 
 It is the only task that probes. Properties are the probe, because they may be sent any number of times without harm.
 """

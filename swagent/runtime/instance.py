@@ -28,8 +28,8 @@ def describe_instance(config: Config) -> Instance:
 
 
 def _own_address() -> str:
-    """This host's address, from the local tables only: connecting a datagram socket sends nothing, and asking a name
-    server could wait."""
+    """This host's address, from the local tables only. Connecting a datagram socket sends nothing; asking a name server
+    could block."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect(("192.0.2.1", 9))  # TEST-NET-1 of RFC 5737, which nobody has

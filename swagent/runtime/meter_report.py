@@ -1,7 +1,7 @@
-"""The meters' report: every period it asks everything that can be measured and hands over one record.
+"""The meters' report: every period it reads all meters and hands over one record.
 
-Its own timer is also the measure of the event loop's lag: how much later than planned it wakes is how long the loop's
-other tasks keep everyone waiting. That costs no wake-up of its own.
+Its own timer also measures the event loop's lag. If it wakes later than planned, other tasks have held the loop for
+that long. So the measurement needs no wake-up of its own.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class MeterReport:
         self._limited = limited
 
     async def run(self) -> None:
-        """Report every period until cancelled. Cancellation loses nothing: what was not said is in the next report.
+        """Report every period until cancelled. Cancellation loses nothing: what was not reported is in the next report.
 
-        Periods are counted from the start, so a report that comes late does not delay the next. Those missed, because
-        the loop stood still, are left out.
+        Periods are counted from the start, so a report that comes late does not delay the next. Periods that were
+        missed because the loop stood still are left out.
         """
         due = anyio.current_time() + self._period
         while True:
@@ -64,7 +64,7 @@ class MeterReport:
 
     async def _report(self, lag: Sample) -> None:
         gauges = await self._ask_gauges()
-        # from here on without a wait, since counters in the mode `rate` say a thing once
+        # no wait from here on: a counter in the mode `rate` gives each amount once only
         self._offer([*self._own(), lag, *self._registry.counts(), *gauges])
 
     async def _ask_gauges(self) -> Sequence[Sample]:

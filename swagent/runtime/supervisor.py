@@ -5,8 +5,8 @@ backoff; a child that crashes again and again is switched off, visibly. A struct
 would cancel the application that it observes: an exception in a child cancels the whole task group, the host's body
 included.
 
-Each restart is a new task. On asyncio somebody may have cancelled the old one, as one who sweeps up all tasks of the
-loop does, and then he waits for it to end.
+Each restart is a new task. On asyncio somebody may have cancelled the old one together with all tasks of the loop, and
+waits for it to end.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Supervisor:
         with anyio.move_on_after(_BACKOFF.delay(len(self._crashes), lambda: 1.0)):
             await self._skip_backoff.wait()
         if self._was_cut and not self._skip_backoff.is_set():
-            # told only now, since mostly all tasks are cancelled at the end of the program
+            # logged only now: when all tasks are cancelled, that is mostly the end of the program
             self._limited.warn("cut", "%s was cancelled from outside and is started again", self._name)
 
     def _may_restart(self, crash: BaseException) -> bool:

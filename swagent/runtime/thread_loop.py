@@ -1,8 +1,8 @@
 """An asyncio loop for a thread of its own: it goes on whatever is raised in it, and ends whatever hangs in it.
 
-The end: every task is cancelled, and given a moment, unless it was left behind, for then it has had its moment. Then
+The end: every task is cancelled and given a moment. A task that was left behind has had its moment already. Then
 asynchronous generators are closed, connections are aborted, and what still hangs is closed by force. So the loop leaves
-nothing half done to the garbage collector, which would tell the application of it.
+nothing half done to the garbage collector, whose warnings would reach the application.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class ThreadLoop:
         self._is_stopping = False
 
     def _note_connections(self) -> None:
-        """Know every connection that is open: closed with one, a loop warns of it. uvloop does not tell them."""
+        """Keep a list of the open connections: a loop that is closed with one warns of it, and uvloop does not list
+        them."""
         connect: Any = self.loop.create_connection
 
         async def create_connection(*args: Any, **options: Any) -> Any:
@@ -124,7 +125,7 @@ class ThreadLoop:
 
 
 def _close(task: asyncio.Task[Any]) -> None:
-    """Let a coroutine run through its `finally` here and now, and asyncio say nothing of its task."""
+    """Run a coroutine's `finally` here and now, and keep asyncio from warning of its task."""
     task._log_destroy_pending = False  # type: ignore[attr-defined] # noqa: SLF001
     coroutine: Any = task.get_coro()
     coroutine.close()

@@ -24,9 +24,9 @@ async def _run_here(function: Callable[..., Awaitable[T]], *args: Any) -> T:
 
 
 async def _run_apart(function: Callable[..., Awaitable[T]], *args: Any) -> T:
-    """Await in a task of its own, for asyncio. Cancelled, we leave it behind if it does not end soon.
+    """Await in a task of its own, for asyncio. If we are cancelled and it does not end soon, it is left behind.
 
-    Within, the cancellation is that of a scope, so what is shielded there has its time.
+    Inside, the cancellation is that of a scope. So what is shielded there gets its time.
     """
     scope = CancelScope()
 
@@ -63,8 +63,8 @@ async def transport_runner(
     """Where a transport's coroutines run: right here, or, for an asyncio-only transport on trio, in an asyncio loop in
     a thread of its own.
 
-    A call that does not end when it is cancelled is left behind. Only where a transport runs on trio by itself it
-    cannot be: it is waited for.
+    A call that does not end when it is cancelled is left behind. On trio a transport that runs there by itself cannot
+    be left behind: it is waited for.
 
     :param runtimes: what the transport supports by itself
     :param on_problem: called here with what that thread's loop would hand to its exception handler. A loop that is the

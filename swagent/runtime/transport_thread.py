@@ -8,15 +8,15 @@ What a function changes belongs to the loop that calls it. So there is no lock.
 
 A call is a coroutine function. In the thread it runs in a task of its own, in a cancel scope; the host's task waits for
 an event. Whoever cancels the host's task cancels that scope, and waits a moment for the call to end. What does not end
-then is left behind: nobody looks at its outcome, and nobody is told of it.
+then is left behind: nobody looks at its outcome, and no log line mentions it.
 
-What the thread's loop has to report is told in the host's loop, where everything else of the agent is told.
+What the thread's loop has to report is logged in the host's loop, like everything else of the agent.
 
 At the end the thread ends its loop by itself (`thread_loop`). The host waits for the thread, but not for long: one that
 is held in a blocking call stays behind, and ends when that call does. It is a daemon.
 
-In the child of a fork there is no such thread, while the loop shares its selector with the parent's. There nothing here
-is touched or waited for.
+The child of a fork does not have this thread, but its loop shares the selector with the parent's. So in a child nothing
+here is touched or waited for.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ OnProblem = Callable[[Mapping[str, Any]], object]
 THREAD_NAME = "swagent-transports"
 # Seconds for which the host waits for the thread's end, which takes a few milliseconds.
 _ENDING = 0.5
-# Seconds between two tries where the system has no descriptor or no thread to spare.
+# Seconds between two tries while the system has no descriptor or no thread to spare.
 _PERIOD = 1.0
 # Twice as many descriptors are more than any loop takes to be made.
 _PIPES = 6
-# What a thread raises by its own faults. Blocked, it would end the process without a word of faulthandler's.
+# Signals that a thread's own fault raises. If they were blocked, the process would end without faulthandler's report.
 _FAULTS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS")
 
 
@@ -233,7 +233,8 @@ class _Call(Generic[T]):
     # -- in the host's loop -------------------------------------------------------------------------------------------
 
     def take(self) -> T:
-        """The outcome. Once: an error leads to the frames that it passed, and these lead here."""
+        """The outcome. It can be taken once only: an error refers to the frames that it passed, and these refer to this
+        call."""
         error, self._error = self._error, None
         if error is None:
             return self._value

@@ -1,4 +1,4 @@
-"""The agent's own ledger as meters, so that a loss shows where everything else is looked at."""
+"""The agent's own ledger as meters, so that a loss is visible where people look at everything else."""
 
 from __future__ import annotations
 

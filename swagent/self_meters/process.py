@@ -1,4 +1,4 @@
-"""What the operating system says of the process and the machine, under the names that the collector's rules read."""
+"""What the operating system says about the process and the machine, under the names that the collector's rules read."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class ProcessMeters:
     def __init__(self) -> None:
         """:raises psutil.Error: when the system tells nothing of the process"""
         self._process = psutil.Process()
-        # shares are of the time since the call before, so the first one only starts the watch
+        # each share is of the time since the call before, so the first call only starts the clock
         self._process.cpu_percent(interval=None)
         self._times = _busy_and_all()
 
     def collect(self) -> list[Sample]:
-        """One sample each; what the system does not tell is left out."""
+        """One sample each. What the system does not tell is left out."""
         samples: list[Sample] = []
         with self._process.oneshot():
             _add(samples, "instance_pvm_total_cpu_utilization", self._total_cpu)
@@ -31,7 +31,7 @@ class ProcessMeters:
         return samples
 
     def _total_cpu(self) -> float:
-        # not psutil.cpu_percent(): it remembers its last call per process, and the application may be asking too
+        # not psutil.cpu_percent(): it remembers its last call per process, and the application may call it too
         (busy_before, all_before), self._times = self._times, _busy_and_all()
         busy, everything = self._times[0] - busy_before, self._times[1] - all_before
         return min(100.0, max(0.0, 100.0 * busy / everything)) if everything > 0 else 0.0

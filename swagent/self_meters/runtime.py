@@ -27,7 +27,8 @@ class RuntimeMeters:
         self._process: ProcessMeters | None = None
 
     def attach(self) -> None:
-        """Start watching. Never raises: a system that tells nothing of the process costs those meters only."""
+        """Start watching. Never raises: if the system tells nothing about the process, only those meters are
+        missing."""
         self._gc.attach()
         try:
             # here, since psutil is missing where it has no wheels

@@ -7,7 +7,7 @@
             ...
         await arrived.wait_for(lambda arrived: arrived.spans)
 
-`MemoryCollector` stands in for collector and transport: no port, no thread, and it misbehaves as told.
+`MemoryCollector` replaces collector and transport. It needs no port and no thread, and misbehaves as the test demands.
 `check_transport` is the conformance suite for the authors of transports.
 """
 

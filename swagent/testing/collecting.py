@@ -1,6 +1,7 @@
 """The embedded collector for a test: in this process, in a thread of its own, on free ports.
 
-In a thread, because its servers need asyncio: so a test on trio, or one without any event loop, can use it as well.
+It runs in a thread because its servers need asyncio. So a test on trio, or one without any event loop, can use it as
+well.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _PATIENCE = 10.0
 
 
 class Arrived:
-    """What has reached a collector: each property looks anew and gives a copy. Any thread, any event loop."""
+    """What has reached a collector. Each property looks anew and gives a copy. Any thread, any event loop."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -38,7 +39,8 @@ class Arrived:
 
     @property
     def spans(self) -> list[Span]:
-        """Every span of every segment, in order of arrival; those of one segment in the order in which they ended."""
+        """Every span of every segment, in order of arrival. The spans of one segment stand in the order in which they
+        ended."""
         return [span for segment in self.segments for span in segment.spans]
 
     @property
@@ -96,8 +98,8 @@ class RunningCollector(Arrived):
         return {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": self.address, **token}
 
     async def wait_for(self, condition: Callable[[Self], object], timeout: float = 5.0) -> None:
-        """Wait until a condition on what arrived holds; it is looked at now and after each arrival. asyncio or trio.
-        Cancelled, it leaves nothing behind.
+        """Wait until a condition on what arrived holds. It is checked now and after each arrival. asyncio or trio. A
+        cancelled wait leaves nothing behind.
 
         :param timeout: seconds
         :raises TimeoutError: when it does not hold in time; says what has been received
@@ -112,7 +114,7 @@ class RunningCollector(Arrived):
         anyio.run(self.wait_for, condition, timeout)
 
     def start(self) -> None:
-        """Listen. Blocks for the moment that it takes.
+        """Listen. Blocks until it does, which takes a moment.
 
         :raises ModuleNotFoundError: when the extra `collector` is not installed
         """
@@ -134,7 +136,8 @@ class RunningCollector(Arrived):
             raise self._failure
 
     def stop(self) -> None:
-        """Stop listening; what arrived can still be looked at. Blocks for a second at most. Twice is harmless."""
+        """Stop listening. What arrived can still be looked at. Blocks for a second at most. A second call is
+        harmless."""
         thread, self._thread = self._thread, None
         if thread is not None and self._loop is not None and self._stopping is not None:
             self._loop.call_soon_threadsafe(self._stopping.set)

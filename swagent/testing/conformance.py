@@ -17,7 +17,7 @@ Behaviour = Callable[[], Awaitable[None]]
 
 
 class MemoryCollector:
-    """A collector in memory: keeps what reached it, and misbehaves as told.
+    """A collector in memory: it keeps what reached it, and misbehaves as the test demands.
 
     :ivar records: what was confirmed, per signal, as the wire's bytes
     :ivar behaviour: awaited before each call is taken; it may raise a DeliveryError, or wait
@@ -39,7 +39,7 @@ class MemoryCollector:
         return len(self.records[signal])
 
     async def take(self, signal: Signal, records: Sequence[bytes]) -> None:
-        """Confirm a batch, as far as the behaviour lets it."""
+        """Confirm a batch, unless the behaviour prevents it."""
         await self._behave()
         self.records[signal].extend(records)
         self.batches.append(len(records))
@@ -148,7 +148,7 @@ class Peer(Protocol):
 
 
 async def check_transport(peer: Peer, sample: Callable[[int], bytes], runner: Callable[..., Awaitable[None]]) -> None:
-    """The promises that every transport keeps. Raises AssertionError for a broken one.
+    """Check the promises that every transport keeps. Raises AssertionError for a broken one.
 
     :param peer: the collector
     :param sample: makes the n-th encoded segment

@@ -48,7 +48,8 @@ class Producer:
         self._producer: Any = AIOKafkaProducer(
             acks="all", enable_idempotence=False, bootstrap_servers=",".join(servers), **arguments
         )
-        # what it says when it is not stopped reaches the application's exception handler; `abandon` does it all
+        # its warning about not being stopped would reach the application's exception handler; `abandon` does what is
+        # needed
         self._producer._closed = True
         self._producer._message_accumulator._batch_ttl = -1.0
         self._sender: Any = self._producer._sender
@@ -91,15 +92,15 @@ class Producer:
         :returns: its outcome; every error but those of `abandon` comes from its one attempt
         :raises KafkaError: it was not taken, and is not sent
         """
-        # one at a time: aiokafka counts the time of one that waits several times over when others wait beside it
+        # one at a time: when several batches wait, aiokafka counts the time of each of them several times
         async with self._queues[topic, partition]:
             future: asyncio.Future[Any] = await self._producer.send_batch(batch, topic, partition=partition)
         future.add_done_callback(retrieve)
         return future
 
     def abandon(self) -> None:
-        """Drop it: every connection is aborted, every task cancelled. Batches that wait end with NodeNotReadyError,
-        those under way with KafkaConnectionError. Twice is harmless."""
+        """Drop it: every connection is aborted, every task is cancelled. Batches that wait end with NodeNotReadyError,
+        those under way with KafkaConnectionError. A second call is harmless."""
         if not self._is_abandoned:
             unhush()
         self._is_abandoned = True
@@ -108,7 +109,7 @@ class Producer:
             writer = connection._writer
             connection.close()
             if writer is not None:
-                # close() alone would first write out what a dead peer does not take
+                # close() alone would first try to write everything to the dead peer
                 writer.transport.abort()
         for task in self._tasks():
             task.cancel()
@@ -137,7 +138,7 @@ class Producer:
 
     async def _deliver_tracked(self, node_id: int, batches: Any) -> None:
         if self._is_abandoned:
-            return  # the sender began this right before, and the batches have failed already
+            return  # the sender had just begun this, and the batches have failed already
         if task := asyncio.current_task():
             self._deliveries.add(task)
             task.add_done_callback(self._deliveries.discard)
@@ -158,6 +159,6 @@ class Producer:
 
 
 def retrieve(future: asyncio.Future[Any]) -> None:
-    """Look at the outcome of what nobody may wait for, or asyncio reports it to the application's handler."""
+    """Look at the outcome of a future that nobody may wait for, or asyncio reports it to the application's handler."""
     if not future.cancelled():
         future.exception()

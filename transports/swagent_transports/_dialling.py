@@ -1,4 +1,4 @@
-"""From a host's name to a connection, for the clients that are made for asyncio."""
+"""From a host's name to a connection, for the clients that need asyncio."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ async def _connection(
         return await loop.create_connection(factory, sock=found, ssl=context, server_hostname=host if context else None)
     finally:
         if not isinstance(loop, asyncio.BaseEventLoop):
-            # uvloop closes the descriptor by itself. Where the peer resets at once it does so before it remembers the
-            # socket, which would then close the same number again, whoever of the application has it by that time.
+            # uvloop closes the descriptor by itself. If the peer resets at once, uvloop does so before it remembers the
+            # socket. The socket would then close the same number again, and by that time it may belong to the
+            # application.
             found.detach()
 
 
@@ -76,8 +77,8 @@ async def _connect(found: socket.socket, address: tuple[str, int]) -> None:
     if isinstance(loop, asyncio.BaseEventLoop):
         await loop.sock_connect(found, address)
         return
-    # uvloop looks up what is an address already, in a pool of threads that stays. A child that is forked from then on
-    # crashes at its end, where libuv waits for those threads.
+    # uvloop looks up even an address, in a pool of threads that stays. A child that is forked afterwards crashes at its
+    # end, where libuv waits for those threads.
     code = found.connect_ex(address)
     if code == errno.EINPROGRESS:
         is_writable = asyncio.Event()

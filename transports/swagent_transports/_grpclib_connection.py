@@ -19,7 +19,7 @@ from swagent.agent_log import say
 from ._grpclib_processor import GrpcProcessor
 from ._rebinding import without_logs
 
-# What may wait for a peer that does not read: more than a batch, since that may go out as one frame.
+# How many bytes may wait for a peer that does not read: more than a batch, since a batch may go out as one frame.
 MAX_UNREAD = 3 * 1024 * 1024
 # The frames that a peer may send between two answers. A batch that is sent costs it some hundred WINDOW_UPDATEs.
 MAX_FRAMES = 2048
@@ -33,7 +33,7 @@ class FloodError(Exception):
 
 
 class GrpcProtocol(H2Protocol):
-    """A connection that keeps to itself whatever its peer does."""
+    """A connection on which everything stays that its peer does."""
 
     processor: GrpcProcessor
 
@@ -88,6 +88,7 @@ class GrpcProtocol(H2Protocol):
 
 
 def _awaits_overlong_frame(connection: H2Connection) -> bool:
-    """h2 waits for a whole frame, up to 16 MiB, before it looks at the length. Other protocols read as such frames."""
+    """h2 waits for a whole frame, up to 16 MiB, before it looks at the length. The bytes of another protocol look like
+    such a frame."""
     head = bytes(getattr(connection.incoming_buffer, "_data", b"")[:3])
     return len(head) == 3 and int.from_bytes(head, "big") > connection.max_inbound_frame_size

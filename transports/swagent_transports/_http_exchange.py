@@ -13,14 +13,14 @@ from anyio import CancelScope
 from ._http_reading import FrugalStream
 
 MAX_REPLY = 256 * 1024
-# What a piece of a reply counts at least: a reply of one-byte pieces costs time, not memory.
+# A piece of a reply counts as at least so many bytes: a reply of one-byte pieces costs time, not memory.
 _LEAST_PIECE = 1024
 
 
 class _Body(httpx.AsyncByteStream):
     """A request's body in one piece, which knows how far it came.
 
-    Not an async generator: one that a failing write leaves behind would be finished in a task of its own, at any time.
+    It is no async generator: if a failing write left one behind, the loop would close it in another task, at any time.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -42,8 +42,8 @@ class _Body(httpx.AsyncByteStream):
 
 
 class _Dialled:
-    """Hears from httpcore which connection it dialled for a request, which must not refer to its exchange: the two
-    would wait for the garbage collector.
+    """Learns from httpcore which connection it dialled for a request. A request must not refer to its exchange: the two
+    would be a cycle and wait for the garbage collector.
 
     :ivar stream: the connection; None: an open one is used
     """

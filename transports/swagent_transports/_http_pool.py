@@ -17,20 +17,20 @@ from ._http_dialling import Dialler
 from ._http_exchange import Exchange
 from ._http_reading import Frugal
 
-# Shorter than what OAP (30 s) and proxies allow, so that it is our side that hangs up. The server's FIN and our request
-# would otherwise cross on the way, and nobody could say what became of the batch.
+# Shorter than what OAP (30 s) and proxies allow, so that it is our side that hangs up. Otherwise the server's FIN and
+# our request could cross on the way, and nobody could say what became of the batch.
 _KEEP_ALIVE = 5.0
-# As many connections as there are calls at the same time, which is the caller's to bound.
+# As many connections as there are calls at the same time. The caller bounds that.
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_ALIVE)
-# What a reply may fill unread. With the system's own, uvloop takes 8 MiB at once from a collector that is fast enough.
+# What a reply may fill unread. With the system's default, uvloop reads 8 MiB at once from a fast collector.
 _RECEIVE_BUFFER = (socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
 
 
 class Pool:
-    """Connections that are opened on demand, used again and again, and closed together once the pool is retired.
+    """Connections that are opened on demand, used again, and closed together when the pool is retired.
 
     A call that did not end well retires its pool. There is no reason to trust the other connections of a collector that
-    has just failed; and httpcore, cancelled at certain moments, keeps a connection forever without using it.
+    has just failed. And if httpcore is cancelled at certain moments, it keeps a connection for ever without using it.
     """
 
     def __init__(self, context: SSLContext | None) -> None:

@@ -1,7 +1,7 @@
 """Reading from a collector in small pieces, and not without end, for httpcore.
 
-Whatever a piece holds is taken apart before the loop's other tasks get their turn, and httpcore itself passes over any
-number of interim answers (1xx).
+httpcore works on a whole piece before the loop's other tasks get their turn, and it skips any number of interim answers
+(1xx).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import httpcore
 
-# A few milliseconds of work, if a collector fills it with the smallest answers.
+# A few milliseconds of work, if a collector fills it with the smallest answers possible.
 _PIECE = 2048
 # Interim answers, and the head of the one that counts.
 MOST_HEAD = 64 * 1024
@@ -53,7 +53,7 @@ class FrugalStream(httpcore.AsyncNetworkStream):
         self._left = MOST_HEAD
 
     def allow(self, size: int) -> None:
-        """Let so many bytes more come before the next write."""
+        """Allow so many more bytes before the next write."""
         self._left += size
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:

@@ -1,7 +1,7 @@
 """Keeps what aiokafka logs about our client out of the application's log.
 
-During an outage it logs each attempt, some at level ERROR. The agent says that itself, once in a while. What aiokafka
-logs about clients of the application's own is not touched.
+During an outage aiokafka logs each attempt, some of them at level ERROR. The agent logs that itself, once in a while.
+What aiokafka logs about the application's own clients is not touched.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _QUIET = _Quiet()
 
 
 def mark_ours() -> None:
-    """What this task and those that it starts log is about our client."""
+    """From here on, what this task and its children log is about our client."""
     _is_ours.set(True)
 
 

@@ -1,4 +1,4 @@
-"""What the Kafka client is told, from the configuration: topics, servers, login and TLS."""
+"""The settings of the Kafka client, from the configuration: topics, servers, login and TLS."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class KafkaSettings:
     timeout: float
     """Seconds that one call may take, connecting included."""
     arguments: dict[str, Any] = field(repr=False)
-    """For AIOKafkaProducer; the password is among them."""
+    """For AIOKafkaProducer. They contain the password."""
     connection: dict[str, Any] = field(repr=False)
-    """Those arguments that a connection takes, too."""
+    """The arguments that a connection takes."""
 
 
 def read_settings(config: Config) -> KafkaSettings:
@@ -76,7 +76,7 @@ def is_over_tls(config: Config) -> bool:
 
 
 def entry_address(config: Config) -> Address:
-    """The first bootstrap server, which stands for the whole cluster."""
+    """The first bootstrap server. It stands for the whole cluster."""
     return parse_address(config.kafka_bootstrap_servers[0], is_over_tls(config))
 
 

@@ -25,10 +25,10 @@ _REFUSALS: dict[type[BaseException], float] = {
     kafka.UnsupportedForMessageFormatError: 0.0,
     kafka.PolicyViolationError: 0.0,
 }
-# Refusals that concern one topic, and so one kind of records.
+# Refusals that concern one topic, and so one signal.
 _OF_ONE_TOPIC = (kafka.TopicAuthorizationFailedError, kafka.UnknownTopicOrPartitionError, kafka.InvalidTopicError)
-# Outcomes after which the batch is in no broker's log. NotLeaderForPartitionError is among them because
-# `_kafka_attempt` gives another name to the answer of a leader that was replaced after it had written the batch.
+# Outcomes after which the batch is in no broker's log. NotLeaderForPartitionError is one of them: if a leader was
+# replaced after it had written the batch, `_kafka_attempt` turns its answer into another error.
 _NOT_WRITTEN = (
     kafka.NodeNotReadyError,
     kafka.NotLeaderForPartitionError,
@@ -45,7 +45,7 @@ def unsent(error: BaseException) -> DeliveryError:
 
 
 def answered(error: BaseException) -> DeliveryError:
-    """The verdict on a batch that had its one attempt, which ended in this error."""
+    """The verdict on a batch whose one attempt ended in this error."""
     if isinstance(error, _NOT_WRITTEN):
         return RetryableError(_text(error))
     return _refusal(error) or AmbiguousError(_text(error))
@@ -59,7 +59,7 @@ def _refusal(error: BaseException) -> RejectedError | None:
 
 
 def together(verdicts: Sequence[DeliveryError | None]) -> DeliveryError | None:
-    """The one verdict on several batches that belong together; None: confirmed. Of a part nothing can be said."""
+    """The one verdict on several batches that belong together; None: confirmed. There is no verdict on a part."""
     if len({type(each) for each in verdicts}) <= 1:
         return max(verdicts, key=lambda each: getattr(each, "pause", 0.0), default=None)
     failed = [each for each in verdicts if each is not None]

@@ -25,7 +25,7 @@ def elements(collection: bytes) -> Iterator[bytes]:
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
     value = 0
-    # of ten bytes at most, or the number would grow with the data, and reading it take the square of that
+    # at most ten bytes: otherwise the number would grow with the data, and the time to read it with its square
     for shift, byte in zip(range(0, 70, 7), data[position : position + 10], strict=False):
         position += 1
         value |= (byte & 0x7F) << shift

@@ -1,9 +1,9 @@
 """The deadline of a call, in a loop that may stand still.
 
-An application may hold its loop for longer than a call may take. When it lets go, the deadline is over, and the answer
-may have been in the socket all the while, or our next word to the peer not have left. So the time for which the loop
-was held beyond the deadline is given back, once. And when that is over, too, the loop goes round a few times before
-anybody judges: it looks at its sockets each time, and what it finds there reaches the call.
+An application may hold its loop for longer than a call may take. When it lets go, the deadline has passed. But the
+answer may have been in the socket for a long time, or our own next frame may not have left. So the time for which the
+loop was held beyond the deadline is given back, once. When that has passed too, the loop goes round a few times before
+the call is judged: in each round it looks at its sockets, and what it finds there reaches the call.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 import anyio
 from anyio import CancelScope
 
-# From a socket to its call it takes some five rounds, and in some loops more. They cost microseconds each.
+# It takes about five rounds from a socket to its call, and more in some loops. A round costs microseconds.
 _ROUNDS = 50
 # Seconds by which a timer is late in a loop that is only busy.
 _USUAL = 0.02
 
 
 def _held(began: float, now: float, seconds: float) -> float:
-    """For how long the loop was held beyond a deadline, as far as that is given back."""
+    """For how long the loop was held beyond a deadline, up to what is given back."""
     late = now - began - seconds
     return min(late, seconds) if late > _USUAL else 0.0
 
 
 async def wait_done(call: asyncio.Future[Any], seconds: float) -> None:
-    """Wait until a call has ended, or its time is over. asyncio only. Cancelled, it leaves the call alone."""
+    """Wait until a call has ended, or its time is over. asyncio only. If the wait is cancelled, the call goes on."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     await asyncio.wait({call}, timeout=seconds)

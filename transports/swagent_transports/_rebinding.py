@@ -1,5 +1,5 @@
-"""Functions of a library with other things behind some of the names that they use: for one object's sake, and without
-a change that anybody else in the process could notice."""
+"""Copies of a library's functions in which some global names stand for other objects. One object uses the copy; nobody
+else in the process notices a change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SILENT.disabled = True
 
 
 def rebound(function: Any, **names: Any) -> Any:
-    """The same function, which finds these in place of its module's own."""
+    """The same function, which finds these objects under the names of its module."""
     unknown = names.keys() - set(function.__code__.co_names)
     if unknown:
         raise AttributeError(f"{function.__qualname__} does not use {', '.join(sorted(unknown))}")
@@ -24,6 +24,6 @@ def rebound(function: Any, **names: Any) -> Any:
 
 
 def without_logs(kind: type[Any]) -> type[Any]:
-    """The same class, whose methods log nothing. Its module is expected to name its logger `log`."""
+    """The same class, whose methods log nothing. Its module must name its logger `log`."""
     loud = {name: each for name, each in vars(kind).items() if isfunction(each) and "log" in each.__code__.co_names}
     return type(f"Silent{kind.__name__}", (kind,), {name: rebound(each, log=_SILENT) for name, each in loud.items()})

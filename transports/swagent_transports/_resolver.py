@@ -14,8 +14,8 @@ import anyio
 
 from swagent.backend import loop_notifier
 
-# Seconds for which an address is tried while there are others: a name may stand for several servers, and one that is
-# dead without saying so must not use up the time of the rest.
+# Seconds for which an address is tried while there are others. A name may stand for several servers, and one that is
+# silently dead must not use up the time of the rest.
 PATIENCE = 1.0
 
 

@@ -1,4 +1,4 @@
-"""What a collector may ask for with a `Retry-After` header, in either of its forms."""
+"""For how long a collector asks to be left alone with a `Retry-After` header, in either of its forms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_retry_after(text: str, now: float) -> float | None:
     """
     text = text.strip()
     if _SECONDS.fullmatch(text):
-        # not by int() alone, which refuses a number of thousands of digits
+        # not by int() alone: it refuses a number with thousands of digits
         digits = text.lstrip("0")
         return min(float(digits or 0), LONGEST) if len(digits) < 9 else LONGEST
     try:

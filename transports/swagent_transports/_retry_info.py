@@ -1,4 +1,5 @@
-"""What a collector may ask for beside RESOURCE_EXHAUSTED: the google.rpc.RetryInfo among the status's details."""
+"""For how long a collector asks to be left alone with RESOURCE_EXHAUSTED: the google.rpc.RetryInfo in the status's
+details."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """TLS for every transport: verified, 1.2 or newer.
 
-Of the environment only OpenSSL's own names for where the system's authorities are count, SSL_CERT_FILE and
-SSL_CERT_DIR, and these where `tls_ca` names none: images without authorities of their own rely on them.
+Two variables of the environment count, SSL_CERT_FILE and SSL_CERT_DIR, by which OpenSSL finds the system's authorities,
+and only if `tls_ca` names none. Images without authorities of their own rely on them.
 """
 
 from __future__ import annotations

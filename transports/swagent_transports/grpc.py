@@ -1,8 +1,8 @@
 """gRPC over one multiplexed HTTP/2 connection (grpclib).
 
-One `collect` stream a batch, because the collector answers a stream and not a message: so each batch has its verdict.
-Several batches share the connection. There is no HTTP/2 keepalive, since a stock OAP answers frequent pings with
-GOAWAY; instead a call that passes its deadline aborts the connection, and the next one dials anew.
+There is one `collect` stream for each batch, because the collector answers a stream and not a message: so each batch
+has its verdict. Several batches share the connection. There is no HTTP/2 keepalive, since a stock OAP answers frequent
+pings with GOAWAY; instead a call that passes its deadline aborts the connection, and the next one dials anew.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ class GrpcTransport:
             pause = _REJECTIONS.get(error.status)
             if pause is None:
                 return _open_verdict(progress, text)
-            if error.status is Status.RESOURCE_EXHAUSTED and (asked := progress.retry_delay) is not None:
-                pause = asked
+            if error.status is Status.RESOURCE_EXHAUSTED and (requested := progress.retry_delay) is not None:
+                pause = requested
             # a collector without this service may well have the others
             is_one_service = error.status is Status.UNIMPLEMENTED
             return RejectedError(_legible(text), pause=pause, only_this_signal=is_one_service)
@@ -143,13 +143,13 @@ class GrpcTransport:
         return _open_verdict(progress, f"{type(error).__name__}: {error}")
 
     def _hang_up(self, channel: GrpcChannel) -> None:
-        """Abort a channel; the next one, which a later call may have opened already, is left alone."""
+        """Abort a channel. A later call may have opened the next one already, which is left alone."""
         if self._channel is channel:
             self._channel = None
         channel.abort()
 
     def _forget(self, task: asyncio.Future[bytes]) -> None:
-        """Look at the outcome of a call that maybe nobody waits for, or asyncio reports it to the application."""
+        """Look at the outcome of a call that perhaps nobody waits for, or asyncio reports it to the application."""
         self._calls.discard(task)
         if not task.cancelled():
             task.exception()

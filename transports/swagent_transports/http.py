@@ -33,8 +33,8 @@ _COLLECT = {
 _REPORT_PROPERTIES = "/v3/management/reportProperties"
 _KEEP_ALIVE = "/v3/management/keepAlive"
 
-# Seconds for which a collector is left alone that asks for it without saying for how long.
-_PAUSES_ASKED = {429: 5.0, 503: 5.0}
+# Seconds for which a collector is left alone that asks for a pause without saying how long.
+_DEFAULT_PAUSES = {429: 5.0, 503: 5.0}
 # Seconds for which a collector is left alone that refuses us, as over gRPC.
 _PAUSES = {401: 60.0, 403: 60.0}
 _LONGEST_TEXT = 200
@@ -64,7 +64,7 @@ class HttpTransport:
         self._is_closed = False
 
     async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
-        """Deliver a batch as one JSON array. Cancelled, it closes its connection and is gone at once.
+        """Deliver a batch as one JSON array. If it is cancelled, it closes its connection and ends at once.
 
         :raises RetryableError: when nothing of the batch left
         :raises AmbiguousError: when it left and no clear answer came
@@ -109,7 +109,7 @@ class HttpTransport:
             raise verdict from (failure if isinstance(failure, Exception) else None)
 
     async def _attempt(self, call: Exchange) -> Exception | str:
-        """Do the exchange within the timeout, and tell what ended it before its end."""
+        """Do the exchange within the timeout. Returns what cut it off, if anything did."""
         if self._pool is None or self._pool.is_retired:
             self._pool = Pool(self._context)
         failure: Exception | None = None
@@ -124,7 +124,7 @@ class HttpTransport:
                         failure = error
                 over.set()
         except Exception as error:
-            # of the timer, and so of what ended the call with it
+            # from the timer, and so from what ended the call together with it
             failure = error
         if failure is not None:
             return failure
@@ -146,9 +146,9 @@ def _judge_answer(call: Exchange, response: httpx.Response) -> DeliveryError | N
     text = f"HTTP {status}"
     if 200 <= status < 300:
         return None if call.is_sent else AmbiguousError(f"{text}, before all was sent")
-    if status in _PAUSES_ASKED:
-        asked = read_retry_after(response.headers.get("retry-after", ""), time.time())
-        return RejectedError(text, pause=_PAUSES_ASKED[status] if asked is None else asked)
+    if status in _DEFAULT_PAUSES:
+        requested = read_retry_after(response.headers.get("retry-after", ""), time.time())
+        return RejectedError(text, pause=_DEFAULT_PAUSES[status] if requested is None else requested)
     if 300 <= status < 500:
         return RejectedError(text, pause=_PAUSES.get(status, 0.0))
     return AmbiguousError(text)

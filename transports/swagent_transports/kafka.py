@@ -1,11 +1,11 @@
 """Kafka, from where the collector fetches (aiokafka).
 
-The brokers are one cluster and no alternatives, so there is one transport for all of them, and one producer at a time.
-A batch goes to one partition as one Kafka batch: the broker takes all of it or nothing, so it has one verdict. What
-confirms is the broker's acknowledgement (`acks=all`). The heartbeat is a record, too: once it is acknowledged, the
-route is ready.
+The brokers are one cluster and no alternatives. So there is one transport for all of them, and one producer at a time.
+A batch goes to one partition as one Kafka batch: the broker takes all of it or nothing, so it has one verdict. The
+broker's acknowledgement (`acks=all`) confirms it. The heartbeat is a record, too: once it is acknowledged, the route is
+ready.
 
-What aiokafka retries, waits for and logs by itself is curbed in `_aiokafka`; the deadlines are here.
+`_aiokafka` limits what aiokafka retries, waits for and logs by itself. The deadlines are here.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class KafkaTransport:
         self._is_closed = False
 
     async def send(self, signal: Signal, records: Sequence[bytes]) -> None:
-        """Deliver a batch to one partition; an instance's meters always to the same one, which keeps their order."""
+        """Deliver a batch to one partition. An instance's meters always go to the same one, which keeps their order."""
         if not records:
             return
         key_of = _KEYS[signal]
@@ -86,7 +86,7 @@ class KafkaTransport:
         await self._call(self._settings.management_topic, [(key, message)], by_key=True)
 
     async def _call(self, topic: str, records: Sequence[Record], *, by_key: bool) -> None:
-        """Deliver within the timeout, in a task of its own: whatever hangs in there can be left behind."""
+        """Deliver within the timeout, in a task of its own: so whatever hangs in there can be left behind."""
         task = asyncio.ensure_future(self._attempt(topic, records, by_key))
         task.add_done_callback(retrieve)
         self._calls.add(task)
@@ -103,7 +103,7 @@ class KafkaTransport:
         self._settle(task)
 
     async def _attempt(self, topic: str, records: Sequence[Record], by_key: bool) -> None:
-        # asked in here, or a call that had no turn yet when the transport was closed would connect again
+        # checked in here: otherwise a call that had no turn yet when the transport was closed would connect again
         if self._is_closed:
             raise RetryableError("the transport is closed")
         try:
@@ -128,8 +128,8 @@ class KafkaTransport:
         return producer
 
     def _settle(self, task: asyncio.Future[None]) -> None:
-        """Raise the call's verdict. After trouble the producer goes with the last call that uses it: the next call
-        enters the cluster anew, which finds brokers that have moved."""
+        """Raise the call's verdict. After trouble the last call that uses the producer drops it. The next call enters
+        the cluster anew, and so finds brokers that have moved."""
         error = outcome(task, self._settings.timeout)
         self._is_suspect = self._is_suspect or isinstance(error, (RetryableError, AmbiguousError))
         if self._is_suspect and not self._calls:

@@ -1,6 +1,6 @@
-"""Put on the path by `swagent run`: Python imports a module of this name when it starts, and so the agent starts in the
-command's own process, before its code, and in the workers that this process forks. A `sitecustomize` that stands
-further down the path still gets its turn.
+"""`swagent run` puts this on the path, and Python imports a module of this name when it starts. So the agent starts in
+the command's own process, before its code, and in the workers that this process forks. A `sitecustomize` that stands
+further down the path is still imported.
 """
 
 import importlib.machinery

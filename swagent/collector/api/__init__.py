@@ -1,1 +1,1 @@
-"""What the page asks: queries as JSON, and news of changes."""
+"""The page's API: queries as JSON, and a stream that says when something has changed."""

@@ -98,31 +98,31 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
     return {
         "/api/status": lambda _: {**instances_query.status(store), **addresses()},
         "/api/services": lambda _: services.ask(),
-        "/api/services/{service:path}/endpoints": lambda asked: calls_query.endpoints(store, asked.path("service")),
-        "/api/instances": lambda asked: instances_query.instances(store, asked.text("service"), time.time()),
-        "/api/traces": lambda asked: traces_query.traces(
+        "/api/services/{service:path}/endpoints": lambda query: calls_query.endpoints(store, query.path("service")),
+        "/api/instances": lambda query: instances_query.instances(store, query.text("service"), time.time()),
+        "/api/traces": lambda query: traces_query.traces(
             store,
-            asked.present(
+            query.present(
                 texts=("service", "endpoint", "q"), numbers=("min_ms", "max_ms", "from", "to"), flags=("errors",)
             ),
-            asked.choice("sort", ("newest", "slowest")),
-            asked.limit(50),
-            asked.text("cursor"),
+            query.choice("sort", ("newest", "slowest")),
+            query.limit(50),
+            query.text("cursor"),
         ),
-        "/api/traces/{trace:path}": lambda asked: traces_query.trace(store, asked.path("trace")),
+        "/api/traces/{trace:path}": lambda query: traces_query.trace(store, query.path("trace")),
         "/api/map": lambda _: service_map.ask(),
-        "/api/logs": lambda asked: logs_query.logs(
+        "/api/logs": lambda query: logs_query.logs(
             store,
-            asked.present(texts=("service", "level", "q", "trace_id"), numbers=("from", "to")),
-            asked.limit(100),
-            asked.text("cursor"),
+            query.present(texts=("service", "level", "q", "trace_id"), numbers=("from", "to")),
+            query.limit(100),
+            query.text("cursor"),
         ),
-        "/api/meters": lambda asked: meters_query.meters(store, asked.text("service"), asked.text("instance")),
-        "/api/meters/series": lambda asked: meters_query.series(
-            store, asked.needed("service"), asked.needed("instance"), asked.needed("name"), asked.number("from", 0)
+        "/api/meters": lambda query: meters_query.meters(store, query.text("service"), query.text("instance")),
+        "/api/meters/series": lambda query: meters_query.series(
+            store, query.needed("service"), query.needed("instance"), query.needed("name"), query.number("from", 0)
         ),
         "/api/ledgers": lambda _: meters_query.ledgers(store),
-        "/api/events": lambda asked: instances_query.events(store, asked.text("service")),
+        "/api/events": lambda query: instances_query.events(store, query.text("service")),
         "/api/profiles": lambda _: instances_query.profiles(store),
     }
 

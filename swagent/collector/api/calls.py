@@ -69,8 +69,8 @@ class _Sum:
         self.moments |= other.moments
 
     def answer(self) -> Answer:
-        """The rate is over the time between the first and the last call, one minute at least; a longer silence counts
-        as a minute, so that a trace of yesterday does not make today's rate a small one."""
+        """The rate is over the time between the first and the last call, at least one minute. A longer silence counts
+        as one minute, so that a trace of yesterday does not make today's rate small."""
         calls = self.durations.total()
         pauses = (after - before for before, after in pairwise(sorted(self.moments)))
         minutes = max(sum(min(pause * _MOMENT, _SILENCE) for pause in pauses) / 60_000, 1.0)
@@ -83,7 +83,8 @@ class _Sum:
         }
 
     def _quantiles(self, parts: Sequence[int]) -> dict[str, int | None]:
-        """Of so many calls in a hundred the longest, the nearest of those that there were."""
+        """The percentile: the duration that so many of a hundred calls do not exceed, as the nearest of the real
+        ones."""
         ordered = sorted(self.durations.items())
         reached = list(accumulate(count for _, count in ordered))
         return {
@@ -196,8 +197,8 @@ async def service_map(store: Store) -> Answer:
 
 
 def _attribute(outgoing: _Sums, incoming: _Sums, answered: Mapping[tuple[str, str], set[str]]) -> None:
-    """A call without an answer, yet or for good, is one to the service that answers its caller at that peer; where
-    several do, nobody can say to which."""
+    """A call that has no answer, or none yet, counts as a call to the service that answers its caller at that peer. If
+    several services do, nobody can say to which one."""
     for (caller, peer), services in answered.items():
         if len(services) == 1 and (caller, peer) in outgoing.by_key:
             sums = outgoing.by_key.pop((caller, peer))

@@ -1,5 +1,5 @@
-"""A page of a list, put together piece by piece, and where the next one begins: after the last element of this one,
-by what the list is sorted by."""
+"""A page of a list, put together piece by piece, and the place where the next page begins: after the last element of
+this one, in the order of the list."""
 
 from __future__ import annotations
 

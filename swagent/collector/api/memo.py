@@ -1,4 +1,4 @@
-"""Keeps the answers to queries that take long, so that a page which asks at every change does not starve the intake."""
+"""Keeps the answers to long queries, so that a page which asks at every change does not starve the intake."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import anyio
 from ..store.store import Store
 
 SHARE = 5.0
-"""How many times as long as it took an answer stands, though the store has changed."""
+"""For how many times the seconds that it took an answer stays valid, though the store has changed."""
 
 
 class Memo:
@@ -26,7 +26,7 @@ class Memo:
         self._turn = anyio.Lock()
 
     async def ask(self) -> Any:
-        """The answer for what the store holds now; waits for its turn where the last one was made a moment ago."""
+        """The answer for what the store holds now. It waits if the last answer was made a moment ago."""
         async with self._turn:
             if self._version != self._store.version:
                 await anyio.sleep(

@@ -56,7 +56,7 @@ async def series(store: Store, service: str, instance: str, name: str, since: in
 
 
 async def _histogram_curves(labels: dict[str, str], points: list[tuple[int, str]], pace: Pace) -> list[Answer]:
-    """Agents report running totals: so each point is what came since the one before."""
+    """Agents report running totals. So each point is the difference to the point before."""
     quantiles: dict[float, list[Any]] = {each: [] for each in _QUANTILES}
     counts: list[Any] = []
     before: Buckets = ()
@@ -81,7 +81,8 @@ def _difference(buckets: Buckets, before: Buckets) -> Buckets:
 
 
 def quantile(buckets: Buckets, part: float) -> float | None:
-    """The value below which a part of what buckets count lies, as if spread evenly in each; None of nothing.
+    """The value below which a given part of the counted values lies, as if they were spread evenly within each bucket.
+    None if nothing was counted.
 
     :param buckets: lower bounds, and how many lie between each and the next one
     """

@@ -1,8 +1,8 @@
 """Reads much of the store without holding the intake up.
 
 Queries run in the event loop that takes reports in. A worker thread would not help: a database in memory has one
-connection, and whoever takes a report in waits for whoever reads. So what takes long is done piece by piece, and the
-loop turns between the pieces. An answer knows what was kept when it began; what came since is in the next one.
+connection, so the intake would wait for the reader. Therefore long queries are done piece by piece, and the loop runs
+other tasks between the pieces. An answer contains what was kept when it began. What came since is in the next one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What stands before each call: the token check, and statuses for what grpclib only asserts."""
+"""Runs before each call: checks the token, and gives a status to what grpclib only asserts."""
 
 from __future__ import annotations
 

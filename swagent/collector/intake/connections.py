@@ -1,4 +1,4 @@
-"""The gRPC server with a hold on its connections.
+"""The gRPC server that remembers its connections.
 
 grpclib's server forgets the connections it accepts: closing it ends the calls and the listening socket, but leaves
 the connections open, and from Python 3.12.1 on its `wait_closed` waits for them without end. So this subclass

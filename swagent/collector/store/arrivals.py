@@ -1,4 +1,4 @@
-"""Arrivals: how those who wait hear of a new record, in whatever thread and event loop they are.
+"""Arrivals: how waiting callers learn of a new record, in whatever thread and event loop they are.
 
 A waiter leaves a bell; an arrival rings each bell once and forgets it. So a flood of records costs a waiter one
 wake-up per look, not one per record. The condition is looked at under the store's lock, in the same step as the
@@ -32,7 +32,7 @@ class Arrivals:
         self._followers: list[Follower] = []
 
     def announce(self, record: Callable[[], Record], trace: str | None = None) -> None:
-        """Tell everybody; called without holding the lock, since listeners are foreign code.
+        """Wake everybody. It is called without the lock, since listeners are foreign code.
 
         :param record: makes the record, where there is a listener for it
         :param trace: to which it belongs, where it is a segment
@@ -53,7 +53,7 @@ class Arrivals:
                 listener(made)
 
     def wake(self) -> None:
-        """Have those who wait look again, though nothing has arrived."""
+        """Let those who wait look again, though nothing has arrived."""
         with self._lock:
             bells, self._bells = self._bells, []
         for ring in bells:

@@ -67,12 +67,12 @@ class Database:
         execute("COMMIT")
 
     def put(self, table: str, row: Row) -> None:
-        """Have a row wait for the next commit."""
+        """Add a row that waits for the next commit."""
         self._rows[table].append(row)
         self.waiting += 1
 
     def also(self, statement: str, values: Row) -> None:
-        """Have a statement executed by the next commit, after the rows that wait."""
+        """Add a statement that the next commit executes after the rows that wait."""
         self._also.append((statement, values))
         self.waiting += 1
 
@@ -85,7 +85,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Generator[None, None, None]:
-        """Write what waits, and what the block executes, all or nothing; the rows go on waiting where it fails.
+        """Write what waits, and what the block executes: all or nothing. If that fails, the rows go on waiting.
 
         :raises StoreError: when it cannot be written
         """
@@ -111,7 +111,7 @@ class Database:
         return self._connection.execute(statement, values).rowcount
 
     def read(self, query: str, values: Values = ()) -> list[Row]:
-        """The rows that a query finds among those that are committed.
+        """The committed rows that a query finds.
 
         :raises StoreError: when it cannot be read
         """

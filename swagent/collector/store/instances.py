@@ -11,7 +11,8 @@ from .shelf import Shelf
 
 
 class Instances:
-    """Those heard from through properties or keep-alives, and a time for every one. The store's lock guards it."""
+    """The instances that sent properties or keep-alives, and the time at which each instance was last heard from. The
+    store's lock guards it."""
 
     def __init__(self, database: Database, limit: int) -> None:
         self._database = database
@@ -34,7 +35,7 @@ class Instances:
         self._seen.put((service, instance), now)
 
     def meet(self, record: Properties | KeepAlive, now: float) -> None:
-        """Note what an instance says of itself, or that it lives."""
+        """Note an instance's properties, or that it lives."""
         key = record.service, record.instance
         known = self._known.get(key)
         properties, beats = (known.properties, known.keep_alives) if known else ((), 0)

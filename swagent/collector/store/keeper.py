@@ -1,4 +1,4 @@
-"""What a store keeps, and how it gets there: rows that wait, rings that overflow, and all that is known by heart."""
+"""What a store keeps, and how it gets there: rows that wait, rings that overflow, and what is held in memory."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Keeper:
         return segment_id in self._known_ids
 
     def keep_segment(self, segment: Indexed) -> None:
-        """Have a segment wait for the next write."""
+        """Add a segment to the rows that wait for the next write."""
         self._known_ids.put(segment.segment_id, None)
         self._new_ids.append(segment.segment_id)
         arrived = self._clock()
@@ -81,7 +81,7 @@ class Keeper:
             put("calls", (number, *call))
 
     def keep(self, record: Record) -> None:
-        """Have another record wait for the next write."""
+        """Add another record to the rows that wait for the next write."""
         now = self._clock()
         if isinstance(record, Meter):
             series = self.series.put(record, now)
@@ -103,7 +103,7 @@ class Keeper:
         self.database.put(table, (self.rings[ring].number(), *row))
 
     def write(self, oldest: float | None) -> int:
-        """Write what waits, and let fall out what is too much.
+        """Write what waits, and remove what is too much.
 
         :param oldest: the time of arrival before which a record falls out
         :returns: how many records fell out
@@ -128,7 +128,7 @@ class Keeper:
         return sum(map(sum, gone.values()))
 
     def _lose(self) -> None:
-        """What could not be written is as if it had never come, so that it may come again."""
+        """Treat what could not be written as if it had never come, so that it may come again."""
         for segment_id in self._new_ids:
             self._known_ids.discard(segment_id)
         self._new_ids.clear()

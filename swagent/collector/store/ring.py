@@ -5,7 +5,7 @@ from __future__ import annotations
 from .database import Database
 
 STEP = 1000
-"""How many rows fall out for their age at once, so that nobody waits long."""
+"""How many rows are removed for their age at once, so that nobody waits long."""
 
 
 class Ring:
@@ -38,7 +38,7 @@ class Ring:
         return number
 
     def trim(self, added: int, oldest: float | None) -> tuple[int, int]:
-        """Within a transaction: let fall out what is too much, then what is too old, `STEP` rows of that at most.
+        """Within a transaction: remove what is too much, then what is too old, at most `STEP` rows of the latter.
 
         :param added: how many rows were added since the last time
         :param oldest: the time of arrival before which a row is too old

@@ -1,4 +1,4 @@
-"""What of a segment goes into columns, so that lists, maps and sums need not read the segments themselves."""
+"""The columns of a segment, so that lists, maps and sums need not read the segments themselves."""
 
 from __future__ import annotations
 

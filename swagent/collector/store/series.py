@@ -1,4 +1,4 @@
-"""The series of meters: which there are, and the latest value of each."""
+"""The series of meters, and the latest value of each."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SeriesShelf:
         self._database.also("DELETE FROM series WHERE id NOT IN (SELECT series FROM points)", ())
 
     def reload(self) -> None:
-        """Take what the database holds for what there is."""
+        """Begin with what the database holds."""
         self._shelf = Shelf[Key, _Latest](self._limit)
         ((newest,),) = self._database.read(_NEWEST)
         self._next = (newest or 0) + 1
@@ -64,7 +64,7 @@ class SeriesShelf:
         return number
 
     def expire(self, oldest: float) -> None:
-        """Let those fall out of which nothing has come since."""
+        """Remove the series of which nothing has come since."""
         for each in self._shelf.values():
             if each.arrived < oldest:
                 self._shelf.discard(each.meter.series)

@@ -12,7 +12,7 @@ V = TypeVar("V")
 class Shelf(Generic[K, V]):
     """Keeps at most `limit` values; a key that is put in again keeps its place.
 
-    A plain dict finds its first key by passing over all that were removed before it, so this is none.
+    It is no plain dict: a dict finds its first key only after it has skipped all keys that were removed before it.
     """
 
     def __init__(self, limit: int) -> None:

@@ -43,7 +43,7 @@ class Store:
         limits: Limits | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Make a store; from a file, with what it holds.
+        """Make a store. With a file, it begins with what the file holds.
 
         :param max_segments: how many segments are kept, in place of the limit's
         :param max_records: how many of each other signal's records, series, instances, services are kept
@@ -68,7 +68,7 @@ class Store:
             self._write(None)
 
     def add(self, record: Record) -> None:
-        """Take a record in. Does not wait, but for the group of rows that is full with this one.
+        """Take a record in. It does not wait, unless this record completes a group of rows, which is then written.
 
         :raises StoreError: when the store cannot be written
         """
@@ -83,7 +83,8 @@ class Store:
         self._arrivals.announce(lambda: record)
 
     def add_segment(self, segment: Indexed) -> None:
-        """Take a segment in, the bytes as they came. Does not wait, but for the group that is full with this one.
+        """Take a segment in, as the bytes that came. It does not wait, unless this segment completes a group of rows,
+        which is then written.
 
         :raises StoreError: when the store cannot be written
         """
@@ -115,7 +116,7 @@ class Store:
                 self._write(None)
 
     def expire(self) -> bool:
-        """Let what is too old fall out, and write what was added. Does a part where there is much.
+        """Remove what is too old, and write what was added. If there is much to remove, it removes a part.
 
         :returns: whether there is more to fall out
         :raises StoreError: as `commit`
@@ -161,7 +162,7 @@ class Store:
             raise StoreError("cannot write to the store: some of this was lost with what came beside it")
 
     def numbers(self, table: str) -> tuple[int, int]:
-        """Of a table's rows the lowest number, less one, and the highest; both are 0 when there are none."""
+        """The lowest number of a table's rows, less one, and the highest. Both are 0 when there are no rows."""
         ((lowest, highest),) = self.read(f"SELECT min(id), max(id) FROM {table}")  # noqa: S608  (our own names)
         return (0, 0) if highest is None else (lowest - 1, highest)
 
@@ -195,7 +196,7 @@ class Store:
         return await self._arrivals.wait_until(condition, timeout)
 
     def wake(self) -> None:
-        """Have those who wait look at their conditions again, though nothing has arrived."""
+        """Let those who wait check their conditions again, though nothing has arrived."""
         self._arrivals.wake()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:

@@ -1,1 +1,2 @@
-"""The capture of log records: where they come from, what is kept of them, what keeps the capture from itself."""
+"""The capture of log records: where they come from, what is kept of them, and how the capture does not capture
+itself."""

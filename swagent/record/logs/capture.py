@@ -1,12 +1,12 @@
 """The capturing of log records: everything that passes a logger of `logging`, of loguru or of structlog.
 
-No handler on the root logger, but a wrapper around `Logger.callHandlers`. A handler would be seen by the application:
-`logging.basicConfig()` does nothing where the root has a handler already, warnings that nobody handles would no longer
-reach stderr, `dictConfig` would throw it out, and loggers that do not propagate (uvicorn's) never get there. The
-wrapper runs after the application's own handlers and holds no lock, so foreign code may do in it whatever it likes.
+There is no handler on the root logger, but a wrapper around `Logger.callHandlers`. The application would notice a
+handler: `logging.basicConfig()` does nothing if the root has a handler already, warnings that nobody handles would no
+longer reach stderr, `dictConfig` would remove it, and loggers that do not propagate (uvicorn's) would not reach it. The
+wrapper runs after the application's own handlers. It holds no lock, so foreign code may do anything in it.
 
-`%(tid)s` is set there too, and not by a LogRecord factory: `logging` raises KeyError into the application when an
-`extra` has the name of a field that the factory made.
+The wrapper also sets the field for `%(tid)s`. A LogRecord factory could not: `logging` raises KeyError into the
+application when an `extra` has the name of a field that the factory made.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class LogCapture:
     attach and detach belong to one thread at a time."""
 
     def __init__(self, offer: Callable[[LogEntry], object], settings: LogSettings) -> None:
-        """:param offer: takes a record, in whatever thread it was logged; never raises, never waits. A thread that is
-        half-way through may still call it shortly after `detach()`."""
+        """:param offer: takes a record, in the thread in which it was logged; never raises, never waits. A thread that
+        is logging just now may still call it shortly after `detach()`."""
         self.settings = settings
         self._offer = offer
         self._conversion = Conversion(settings)
@@ -65,7 +65,7 @@ class LogCapture:
     # -- what comes in ------------------------------------------------------------------------------------------------
 
     def report_loguru(self, record: Mapping[str, Any]) -> None:
-        """Report a record of loguru, once also where several sinks get it."""
+        """Report a record of loguru, once even if several sinks get it."""
         try:
             time, name = record["time"], record["name"]
             is_new = getattr(self._last, "time", None) is not time
@@ -89,7 +89,7 @@ class LogCapture:
             try:
                 dispatch(patch.original, logger, record)
             finally:
-                # the application's handlers may raise; the record was made all the same
+                # the application's handlers may raise, and there was a record all the same
                 if patch.is_active and not logger.disabled:
                     alone(self._report, self._conversion.from_logging, record)
 

@@ -1,7 +1,7 @@
 """A record of `logging`, of loguru or of structlog becomes a `LogEntry`.
 
-Runs in the thread and the task that logged, inside `alone()`: what it calls (`__str__` of arguments and exceptions) is
-the application's code.
+It runs in the thread and the task that logged, inside `alone()`, because it calls the application's code: `__str__` of
+arguments and exceptions.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from .origin import NOWHERE, origin, task_name
 from .settings import LogSettings
 from .text import LogText
 
-# What structlog's processors add and what stands in the entry already, or in no text at all.
+# What structlog's processors add, and what the entry contains already or cannot be shown as text.
 _NOT_TAGS = frozenset({"event", "level", "logger", "timestamp", "exc_info", "stack_info", "trace_id"})
 
 
 class Conversion:
-    """Knows the settings that tell what an entry says. Any thread."""
+    """Converts by the settings. Any thread."""
 
     def __init__(self, settings: LogSettings) -> None:
         self._settings = settings
         self._text = LogText(settings)
 
     def from_logging(self, record: logging.LogRecord) -> LogEntry:
-        """An entry with the record's own time and thread: it may come from a queue."""
+        """An entry with the record's own time and thread: the record may come from a queue."""
         tags: Iterable[tuple[str, object]] = _core_tags(record.levelname, record.name, record.threadName)
         if self._settings.formatted:
             return make_entry(record.created, self._text.formatted(record), tags, origin())
@@ -51,7 +51,7 @@ class Conversion:
         name = fields.get("logger") or getattr(logger, "name", None)
         tags = _core_tags(level, name if isinstance(name, str) else None, threading.current_thread().name)
         if not isinstance(event, Mapping):
-            # something a renderer made before
+            # a renderer has made something of it before
             return self._entry(time.time(), as_text(event), None, tags)
         error = fields.get("exc_info")
         error = sys.exc_info() if error is True else error

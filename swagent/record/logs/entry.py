@@ -13,7 +13,8 @@ from .origin import Origin
 
 MAX_TEXT = 32 * 1024
 MAX_TAG = 2 * 1024
-# With a text of full length this stays below the 64 KiB that one record may have. All are bytes of JSON, see `cut`.
+# Together with a text of full length these stay below the 64 KiB that one record may have. All are bytes of JSON, see
+# `cut`.
 MAX_ALL_TAGS = 24 * 1024
 _MARK = "…[truncated]"
 # a letter beyond the basic plane: two escapes
@@ -22,8 +23,8 @@ _WHOLE_LETTERS = re.compile(r"(?:[^\\]+|\\u[0-9a-f]{4}|\\[^u])*")
 
 
 class LogEntry(NamedTuple):
-    """One log record, ready to be encoded. Its texts are plain `str` and short enough; nothing of the application's
-    is left in it."""
+    """One log record, ready to be encoded. Its texts are plain `str` and short enough. No object of the application is
+    left in it."""
 
     time: int
     """Milliseconds since the epoch."""
@@ -37,7 +38,7 @@ class LogEntry(NamedTuple):
 
 
 def make_entry(seconds: float, text: str, tags: Iterable[tuple[str, object]], origin: Origin) -> LogEntry:
-    """Bring together what is known of a record.
+    """Put together what is known of a record.
 
     :param tags: those without a value are left out
     """
@@ -66,7 +67,7 @@ def _size(text: str) -> int:
 def cut(text: str, limit: int) -> str:
     """The text as a plain `str`, cut to a size with a mark at the cut.
 
-    :param limit: bytes of JSON, which is the longest way to write a text: it fits whatever the transport speaks
+    :param limit: bytes of JSON, the longest form of a text: so it fits in every codec
     """
     if type(text) is not str:
         # a subclass may have its own idea of every method
@@ -78,5 +79,5 @@ def cut(text: str, limit: int) -> str:
     escaped = encode_basestring_ascii(text[:limit])[1:-1]
     whole = _WHOLE_LETTERS.match(escaped[: limit - _size(_MARK)])
     kept: str = json.loads(f'"{whole[0] if whole else ""}"')
-    # of a letter that takes two escapes the first one may be left
+    # a letter may take two escapes, of which the first may be left
     return kept[: -1 if "\ud800" <= kept[-1:] <= "\udbff" else None] + _MARK

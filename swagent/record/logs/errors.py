@@ -1,7 +1,7 @@
-"""An exception as text, as far as a log record tells it.
+"""An exception as the text of a log record.
 
-Like the interpreter's own traceback but for two things: no source lines, which would be read from disk inside the
-request, and of what is too deep the inner end is kept, where it happened.
+It looks like the interpreter's own traceback, with two differences. There are no source lines, since they would be read
+from disk inside the request. And of a stack that is too deep the inner end is kept, where it happened.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def describe_error(error: BaseException, trace: TracebackType | None, depth: int
 
 
 def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
-    """From the exception inwards to what caused it, each with the words that join it to the one before."""
+    """From the exception to its causes, each with the words that join it to the one before."""
     seen: set[int] = set()
     follower: BaseException | None = error
     link = ""
@@ -86,7 +86,7 @@ def _notes(error: BaseException) -> list[str]:
 
 
 def _members(error: BaseException) -> tuple[BaseException, ...]:
-    """The exceptions of a group, told by their shape: Python 3.10 has groups from a package only."""
+    """The exceptions of a group, recognised by its attributes: on Python 3.10 groups come from a package."""
     members = getattr(error, "exceptions", None)
     if not isinstance(members, tuple) or not all(isinstance(each, BaseException) for each in members):  # pyright: ignore[reportUnknownVariableType]
         return ()

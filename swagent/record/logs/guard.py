@@ -1,9 +1,9 @@
-"""What keeps the reporting of logs from reporting itself.
+"""Keeps the reporting of logs from reporting itself.
 
 Three things could come back through the capture and feed it for ever: what the application's own code logs while a
 record is turned into text (a `__str__`, an operation's naming callable), what the agent logs, and what the agent's
-libraries log on its behalf. The first is told by a mark on this thread and in this context, the second by its logger's
-name, the third by `suppress_instrumentation`: the same libraries used by the application are reported.
+libraries log on its behalf. The first is recognised by a mark on this thread and in this context, the second by its
+logger's name, the third by `suppress_instrumentation`. What the application makes the same libraries log is reported.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ..trace.context import switch
 
 
 class _Work:
-    """One record being reported. Not a plain flag: a task that foreign code starts meanwhile inherits the context, and
-    what it logs later is the application's."""
+    """One record that is being reported. A plain flag would not do: foreign code may start a task meanwhile, which
+    inherits the context, and what that task logs later is the application's."""
 
     __slots__ = ("going_on",)
 
@@ -37,8 +37,8 @@ _work: ContextVar[_Work | None] = ContextVar("swagent_log_work", default=None)
 
 
 def alone(report: Callable[..., object], *record: Any) -> None:
-    """Call, unless this happens inside such a call or in the agent's own tasks. What goes wrong stays here; what ends
-    threads and tasks passes, such as KeyboardInterrupt and cancellation."""
+    """Call the function, unless this happens inside such a call or in the agent's own tasks. Errors stay here. What
+    ends threads and tasks passes, such as KeyboardInterrupt and cancellation."""
     inherited = _work.get()
     if _thread.reporting or (inherited is not None and inherited.going_on) or suppress_instrumentation.get():
         return
@@ -56,8 +56,8 @@ def alone(report: Callable[..., object], *record: Any) -> None:
 
 
 def dispatch(handle: Callable[[Any, Any], None], logger: Any, record: Any) -> None:
-    """Let the application's handlers have a record, and know meanwhile that they do: a handler that forwards records to
-    another logging library hands on what is reported already."""
+    """Pass a record to the application's handlers, and remember that meanwhile. A handler may forward records to
+    another logging library, and such a record is reported already."""
     outer = _thread.dispatching
     try:
         _thread.dispatching = True

@@ -1,7 +1,7 @@
-"""loguru: a sink of ours for as long as the capture is attached.
+"""loguru: our sink, for as long as the capture is attached.
 
-The work is done in the sink's filter and the sink itself gets nothing: loguru writes to sinks under a lock of its own,
-where the application's code (an exception's `__str__`) must not run, and formats before it does.
+The work is done in the sink's filter, and the sink itself gets nothing. loguru formats a record and writes it to sinks
+under a lock of its own, and the application's code (an exception's `__str__`) must not run under that lock.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class LoguruSource:
             self._logger = logger
 
     def detach(self) -> None:
-        """Remove the sink; the application may have removed it long ago, along with all others."""
+        """Remove the sink. The application may have removed it before, together with all others."""
         if self._logger is not None:
             with suppress(ValueError):
                 self._logger.remove(self._id)

@@ -1,7 +1,7 @@
-"""The safe mode: credentials in texts become `***`. Fields that are named after one do so in any mode.
+"""The safe mode: credentials in texts become `***`. Fields that are named after a credential do so in any mode.
 
-A safety net for what should not have been logged, so it rather masks too much. It knows credentials by what stands
-around them; a password that is logged as a bare word is not found.
+It is a safety net for what should not have been logged, so it rather masks too much. It recognises a credential by the
+words around it. A password that is logged as a bare word is not found.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 HIDDEN = "***"
-# What stands before the last @ of a URL, be it a well-formed `user:password` or not. A whole run at once, so that the
-# time grows with the text's length and not with its square.
+# What stands before the last @ of a URL, whether it is a well-formed `user:password` or not. It is matched in one run,
+# so that the time grows with the text's length and not with its square.
 _URL = re.compile(r"""://([^\s"'<>]*)""")
 _VALUE = r"""(?:"[^"\n]*"|'[^'\n]*'|(?:(?:bearer|basic|digest|token)\s+)?["']?[^\s&;,"'<>(){}\[\]]+)"""
 _NAME = (
@@ -31,12 +31,12 @@ def mask(text: str) -> str:
 
 
 def hide_field(name: str, text: str) -> str:
-    """The value of a field as it is: nothing of it under a name that tells of a credential."""
+    """The value of a field as it is, or `***` if its name says that it is a credential."""
     return HIDDEN if _SECRET.search(name) else text
 
 
 def mask_field(name: str, text: str) -> str:
-    """The same, and what the value holds is masked."""
+    """The same, and credentials inside the value are masked as well."""
     return hide_field(name, mask(text))
 
 

@@ -13,7 +13,7 @@ NO_TRACE = "N/A"
 
 
 class Origin(NamedTuple):
-    """The place of a record in its trace; the fields have the names and the order of `LogEntry`."""
+    """The place of a record in its trace. The fields have the names and the order of `LogEntry`."""
 
     endpoint: str
     trace_id: str
@@ -39,7 +39,7 @@ def trace_id() -> str:
 def task_name() -> str:
     """The running task's name, on asyncio and on trio; empty where none runs.
 
-    Looks at the libraries only if the application has loaded them: neither is ours to import here.
+    It looks at the libraries only if the application has loaded them, since importing one is not for us to do here.
     """
     asyncio = sys.modules.get("asyncio")
     if asyncio is not None:

@@ -1,4 +1,4 @@
-"""Putting a function of ours in the place of another one, and taking it out again, whatever others did meanwhile."""
+"""Puts a function of ours in the place of another one, and takes it out again, whatever others did meanwhile."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Patch:
         _applied.append(self)
 
     def remove(self) -> None:
-        """Take it out. Where somebody else has replaced it since, theirs stays, and what they kept of ours only passes
-        calls on."""
+        """Take it out. If somebody else has replaced it since, theirs stays, and our function, which theirs calls, only
+        passes calls on."""
         if not self.is_active:
             return
         self.is_active = False
@@ -50,7 +50,7 @@ _applied: list[Patch] = []
 
 
 def _living(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What stands behind replacements of ours that were taken out but could not be removed at the time."""
+    """The function behind those of our replacements that were taken out but could not be removed at the time."""
     while isinstance(patch := getattr(function, "swagent_patch", None), Patch) and not patch.is_active:
         function = patch.original
     return function

@@ -1,4 +1,4 @@
-"""What the capturing of logs is told."""
+"""The settings of the capture of logs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class LogSettings:
 
     @classmethod
     def from_config(cls, config: Config) -> LogSettings:
-        """The settings that a user chose. Whether logs are reported at all is the agent's question."""
+        """The settings that a user chose. The agent decides whether logs are reported at all."""
         level = config.log_reporter_level
         number = int(level) if level.isdecimal() else level_number(level)
         return cls(
-            # the level of a name that was taken back since the configuration was checked
+            # the level's name was removed since the configuration was checked
             level=number if number is not None else logging.WARNING,
             layout=config.log_reporter_layout,
             formatted=config.log_reporter_formatted,

@@ -18,14 +18,15 @@ from .settings import LogSettings
 
 
 class _Fields(dict[str, Any]):
-    """A record's fields for the layout. One that this record has not (another agent's, a later Python's) shows so."""
+    """A record's fields for the layout. A field that this record does not have (another agent's, a later Python's) is
+    shown as `N/A`."""
 
     def __missing__(self, key: str) -> str:
         return NO_TRACE
 
 
 class LogText:
-    """Turns records into the texts that the settings ask for. Any thread; holds no lock, since what it calls is the
+    """Turns records into the texts that the settings demand. Any thread. It holds no lock, since it calls the
     application's code."""
 
     def __init__(self, settings: LogSettings) -> None:
@@ -34,7 +35,7 @@ class LogText:
         self._second: tuple[int, str] = (0, "")
 
     def formatted(self, record: logging.LogRecord) -> str:
-        """By the layout, with the exception and the stack below it."""
+        """The record by the layout, with the exception and the stack below it."""
         message = _message(record)
         fields = _Fields(record.__dict__, message=message)
         if self._tells_time:
@@ -47,7 +48,7 @@ class LogText:
         return self.safe("\n".join([text, *below]) if below else text)
 
     def raw(self, record: logging.LogRecord) -> str:
-        """The bare message, its arguments not filled in."""
+        """The bare message, without its arguments filled in."""
         return self.safe(as_text(record.msg))
 
     def arguments(self, record: logging.LogRecord) -> Iterator[tuple[str, object]]:
@@ -76,11 +77,11 @@ class LogText:
                 return ""
 
     def safe(self, text: str) -> str:
-        """The text as it may be seen."""
+        """The text as it may be shown."""
         return mask(text) if self._settings.safe_mode else text
 
     def _time(self, record: logging.LogRecord) -> str:
-        """As `logging.Formatter` shows it. The second is kept: telling the local time is the dearest part of it."""
+        """As `logging.Formatter` shows it. The second is kept: computing the local time is the most expensive part."""
         second = int(record.created)
         known, text = self._second
         if known != second:

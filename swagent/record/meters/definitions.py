@@ -1,7 +1,7 @@
 """What an application measures with: Counter, Gauge, Histogram.
 
-They can be made and used anywhere and any time, before an agent runs and while none does: they belong to the process.
-A wrong definition raises where it stands. Nothing raises after that: a value that is no number is ignored and counted.
+They can be made and used anywhere and at any time, with or without a running agent: they belong to the process. A wrong
+definition raises where it stands. Nothing raises after that: a value that is no number is ignored and counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 REGISTRY = MeterRegistry()
-"""The process's own; what agents report."""
+"""The registry of the process. Agents report what is in it."""
 
 
 class Counter(EventMeter[CounterSeries]):
@@ -39,7 +39,7 @@ class Counter(EventMeter[CounterSeries]):
     ) -> None:
         """
         :param mode: report the running total, or what was added since the last report
-        :raises ValueError: for a name, label or mode that cannot be, or a name that is another kind of meter already
+        :raises ValueError: for a name, label or mode that cannot be used, or a name of a meter of another kind
         """
         if mode not in ("increment", "rate"):
             raise ValueError(f"a counter's mode is 'increment' or 'rate', not {mode!r}")
@@ -47,7 +47,7 @@ class Counter(EventMeter[CounterSeries]):
         super().__init__(Family(check_name(name), "counter", mode), check_labels(labels), make, registry)
 
     def increment(self, value: float = 1.0) -> None:
-        """Add a value; one that is no finite number, or below zero, is ignored. Any thread."""
+        """Add a value. One that is no finite number, or is below zero, is ignored. Any thread."""
         self._series.add(value)
 
     def _tell(self, value: float) -> None:
@@ -59,14 +59,14 @@ class Counter(EventMeter[CounterSeries]):
 
 
 class Gauge(Meter[GaugeSeries]):
-    """A value that is asked for at each report. `Gauge("queue_length", lambda: len(queue))`"""
+    """A value that a function gives at each report. `Gauge("queue_length", lambda: len(queue))`"""
 
     def __init__(self, name: str, ask: Ask, *, labels: GivenLabels = (), registry: MeterRegistry = REGISTRY) -> None:
         """
-        :param ask: called in a thread of the agent's, one gauge after the other. When it raises, returns no number, or
+        :param ask: called in a thread of the agent's, one gauge after the other. If it raises, returns no number, or
             takes longer than a second, this gauge is left out of the report. Making the gauge again replaces it.
         :raises TypeError: for something that cannot be called, or is a coroutine function
-        :raises ValueError: for a name or label that cannot be, or a name that is another kind of meter already
+        :raises ValueError: for a name or label that cannot be used, or a name of a meter of another kind
         """
         if not callable(ask) or inspect.iscoroutinefunction(ask):
             raise TypeError(f"a gauge needs a plain function that returns its value, not {ask!r}")
@@ -76,7 +76,7 @@ class Gauge(Meter[GaugeSeries]):
             self._series.ask = ask  # it may have been there before
 
     def remove(self) -> None:
-        """Report it no longer, and let go of what it asks. Twice is harmless."""
+        """Stop reporting it, and let go of its function. A second call is harmless."""
         if isinstance(self._series, GaugeSeries):
             self._registry.remove(self._series)
 
@@ -97,14 +97,14 @@ class Histogram(EventMeter[HistogramSeries]):
         :param buckets: each bucket's lower bound, itself included; in any order
         :param min_value: the lowest bucket's bound, added where it is missing: values below it are ignored; `-math.inf`
             takes every value
-        :raises ValueError: for buckets, a name or a label that cannot be, or a name that is another meter already
+        :raises ValueError: for buckets, a name or a label that cannot be used, or a name of another meter
         """
         family = Family(check_name(name), "histogram", bounds=check_bounds(buckets, min_value))
         make = functools.partial(HistogramSeries, bounds=family.bounds)
         super().__init__(family, check_labels(labels), make, registry)
 
     def observe(self, value: float) -> None:
-        """Count a value; one that is no finite number, or below the lowest bucket, is ignored. Any thread."""
+        """Count a value. One that is no finite number, or is below the lowest bucket, is ignored. Any thread."""
         self._series.observe(value)
 
     def _tell(self, value: float) -> None:

@@ -1,4 +1,4 @@
-"""What all series of one name have in common, and what stands in for a series that finds no room."""
+"""What all series of one name have in common, and what replaces a series that finds no room."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BUCKET_BYTES = 24
 
 
 class Family(NamedTuple):
-    """A meter's definition but for its labels. One name has one."""
+    """A meter's definition without its labels. There is one for each name."""
 
     name: str
     kind: str
@@ -37,8 +37,8 @@ class Family(NamedTuple):
 
 
 class Stray:
-    """Takes what would have gone to series that found no room, and counts the calls: amounts that belong to different
-    meters add up to nothing."""
+    """Takes what would have gone to series that found no room. It counts the calls, since amounts of different meters
+    have no meaning when they are added up."""
 
     def __init__(self, kind: str) -> None:
         self.count = CounterSeries("swagent_meter_overflow", (("_overflow", "true"), ("kind", kind)))

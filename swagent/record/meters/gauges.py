@@ -1,8 +1,8 @@
-"""Asking gauges for their values: foreign code, which may raise, answer nonsense, or not answer at all.
+"""Reads the values of gauges: foreign code, which may raise, return nonsense, or never return.
 
-So they are asked in a thread that lives for one round and that nobody waits for longer than he wants to. A gauge that
-is still at it when the next round comes is left out of that, so no gauge ever holds more than one thread; one that was
-late is asked last from then on, until it answers in time.
+So they are read in a thread that lives for one round, and that nobody waits for longer than he wants to. A gauge that
+is still busy when the next round comes is left out of that round: so no gauge ever holds more than one thread. A gauge
+that was late comes last from then on, until it is in time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Ask = Callable[[], float | None]
 
 
 class GaugeSeries(Series):
-    """A value that is asked for when it is reported."""
+    """A value that is read when it is reported."""
 
     __slots__ = ("ask", "is_busy", "is_late")
 
@@ -49,20 +49,20 @@ class GaugeSeries(Series):
 
 
 class GaugeRound:
-    """One round through the gauges. Started in one thread, finished in the same; asks in another."""
+    """One round through the gauges. It is started and finished in one thread, and reads in another."""
 
     def __init__(self, gauges: Iterable[GaugeSeries], done: Callable[[], object]) -> None:
-        """:param done: called in the asking thread after the last gauge, however late that is; must not raise"""
+        """:param done: called in the reading thread after the last gauge, however late that is; must not raise"""
         self._gauges = sorted(gauges, key=lambda gauge: gauge.is_late)
         self._done = done
-        self._asked: GaugeSeries | None = None
+        self._current: GaugeSeries | None = None
         self._samples: list[SingleSample] = []
         self._is_over = False
         self.silent: list[str] = []
         """Names of gauges that gave no value."""
 
     def start(self) -> None:
-        """Start asking."""
+        """Start reading."""
         thread = threading.Thread(target=self._ask_all, name="swagent gauges", daemon=True)
         try:
             thread.start()
@@ -71,9 +71,9 @@ class GaugeRound:
             self._done()
 
     def finish(self) -> list[SingleSample]:
-        """What was answered so far; what is answered later is not heard."""
+        """The values that have come so far. Later ones are ignored."""
         self._is_over = True
-        late = self._asked
+        late = self._current
         if late is not None:
             late.is_late = True
             self._skip([late])
@@ -86,9 +86,9 @@ class GaugeRound:
             if gauge.is_busy:
                 self._skip([gauge])
                 continue
-            self._asked = gauge
+            self._current = gauge
             sample = gauge.sample()
-            self._asked = None
+            self._current = None
             self._hear(gauge, sample)
         self._done()
 

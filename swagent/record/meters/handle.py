@@ -1,4 +1,4 @@
-"""What the application holds of a meter: a name and labels, and the series that they stand for."""
+"""The application's side of a meter: a name and labels, and the series that they stand for."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Meter(Generic[S]):
 
 
 class EventMeter(Meter[S]):
-    """What counters and histograms share: they are told of what happens, and how long it took."""
+    """What counters and histograms share: the application tells them what happens, and how long it took."""
 
     def _tell(self, value: float) -> None:
         raise NotImplementedError
@@ -46,9 +46,9 @@ class EventMeter(Meter[S]):
     def labels(self, **labels: object) -> Self:
         """The same meter with labels added. Keep it where it is used often: finding it takes longer than counting.
 
-        Never raises: a value is made a text and cut to 128 characters; a label name that the collector sets itself gets
-        an underscore behind it; beyond the number of series that there may be, everything goes to one series with the
-        label `_overflow`.
+        Never raises. A value becomes a text and is cut to 128 characters. A label name that the collector sets itself
+        gets an underscore at its end. Beyond the number of series that there may be, everything goes to one series with
+        the label `_overflow`.
         """
         child: Self = object.__new__(type(self))
         child.__dict__.update(self.__dict__)

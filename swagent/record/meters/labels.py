@@ -1,8 +1,9 @@
-"""Names, labels and buckets of meters: checked where a developer writes them, made to fit where they come at run time.
+"""Names, labels and buckets of meters. Those that a developer writes are checked; those that come at run time are made
+to fit.
 
 The collector takes the meters of one period as one set, and one label that it cannot take costs the whole set. So
-nothing passes here that would do so: no label twice, none of the names that the collector adds itself, no character
-that is replaced on the way out, by which two names could become one.
+nothing passes here that would do so: no label twice, none of the names that the collector adds itself, and no character
+that is replaced later, which could make two names equal.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ GivenLabels = Mapping[str, object] | Iterable[tuple[str, object]]
 
 
 def check_name(name: str) -> str:
-    """A meter's name, as its developer gave it. One that the collector's rules cannot speak of is warned about.
+    """A meter's name, as its developer gave it. If the collector's rules cannot refer to it, a warning says so.
 
     :raises ValueError: when it is blank, too long, or has characters that cannot be printed
     """
@@ -79,7 +80,7 @@ def check_bounds(buckets: Iterable[float], min_value: float) -> tuple[float, ...
 
 
 def with_labels(labels: Labels, more: Mapping[str, object]) -> Labels:
-    """Labels with others added or replaced, at run time: nothing is refused, what does not fit is made to."""
+    """Labels with others added or replaced, at run time. Nothing is refused: what does not fit is made to fit."""
     fitting = dict(labels)
     for name, value in more.items():
         usable = _usable(name)
@@ -89,7 +90,7 @@ def with_labels(labels: Labels, more: Mapping[str, object]) -> Labels:
 
 
 def _plain(text: str) -> str:
-    """The text as a str and nothing else: a type of its own could change under our hands."""
+    """The text as a plain `str`: an object of a subclass could change later."""
     return str.__str__(text)
 
 

@@ -1,4 +1,4 @@
-"""Every meter of the process: the same name and labels are the same series, and there is only so much of it.
+"""Every meter of the process. The same name and labels are the same series, and their number is bounded.
 
 The bounds are hard because labels come at run time, often from outside: a path, a user's agent. Beyond them a series
 with more labels is counted in its meter's `_overflow` series, and a meter with a new name in `swagent_meter_overflow`.
@@ -26,10 +26,10 @@ MAX_BYTES = 1536 * 1024
 
 
 class MeterRegistry:
-    """Any thread may do anything at any time."""
+    """Every method may be called from any thread at any time."""
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
-        """:param limit: how many series there may be; may be changed later, what is there then stays"""
+        """:param limit: how many series there may be. It may be changed later; series that exist then stay"""
         self.limit = limit
         self._families: dict[str, Family] = {}
         self._series: dict[tuple[str, Labels], Series] = {}
@@ -40,7 +40,7 @@ class MeterRegistry:
         _registries.add(self)
 
     def find(self, family: Family, labels: Labels, make: Callable[[str, Labels], S]) -> S | Stray:
-        """The series of a meter with these labels, made where there is none and room for one.
+        """The series of a meter with these labels. It is made if there is none and if there is room.
 
         :raises ValueError: when the name stands for a meter of another kind, mode or buckets
         """
@@ -65,7 +65,7 @@ class MeterRegistry:
         return self._series.setdefault((family.name, labels), make(family.name, labels))
 
     def stray(self, kind: str) -> Stray:
-        """What stands in for series of this kind that find no room. A gauge is counted now, since nobody asks it."""
+        """What replaces series of this kind that find no room. A gauge is counted now, since nobody will read it."""
         with self._lock:
             stray = self._strays.setdefault(kind, Stray(kind))
         if kind == "gauge":
@@ -73,7 +73,7 @@ class MeterRegistry:
         return stray
 
     def remove(self, series: Series) -> None:
-        """Forget a series; one that is not there is no error."""
+        """Forget a series. An unknown one is no error."""
         key = series.name, series.labels
         with self._lock:
             if self._series.get(key) is series:
@@ -85,7 +85,8 @@ class MeterRegistry:
     # -- the report ---------------------------------------------------------------------------------------------------
 
     def collect(self, patience: float = 0.1) -> list[Sample]:
-        """What every meter says now. Never raises; blocks for as long as the gauges take, but no longer than told.
+        """The samples of every meter now. Never raises. Blocks for as long as the gauges take, but no longer than
+        `patience`.
 
         :param patience: seconds
         """
@@ -110,8 +111,8 @@ class MeterRegistry:
         return asking
 
     def counts(self) -> list[Sample]:
-        """What was counted: every meter but the gauges, and what could not be counted. Never blocks. What counters in
-        the mode `rate` say is said once, so whoever asks reports it."""
+        """The samples of every meter but the gauges, and how much could not be counted. Never blocks. A counter in the
+        mode `rate` gives each amount once only: so the caller has to report it."""
         everything = self._all()
         samples: list[Sample] = [
             series.sample()
@@ -141,5 +142,5 @@ def _renew_all() -> None:
         registry.renew()
 
 
-# a child of a fork reports as an instance of its own: what its parent counted would be told twice
+# a forked child reports as an instance of its own: what its parent counted would be reported twice
 os.register_at_fork(after_in_child=_renew_all)

@@ -1,4 +1,4 @@
-"""What one meter says at one moment: the form in which meters leave for the report."""
+"""The value of one meter at one moment, as the report takes it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """One meter with one set of labels: where the application's threads count, and where the report reads.
 
-Counting is a few statements under the series' own lock, never foreign code: a value is made a number before. The lock
-is re-entrant, because a signal handler or a finaliser of the very thread that is inside may count too. The
-interpreter runs those at calls only, and no counting has one inside its lock.
+Counting is a few statements under the series' own lock. There is no foreign code among them: a value becomes a number
+before. The lock is re-entrant, because a signal handler or a finaliser of the very thread that is inside may count too.
+The interpreter runs those at calls only, and inside the lock there is no call.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Series:
         self.ignored = 0
         """Values that could not be taken."""
         self.is_parent = False
-        """Whether series with more labels were asked for: then this one may be there for their sake only."""
+        """Whether series with more labels were made from it: then this one may exist for their sake only."""
         self._lock = threading.RLock()
 
     @property
@@ -56,13 +56,13 @@ class Series:
             self.ignored += 1
 
     def renew(self) -> None:
-        """In a forked child: what was counted is the parent's, and so was a lock that may be held for ever."""
+        """In a forked child: the counts belong to the parent, and so did a lock that may be held for ever."""
         self._lock = threading.RLock()
         self.ignored = 0
 
 
 class CounterSeries(Series):
-    """A running total, reported as such or as what came since the report before."""
+    """A running total, reported as it is or as the difference to the report before."""
 
     __slots__ = ("_is_rate", "_reported", "_total")
 
@@ -112,7 +112,7 @@ class HistogramSeries(Series):
         """Count a value. One that is not finite or below the lowest bound is ignored."""
         if type(value) is not float:
             value = as_number(value)
-        # NaN compares with nothing, so it goes into the last bucket, which the second condition keeps it from
+        # NaN compares false with everything, so it would go into the last bucket: the second condition prevents that
         index = bisect_right(self._bounds, value) - 1
         if index >= 0 and -_INFINITY < value < _INFINITY:
             with self._lock:

@@ -19,7 +19,7 @@ _PER_SECOND = {"s": 1.0, "ms": 1000.0}
 
 
 class Timer:
-    """A context manager that tells how long its body took, whether it ended well or raised."""
+    """A context manager that measures how long its body took, whether it ended well or raised."""
 
     __slots__ = ("_factor", "_started", "_tell")
 
@@ -43,7 +43,8 @@ class Timer:
 
 
 def timed(function: Callable[P, R], tell: Callable[[float], None], unit: Unit) -> Callable[P, R]:
-    """The function, telling how long each call takes; a coroutine function's call lasts as long as it is awaited.
+    """The function, wrapped so that the time of each call is measured. A coroutine function's call lasts as long as it
+    is awaited.
 
     :raises TypeError: for a generator function, whose call takes no time
     """
@@ -68,7 +69,8 @@ def timed(function: Callable[P, R], tell: Callable[[float], None], unit: Unit) -
 
 
 def counted(function: Callable[P, R], tell: Callable[[], None]) -> Callable[P, R]:
-    """The function, telling of each call when it begins; a coroutine function's begins when it is awaited."""
+    """The function, wrapped so that each call is counted when it begins. A coroutine function's call begins when it is
+    awaited."""
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
