@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from swagent.abc import Address, Codec, Instance, Runtime, Transport
 from swagent.config import Config
 from swagent.pipeline.channel import Channel
+from swagent.pipeline.intake import SegmentIntake
 from swagent.pipeline.pipelines import Pipelines
 from swagent.signals import Signal
 
@@ -65,6 +66,8 @@ def _cut_behind_recording() -> None:
         return drop_instead
 
     _replace(Pipelines, "offer_to", cut)
+    _replace(SegmentIntake, "offer", lambda _: _drop_of)
+    _replace(SegmentIntake, "offer_request", lambda _: _drop_of)
 
 
 def _cut_behind_encoding() -> None:
@@ -74,7 +77,19 @@ def _cut_behind_encoding() -> None:
 
         return drop_instead
 
+    def cut_many(offer_many: Callable[..., Any]) -> Callable[..., Any]:
+        def drop_instead(self: Channel, payloads: Sequence[bytes], times: Sequence[float]) -> None:
+            if self.signal not in _CUT_SIGNALS:
+                offer_many(self, payloads, times)
+
+        return drop_instead
+
     _replace(Channel, "offer", cut)
+    _replace(Channel, "offer_many", cut_many)
+
+
+def _drop_of(intake: SegmentIntake, _: object) -> None:
+    """As `_drop`."""
 
 
 def _drop(_: object) -> None:

@@ -50,6 +50,8 @@ async def test_the_messages_of_a_websocket_arrive_while_it_is_open() -> None:
                 assert (reference.segment_id, reference.span_id) == (home.segment_id, root.span_id)
 
 
+# trio says so of a generator that nobody closes, as this application does not
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 async def test_a_stream_that_is_cut_off_leaves_no_generator_holding_a_span() -> None:
     class GoneError(OSError):
         pass
