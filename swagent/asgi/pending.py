@@ -58,14 +58,15 @@ class PendingRequest:
         self.client_is_gone = False
         self.is_streamed = False
         self._carrier: Carrier | None = _UNREAD
-        self._facts: Facts | None = None
+        self._facts: tuple[Any, ...] | None = None
         inherited = current.get()
         if type(inherited) is PendingRequest and inherited.ended and inherited.previous is None:
             # the request before this one, in a server that keeps one context for a connection
             inherited = None
         self.previous: Any = inherited
         self.start_time: float = time.monotonic()
-        switch(current, self)
+        # not by `switch`: no finaliser serves a request
+        current.set(self)
         if inherited is not None or not tracer.decides_late or suppress_instrumentation.get():
             self._open_among(inherited)
 
@@ -97,7 +98,7 @@ class PendingRequest:
         if self.span is not None:
             return self.span.reference()
         trace_id, tracer = self.trace_id, self.tracer
-        facts = self._facts or self._read()
+        facts = self.facts()
         if not trace_id or tracer.is_ignored(name_by_path(facts.method, facts.path)):
             return None
         return Reference(RefKind.CROSS_THREAD, trace_id, ids_of(self.number)[1], 0, tracer.service, tracer.instance,
@@ -170,7 +171,7 @@ class PendingRequest:
         self._open(live, source)
 
     def _open(self, live: Any, source: Any) -> None:
-        facts = self._read()
+        facts = self.facts()
         correlation = None
         try:
             self._carrier, correlation = read_carrier(self.scope, self.tracer)
@@ -193,7 +194,7 @@ class PendingRequest:
                 return
             span.discard()
 
-    def _read(self) -> Facts:
+    def _read(self) -> tuple[Any, ...]:
         try:
             return read_facts(self.scope, dict(self.scope["headers"]), self.status, self.faults)
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
@@ -202,7 +203,8 @@ class PendingRequest:
 
     def facts(self) -> Facts:
         """What is known of the request by now."""
-        return self._facts or self._read()
+        facts = self._facts or self._read()
+        return UNREADABLE if facts is UNREADABLE else Facts(*facts)
 
     def forget(self) -> None:
         """Let go of the scope; the request has ended."""

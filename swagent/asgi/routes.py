@@ -45,7 +45,8 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
         path = template if isinstance(template, str) and template else None
     if path is None or "app_root_path" not in scope:
         return path
-    return _mounted_at(scope, path) + path
+    mount = _mounted_at(scope, path)
+    return mount + path if mount else path
 
 
 # By identity, since routes compare equal by what they are made of, and cannot be looked up by it. Each keeps its route

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
 from ..record.trace.model import Component
-from ..record.trace.request import UNMATCHED, WEBSOCKET, Facts
+from ..record.trace.request import UNMATCHED, WEBSOCKET
 from ..record.trace.tracer import Tracer
 from .faults import Faults
 from .routes import component_of, is_unmatched, method_of, route_template
@@ -15,8 +15,8 @@ from .routes import component_of, is_unmatched, method_of, route_template
 Scope = MutableMapping[str, Any]
 
 
-def read_facts(scope: Scope, headers: dict[bytes, bytes], status: int, faults: Faults) -> Facts:
-    """The facts of a request that has been routed, as far as frameworks tell.
+def read_facts(scope: Scope, headers: dict[bytes, bytes], status: int, faults: Faults) -> tuple[Any, ...]:
+    """What `Facts` holds, of a request that has been routed, as far as frameworks tell.
 
     :param headers: of the scope
     :param status: of the response, 0 until it has begun
@@ -32,7 +32,8 @@ def read_facts(scope: Scope, headers: dict[bytes, bytes], status: int, faults: F
             template = UNMATCHED
     except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
         faults.note("naming an operation", error)
-    return Facts(
+    # no Facts yet: making one takes as long as all of this, and most requests need none
+    return (
         method_of(scope) if is_http else WEBSOCKET,
         scope.get("scheme", "http" if is_http else "ws"),
         host if (host := headers.get(b"host")) is not None else _server(scope),

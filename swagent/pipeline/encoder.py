@@ -11,11 +11,11 @@ from ..record.bounded_cache import BoundedCache
 from ..record.events import Event
 from ..record.logs.entry import LogEntry
 from ..record.meters.samples import Sample
-from ..record.trace.model import SpanRecord
+from ..record.trace.model import Reference, SpanRecord
 from ..record.trace.segment import Segment
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 from .meter_encoding import encode_meters
-from .segment_template import SegmentTemplate
+from .segment_template import Lengths, SegmentTemplate
 
 
 class Encoder:
@@ -39,6 +39,7 @@ class Encoder:
 
             wire, encode_time = wire_json, _digits
         self._wire = wire
+        self._wire_is_binary = codec == "protobuf"
         self._service = service
         self._instance = instance
         self._segment_object: Callable[..., bytes | str] = wire.segment_object
@@ -61,23 +62,33 @@ class Encoder:
             segment.limited,
         ))  # fmt: skip
 
-    def encode_generic(self, segment: SingleSpanSegment) -> bytes:
+    def encode_generic(self, segment: SingleSpanSegment, reference: Any = None) -> bytes:
         """A SegmentObject of one span.
 
+        :param reference: as it is written, where there is one
         :raises ValueError: when a number does not fit its field
         """
-        span, trace_id, segment_id, start, end, peer, reference = segment
-        refs = () if reference is None else (self._segment_reference(*reference),)
+        span, trace_id, segment_id, start, end, peer = segment
+        refs = (reference,) if reference else ()
         written = self._span_object(0, -1, start, end, refs, span.name, peer, span.kind, span.layer, span.component,
                                     span.failed, span.tags, (), False)  # fmt: skip
         return _as_bytes(self._segment_object(trace_id, segment_id, (written,), self._service, self._instance, False))
 
+    def reference(self, reference: Reference) -> Any:
+        """A SegmentReference, as a part of what is encoded."""
+        return self._segment_reference(*reference)
+
     def template(
-        self, span: SpanTemplate, peer_length: int, prefixes: tuple[str, str] = ("", "")
+        self, span: SpanTemplate, lengths: Lengths, prefixes: tuple[str, str] = ("", "")
     ) -> SegmentTemplate | None:
-        """What renders the segments of one span template, with peers of one length; None where nothing can."""
+        """What renders the segments of one span template, with parts of the same lengths; None where nothing can."""
+
+        def encode(segment: SingleSpanSegment, reference: str) -> bytes:
+            written: Any = reference.encode() if self._wire_is_binary else reference
+            return self.encode_generic(segment, written)
+
         try:
-            return SegmentTemplate(span, peer_length, self.encode_generic, self.times.__getitem__, prefixes)
+            return SegmentTemplate(span, lengths, encode, self.times.__getitem__, prefixes)
         except ValueError:
             return None
 

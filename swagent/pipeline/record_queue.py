@@ -13,20 +13,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, cast
 
 
 class RecordQueue:
     """:ivar put: takes a record in, as `(record, time, number)`"""
 
-    __slots__ = ("_oldest", "_row", "put")
+    __slots__ = ("_oldest", "_parts", "_row", "put")
 
     def __init__(self) -> None:
         self._row: deque[Any] = deque()
         self.put = self._row.extend
         # no part is None, and nothing but C runs between the three
-        parts = iter(self._row.popleft, None)
+        parts = self._parts = iter(self._row.popleft, None)
         self._oldest = cast("Iterator[tuple[bytes, float, int]]", zip(parts, parts, parts, strict=False))
 
     def __len__(self) -> int:
@@ -44,20 +44,17 @@ class RecordQueue:
 
     def take(self, most: int, most_bytes: int) -> tuple[list[bytes], list[float], list[int], int]:
         """The oldest, at least one if any waits: records, times, numbers, and the bytes of all."""
-        row = self._row
-        records: list[bytes] = []
-        times: list[float] = []
-        numbers: list[int] = []
-        size = 0
-        while row and len(records) < most:
-            following = size + len(row[0])
-            if records and following > most_bytes:
-                break
-            record, at, number = next(self._oldest)
-            records.append(record)
-            times.append(at)
-            numbers.append(number)
-            size = following
+        taken: list[Any] = list(islice(self._parts, 3 * min(most, len(self))))
+        records, times, numbers = taken[0::3], taken[1::3], taken[2::3]
+        sizes = list(map(len, records))
+        size = sum(sizes)
+        if size > most_bytes and len(records) > 1:
+            kept, size = 0, 0
+            while kept < len(sizes) and (not kept or size + sizes[kept] <= most_bytes):
+                size += sizes[kept]
+                kept += 1
+            self._row.extendleft(reversed(taken[3 * kept :]))
+            del records[kept:], times[kept:], numbers[kept:]
         return records, times, numbers, size
 
     def take_one(self) -> bytes:

@@ -11,7 +11,7 @@ from ..record.trace.request import PEERS, UNMATCHED, Facts, FinishedRequest, adm
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 from ..record.trace.tracer import Tracer
 from .encoder import Encoder, plain
-from .segment_template import EARLIEST, LATEST, SegmentTemplate
+from .segment_template import EARLIEST, LATEST, Lengths, SegmentTemplate
 
 
 class RequestEncoder:
@@ -36,29 +36,49 @@ class RequestEncoder:
         if self._is_ignored(name_by_path(method, path)):
             return None
         begun, over = int((epoch + start) * 1000), int((epoch + end) * 1000)
-        peer, written = self._peers[tuple(client)] if client else ("", b"")
-        if template is not None and carrier is None and written is not None and EARLIEST <= begun <= over <= LATEST:
-            key = (template, status, method, host, scheme, component, len(written))
+        peer, plain_peer = self._peers[tuple(client)] if client else ("", b"")
+        times, digits, reference = self._times, b"%012x" % number, b""
+        if carrier is None:
+            trace_id: bytes | None = digits
+            key: tuple[Any, ...] = (template, status, method, host, scheme, component, len(plain_peer or b""))
+        else:
+            trace_id = plain(carrier.trace_id)
+            reference = self._encoder.reference(Reference(RefKind.CROSS_PROCESS, *carrier[1:]))
+            lengths = len(plain_peer or b""), len(trace_id or b""), len(reference)
+            key = (template, status, method, host, scheme, component, *lengths)
+        is_plain = template is not None and plain_peer is not None and trace_id is not None
+        if is_plain and EARLIEST <= begun <= over <= LATEST:
             known = self._templates.get(key)
             if known is not None:
-                times = self._times
-                digits = b"%012x" % number
-                return known.render(digits, digits, times[begun], times[over], written)
-        facts = Facts(method, scheme, host, path, template, component, status)
+                written = reference if type(reference) is bytes else str(reference).encode()
+                return known.render(trace_id or b"", digits, times[begun], times[over], plain_peer or b"", written)
+        return self._encode_first(finished, key if is_plain else None, (begun, over), peer, reference)
+
+    def _encode_first(
+        self, finished: FinishedRequest, key: tuple[Any, ...] | None, times: tuple[int, int], peer: str, reference: Any
+    ) -> bytes:
+        """One that no template is known for, and maybe cannot be.
+
+        :param key: to learn a template by, where there can be one
+        """
+        facts = Facts(*finished[5:])
         span = describe(facts)
         name = admit(span, facts, self._endpoints)
         if name != span.name:
             span = SpanTemplate(name, span.kind, span.layer, span.component, span.tags, failed=span.failed)
-        elif written is not None and template is not None and template is not UNMATCHED:
-            self._learn((template, status, method, host, scheme, component, len(written)), span, len(written))
-        trace_id, segment_id = ids_of(number)
-        reference = None
+        elif key is not None and facts.template is not UNMATCHED:
+            self._learn(key, span)
+        trace_id, segment_id = ids_of(finished[0])
+        carrier = finished[4]
         if carrier is not None:
-            trace_id, reference = carrier.trace_id, Reference(RefKind.CROSS_PROCESS, *carrier[1:])
-        return self._encoder.encode_generic(SingleSpanSegment(span, trace_id, segment_id, begun, over, peer, reference))
+            trace_id = carrier.trace_id
+        return self._encoder.encode_generic(SingleSpanSegment(span, trace_id, segment_id, *times, peer), reference)
 
-    def _learn(self, key: tuple[Any, ...], span: SpanTemplate, peer_length: int) -> None:
-        template = self._encoder.template(span, peer_length, id_prefixes())
+    def _learn(self, key: tuple[Any, ...], span: SpanTemplate) -> None:
+        lengths = Lengths(*key[6:])
+        of_traces, of_segments = id_prefixes()
+        # a caller's trace has an id of its own
+        template = self._encoder.template(span, lengths, ("" if lengths.reference else of_traces, of_segments))
         if template is not None:
             if len(self._templates) >= self._most:
                 self._templates.clear()

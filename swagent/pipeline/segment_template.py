@@ -10,6 +10,7 @@ number of bytes. For peers there is a template for each length.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 
@@ -19,41 +20,55 @@ _TRACE_ID, _SEGMENT_ID = "~trace~id~" + "~" * 22, "~segment~" + "~" * 23
 _START, _END = 1_111_111_111_111, 2_222_222_222_222
 
 
+class Lengths(NamedTuple):
+    """How long the parts are that differ, in bytes."""
+
+    peer: int
+    trace_id: int = 32
+    reference: int = 0
+
+
 class SegmentTemplate:
-    """The segments of one span template, with peers of one length."""
+    """The segments of one span template, with parts of the same lengths."""
 
     __slots__ = ("_pieces",)
 
     def __init__(
         self,
         span_template: SpanTemplate,
-        peer_length: int,
-        encode: Callable[[SingleSpanSegment], bytes],
+        lengths: Lengths,
+        encode: Callable[..., bytes],
         encode_time: Callable[[int], bytes],
         prefixes: tuple[str, str] = ("", ""),
     ) -> None:
         """
-        :param peer_length: in bytes
+        :param encode: encodes a segment of one span, and takes its reference as it is written
         :param prefixes: what all trace ids and all segment ids begin with: it is not to be rendered, then
         :raises ValueError: when a mark is found twice, since the span template has it in a text as well
         """
-        peer = "^" * peer_length
-        encoded = encode(SingleSpanSegment(span_template, _TRACE_ID, _SEGMENT_ID, _START, _END, peer))
-        marks = [_TRACE_ID.encode(), _SEGMENT_ID.encode(), encode_time(_START), encode_time(_END)]
-        if peer:
-            marks.append(peer.encode())
+        peer, reference = "^" * lengths.peer, "@" * lengths.reference
+        trace_id = (_TRACE_ID + "~" * lengths.trace_id)[: lengths.trace_id]
+        encoded = encode(SingleSpanSegment(span_template, trace_id, _SEGMENT_ID, _START, _END, peer), reference)
+        marks = [trace_id.encode(), _SEGMENT_ID.encode(), encode_time(_START), encode_time(_END)]
         pieces: list[bytes] = []
-        for mark in marks:
+        for mark in [*marks, reference.encode(), peer.encode()]:
+            if not mark:
+                pieces.append(b"")
+                continue
             if encoded.count(mark) != 1:
                 raise ValueError(f"{mark!r} is not there once")
             piece, encoded = encoded.split(mark)
             pieces.append(piece)
         pieces[0] += prefixes[0].encode()
         pieces[1] += prefixes[1].encode()
-        self._pieces = (*pieces, encoded) if peer else (*pieces, encoded, b"")
+        self._pieces = (*pieces, encoded)
 
-    def render(self, trace_id: bytes, segment_id: bytes, start: bytes, end: bytes, peer: bytes) -> bytes:
+    def render(
+        self, trace_id: bytes, segment_id: bytes, start: bytes, end: bytes, peer: bytes, reference: bytes = b""
+    ) -> bytes:
         """The encoded segment. Each argument takes as many bytes as the mark in its place did, an id less
         its prefix."""
-        first, second, third, fourth, fifth, last = self._pieces
-        return b"".join((first, trace_id, second, segment_id, third, start, fourth, end, fifth, peer, last))
+        first, second, third, fourth, fifth, sixth, last = self._pieces
+        return b"".join(
+            (first, trace_id, second, segment_id, third, start, fourth, end, fifth, reference, sixth, peer, last)
+        )

@@ -99,9 +99,9 @@ def test_one_template_serves_every_request_of_a_kind(codec: Codec, monkeypatch: 
     generic: list[SingleSpanSegment] = []
     encode_generic = encoder.encode_generic
 
-    def count(single: SingleSpanSegment) -> bytes:
+    def count(single: SingleSpanSegment, reference: Any = None) -> bytes:
         generic.append(single)
-        return encode_generic(single)
+        return encode_generic(single, reference)
 
     monkeypatch.setattr(encoder, "encode_generic", count)
     for number in range(1, 100):
@@ -132,5 +132,8 @@ def test_an_ignored_request_is_not_recorded() -> None:
 
 def test_a_mark_that_stands_in_a_text_as_well_is_no_template() -> None:
     span = SpanTemplate(segment_template._SEGMENT_ID, 0, 3, 7014, (), failed=False)
+    lengths = segment_template.Lengths(4)
     with pytest.raises(ValueError, match="not there once"):
-        segment_template.SegmentTemplate(span, 4, Encoder("json").encode_generic, lambda number: str(number).encode())
+        segment_template.SegmentTemplate(
+            span, lengths, Encoder("json").encode_generic, lambda number: str(number).encode()
+        )

@@ -159,12 +159,12 @@ def test_every_span_arrives_once_below_its_parent(
         order.shuffle(left)
         for number in left:
             kind = "once" if number == 0 else tree[number - 1][1]
-            span = spans.pop(number)
+            ending = spans.pop(number)
             for _ in range({"once": 1, "twice": 2}.get(kind, 0)):
-                span.stop()
+                ending.stop()
             if kind != "lost":
-                spans[number] = span
-            del span
+                spans[number] = ending
+            del ending
         del parent
         clock.now += 60
         recorder.tracer.look_after_segments()

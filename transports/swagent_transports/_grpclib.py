@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 from ssl import SSLContext
 from typing import Any, cast
 
@@ -135,10 +136,16 @@ class Progress:
         return read_retry_delay(dict(fields).get("grpc-status-details-bin", ""))
 
 
+# records of one kind have few lengths
+_prefix = lru_cache(1024)(partial(_PREFIX.pack))
+
+
 def pack(records: Sequence[bytes]) -> bytes:
     """Length-prefixed gRPC messages, one after the other, none of them compressed."""
-    prefix = _PREFIX.pack
-    return b"".join([part for record in records for part in (prefix(len(record)), record)])
+    parts: list[bytes] = [b""] * (2 * len(records))
+    parts[0::2] = map(_prefix, map(len, records))
+    parts[1::2] = records
+    return b"".join(parts)
 
 
 async def exchange(

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...text import one_line
+from ..bounded_cache import BoundedCache
 
 MAX_HEADER = 4096
 MAX_FIELD = 512
@@ -45,15 +46,27 @@ def parse_sw8(value: bytes | str) -> Carrier | None:
     # isdecimal() alone would let digits of other scripts pass; _as_text has let ASCII through only
     if not span_id.isdecimal() or len(span_id) > _SPAN_ID_DIGITS:
         return None
-    texts = [_decode(field) for index, field in enumerate(fields) if index not in (0, 3)]
-    trace_id, segment_id, service, instance, endpoint, address = texts
-    if not (trace_id and segment_id and service and instance and endpoint and address):
+    trace_id, segment_id = _decode(fields[1]), _decode(fields[2])
+    if not trace_id or not segment_id:
         return None
     # ids are compared, and shown in the application's own log lines: cleaned, two of them could become one
     if not (trace_id.isprintable() and segment_id.isprintable()):
         return None
-    names = map(one_line, (service, instance, endpoint, address))
-    return Carrier(fields[0] == "1", trace_id, segment_id, int(span_id), *names)
+    written = tuple(fields[4:])
+    names = _NAMES[written] if len(text) <= _SHORT else _decode_names(written)
+    return None if names is None else Carrier(fields[0] == "1", trace_id, segment_id, int(span_id), *names)
+
+
+def _decode_names(written: tuple[str, ...]) -> tuple[str, str, str, str] | None:
+    service, instance, endpoint, address = map(_decode, written)
+    if not (service and instance and endpoint and address):
+        return None
+    return one_line(service), one_line(instance), one_line(endpoint), one_line(address)
+
+
+# The same callers call again and again. What anybody may send takes little room here.
+_NAMES = BoundedCache(_decode_names)
+_SHORT = 512
 
 
 def format_sw8(carrier: Carrier) -> str:

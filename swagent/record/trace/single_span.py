@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .model import Reference
-
 
 class SpanTemplate:
     """What the spans of one operation with one outcome have in common. Looked up by identity."""
@@ -29,7 +27,7 @@ class SpanTemplate:
 
 
 class SingleSpanSegment(NamedTuple):
-    """A finished segment of one span."""
+    """A finished segment of one span, but for its reference."""
 
     template: SpanTemplate
     trace_id: str
@@ -38,4 +36,3 @@ class SingleSpanSegment(NamedTuple):
     """Milliseconds since the epoch."""
     end: int
     peer: str
-    reference: Reference | None = None
