@@ -27,6 +27,7 @@ from ..agent import Agent
 from ..agent_log import say
 from ..config import Config
 from ..errors import ConfigError
+from ..record.trace.tracer import Tracer
 from ..runtime.agent_thread import running as running_agent
 from ..runtime.agent_thread import start as start_agent
 from .faults import Faults
@@ -51,6 +52,8 @@ class SkyWalkingMiddleware:
         self.app = app
         self._config = config
         self._agent = agent
+        # of the agent; asked for once
+        self._tracer: Tracer | None = None
         self._may_start_thread = True
         self._under_way = 0
         self._all_ended: anyio.Event | None = None
@@ -89,12 +92,15 @@ class SkyWalkingMiddleware:
     def _open(self, scope: Scope) -> PendingRequest | None:
         """Begin a request or websocket; None where there is no agent."""
         try:
-            agent = self._agent or self._start_thread()
-            if agent is None:
-                return None
+            tracer = self._tracer
+            if tracer is None:
+                agent = self._agent or self._start_thread()
+                if agent is None:
+                    return None
+                tracer = self._tracer = agent.tracer
             # not the request itself: scope and request would hold each other
             scope[MARK] = True
-            return PendingRequest(agent.tracer, scope, self.faults)
+            return PendingRequest(tracer, scope, self.faults)
         except Exception as error:  # noqa: BLE001, RUF100  (ours, and it costs no request)
             self.faults.note("opening the span of a request", error)
             return None
@@ -119,7 +125,7 @@ class SkyWalkingMiddleware:
                 await lifespan.finish()
             raise
         finally:
-            self._agent = None
+            self._agent = self._tracer = None
         await lifespan.finish()
 
     async def _let_requests_end(self) -> None:

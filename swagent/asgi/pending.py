@@ -23,9 +23,20 @@ from .faults import Faults
 from .request import RequestSpan
 from .scope import Scope, read_carrier, read_facts
 
-_UNREAD: Any = object()
 UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
 _NOTHING: Scope = {}
+
+
+class Following:
+    """A response that is followed message by message.
+
+    :ivar client_is_gone: whether the server said so
+    """
+
+    __slots__ = ("client_is_gone",)
+
+    def __init__(self) -> None:
+        self.client_is_gone = False
 
 
 class PendingRequest:
@@ -38,12 +49,11 @@ class PendingRequest:
     :ivar status: of the response; 0 until it has begun
     :ivar span: once somebody has needed it
     :ivar previous: what was active before it
-    :ivar client_is_gone: whether the server said so
-    :ivar is_streamed: whether the body comes in pieces
+    :ivar following: what is known of a response that is more than a status and one body
     """
 
-    __slots__ = ("_carrier", "_facts", "client_is_gone", "end_time", "ended", "faults", "is_streamed", "number",
-                 "previous", "scope", "span", "start_time", "status", "tracer")  # fmt: skip
+    __slots__ = ("_known", "end_time", "ended", "faults", "following", "number", "previous", "scope", "span",
+                 "start_time", "status", "tracer")  # fmt: skip
     frame = None
 
     def __init__(self, tracer: Tracer, scope: Scope, faults: Faults) -> None:
@@ -55,10 +65,8 @@ class PendingRequest:
         self.status = 0
         self.ended = False
         self.span: RequestSpan | None = None
-        self.client_is_gone = False
-        self.is_streamed = False
-        self._carrier: Carrier | None = _UNREAD
-        self._facts: tuple[Any, ...] | None = None
+        self.following: Following | None = None
+        self._known: tuple[Carrier | None, tuple[Any, ...]] | None = None
         inherited = current.get()
         if type(inherited) is PendingRequest and inherited.ended and inherited.previous is None:
             # the request before this one, in a server that keeps one context for a connection
@@ -85,13 +93,13 @@ class PendingRequest:
     @property
     def carrier(self) -> Carrier | None:
         """The caller's context."""
-        if self._carrier is _UNREAD:
-            try:
-                self._carrier = read_carrier(self.scope, self.tracer)[0]
-            except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
-                self._carrier = None
-                self.faults.note("reading the headers of a request", error)
-        return self._carrier
+        if self._known is not None:
+            return self._known[0]
+        try:
+            return read_carrier(self.scope, self.tracer)[0]
+        except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
+            self.faults.note("reading the headers of a request", error)
+            return None
 
     def reference(self) -> Reference | None:
         """How another segment of this process refers to it; None when the trace is not recorded."""
@@ -147,7 +155,7 @@ class PendingRequest:
             if self.span is None and not self.ended:
                 self.end_time = now
                 self.ended = True
-                self._carrier, self._facts = carrier, facts
+                self._known = carrier, facts
                 self.scope = _NOTHING
                 if offer is not None and (carrier is None or carrier.sampled):
                     offer((self.number, self.start_time, now, client, carrier, *facts))
@@ -172,17 +180,16 @@ class PendingRequest:
 
     def _open(self, live: Any, source: Any) -> None:
         facts = self.facts()
-        correlation = None
+        carrier = correlation = None
         try:
-            self._carrier, correlation = read_carrier(self.scope, self.tracer)
+            carrier, correlation = read_carrier(self.scope, self.tracer)
         except Exception as error:  # noqa: BLE001, RUF100  (ours, and the application may stand behind this call)
-            self._carrier = None
             self.faults.note("opening the span of a request", error)
         with self.tracer.lock:
             if self.span is not None or self.ended:
                 return
             try:
-                span = RequestSpan(self, facts, self._carrier, correlation)
+                span = RequestSpan(self, facts, carrier, correlation)
                 if facts is not UNREADABLE:
                     span.open(live, source)
             except Exception as error:  # noqa: BLE001, RUF100  (as above)
@@ -203,12 +210,12 @@ class PendingRequest:
 
     def facts(self) -> Facts:
         """What is known of the request by now."""
-        facts = self._facts or self._read()
+        facts = self._known[1] if self._known is not None else self._read()
         return UNREADABLE if facts is UNREADABLE else Facts(*facts)
 
     def forget(self) -> None:
         """Let go of the scope; the request has ended."""
-        self._facts = self._read()
+        self._known = None, self._read()
         self.scope = _NOTHING
 
     def __repr__(self) -> str:

@@ -10,19 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..record.trace.model import Component
-from ..record.trace.request import OTHER
+from ..record.trace.request import WEBSOCKET
 
 # Looking up a member in its enum takes longer than most lines here.
 _PYTHON, _FASTAPI = Component.PYTHON, Component.FASTAPI
 
-# RFC 9110, section 9, and RFC 5789
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
-
-
-def method_of(scope: Mapping[str, Any]) -> str:
-    """The request's method if it is a known one: servers hand on any token."""
-    method: Any = scope["method"]
-    return method if method in _METHODS else OTHER
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", WEBSOCKET})
+"""Known ones (RFC 9110, section 9, and RFC 5789); servers hand on any token."""
 
 
 def route_template(scope: Mapping[str, Any]) -> str | None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
 from ..record.trace.model import Component
-from ..record.trace.request import UNMATCHED, WEBSOCKET
+from ..record.trace.request import OTHER, UNMATCHED, WEBSOCKET
 from ..record.trace.tracer import Tracer
 from .faults import Faults
-from .routes import component_of, is_unmatched, method_of, route_template
+from .routes import METHODS, component_of, is_unmatched, route_template
 
 Scope = MutableMapping[str, Any]
 
@@ -23,7 +23,6 @@ def read_facts(scope: Scope, headers: dict[bytes, bytes], status: int, faults: F
     :param faults: told where a framework's objects cannot be read
     :raises Exception: whatever comes of a scope that is not of the ASGI specification
     """
-    is_http = scope["type"] == "http"
     template, component = None, Component.PYTHON
     try:
         component = component_of(scope)
@@ -32,9 +31,11 @@ def read_facts(scope: Scope, headers: dict[bytes, bytes], status: int, faults: F
             template = UNMATCHED
     except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
         faults.note("naming an operation", error)
+    is_http = scope["type"] == "http"
+    method = scope["method"] if is_http else WEBSOCKET
     # no Facts yet: making one takes as long as all of this, and most requests need none
     return (
-        method_of(scope) if is_http else WEBSOCKET,
+        method if method in METHODS else OTHER,
         scope.get("scheme", "http" if is_http else "ws"),
         host if (host := headers.get(b"host")) is not None else _server(scope),
         scope["path"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from .pending import PendingRequest
+from .pending import Following, PendingRequest
 
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
@@ -36,7 +36,7 @@ def traced_send(request: PendingRequest, send: Send) -> Send:
                 request.status = int(message["status"])
             elif kind == "http.response.body" and 0 < request.status < 500 and not message.get("more_body", False):
                 # before the last byte: the client may not see the end of a request sooner than its span does
-                if not request.is_streamed:
+                if request.following is None:
                     request.finish()
                 else:
                     is_simple = False
@@ -50,16 +50,16 @@ def traced_send(request: PendingRequest, send: Send) -> Send:
 
 
 async def _send_and_follow(request: PendingRequest, send: Send, message: Message) -> None:
+    following = request.following = request.following or Following()
     try:
         await send(message)
     except OSError:
         # how a server says that the client is gone (ASGI specification, 2.4)
-        request.client_is_gone = True
+        following.client_is_gone = True
         raise
     try:
         kind = message["type"]
         if kind in _BODIES:
-            request.is_streamed = True
             # a failed response stays open for the exception that explains it
             if not message.get("more_body", False) and request.status < 500:
                 request.finish()
@@ -91,7 +91,9 @@ def end(request: PendingRequest, error: BaseException | None, send: Send) -> Non
 
 
 def _fail(request: PendingRequest, error: Exception, send: Send) -> None:
-    is_gone = request.client_is_gone or (isinstance(error, OSError) and _passed_through(send, error))
+    is_gone = (request.following is not None and request.following.client_is_gone) or (
+        isinstance(error, OSError) and _passed_through(send, error)
+    )
     if is_gone or type(error).__name__ in _DISCONNECTS:
         # an end as well, and whatever the framework answered, nobody was there to take it
         request.status = request.status if request.status < 500 else 0

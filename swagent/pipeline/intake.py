@@ -14,6 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from ..agent_log import RateLimitedLog
@@ -27,6 +28,7 @@ GROUP = 32
 REQUESTS = 64
 _FIELDS = len(FinishedRequest._fields)
 _NOTHING = (None,) * (_FIELDS - 4)
+_FULL = REQUESTS * _FIELDS
 
 
 class Pending:
@@ -129,7 +131,7 @@ class SegmentIntake(Pending):
         self._encode_request = encode_request
         # no field of it is this one, and nothing but C runs between two fields
         parts: Iterator[Any] = iter(self._pending.popleft, self)
-        self._oldest = zip(*[parts] * _FIELDS, strict=False)
+        self._oldest: Iterator[Any] = zip(*[parts] * _FIELDS, strict=False)
 
     def offer(self, segment: Any) -> None:
         """Hand a finished segment over, as `Intake.offer`."""
@@ -140,7 +142,7 @@ class SegmentIntake(Pending):
         """Hand a finished request over, as `Intake.offer`. A plain tuple will do."""
         pending = self._pending
         pending.extend(finished)
-        if len(pending) >= REQUESTS * _FIELDS:
+        if len(pending) >= _FULL:
             self.encode()
         else:
             self._channel.wake_reader()
@@ -151,11 +153,11 @@ class SegmentIntake(Pending):
         now = time.monotonic()
         epoch = time.time() - now
         to_channel = channel.clock() - now
+        has_room = channel.has_room_for(count - 1)
         payloads: list[bytes] = []
         times: list[float] = []
-        for _ in range(count):
-            finished: Any = next(oldest)
-            if not channel.has_room_for(len(payloads)):
+        for finished in islice(oldest, count):
+            if not has_room and not channel.has_room_for(len(payloads)):
                 # asked before encoding, so that an overload costs as little as can be
                 channel.refuse(Refusal.FULL)
                 continue

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..record.bounded_cache import BoundedCache
 from ..record.trace.ids import id_prefixes, ids_of
+from ..record.trace.ignore import Suffixes
 from ..record.trace.model import Reference, RefKind
 from ..record.trace.request import PEERS, UNMATCHED, Facts, FinishedRequest, admit, describe, name_by_path
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
@@ -21,6 +22,7 @@ class RequestEncoder:
         self._encoder = encoder
         self._endpoints = tracer.endpoints
         self._is_ignored = tracer.is_ignored
+        self._asks_always = not isinstance(tracer.is_ignored, Suffixes)
         self._times = encoder.times
         self._peers = BoundedCache(_peer)
         # by what the requests of one template have in common, and the length of the peer
@@ -33,7 +35,7 @@ class RequestEncoder:
         :param epoch: added to the request's times it gives seconds since the epoch
         """
         number, start, end, client, carrier, method, scheme, host, path, template, component, status = finished
-        if self._is_ignored(name_by_path(method, path)):
+        if ("." in path or self._asks_always) and self._is_ignored(name_by_path(method, path)):
             return None
         begun, over = int((epoch + start) * 1000), int((epoch + end) * 1000)
         peer, plain_peer = self._peers[tuple(client)] if client else ("", b"")

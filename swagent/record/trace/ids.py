@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable
 
 _process = _other = ""
-_counter: Iterator[int] = itertools.count(1)
+new_number: Callable[[], int] = itertools.count(1).__next__
+"""What two fresh ids are made of, see `ids_of`. Any thread."""
 
 
 def _draw() -> None:
-    global _process, _other, _counter
+    global _process, _other
     _process, _other = os.urandom(10).hex(), os.urandom(10).hex()
-    _counter = itertools.count(1)
 
 
 _draw()
@@ -28,12 +28,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
 
 def new_id() -> str:
     """A fresh id. Any thread."""
-    return f"{_process}{next(_counter):012x}"
-
-
-def new_number() -> int:
-    """What two fresh ids are made of, see `ids_of`. Any thread."""
-    return next(_counter)
+    return f"{_process}{new_number():012x}"
 
 
 def ids_of(number: int) -> tuple[str, str]:

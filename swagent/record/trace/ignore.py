@@ -16,6 +16,16 @@ def ant_pattern(pattern: str) -> str:
     return "".join(_REGEX.get(token) or re.escape(token) for token in _TOKEN.findall(pattern))
 
 
+class Suffixes:
+    """Whether an operation's name has one of some endings, each of which has a dot."""
+
+    def __init__(self, ends: tuple[str, ...]) -> None:
+        self._ends = ends
+
+    def __call__(self, name: str) -> bool:
+        return "." in name and name.lower().endswith(self._ends)
+
+
 def compile_ignored(suffixes: Sequence[str], paths: Sequence[str]) -> Callable[[str], bool]:
     """Build the question `is this operation ignored?`.
 
@@ -36,5 +46,5 @@ def compile_ignored(suffixes: Sequence[str], paths: Sequence[str]) -> Callable[[
 
     if expression is None and has_dots:
         # the names of most operations have none, which is known sooner than what was decided on them before
-        return lambda name: "." in name and name.lower().endswith(ends)
+        return Suffixes(ends)
     return BoundedCache(decide).__getitem__
