@@ -55,7 +55,6 @@ import logging
 import os
 import random
 import time
-import weakref
 from collections.abc import Callable
 from functools import partial
 from types import TracebackType
@@ -67,7 +66,7 @@ from typing_extensions import Self
 from . import stop_budgets
 from .abc import Transport, addresses_of
 from .agent_log import RateLimitedLog, log, say
-from .backend import must_propagate, native_cancellation, own_task, task_counter, task_watch
+from .backend import call_beside, must_propagate, native_cancellation, own_task, task_counter, task_watch
 from .config import Config
 from .errors import AgentStateError
 from .ledger import Statistics
@@ -258,7 +257,7 @@ class Agent:
         self._tasks = AgentTasks(heartbeat, meters, self._pipelines, self._route, runtimes, self._limited)
         self._stopped = anyio.Event()
         self._phase = Phase.RUNNING
-        _agents.add(self)
+        _agents.append(self)
 
     async def _stop_in_time(self, is_cancelled: bool) -> None:
         try:
@@ -315,6 +314,7 @@ class Agent:
         self._recording.end()
         self.pipelines.end()
         self._phase = Phase.STOPPED
+        _agents.remove(self)
         self._stopped.set()
         statistics = self.statistics()
         level = logging.INFO if statistics.complete else logging.WARNING
@@ -333,7 +333,7 @@ class Agent:
         return self._recording.tracer
 
     async def flush(self, timeout: float = 2.0) -> bool:
-        """Send what is waiting now, and wait for its verdicts. The agent keeps running.
+        """Send what is waiting now, and wait for its verdicts, on any loop. The agent keeps running.
 
         :param timeout: seconds; the timeout wins over finishing
         :returns: True when everything accepted before this call has been confirmed
@@ -342,8 +342,28 @@ class Agent:
         if self._phase is Phase.NEW:
             raise AgentStateError("flush() before the agent was started")
         with anyio.move_on_after(timeout):
-            return await self.pipelines.flush()
+            if self._own.is_here():
+                return await self.pipelines.flush()
+            return self._phase in (Phase.STOPPED, Phase.FORKED) or await self._flush_there(timeout)
         return False
+
+    async def _flush_there(self, timeout: float) -> bool:
+        """From another loop than the agent's."""
+
+        async def flush() -> bool:
+            with anyio.move_on_after(timeout):
+                return await self.pipelines.flush()
+            return False
+
+        try:
+            return await call_beside(self._own, flush)
+        except RuntimeError:  # that loop has ended, or is ending
+            return False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started, and does not stop yet."""
+        return self._phase is Phase.RUNNING
 
     def statistics(self) -> Statistics:
         """What became of every record so far. Any thread, in every phase; empty before the start."""
@@ -374,12 +394,21 @@ def _always() -> bool:
     return True
 
 
-# Forking copies the agent's memory but not its tasks: the child keeps still, and leaves what waits to the parent.
-_agents: weakref.WeakSet[Agent] = weakref.WeakSet()
+# Those that were started and have not stopped, the last one last.
+_agents: list[Agent] = []
+
+
+def running() -> Agent | None:
+    """The agent that records in this process. Of several, which are there by somebody's wish, the one started last."""
+    return next((agent for agent in reversed(_agents) if agent.is_running), None)
 
 
 def _after_fork_in_child() -> None:
-    for agent in list(_agents):
+    """Forking copies the agent's memory but not its tasks: the child keeps still, and leaves what waits to the
+    parent."""
+    agents = _agents.copy()
+    _agents.clear()
+    for agent in agents:
         agent.after_fork_in_child()
 
 

@@ -109,6 +109,37 @@ class OwnTask(Protocol):
         """Wait for its end, and put off every cancellation until then."""
         ...
 
+    def spawn(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run a function in a task beside it. Any thread; the function must not raise.
+
+        :raises RuntimeError: when its loop has ended
+        """
+        ...
+
+
+async def call_beside(task: OwnTask, function: Callable[[], Awaitable[T]]) -> T:
+    """Await a function on the loop of a task, from another one. Cancelled, we leave it behind.
+
+    :raises RuntimeError: when that loop has ended
+    """
+    ended, notify = anyio.Event(), loop_notifier()
+    outcome: list[T] = []
+    errors: list[BaseException] = []
+
+    async def call() -> None:
+        try:
+            outcome.append(await function())
+        except BaseException as error:  # noqa: BLE001, RUF100  (for who waits; it is no task of that loop's host)
+            errors.append(error)
+        finally:
+            notify(ended.set)
+
+    task.spawn(call)
+    await ended.wait()
+    if errors:
+        raise RuntimeError("the call was ended from outside") from errors.pop()
+    return outcome[0]
+
 
 def own_task(live: Callable[[], Coroutine[Any, Any, None]], at_end: Callable[[], Awaitable[None]]) -> OwnTask:
     """Start a task in a context that has nothing of the application's.
@@ -155,6 +186,14 @@ class _AsyncioTask:
         if cancellation is not None:
             raise cancellation
 
+    def spawn(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._loop.call_soon_threadsafe(self._spawn, function)
+
+    def _spawn(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        task = Context().run(self._loop.create_task, function())
+        self._alive.add(task)
+        task.add_done_callback(self._note_end)
+
     def _note_end(self, task: asyncio.Task[None]) -> None:
         self._alive.discard(task)
         # looked at, or asyncio reports it; what ends the process has come out of the loop by itself
@@ -189,6 +228,9 @@ class _TrioTask:
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
+
+    def spawn(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._token.run_sync_soon(self._trio.lowlevel.spawn_system_task, function)
 
     async def _run(self) -> None:
         try:

@@ -52,6 +52,11 @@ def _new_instance_name() -> str:
     return name
 
 
+def is_drawn(instance: str) -> bool:
+    """Whether nobody chose this name of an instance."""
+    return isinstance(instance, _DrawnName)
+
+
 def _check_instance(value: Any) -> str:
     return value if isinstance(value, _DrawnName) else check_name(value)
 

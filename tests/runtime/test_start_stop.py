@@ -247,7 +247,7 @@ class TestTrouble:
         began = anyio.current_time()
         with no_task_is_left():
             await in_a_task(agent.stop)
-        assert 0.25 < anyio.current_time() - began < 0.8 + 0.3  # and what a busy machine adds
+        assert 0.25 < anyio.current_time() - began < 0.8 + 1.0  # and what a busy machine adds
         assert outcome(agent) == {"dropped ambiguous": 2}
 
     async def test_a_stop_that_is_cancelled_is_cut_short_and_the_cancellation_goes_on(self) -> None:
