@@ -20,14 +20,17 @@ import anyio
 
 from .. import stop_budgets
 from ..agent import Agent
+from ..agent import running as running_agent
 from ..agent_log import say
 from ..backend import loop_notifier
 from ..config import Config
 from ..errors import AgentStateError, ConfigError
 from ..ledger import Statistics
 from ..record.suppression import suppress_instrumentation
-from ..record.trace import tracer as tracers
 from .adoption import adopt
+from .child_end import before_child_ends
+from .first_record import forget, when_recorded
+from .transport_choice import find_transport
 
 
 class AgentThread:
@@ -134,8 +137,8 @@ def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
     started it stops it, so the `stop()` that belongs to this call flushes only.
 
     :param config: `Config.from_env()` when left out
-    :param follow_forks: whether a forked child, such as a server's worker, starts an agent of its own once it records
-        its first span; otherwise it records nothing unless it calls `start()`
+    :param follow_forks: whether a forked child, such as a server's worker, starts an agent of its own with its first
+        span or log record; otherwise it records nothing unless it calls `start()`
     :returns: the agent
     :raises ConfigError: when a setting cannot be used
     :raises AgentStateError: when no thread can be started
@@ -149,8 +152,21 @@ def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
         agent_thread = AgentThread(config or Config.from_env(), follow_forks=follow_forks)
         agent_thread.start()
         _agent_thread = agent_thread
+    forget()
     atexit.register(_stop_at_exit)
+    before_child_ends(_stop_at_exit)
     return agent_thread.agent
+
+
+def start_at_first_record(config: Config | None = None) -> None:
+    """Start it once this process, or a forked child of it, records its first span or log record.
+
+    :raises ConfigError: when a setting cannot be used
+    """
+    config = config or Config.from_env()
+    # now: in the middle of an import of the application's, the thread that waits for ours may hold its lock
+    find_transport(config)
+    when_recorded(config, partial(_start_if_none, config))
 
 
 def stop() -> Statistics | None:
@@ -199,12 +215,13 @@ def _forget_in_child() -> None:
     _adopted.clear()
     if agent_thread is not None and agent_thread.follow_forks:
         # not now: most children are replaced by another program at once, or record nothing
-        tracers.when_missed(partial(_start_again, agent_thread.config))
+        when_recorded(agent_thread.config, partial(_start_if_none, agent_thread.config))
 
 
-def _start_again(config: Config) -> None:
+def _start_if_none(config: Config) -> None:
     try:
-        start(config, follow_forks=True)
+        if running_agent() is None:
+            start(config, follow_forks=True)
     except Exception as error:  # noqa: BLE001, RUF100  (in the middle of the application's work, which goes on)
         say(logging.ERROR, "swagent is off", exc_info=error)
 
