@@ -32,7 +32,7 @@ from ..errors import ConfigError
 from ..runtime.adoption import Adopted, adopt
 from ..runtime.agent_thread import start as start_agent
 from .faults import Faults
-from .lifespan import App, Lifespan, Receive, Scope, Send
+from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
 from .request import MARK, RequestSpan
 from .send import TracedSend
 
@@ -97,7 +97,7 @@ class SkyWalkingMiddleware:
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application's lifespan inside the agent's."""
         self._may_start_thread = False
-        lifespan = Lifespan(receive, send)
+        lifespan = Lifespan(receive, send, has_started=self._freeze)
         try:
             running = adopt(self._config)
             async with Agent(self._config) if running is None else Adopted(running) as agent:
@@ -117,6 +117,10 @@ class SkyWalkingMiddleware:
         finally:
             self._agent = None
         await lifespan.finish()
+
+    def _freeze(self) -> None:
+        if self._agent is not None and self._agent.config.gc_freeze:
+            freeze_garbage()
 
     async def _let_requests_end(self) -> None:
         """Wait a little for requests that the server has cut off, so that their spans, which end a few steps later, are

@@ -349,6 +349,12 @@ class Config:
         1,
         1000,
     )
+    gc_freeze: bool = kinds.flag(
+        False,
+        "SW_AGENT_GC_FREEZE",
+        "Collect garbage once the application has started, and leave all that is alive then out of every later "
+        "collection: under load they take far less time, and what the start has made is never collected.",
+    )
     log_level: str = kinds.choice(
         "info",
         "SW_AGENT_LOGGING_LEVEL",
