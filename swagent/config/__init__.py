@@ -349,6 +349,12 @@ class Config:
         1,
         1000,
     )
+    propagate_threads: bool = kinds.flag(
+        False,
+        "SW_AGENT_PROPAGATE_THREADS",
+        "Carry the context into the threads that the application starts and into what it gives to thread pools; "
+        "otherwise by hand, with `capture()`.",
+    )
     gc_freeze: bool = kinds.flag(
         False,
         "SW_AGENT_GC_FREEZE",
