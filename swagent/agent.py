@@ -174,6 +174,7 @@ class Agent:
         """
         self._build()
         self._own = own_task(partial(self._live, is_cancelled, is_gone), self._end_alone)
+        _agents.append(self)
         try:
             await self._tasks.begun.wait()
             self._check_not_stopped()
@@ -257,7 +258,6 @@ class Agent:
         self._tasks = AgentTasks(heartbeat, meters, self._pipelines, self._route, runtimes, self._limited)
         self._stopped = anyio.Event()
         self._phase = Phase.RUNNING
-        _agents.append(self)
 
     async def _stop_in_time(self, is_cancelled: bool) -> None:
         try:
@@ -362,8 +362,8 @@ class Agent:
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started, and does not stop yet."""
-        return self._phase is Phase.RUNNING
+        """Whether it was started, does not stop yet, and has a loop to report from."""
+        return self._phase is Phase.RUNNING and not self._own.is_lost()
 
     def statistics(self) -> Statistics:
         """What became of every record so far. Any thread, in every phase; empty before the start."""

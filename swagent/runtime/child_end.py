@@ -30,9 +30,13 @@ def before_child_ends(stop: Callable[[], object]) -> None:
     process: Any = sys.modules.get("multiprocessing.process")
     if util is None or process is None:
         return
+
+    def add(_: object) -> None:
+        _add(util, stop)
+
     if not _is_watching:
         # called by the child after it has forgotten its finalisers
-        util.register_after_fork(before_child_ends, lambda _: _add(util, stop))
+        util.register_after_fork(before_child_ends, add)
         _is_watching = True
     if process.parent_process() is not None:
         _add(util, stop)

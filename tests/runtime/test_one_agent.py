@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
@@ -101,6 +102,20 @@ class TestStart:
         own = swagent.start(config())
         swagent.stop()
         assert not own.is_running
+
+    # asyncio says so of the tasks of a loop that is closed under them
+    @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+    def test_one_whose_loop_was_closed_is_not_taken(self, collector: MemoryCollector) -> None:
+        lost = agent_of(collector)
+        loop = asyncio.SelectorEventLoop()
+        loop.run_until_complete(lost.start())
+        loop.close()
+        own = swagent.start(config())
+        assert own is not lost
+        record()
+        swagent.stop()
+        assert outcome(own) == {"confirmed": 1}
+        assert asyncio.run(lost.stop()).balanced
 
     @pytest.mark.parametrize("library", ["asyncio", "trio"])
     def test_beside_an_agent_on_a_loop_of_the_hosts(self, collector: MemoryCollector, library: str) -> None:
