@@ -16,10 +16,14 @@ An agent goes through its phases once. What each event does in each phase, and t
 | event                   | NEW            | RUNNING              | STOPPING             | STOPPED      | FORKED |
 | ----------------------- | -------------- | -------------------- | -------------------- | ------------ | ------------ |
 | `async with` begins     | build: RUNNING | error                | error                | error        | error |
+| `start()`               | build: RUNNING | nothing              | error                | error        | error |
 | a setting is wrong      | ConfigError    |                      |                      |              | |
-| the block is left       |                | stop: STOPPED        |                      |              | nothing |
-| the block is cancelled  |                | stop in 1 s: STOPPED | 1 s left: STOPPED    |              | nothing |
-| the host's task is gone |                | stop in 1 s: STOPPED | goes on              | nothing      | nothing |
+| the block is left       |                | stop: STOPPED        | waits for the stop   | nothing      | nothing |
+| `stop()`                | nothing        | stop: STOPPED        | waits for the stop   | nothing      | nothing |
+| `stop()`, other loop    | nothing        | error                | error                | nothing      | nothing |
+| `stop()`, loop closed   | nothing        | count: STOPPED       | count: STOPPED       | nothing      | nothing |
+| who stops is cancelled  |                | stop in 1 s: STOPPED | 1 s left: STOPPED    |              | nothing |
+| nobody is left to stop  |                | stop in 1 s: STOPPED | goes on              | nothing      | nothing |
 | a task of ours crashes  |                | starts again         | starts again at once |              | |
 | a record is finished    | not recorded   | offered              | refused              | not recorded | not recorded |
 | `flush()`               | error          | flushes              | waits for the stop   | True         | True |
@@ -27,19 +31,21 @@ An agent goes through its phases once. What each event does in each phase, and t
 | `statistics()`          | empty          | of now               | of now               | the last     | empty |
 | in the child of a fork  | NEW            | FORKED               | FORKED               | FORKED       | FORKED |
 
-`error` is AgentStateError. An empty field: it cannot happen.
+`error` is AgentStateError. An empty field: it cannot happen. Nobody is left to stop: the loop comes to its end, and the
+task that entered the block is gone, or the agent was started by `start()`.
 
 Start: check the configuration and build everything (a bad setting raises here and never later); start heartbeat,
 reporters and the report of meters under their supervisors (`runtime.agent_tasks`); let records in. It does not wait
 for the collector.
 
 Stop: end the recording, with a last report of the meters; close the intake; cut the backoff; let the reporters flush
-without retries until the deadline; if somebody cancelled them, flush in the host's own task instead; cancel what is
+without retries until the deadline; if somebody cancelled them, flush in the stopping task instead; cancel what is
 left; close the transports hard; count what could not be delivered; say the last word. What each step may take stands
 in `stop_budgets`.
 
-The life scope is shielded from birth and only the host's end ends it. A shield set up in a `finally` would come too
-late: a cancellation from outside reaches the children and the host's body in the same moment.
+The agent's tasks live in a task of the agent's own (`backend.own_task`), in no group of the host's: so any task of the
+loop may stop it, be it in a hook or in another `run_until_complete`. Their scope is shielded from birth: a shield set
+up in a `finally` would come too late.
 """
 
 from __future__ import annotations
@@ -49,8 +55,8 @@ import logging
 import os
 import random
 import time
-import weakref
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 
 import anyio
@@ -60,7 +66,7 @@ from typing_extensions import Self
 from . import stop_budgets
 from .abc import Transport, addresses_of
 from .agent_log import RateLimitedLog, log, say
-from .backend import must_propagate, native_cancellation, task_counter, task_watch
+from .backend import call_beside, must_propagate, native_cancellation, own_task, task_counter, task_watch
 from .config import Config
 from .errors import AgentStateError
 from .ledger import Statistics
@@ -91,7 +97,8 @@ class Phase(enum.Enum):
 
 
 class Agent:
-    """Records and reports for as long as its `async with` block runs, on asyncio, uvloop or trio.
+    """Records and reports for as long as its `async with` block runs, or from `start()` to `stop()`, on asyncio, uvloop
+    or trio.
 
     Entering raises ConfigError for a setting that cannot be used, and AgentStateError when this agent was entered
     before: an agent lives once, make another one. Leaving flushes within `shutdown_timeout`, whatever the collector
@@ -122,63 +129,114 @@ class Agent:
     async def __aenter__(self) -> Self:
         if self._phase is not Phase.NEW:
             raise AgentStateError(f"this agent is {self._phase.value} already; make another one")
-        self._build()
-        # by hand, and in no generator: the loop would close one that nobody leaves, in a task of its own
-        self._group = anyio.create_task_group()
-        await self._group.__aenter__()
-        self._group.start_soon(self._live, native_cancellation(), task_watch())
-        try:
-            await self._tasks.begun.wait()
-            self._recording.begin()
-        except BaseException as error:
-            await self.__aexit__(type(error), error, error.__traceback__)
-            raise
+        await self._begin(native_cancellation(), task_watch())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
-        if self._phase is Phase.FORKED:
-            return None
-        # the host's own error is kept from the task group, out of which it would come wrapped in an exception group
-        ending = error if isinstance(error, anyio.get_cancelled_exc_class()) else None
-        try:
-            if ending is None:
-                await self._stop_in_time()
-            else:
-                with CancelScope(shield=True):
-                    await self._stop(stop_budgets.CANCELLED_FLUSH)
-        except BaseException as failure:  # noqa: BLE001, RUF100  (raised again below)
-            ending = failure
-        is_over = await self._leave(ending) and ending is not None
-        if ending is not None and ending is not error and not is_over:
-            raise ending
-        return is_over
+    ) -> None:
+        await self._leave(is_cancelled=isinstance(error, anyio.get_cancelled_exc_class()))
 
-    async def _leave(self, ending: BaseException | None) -> bool:
-        """End the life of the agent's tasks with the host's.
+    async def start(self) -> Self:
+        """Start it, for hosts that have a hook for the start and another one for the end: each may run in any task of
+        the same loop. Where there is a block to live in, `async with` is better: nobody can forget to leave it.
 
-        :param ending: what ends the host, unless it is an error of its own
-        :returns: whether that ends here
+        Starting what runs does nothing.
+
+        :raises ConfigError: when a setting cannot be used
+        :raises AgentStateError: when it has stopped, or is stopped meanwhile
         """
-        try:
-            self._tasks.leave()
-            kind = None if ending is None else type(ending)
-            return bool(await self._group.__aexit__(kind, ending, None if ending is None else ending.__traceback__))
-        finally:
-            self._end()
+        if self._phase is Phase.RUNNING:
+            await self._tasks.begun.wait()
+        elif self._phase is not Phase.NEW:
+            raise AgentStateError(f"this agent is {self._phase.value} already; make another one")
+        else:
+            # whoever starts it may be gone soon: no task is its host
+            await self._begin(_always, _always)
+        self._check_not_stopped()
+        return self
 
-    async def _live(self, is_cancelled: Callable[[], bool], is_gone: Callable[[], bool]) -> None:
-        """The life of the agent's tasks, around the host's body.
+    async def stop(self) -> Statistics:
+        """Flush and stop, within `shutdown_timeout`, in any task of the loop that it was started on. Stopping what does
+        not run does nothing. When its loop has been closed, nothing more can be sent, and all that waits is counted as
+        dropped.
+
+        :returns: the ledger
+        :raises AgentStateError: on another loop than that of the start
+        """
+        await self._leave(is_cancelled=False)
+        return self.statistics()
+
+    async def _begin(self, is_cancelled: Callable[[], bool], is_gone: Callable[[], bool]) -> None:
+        """Start.
 
         :param is_cancelled: whether somebody called `cancel()` on the host's task
         :param is_gone: whether the host's task has ended
         """
+        self._build()
+        self._own = own_task(partial(self._live, is_cancelled, is_gone), self._end_alone)
+        _agents.append(self)
+        try:
+            await self._tasks.begun.wait()
+            self._check_not_stopped()
+            self._recording.begin()
+        except BaseException as error:
+            await self._leave(is_cancelled=isinstance(error, anyio.get_cancelled_exc_class()))
+            raise
+
+    def _check_not_stopped(self) -> None:
+        if self._phase is not Phase.RUNNING:
+            raise AgentStateError("this agent was stopped while it started")
+
+    async def _leave(self, *, is_cancelled: bool) -> None:
+        """Stop, in whatever task.
+
+        :param is_cancelled: whether the host is
+        """
+        if self._phase not in (Phase.RUNNING, Phase.STOPPING):
+            return
+        if not self._own.is_here():
+            self._leave_elsewhere()
+        elif self._phase is Phase.STOPPING:
+            await self._stopped.wait()
+        else:
+            try:
+                await self._stop_in_time(is_cancelled)
+            finally:
+                await self._end_all()
+
+    def _leave_elsewhere(self) -> None:
+        """Count what is left on a loop that was closed."""
+        if not self._own.is_lost():
+            raise AgentStateError("this agent lives on another event loop: stop it there")
+        self._recording.end()
+        self.pipelines.end_without_loop()
+        self._end()
+
+    async def _end_all(self) -> None:
+        """End the agent's tasks, and wait for that."""
+        try:
+            self._tasks.leave()
+            await self._own.join()
+        finally:
+            self._end()
+
+    async def _live(self, is_cancelled: Callable[[], bool], is_gone: Callable[[], bool]) -> None:
+        """The life of the agent's tasks, in a task of their own. As `_begin`."""
         await self._tasks.live(lambda: is_cancelled() or is_gone())
-        if is_gone() and self._phase is Phase.RUNNING:
-            # nobody is left to leave it, and a loop that comes to its end has swept up all tasks
+        if is_gone():
+            # a loop that comes to its end has swept up all tasks
+            await self._end_alone()
+
+    async def _end_alone(self) -> None:
+        """Stop where nobody is left to do it."""
+        if self._phase is not Phase.RUNNING:
+            return
+        try:
             with CancelScope(shield=True):
                 await self._stop(stop_budgets.CANCELLED_FLUSH)
+        finally:
+            self._tasks.leave()
             self._end()
 
     def _build(self) -> None:
@@ -200,16 +258,20 @@ class Agent:
         meters, runtimes = self._recording.meter_report, transport_class.runtimes
         watch = SegmentWatch(self._recording.tracer)
         self._tasks = AgentTasks(heartbeat, meters, watch, self._pipelines, self._route, runtimes, self._limited)
+        self._stopped = anyio.Event()
         self._phase = Phase.RUNNING
-        _agents.add(self)
 
-    async def _stop_in_time(self) -> None:
+    async def _stop_in_time(self, is_cancelled: bool) -> None:
         try:
-            await self._stop(self.config.shutdown_timeout)
+            if not is_cancelled:
+                await self._stop(self.config.shutdown_timeout)
+                return
         except anyio.get_cancelled_exc_class():
             with CancelScope(shield=True):
                 await self._stop(stop_budgets.CANCELLED_FLUSH)
             raise
+        with CancelScope(shield=True):
+            await self._stop(stop_budgets.CANCELLED_FLUSH)
 
     async def _stop(self, grace: float) -> None:
         """The stop order.
@@ -248,10 +310,14 @@ class Agent:
             self._limited.warn("internal", "%s could not be closed: %r", transport, error)
 
     def _end(self) -> None:
-        """Count what could not be delivered, and say the last word."""
+        """Count what could not be delivered, and say the last word. Once."""
+        if self._phase is Phase.STOPPED:
+            return
         self._recording.end()
         self.pipelines.end()
         self._phase = Phase.STOPPED
+        _agents.remove(self)
+        self._stopped.set()
         statistics = self.statistics()
         level = logging.INFO if statistics.complete else logging.WARNING
         say(level, "swagent stopped for %s: %s", self.config.service, statistics)
@@ -269,7 +335,7 @@ class Agent:
         return self._recording.tracer
 
     async def flush(self, timeout: float = 2.0) -> bool:
-        """Send what is waiting now, and wait for its verdicts. The agent keeps running.
+        """Send what is waiting now, and wait for its verdicts, on any loop. The agent keeps running.
 
         :param timeout: seconds; the timeout wins over finishing
         :returns: True when everything accepted before this call has been confirmed
@@ -278,8 +344,28 @@ class Agent:
         if self._phase is Phase.NEW:
             raise AgentStateError("flush() before the agent was started")
         with anyio.move_on_after(timeout):
-            return await self.pipelines.flush()
+            if self._own.is_here():
+                return await self.pipelines.flush()
+            return self._phase in (Phase.STOPPED, Phase.FORKED) or await self._flush_there(timeout)
         return False
+
+    async def _flush_there(self, timeout: float) -> bool:
+        """From another loop than the agent's."""
+
+        async def flush() -> bool:
+            with anyio.move_on_after(timeout):
+                return await self.pipelines.flush()
+            return False
+
+        try:
+            return await call_beside(self._own, flush)
+        except RuntimeError:  # that loop has ended, or is ending
+            return False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started, does not stop yet, and has a loop to report from."""
+        return self._phase is Phase.RUNNING and not self._own.is_lost()
 
     def statistics(self) -> Statistics:
         """What became of every record so far. Any thread, in every phase; empty before the start."""
@@ -308,12 +394,25 @@ class Agent:
         return f"<Agent {self._phase.value} {self._pipelines or ''}>"
 
 
-# Forking copies the agent's memory but not its tasks: the child keeps still, and leaves what waits to the parent.
-_agents: weakref.WeakSet[Agent] = weakref.WeakSet()
+def _always() -> bool:
+    return True
+
+
+# Those that were started and have not stopped, the last one last.
+_agents: list[Agent] = []
+
+
+def running() -> Agent | None:
+    """The agent that records in this process. Of several, which are there by somebody's wish, the one started last."""
+    return next((agent for agent in reversed(_agents) if agent.is_running), None)
 
 
 def _after_fork_in_child() -> None:
-    for agent in list(_agents):
+    """Forking copies the agent's memory but not its tasks: the child keeps still, and leaves what waits to the
+    parent."""
+    agents = _agents.copy()
+    _agents.clear()
+    for agent in agents:
         agent.after_fork_in_child()
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextvars import Context
 from typing import Any, Protocol, TypeVar
 
 import anyio
 import sniffio
+from anyio import CancelScope
 
 T = TypeVar("T")
 LoopNotifier = Callable[[Callable[[], object]], None]
@@ -90,3 +92,168 @@ class Runner(Protocol):
     """Awaits a coroutine function of a transport where it can run."""
 
     def __call__(self, function: Callable[..., Awaitable[T]], *args: Any) -> Awaitable[T]: ...
+
+
+class OwnTask(Protocol):
+    """A task that belongs to none of the host's: any task of its loop may wait for its end."""
+
+    def is_here(self) -> bool:
+        """Whether its loop is the one that runs us."""
+        ...
+
+    def is_lost(self) -> bool:
+        """Whether its loop was closed before it could end."""
+        ...
+
+    async def join(self) -> None:
+        """Wait for its end, and put off every cancellation until then."""
+        ...
+
+    def spawn(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run a function in a task beside it. Any thread; the function must not raise.
+
+        :raises RuntimeError: when its loop has ended
+        """
+        ...
+
+
+async def call_beside(task: OwnTask, function: Callable[[], Awaitable[T]]) -> T:
+    """Await a function on the loop of a task, from another one. Cancelled, we leave it behind.
+
+    :raises RuntimeError: when that loop has ended
+    """
+    ended, notify = anyio.Event(), loop_notifier()
+    outcome: list[T] = []
+    errors: list[BaseException] = []
+
+    async def call() -> None:
+        try:
+            outcome.append(await function())
+        except BaseException as error:  # noqa: BLE001, RUF100  (for who waits; it is no task of that loop's host)
+            errors.append(error)
+        finally:
+            notify(ended.set)
+
+    task.spawn(call)
+    await ended.wait()
+    if errors:
+        raise RuntimeError("the call was ended from outside") from errors.pop()
+    return outcome[0]
+
+
+def own_task(live: Callable[[], Coroutine[Any, Any, None]], at_end: Callable[[], Awaitable[None]]) -> OwnTask:
+    """Start a task in a context that has nothing of the application's.
+
+    :param live: may outlive every task of the host's. At the end of its run asyncio cancels the task.
+    :param at_end: what trio's end calls instead; it must let `live` end
+    """
+    if sniffio.current_async_library() == "trio":
+        return _TrioTask(live, at_end)
+    return _AsyncioTask(live)
+
+
+class _AsyncioTask:
+    # a loop holds its tasks weakly, and nobody has to keep an agent that was started
+    _alive: set[asyncio.Task[None]] = set()  # noqa: RUF012
+
+    def __init__(self, live: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._loop = asyncio.get_running_loop()
+        context = Context()
+        self._task = context.run(self._loop.create_task, live(), name="swagent")
+        self._alive.add(self._task)
+        self._task.add_done_callback(self._note_end, context=context)
+
+    def is_here(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:  # trio's
+            return False
+
+    def is_lost(self) -> bool:
+        is_lost = self._loop.is_closed() and not self._task.done()
+        if is_lost:
+            self._alive.discard(self._task)
+        return is_lost
+
+    async def join(self) -> None:
+        cancellation: asyncio.CancelledError | None = None
+        while not self._task.done():
+            try:
+                with CancelScope(shield=True):
+                    await asyncio.wait({self._task})
+            except asyncio.CancelledError as error:
+                cancellation = error
+        if cancellation is not None:
+            raise cancellation
+
+    def spawn(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._loop.call_soon_threadsafe(self._spawn, function)
+
+    def _spawn(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        task = Context().run(self._loop.create_task, function())
+        self._alive.add(task)
+        task.add_done_callback(self._note_end)
+
+    def _note_end(self, task: asyncio.Task[None]) -> None:
+        self._alive.discard(task)
+        # looked at, or asyncio reports it; what ends the process has come out of the loop by itself
+        _ = task.cancelled() or task.exception()
+
+
+class _TrioTask:
+    def __init__(self, live: Callable[[], Awaitable[None]], at_end: Callable[[], Awaitable[None]]) -> None:
+        import trio  # noqa: PLC0415, RUF100  (optional)
+
+        self._trio = trio
+        self._token = trio.lowlevel.current_trio_token()
+        self._live = live
+        self._at_end = at_end
+        self._ended = trio.Event()
+        self._is_over = False
+        self._failure: BaseException | None = None
+        trio.lowlevel.spawn_system_task(self._run, name="swagent")
+
+    def is_here(self) -> bool:
+        try:
+            return self._trio.lowlevel.current_trio_token() is self._token
+        except RuntimeError:  # asyncio's
+            return False
+
+    def is_lost(self) -> bool:
+        return False  # the end of its run has waited for it
+
+    async def join(self) -> None:
+        with CancelScope(shield=True):
+            await self._ended.wait()
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def spawn(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._token.run_sync_soon(self._trio.lowlevel.spawn_system_task, function)
+
+    async def _run(self) -> None:
+        try:
+            async with self._trio.open_nursery() as nursery:
+                nursery.start_soon(self._watch_end)
+                try:
+                    await self._live()
+                finally:
+                    self._is_over = True
+                nursery.cancel_scope.cancel()
+        except self._trio.Cancelled:
+            raise
+        except BaseException as error:  # noqa: BLE001, RUF100  (trio takes it for a fault of its own)
+            self._failure = error
+        finally:
+            self._ended.set()
+
+    async def _watch_end(self) -> None:
+        """Stand outside of every shield of ours, where the end of the run is heard."""
+        try:
+            await self._trio.sleep_forever()
+        except self._trio.Cancelled:
+            if not self._is_over:
+                with CancelScope(shield=True):
+                    await self._at_end()
+            raise

@@ -8,8 +8,10 @@ every exception and cancellation passes.
 Where the agent comes from:
 
 1. `agent=`: yours, started and stopped by you.
-2. The server sends `lifespan`: the agent runs inside that call, whatever loop it is on, and drains at shutdown.
-3. No lifespan (switched off, or a server without): there is no scope to live in, so the first request starts the
+2. One that runs in this process already, by `swagent run` or another middleware: it is used, flushed at shutdown, and
+   left running.
+3. The server sends `lifespan`: the agent runs inside that call, whatever loop it is on, and drains at shutdown.
+4. No lifespan (switched off, or a server without): there is no scope to live in, so the first request starts the
    process's agent thread (`swagent.start()`), which is stopped when the interpreter exits.
 
 A setting that cannot be used fails the server's start. Once it has started, nothing that goes wrong in here reaches a
@@ -28,10 +30,10 @@ from ..agent_log import say
 from ..config import Config
 from ..errors import ConfigError
 from ..record.trace.tracer import Tracer
-from ..runtime.agent_thread import running as running_agent
+from ..runtime.adoption import Adopted, adopt
 from ..runtime.agent_thread import start as start_agent
 from .faults import Faults
-from .lifespan import App, Lifespan, Receive, Scope, Send
+from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
 from .pending import PendingRequest
 from .send import end, traced_send
 
@@ -108,9 +110,10 @@ class SkyWalkingMiddleware:
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application's lifespan inside the agent's."""
         self._may_start_thread = False
-        lifespan = Lifespan(receive, send)
+        lifespan = Lifespan(receive, send, has_started=self._freeze)
         try:
-            async with Agent(self._config) as agent:
+            running = adopt(self._config)
+            async with Agent(self._config) if running is None else Adopted(running) as agent:
                 self._agent = agent
                 try:
                     await lifespan.serve(self.app, scope)
@@ -128,6 +131,10 @@ class SkyWalkingMiddleware:
             self._agent = self._tracer = None
         await lifespan.finish()
 
+    def _freeze(self) -> None:
+        if self._agent is not None and self._agent.config.gc_freeze:
+            freeze_garbage()
+
     async def _let_requests_end(self) -> None:
         """Wait a little for requests that the server has cut off, so that their spans, which end a few steps later, are
         told: uvicorn cancels them and says shutdown in the same breath, or is interrupted and cancels all there is."""
@@ -143,7 +150,7 @@ class SkyWalkingMiddleware:
             return None
         self._may_start_thread = False
         try:
-            self._agent = running_agent() or start_agent(self._config)
+            self._agent = adopt(self._config) or start_agent(self._config)
         except ConfigError as error:
             # the server runs already, and the agent never raises into a running application
             say(logging.ERROR, "swagent is off: %s", error)

@@ -52,6 +52,11 @@ def _new_instance_name() -> str:
     return name
 
 
+def is_drawn(instance: str) -> bool:
+    """Whether nobody chose this name of an instance."""
+    return isinstance(instance, _DrawnName)
+
+
 def _check_instance(value: Any) -> str:
     return value if isinstance(value, _DrawnName) else check_name(value)
 
@@ -351,6 +356,18 @@ class Config:
         "How many exceptions of a chain of causes, and how many places of each one's stack, a log record tells.",
         1,
         1000,
+    )
+    propagate_threads: bool = kinds.flag(
+        False,
+        "SW_AGENT_PROPAGATE_THREADS",
+        "Carry the context into the threads that the application starts and into what it gives to thread pools; "
+        "otherwise by hand, with `capture()`.",
+    )
+    gc_freeze: bool = kinds.flag(
+        False,
+        "SW_AGENT_GC_FREEZE",
+        "Collect garbage once the application has started, and leave all that is alive then out of every later "
+        "collection: under load they take far less time, and what the start has made is never collected.",
     )
     log_level: str = kinds.choice(
         "info",

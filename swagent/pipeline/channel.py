@@ -22,6 +22,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -227,6 +228,16 @@ class Channel:
             if stream is not None:
                 stream.close()
         self._bell, self._doorbell = anyio.create_memory_object_stream[None](1) if notify is not None else (None, None)
+
+    def detach(self) -> None:
+        """The loop of the reporter was closed: nobody who waits there can be woken any more."""
+        self._notifier = None
+        self._settled = anyio.Event()
+        for stream in (self._bell, self._doorbell):
+            with suppress(RuntimeError):
+                if stream is not None:
+                    stream.close()
+        self._bell = self._doorbell = None
 
     async def wait_due(self, batcher: Batcher) -> bool:
         """Wait until a batch is due, with the channel attached. False: it is closed and empty. Cancellation leaves

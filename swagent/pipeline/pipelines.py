@@ -91,6 +91,15 @@ class Pipelines:
             channel.drop_queued(Drop.SHUTDOWN)
             channel.attach(None)
 
+    def end_without_loop(self) -> None:
+        """Their loop was closed while they were at work."""
+        for channel in self.channels.values():
+            channel.detach()
+            for lease in list(channel.leases):
+                # bytes may have left
+                lease.drop(Drop.AMBIGUOUS)
+        self.end()
+
     def has_queued(self) -> bool:
         """Whether anything waits."""
         return any(each.queued for each in self.statistics())

@@ -20,13 +20,17 @@ import anyio
 
 from .. import stop_budgets
 from ..agent import Agent
+from ..agent import running as running_agent
 from ..agent_log import say
 from ..backend import loop_notifier
 from ..config import Config
 from ..errors import AgentStateError, ConfigError
 from ..ledger import Statistics
 from ..record.suppression import suppress_instrumentation
-from ..record.trace import tracer as tracers
+from .adoption import adopt
+from .child_end import before_child_ends
+from .first_record import forget, when_recorded
+from .transport_choice import find_transport
 
 
 class AgentThread:
@@ -65,6 +69,10 @@ class AgentThread:
             self._stop()
         self._thread.join(self.config.shutdown_timeout + stop_budgets.THREAD_END)
         return self.agent.statistics()
+
+    def flush(self) -> None:
+        """Flush from another thread, within the shutdown timeout."""
+        anyio.run(self.agent.flush, self.config.shutdown_timeout)
 
     def _run(self) -> None:
         backend, options = self._options
@@ -117,39 +125,82 @@ def _require(module: str, backend: str) -> None:
 
 
 _agent_thread: AgentThread | None = None
+# One for each `start()` that found an agent and whose `stop()` is still to come.
+_adopted: list[Agent] = []
 _lock = threading.Lock()
 
 
 def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
     """Start the process's agent in a thread of its own. It is stopped by `stop()` or when the interpreter exits.
 
+    Where an agent runs in this process already, that one is returned and goes on: it is whose settings count. Who
+    started it stops it, so the `stop()` that belongs to this call flushes only.
+
     :param config: `Config.from_env()` when left out
-    :param follow_forks: whether a forked child, such as a server's worker, starts an agent of its own once it records
-        its first span; otherwise it records nothing unless it calls `start()`
-    :returns: the agent, for its `statistics()`; its `flush()` belongs to the thread's loop
+    :param follow_forks: whether a forked child, such as a server's worker, starts an agent of its own with its first
+        span or log record; otherwise it records nothing unless it calls `start()`
+    :returns: the agent
     :raises ConfigError: when a setting cannot be used
-    :raises AgentStateError: when one is running already, or no thread can be started
+    :raises AgentStateError: when no thread can be started
     """
     global _agent_thread  # noqa: PLW0603, RUF100
     with _lock:
-        if _agent_thread is not None:
-            raise AgentStateError("the agent was started already; call swagent.stop() first")
+        running = adopt(config)
+        if running is not None:
+            _adopted.append(running)
+            return running
         agent_thread = AgentThread(config or Config.from_env(), follow_forks=follow_forks)
         agent_thread.start()
         _agent_thread = agent_thread
-    atexit.register(stop)
+    forget()
+    atexit.register(_stop_at_exit)
+    before_child_ends(_stop_at_exit)
     return agent_thread.agent
 
 
+def start_at_first_record(config: Config | None = None) -> None:
+    """Start it once this process, or a forked child of it, records its first span or log record.
+
+    :raises ConfigError: when a setting cannot be used
+    """
+    config = config or Config.from_env()
+    # now: in the middle of an import of the application's, the thread that waits for ours may hold its lock
+    find_transport(config)
+    when_recorded(config, partial(_start_if_none, config))
+
+
 def stop() -> Statistics | None:
-    """Flush, stop the process's agent, and return its ledger. Without a running agent it does nothing: None."""
+    """Flush, stop the agent that `start()` started, and return its ledger. Without one it does nothing: None.
+
+    After a `start()` that found an agent, flush that one and leave it running.
+    """
+    with _lock:
+        while _adopted:
+            agent = _adopted.pop()
+            if agent.is_running:
+                return _flush(agent)
+    return _stop_own()
+
+
+def _flush(agent: Agent) -> Statistics:
+    # an agent on a loop of the host's cannot be waited for: it may be the loop that we are called in
+    if _agent_thread is not None and _agent_thread.agent is agent:
+        _agent_thread.flush()
+    return agent.statistics()
+
+
+def _stop_own() -> Statistics | None:
     global _agent_thread  # noqa: PLW0603, RUF100
     with _lock:
         agent_thread, _agent_thread = _agent_thread, None
     if agent_thread is None:
         return None
-    atexit.unregister(stop)
+    atexit.unregister(_stop_at_exit)
     return agent_thread.stop()
+
+
+def _stop_at_exit() -> None:
+    _stop_own()
 
 
 def running() -> Agent | None:
@@ -161,14 +212,16 @@ def _forget_in_child() -> None:
     """A forked child has no thread of its parent's; it may start an agent of its own."""
     global _agent_thread, _lock  # noqa: PLW0603, RUF100
     agent_thread, _agent_thread, _lock = _agent_thread, None, threading.Lock()
+    _adopted.clear()
     if agent_thread is not None and agent_thread.follow_forks:
         # not now: most children are replaced by another program at once, or record nothing
-        tracers.when_missed(partial(_start_again, agent_thread.config))
+        when_recorded(agent_thread.config, partial(_start_if_none, agent_thread.config))
 
 
-def _start_again(config: Config) -> None:
+def _start_if_none(config: Config) -> None:
     try:
-        start(config, follow_forks=True)
+        if running_agent() is None:
+            start(config, follow_forks=True)
     except Exception as error:  # noqa: BLE001, RUF100  (in the middle of the application's work, which goes on)
         say(logging.ERROR, "swagent is off", exc_info=error)
 

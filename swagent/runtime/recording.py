@@ -18,6 +18,7 @@ from ..record.events import started, stopping
 from ..record.logs.capture import LogCapture, LogSettings
 from ..record.meters.definitions import REGISTRY
 from ..record.meters.samples import Sample
+from ..record.threads import ThreadPropagation
 from ..record.trace import tracer as tracers
 from ..record.trace.ignore import compile_ignored
 from ..record.trace.sampling import Sampler
@@ -54,6 +55,7 @@ class Recording:
         self.tracer.offer_request = self._segments.offer_request
         self._logs = LogCapture(self._offer(Signal.LOG, encoder.log), LogSettings.from_config(config))
         self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
+        self._threads = ThreadPropagation() if config.propagate_threads else None
         ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)
         sources: list[Source] = [ledger.collect, self.tracer.endpoints.collect, self.tracer.peers.collect]
         if self._runtime is not None:
@@ -66,6 +68,8 @@ class Recording:
         """Take records in."""
         self._has_begun = True
         tracers.install(self.tracer)
+        if self._threads is not None:
+            self._threads.attach()
         if self._pipelines.is_on(Signal.LOG):
             self._logs.attach()
         if self._pipelines.is_on(Signal.METER) and self._runtime is not None:
@@ -77,6 +81,8 @@ class Recording:
         if self._has_ended or not self._has_begun:
             return
         tracers.uninstall(self.tracer)
+        if self._threads is not None:
+            self._threads.detach()
         self._logs.detach()
         self.tracer.finish_open_segments()
         if self._pipelines.is_on(Signal.METER):
@@ -89,6 +95,8 @@ class Recording:
     def after_fork_in_child(self) -> None:
         """In a forked child: record nothing more for the parent's agent."""
         tracers.uninstall(self.tracer)
+        if self._threads is not None:
+            self._threads.detach()
         self._logs.detach()
         if self._runtime is not None:
             self._runtime.detach()

@@ -94,15 +94,6 @@ def test_what_its_loop_says_of_itself_is_not_reported(
     assert collector.count(Signal.LOG) == 1, "the application's own is reported"
 
 
-def test_starting_twice_is_an_error_and_the_first_one_goes_on(collector: MemoryCollector) -> None:
-    swagent.start(config())
-    with pytest.raises(AgentStateError):
-        swagent.start(config())
-    record()
-    swagent.stop()
-    assert collector.count(Signal.SEGMENT) == 1
-
-
 def test_a_system_without_a_thread_to_spare_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")

@@ -23,9 +23,18 @@ def _chain() -> None:
 _chain()
 
 import swagent  # noqa: E402  (the site's own customisation comes first)
+from swagent.runtime.agent_thread import start_at_first_record  # noqa: E402
 
+# What multiprocessing runs beside the application: a process that forks the workers, and one that records nothing.
+_FORK_SERVER = "from multiprocessing.forkserver import main"
+_RESOURCE_TRACKER = "from multiprocessing.resource_tracker import main"
+
+_program = " ".join(sys.orig_argv)
 try:
-    swagent.start(follow_forks=True)
+    if _FORK_SERVER in _program:
+        start_at_first_record()
+    elif _RESOURCE_TRACKER not in _program:
+        swagent.start(follow_forks=True)
 except swagent.ConfigError as error:
     # `site` would print a traceback and go on without the agent, but the user asked for it by name
     sys.stderr.write(f"swagent run: {error}\n")

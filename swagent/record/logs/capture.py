@@ -37,9 +37,7 @@ class LogCapture:
         self.settings = settings
         self._offer = offer
         self._conversion = Conversion(settings)
-        # `handle` asks the logger's filters, `callHandlers` is what it calls for records that pass them
-        method = "handle" if settings.ignore_filter else "callHandlers"
-        self._patch = Patch(logging.Logger, method, self._wrap)
+        self._patch = Patch(logging.Logger, settings.method, self._wrap)
         self._loguru = LoguruSource(settings.level, self.report_loguru)
         self._last = threading.local()
 

@@ -24,6 +24,12 @@ class LogSettings:
     ignore_filter: bool = False
     depth: int = 10
 
+    @property
+    def method(self) -> str:
+        """The method of Logger where records are found: `handle` asks the logger's filters, `callHandlers` is what it
+        calls for records that pass them."""
+        return "handle" if self.ignore_filter else "callHandlers"
+
     @classmethod
     def from_config(cls, config: Config) -> LogSettings:
         """The settings that a user chose. The agent decides whether logs are reported at all."""

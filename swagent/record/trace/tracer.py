@@ -160,8 +160,9 @@ def running() -> Tracer | None:
     return _running[-1] if _running else _awakened()
 
 
-def when_missed(awaken: Callable[[], object]) -> None:
-    """Let the first span that finds no tracer call this, once; it may install one. Installing one takes this back."""
+def when_missed(awaken: Callable[[], object] | None) -> None:
+    """Let the first span that finds no tracer call this, once; it may install one. Installing one takes this back, and
+    so does None."""
     global _awaken  # noqa: PLW0603, RUF100
     _awaken = awaken
 

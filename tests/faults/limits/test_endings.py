@@ -25,10 +25,11 @@ ENDINGS: dict[str, tuple[int, int, int]] = {
     "exit_inside": (3, 2 * RECORDS, 0),
     "error_inside": (1, 2 * RECORDS, 1),
     "os_exit_inside": (3, RECORDS, 0),
+    "forget": (0, 2 * RECORDS, 0),
     "forget_thread": (0, RECORDS, 0),
     "exit_beside_thread": (3, RECORDS, 0),
 }
-ON_ASYNCIO = {**ENDINGS, "forget": (0, 2 * RECORDS, 0), "close_loop": (0, RECORDS, 0)}
+ON_ASYNCIO = {**ENDINGS, "close_loop": (0, RECORDS, 0)}
 
 
 @each_cell("P06", backend_name="backend")

@@ -1,0 +1,52 @@
+"""Noticing the first record that a process logs, for an agent that is to start with it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from .patch import Patch
+
+_OURS = "swagent"
+
+
+class FirstRecord:
+    """Calls a function once, when a record of some level passes a logger, and lets that record pass then: whoever has
+    put a capture in place meanwhile gets it."""
+
+    def __init__(self, level: int, method: str, awaken: Callable[[], object]) -> None:
+        """
+        :param method: the method of Logger that a capture replaces
+        :param awaken: may attach a capture; must not raise
+        """
+        self._level = level
+        self._method = method
+        self._awaken = awaken
+        self._patch = Patch(logging.Logger, method, self._wrap)
+
+    def attach(self) -> None:
+        """Begin to look. A second call does nothing."""
+        self._patch.apply()
+
+    def detach(self) -> None:
+        """Look no more. A second call does nothing."""
+        self._patch.remove()
+
+    def _wrap(self, patch: Patch) -> Callable[[logging.Logger, logging.LogRecord], None]:
+        def looked_at(logger: logging.Logger, record: logging.LogRecord) -> None:
+            handle = patch.original
+            if patch.is_active and self._is_wanted(record):
+                is_outermost = getattr(logging.Logger, self._method) is looked_at
+                self.detach()
+                self._awaken()
+                if is_outermost:
+                    handle = getattr(logging.Logger, self._method)
+            handle(logger, record)
+
+        return looked_at
+
+    def _is_wanted(self, record: logging.LogRecord) -> bool:
+        try:
+            return record.levelno >= self._level and not record.name.startswith(_OURS)
+        except Exception:  # noqa: BLE001, RUF100  (somebody's idea of a record)
+            return False

@@ -1,0 +1,114 @@
+"""Carrying the context into threads by itself: what `capture()` does by hand.
+
+Two functions are replaced for as long as an agent runs. `ThreadPoolExecutor.submit` is also what `run_in_executor` of
+every asyncio loop calls, uvloop's too. `Thread.start` knows nothing of what a pool's thread will do, so a pool that
+starts one inside of `submit` is left alone: that thread is not of the request that happened to come first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from .logs.patch import Patch
+from .trace.context_snapshot import ContextSnapshot, capture
+from .trace.spans import current_span
+
+
+class ThreadPropagation:
+    """Carries the active span's context from `attach()` to `detach()`; both belong to one thread at a time."""
+
+    def __init__(self) -> None:
+        self._patches = [
+            Patch(ThreadPoolExecutor, "submit", _wrap_submit),
+            Patch(threading.Thread, "start", _wrap_start),
+        ]
+
+    def attach(self) -> None:
+        """Put the replacements in place. A second call does nothing."""
+        for patch in self._patches:
+            patch.apply()
+
+    def detach(self) -> None:
+        """Take them out. What was submitted before still runs with its context. A second call does nothing."""
+        for patch in self._patches:
+            patch.remove()
+
+
+class _Thread(threading.local):
+    submitting = False
+
+
+_thread = _Thread()
+
+
+class _Carried:
+    """A function that runs under a snapshot."""
+
+    __slots__ = ("_function", "_snapshot")
+
+    def __init__(self, function: Callable[..., Any], snapshot: ContextSnapshot) -> None:
+        self._function = function
+        self._snapshot = snapshot
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with self._snapshot:
+            return self._function(*args, **kwargs)
+
+
+class _Run:
+    """Stands in an instance of Thread for its `run`, once."""
+
+    def __init__(self, thread: threading.Thread, snapshot: ContextSnapshot) -> None:
+        self._thread = thread
+        self._snapshot = snapshot
+
+    def __call__(self) -> None:
+        thread, snapshot = self._thread, self._snapshot
+        # its class's again; and no circle of thread and snapshot is left
+        vars(thread).pop("run", None)
+        with snapshot:
+            thread.run()
+
+
+def _wrap_submit(patch: Patch) -> Callable[..., Any]:
+    def submit(pool: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        snapshot = _take(patch)
+        if snapshot is None:
+            return patch.original(pool, function, *args, **kwargs)
+        outer = _thread.submitting
+        try:
+            _thread.submitting = True
+            return patch.original(pool, _Carried(function, snapshot), *args, **kwargs)
+        finally:
+            _thread.submitting = outer
+
+    return submit
+
+
+def _wrap_start(patch: Patch) -> Callable[[threading.Thread], None]:
+    def start(thread: threading.Thread) -> None:
+        # who put a `run` into the instance has a plan for it
+        snapshot = _take(patch) if not _thread.submitting and "run" not in vars(thread) else None
+        if snapshot is None:
+            patch.original(thread)
+            return
+        vars(thread)["run"] = _Run(thread, snapshot)
+        try:
+            patch.original(thread)
+        except BaseException:
+            # the system has none to spare, or it was started before
+            vars(thread).pop("run", None)
+            raise
+
+    return start
+
+
+def _take(patch: Patch) -> ContextSnapshot | None:
+    """A snapshot of the active span; None where there is nothing to carry."""
+    try:
+        return capture() if patch.is_active and current_span() is not None else None
+    except Exception:  # noqa: BLE001, RUF100  (ours, and it costs the application no thread)
+        return None

@@ -1,0 +1,255 @@
+"""The context goes into threads and thread pools by itself, where that is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import multiprocessing
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any
+
+import anyio
+import pytest
+import uvloop
+
+from runtime.worlds import config
+from swagent import Agent, current_trace_id, entry_span, local_span
+from swagent.record.threads import ThreadPropagation
+from swagent.record.trace.model import RefKind
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector
+
+from .recorded import Recorder
+
+FUNCTIONS = (threading.Thread.start, ThreadPoolExecutor.submit)
+
+
+def in_place() -> tuple[Any, Any]:
+    return threading.Thread.start, ThreadPoolExecutor.submit
+
+
+@pytest.fixture
+def propagation() -> Iterator[ThreadPropagation]:
+    propagation = ThreadPropagation()
+    propagation.attach()
+    yield propagation
+    propagation.detach()
+    assert in_place() == FUNCTIONS
+
+
+def work(name: str = "work") -> str:
+    with local_span(name):
+        return current_trace_id()
+
+
+def in_a_thread(function: Callable[[], object]) -> None:
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
+
+
+class Worker(threading.Thread):
+    """A thread with a `run` of its own."""
+
+    def run(self) -> None:
+        work()
+
+
+def in_a_worker() -> None:
+    worker = Worker()
+    worker.start()
+    worker.join()
+    assert "run" not in vars(worker), "it is its class's again"
+
+
+def in_a_pool() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
+
+
+def by_map() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        list(pool.map(work, ["work"]))
+
+
+def after_a_moment() -> None:
+    timer = threading.Timer(0.001, work)
+    timer.start()
+    timer.join()
+
+
+def in_an_executor(make_loop: Callable[[], asyncio.AbstractEventLoop]) -> Callable[[], None]:
+    def run() -> None:
+        loop = make_loop()
+
+        async def live() -> None:
+            await loop.run_in_executor(None, work)
+
+        try:
+            loop.run_until_complete(live())
+            loop.run_until_complete(loop.shutdown_default_executor())
+        finally:
+            loop.close()
+
+    return run
+
+
+WAYS: dict[str, Callable[[], None]] = {
+    "thread": lambda: in_a_thread(work),
+    "subclass": in_a_worker,
+    "timer": after_a_moment,
+    "submit": in_a_pool,
+    "map": by_map,
+    "run_in_executor": in_an_executor(asyncio.SelectorEventLoop),
+    "run_in_executor of uvloop": in_an_executor(uvloop.new_event_loop),
+}
+every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+
+
+@every_way
+def test_what_runs_there_refers_back(way: Callable[[], None], propagation: object, recorder: Recorder) -> None:
+    with entry_span("request") as request, local_span("price"):
+        way()
+    (reference,) = recorder.span("work").refs
+    assert (reference.kind, reference.segment_id, reference.span_id) == (RefKind.CROSS_THREAD, request.segment_id, 1)
+    assert recorder.of("work").trace_id == request.trace_id
+    assert recorder.of("work") is not recorder.of("request")
+
+
+@every_way
+def test_outside_of_a_span_it_begins_a_trace(way: Callable[[], None], propagation: object, recorder: Recorder) -> None:
+    way()
+    assert recorder.only.names == ["work"]
+    assert recorder.span("work").refs == ()
+
+
+@every_way
+def test_taken_back_it_carries_nothing(
+    way: Callable[[], None], propagation: ThreadPropagation, recorder: Recorder
+) -> None:
+    propagation.detach()
+    assert in_place() == FUNCTIONS
+    with entry_span("request"):
+        way()
+    assert recorder.span("work").refs == ()
+
+
+def test_a_pools_thread_is_not_of_the_request_that_came_first(propagation: object, recorder: Recorder) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with entry_span("request"):
+            pool.submit(work, "first").result()
+        pool.submit(work, "second").result()
+    assert recorder.span("first").refs
+    assert recorder.span("second").refs == ()
+
+
+def test_what_asyncio_carries_by_itself_stays_as_it_is(propagation: object, recorder: Recorder) -> None:
+    async def live() -> None:
+        with entry_span("request"):
+            await asyncio.to_thread(work)
+
+    asyncio.run(live())
+    assert recorder.only.names == ["request", "work"]
+
+
+def test_arguments_results_and_errors_pass(propagation: object, recorder: Recorder) -> None:
+    def divide(left: int, *, right: int) -> float:
+        return left / right
+
+    with entry_span("request"), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(divide, 1, right=2).result() == 0.5
+        assert isinstance(pool.submit(divide, 1, right=0).exception(), ZeroDivisionError)
+        with pytest.raises(TypeError):
+            pool.submit()  # type: ignore[call-arg]
+        pool.shutdown()
+        with pytest.raises(RuntimeError, match="after shutdown"):
+            pool.submit(divide, 1, right=2)
+
+
+def test_a_process_pool_gets_what_it_can_pickle(propagation: object, recorder: Recorder) -> None:
+    # not by fork, which this process's threads would not survive
+    with entry_span("request"), ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(len, "four").result() == 4
+
+
+def test_a_thread_that_cannot_be_started_is_as_it_was(propagation: ThreadPropagation, recorder: Recorder) -> None:
+    thread = threading.Thread(target=work)
+    with entry_span("request"):
+        thread.start()
+        with pytest.raises(RuntimeError, match="only be started once"):
+            thread.start()
+        thread.join()
+    assert "run" not in vars(thread)
+
+
+def test_a_run_of_the_instances_own_is_left_alone(propagation: object, recorder: Recorder) -> None:
+    ran: list[str] = []
+    thread = threading.Thread()
+    vars(thread)["run"] = lambda: ran.append(work())
+    with entry_span("request"):
+        thread.start()
+        thread.join()
+    assert len(ran) == 1
+    assert recorder.span("work").refs == ()
+
+
+def test_nothing_of_it_holds_the_thread(propagation: object, recorder: Recorder) -> None:
+    with entry_span("request"):
+        thread = Worker()
+        gone = weakref.ref(thread)
+        thread.start()
+        thread.join()
+        gc.disable()
+        try:
+            del thread
+            assert gone() is None
+        finally:
+            gc.enable()
+
+
+def test_what_was_submitted_before_it_was_taken_back_still_has_its_context(
+    propagation: ThreadPropagation, recorder: Recorder
+) -> None:
+    may_run = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        waiting: Future[bool] = pool.submit(may_run.wait)
+        with entry_span("request") as request:
+            submitted = pool.submit(work)
+        propagation.detach()
+        may_run.set()
+        assert submitted.result() == request.trace_id
+        assert waiting.result()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_on", [False, True], ids=["off", "on"])
+async def test_an_agent_does_it_where_that_is_set_and_takes_it_back(is_on: bool) -> None:
+    collector = MemoryCollector()
+    settings = config() if not is_on else config(propagate_threads=True)
+    traces: list[str] = []
+    async with Agent(settings, transport=collector.transport):
+        assert (in_place() == FUNCTIONS) != is_on
+        with entry_span("request") as request:
+            in_a_thread(lambda: traces.append(work()))
+    assert in_place() == FUNCTIONS
+    assert (traces == [request.trace_id]) == is_on
+    assert collector.count(Signal.SEGMENT) == 2
+
+
+@pytest.mark.anyio
+async def test_two_agents_carry_it_once() -> None:
+    collectors = [MemoryCollector(), MemoryCollector()]
+    settings = config(propagate_threads=True)
+    async with Agent(settings, transport=collectors[0].transport):
+        async with Agent(settings, transport=collectors[1].transport):
+            with entry_span("request") as request:
+                traces: list[str] = []
+                in_a_thread(lambda: traces.append(work()))
+                await anyio.to_thread.run_sync(in_a_pool)
+        assert in_place() != FUNCTIONS
+    assert in_place() == FUNCTIONS
+    assert traces == [request.trace_id]
+    assert collectors[1].count(Signal.SEGMENT) == 3

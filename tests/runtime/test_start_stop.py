@@ -1,0 +1,465 @@
+"""Hosts that start an agent in one hook and stop it in another: in any task of one loop, and whatever becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import threading
+import time
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+import anyio
+import pytest
+import trio
+import uvloop
+from anyio import CancelScope
+
+from runtime.worlds import (
+    ASYNCIO,
+    ASYNCIO_IDS,
+    FaultyTransport,
+    agent_of,
+    hanging,
+    no_task_is_left,
+    outcome,
+    raising,
+    record,
+)
+from swagent import Agent, AgentStateError, ConfigError, local_span
+from swagent.config import Config
+from swagent.config.options import Address
+from swagent.record.trace import tracer as tracers
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector
+
+on_asyncio = pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=ASYNCIO_IDS)
+on_trio = pytest.mark.parametrize("anyio_backend", [("trio", {})], ids=["trio"])
+
+
+async def in_a_task(function: Callable[[], Awaitable[object]]) -> None:
+    """As a host calls its hooks: each in a task that ends with it."""
+
+    async def call() -> None:
+        await function()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(call)
+
+
+@pytest.mark.anyio
+class TestInTasks:
+    async def test_started_in_one_task_and_stopped_in_another(self) -> None:
+        collector = MemoryCollector()
+        agent = agent_of(collector)
+        with no_task_is_left():
+            await in_a_task(agent.start)
+            record(2)
+            assert await agent.flush()
+            record(1)
+            await in_a_task(agent.stop)
+        record()
+        assert outcome(agent) == {"confirmed": 3}
+        assert tracers.running() is None
+
+    async def test_entered_in_one_task_and_left_in_another(self) -> None:
+        agent = agent_of(MemoryCollector())
+        with no_task_is_left():
+            await in_a_task(agent.__aenter__)
+            record(2)
+            await in_a_task(lambda: agent.__aexit__(None, None, None))
+        assert outcome(agent) == {"confirmed": 2}
+
+    async def test_start_returns_the_agent_and_stop_its_ledger(self) -> None:
+        agent = await agent_of(MemoryCollector()).start()
+        record(2)
+        statistics = await agent.stop()
+        assert statistics.complete
+        assert statistics.segment.confirmed == 2
+
+    async def test_in_an_async_generator_that_is_closed_elsewhere(self) -> None:
+        """A fixture, or a dependency: its two halves run in different tasks."""
+        agent = agent_of(MemoryCollector())
+
+        async def fixture() -> AsyncIterator[Agent]:
+            async with agent:
+                yield agent
+
+        generator = fixture()
+        await in_a_task(generator.__anext__)
+        record()
+        with pytest.raises(StopAsyncIteration):
+            await generator.__anext__()
+        assert outcome(agent) == {"confirmed": 1}
+
+    async def test_nobody_has_to_keep_an_agent_that_was_started(self) -> None:
+        collector = MemoryCollector()
+        await agent_of(collector).start()
+        gc.collect()
+        record(512)
+        with anyio.fail_after(3):
+            await collector.wait_until(lambda it: it.count(Signal.SEGMENT) == 512)
+        (agent,) = [each for each in gc.get_objects() if isinstance(each, Agent) and each._phase.value == "running"]
+        await agent.stop()
+
+    async def test_it_keeps_nothing_of_the_context_that_it_was_started_in(self) -> None:
+        class Request:
+            pass
+
+        request = Request()
+        gone = weakref.ref(request)
+        variable: ContextVar[Request] = ContextVar("request")
+        agent = agent_of(MemoryCollector())
+
+        async def start(request: Request) -> None:
+            variable.set(request)
+            await agent.start()
+
+        await in_a_task(partial(start, request))
+        del request
+        await anyio.wait_all_tasks_blocked()
+        gc.collect()
+        assert gone() is None
+        await agent.stop()
+
+
+@pytest.mark.anyio
+class TestAgain:
+    async def test_starting_what_runs_does_nothing(self) -> None:
+        collector = MemoryCollector()
+        agent = agent_of(collector)
+        async with anyio.create_task_group() as group:
+            group.start_soon(agent.start)
+            group.start_soon(agent.start)
+        assert await agent.start() is agent
+        record()
+        await agent.stop()
+        assert outcome(agent) == {"confirmed": 1}
+        assert len(collector.properties) == 1
+
+    async def test_starting_what_has_stopped_is_an_error(self) -> None:
+        agent = await agent_of(MemoryCollector()).start()
+        await agent.stop()
+        with pytest.raises(AgentStateError):
+            await agent.start()
+
+    async def test_stopping_twice_and_what_never_started_does_nothing(self) -> None:
+        agent = agent_of(MemoryCollector())
+        assert list(await agent.stop()) == []
+        await agent.start()
+        record()
+        assert await agent.stop() == await agent.stop()
+        assert outcome(agent) == {"confirmed": 1}
+
+    async def test_who_stops_second_waits_for_the_first(self) -> None:
+        agent = await agent_of(MemoryCollector()).start()
+        record()
+
+        async def stop() -> None:
+            assert (await agent.stop()).segment.confirmed == 1
+
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(stop)
+
+    async def test_a_block_whose_agent_was_stopped_inside_is_left_quietly(self) -> None:
+        async with agent_of(MemoryCollector()) as agent:
+            record()
+            await in_a_task(agent.stop)
+        assert outcome(agent) == {"confirmed": 1}
+
+    async def test_stopped_while_it_starts(self) -> None:
+        agent = agent_of(MemoryCollector())
+        with no_task_is_left():
+            async with anyio.create_task_group() as group:
+                told = start_of(agent, group)
+                while agent._phase.value == "new":
+                    await anyio.lowlevel.checkpoint()
+                await agent.stop()
+        # or it had just started
+        assert told in ([], ["stopped"])
+        assert tracers.running() is None
+        with pytest.raises(AgentStateError):
+            await agent.start()
+
+    async def test_one_life_after_another(self) -> None:
+        collector = MemoryCollector()
+        with no_task_is_left():
+            for _ in range(50):
+                agent = agent_of(collector)
+                await in_a_task(agent.start)
+                record()
+                await in_a_task(agent.stop)
+        assert collector.count(Signal.SEGMENT) == 50
+
+
+def start_of(agent: Agent, group: anyio.abc.TaskGroup) -> list[str]:
+    """Start it in a task; returns where it is told if that was an error."""
+    told: list[str] = []
+
+    async def start() -> None:
+        try:
+            await agent.start()
+        except AgentStateError:
+            told.append("stopped")
+
+    group.start_soon(start)
+    return told
+
+
+class Choosy(FaultyTransport):
+    def __init__(self, config: Config, address: Address) -> None:
+        raise ConfigError("tls_ca", "/nowhere", "a file")
+
+
+@pytest.mark.anyio
+class TestTrouble:
+    async def test_a_start_that_fails_leaves_nothing(self) -> None:
+        agent = agent_of(Choosy)
+        with no_task_is_left():
+            with pytest.raises(ConfigError):
+                await agent.start()
+            assert tracers.running() is None
+            assert list(await agent.stop()) == []
+
+    async def test_a_start_that_is_cancelled_leaves_nothing(self) -> None:
+        agent = agent_of(MemoryCollector())
+        with anyio.fail_after(3), no_task_is_left():
+            with CancelScope() as scope:
+                scope.cancel()
+                await agent.start()
+            assert scope.cancelled_caught
+            assert tracers.running() is None
+        record()
+        assert outcome(agent) == {}
+
+    async def test_a_peer_that_hangs_holds_the_stop_up_for_no_longer_than_allowed(self) -> None:
+        collector = MemoryCollector()
+        agent = await agent_of(collector, shutdown_timeout=0.3, request_timeout=300.0).start()
+        await collector.wait_until(lambda it: bool(it.properties))
+        collector.behaviour = hanging
+        record(2)
+        began = anyio.current_time()
+        with no_task_is_left():
+            await in_a_task(agent.stop)
+        assert 0.25 < anyio.current_time() - began < 0.8 + 1.0  # and what a busy machine adds
+        assert outcome(agent) == {"dropped ambiguous": 2}
+
+    async def test_a_stop_that_is_cancelled_is_cut_short_and_the_cancellation_goes_on(self) -> None:
+        collector = MemoryCollector()
+        agent = await agent_of(collector, shutdown_timeout=300.0, request_timeout=300.0).start()
+        await collector.wait_until(lambda it: bool(it.properties))
+        collector.behaviour = hanging
+        record(2)
+        began = anyio.current_time()
+        with CancelScope(deadline=began + 0.1) as scope:
+            await agent.stop()
+        assert scope.cancelled_caught
+        assert 1.0 < anyio.current_time() - began < 2.0
+        assert outcome(agent) == {"dropped ambiguous": 2}
+
+    async def test_whose_hook_is_cancelled_flushes_all_the_same(self) -> None:
+        collector = MemoryCollector()
+        agent = await agent_of(collector).start()
+        await collector.wait_until(lambda it: bool(it.properties))
+        record(3)
+        with no_task_is_left(), CancelScope() as scope:
+            scope.cancel()
+            await agent.stop()
+        assert outcome(agent) == {"confirmed": 3}
+
+    async def test_on_another_loop_it_is_not_stopped_and_goes_on(self) -> None:
+        agent = await agent_of(MemoryCollector()).start()
+
+        def stop_elsewhere(backend: str) -> None:
+            with pytest.raises(AgentStateError, match="another event loop"):
+                anyio.run(agent.stop, backend=backend)
+
+        for backend in ("asyncio", "trio"):
+            await anyio.to_thread.run_sync(stop_elsewhere, backend)
+        record()
+        await agent.stop()
+        assert outcome(agent) == {"confirmed": 1}
+
+    @on_trio
+    async def test_the_end_of_the_process_that_a_library_raises_comes_out_of_the_stop(self) -> None:
+        collector = MemoryCollector()
+        agent = await agent_of(collector).start()
+        await collector.wait_until(lambda it: bool(it.properties))
+        collector.behaviour = raising(SystemExit(3))
+        record()
+        with pytest.raises(BaseException) as caught:  # noqa: PT012
+            await agent.flush()
+            await agent.stop()
+        assert caught.group_contains(SystemExit) if hasattr(caught.value, "exceptions") else caught.type is SystemExit
+        assert agent.statistics().balanced
+
+    @on_asyncio
+    @pytest.mark.parametrize("moment", range(4))
+    async def test_a_native_cancellation_of_the_starting_task(self, moment: int) -> None:
+        agent = agent_of(MemoryCollector())
+        with no_task_is_left():
+            starting = asyncio.ensure_future(agent.start())
+            for _ in range(moment):
+                await asyncio.sleep(0)
+            has_begun = starting.done()
+            starting.cancel()
+            with anyio.fail_after(3):
+                await asyncio.wait({starting})
+            assert starting.cancelled() != has_begun
+            assert (tracers.running() is not None) == has_begun
+            await agent.stop()
+
+    @on_asyncio
+    @pytest.mark.parametrize("times", [1, 2, 3])
+    async def test_native_cancellations_of_the_stopping_task(self, times: int) -> None:
+        collector = MemoryCollector()
+        agent = await agent_of(collector, shutdown_timeout=300.0, request_timeout=300.0).start()
+        await collector.wait_until(lambda it: bool(it.properties))
+        collector.behaviour = hanging
+        record(2)
+        with no_task_is_left():
+            stopping = asyncio.ensure_future(agent.stop())
+            for _ in range(times):
+                await anyio.wait_all_tasks_blocked()
+                stopping.cancel()
+            with anyio.fail_after(3), pytest.raises(asyncio.CancelledError):
+                await stopping
+        assert outcome(agent) == {"dropped ambiguous": 2}
+
+    @on_asyncio
+    async def test_a_sweep_over_all_tasks_flushes_and_ends_it(self) -> None:
+        """As programs do at their end that then stop their loop: nobody may come to stop it."""
+        agent = agent_of(MemoryCollector())
+        before = asyncio.all_tasks()
+        await agent.start()
+        # asyncio says so of a task that is cancelled before its first turn
+        await anyio.wait_all_tasks_blocked()
+        record(3)
+        swept_up = asyncio.all_tasks() - before
+        for task in swept_up:
+            task.cancel()
+        with anyio.fail_after(3):
+            await asyncio.wait(swept_up)
+        assert outcome(agent) == {"confirmed": 3}
+        assert (await agent.stop()).complete
+
+
+@contextmanager
+def loop_of(library: str) -> Iterator[asyncio.AbstractEventLoop]:
+    loop = uvloop.new_event_loop() if library == "uvloop" else asyncio.SelectorEventLoop()
+    try:
+        yield loop
+    finally:
+        loop.close()
+
+
+@pytest.mark.parametrize("library", ASYNCIO_IDS)
+class TestRuns:
+    """Several runs of one asyncio loop."""
+
+    def test_started_in_one_run_and_stopped_in_another(self, library: str) -> None:
+        agent = agent_of(MemoryCollector())
+        with loop_of(library) as loop:
+            loop.run_until_complete(agent.start())
+            record()
+            loop.run_until_complete(asyncio.sleep(0))
+            record()
+            assert loop.run_until_complete(agent.stop()).complete
+            assert not asyncio.all_tasks(loop)
+        assert outcome(agent) == {"confirmed": 2}
+
+    def test_entered_in_one_run_and_left_in_another(self, library: str) -> None:
+        agent = agent_of(MemoryCollector())
+        with loop_of(library) as loop:
+            loop.run_until_complete(agent.__aenter__())
+            record()
+            loop.run_until_complete(agent.__aexit__(None, None, None))
+            assert not asyncio.all_tasks(loop)
+        assert outcome(agent) == {"confirmed": 1}
+
+    # asyncio says so of the tasks of a loop that is closed under them
+    @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+    def test_after_its_loop_was_closed_all_that_is_left_is_counted(
+        self, library: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        collector = MemoryCollector()
+        agent = agent_of(collector)
+        with loop_of(library) as loop:
+            loop.run_until_complete(agent.start())
+            loop.run_until_complete(collector.wait_until(lambda it: bool(it.properties)))
+            collector.behaviour = hanging
+            record(512)
+            flushing = loop.create_task(agent.flush(0.2))
+            loop.run_until_complete(flushing)
+            record(3)
+        statistics = asyncio.run(agent.stop())
+        assert statistics == agent.statistics()
+        assert outcome(agent) == {"dropped ambiguous": 512, "dropped shutdown": 3}
+        assert tracers.running() is None
+        assert asyncio.run(agent.stop()) == statistics
+        assert [each.levelno for each in caplog.records if "stopped" in each.getMessage()] == [logging.WARNING]
+
+
+async def start_and_forget(agent: Agent) -> None:
+    await agent.start()
+    with local_span("work"):
+        pass
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_run_that_ends_without_a_stop_flushes_and_says_so(backend: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    agent = agent_of(MemoryCollector())
+    anyio.run(start_and_forget, agent, backend=backend)
+    assert outcome(agent) == {"confirmed": 1}
+    assert [each.levelno for each in caplog.records if "stopped" in each.getMessage()] == [logging.INFO]
+    assert anyio.run(agent.stop, backend=backend).complete, "and stopping it once more does nothing"
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_run_that_ends_beside_a_hanging_peer_is_held_up_for_a_second(backend: str) -> None:
+    collector = MemoryCollector()
+    agent = agent_of(collector, request_timeout=300.0)
+
+    async def main() -> None:
+        await agent.start()
+        await collector.wait_until(lambda it: bool(it.properties))
+        collector.behaviour = hanging
+        record(2)
+
+    began = time.monotonic()
+    anyio.run(main, backend=backend)
+    assert 0.9 < time.monotonic() - began < 2.0
+    assert outcome(agent) == {"dropped ambiguous": 2}
+    assert threading.active_count() == 1 or not [each for each in threading.enumerate() if "swagent" in each.name]
+
+
+def test_trio_in_guest_mode_has_it_too() -> None:
+    """trio inside another loop: its run ends when that loop has let it."""
+    agent = agent_of(MemoryCollector())
+    over: list[Any] = []
+
+    async def main() -> None:
+        ended = asyncio.get_running_loop().create_future()
+
+        async def guest() -> None:
+            await agent.start()
+            record()
+            await agent.stop()
+
+        trio.lowlevel.start_guest_run(
+            guest,
+            run_sync_soon_threadsafe=asyncio.get_running_loop().call_soon_threadsafe,
+            done_callback=ended.set_result,
+        )
+        over.append(await ended)
+
+    asyncio.run(main())
+    over[0].unwrap()
+    assert outcome(agent) == {"confirmed": 1}
