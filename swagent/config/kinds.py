@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .options import (
+    BOOLEANS,
     Option,
     Secret,
     between,
@@ -53,7 +54,7 @@ def choice(default: str, env: str, help: str, *choices: str) -> Any:  # noqa: A0
 
 
 def flag(default: bool, env: str, help: str) -> Any:  # noqa: A002
-    return option(default, env, help, "true or false", check_bool, parse_bool)
+    return option(default, env, help, BOOLEANS, check_bool, parse_bool)
 
 
 def unset_flag(env: str, help: str) -> Any:  # noqa: A002
@@ -62,7 +63,7 @@ def unset_flag(env: str, help: str) -> Any:  # noqa: A002
         None,
         env,
         help,
-        "true or false; unset: where the transport carries it",
+        f"{BOOLEANS}; unset: where the transport carries it",
         lambda value: value if value is None else check_bool(value),
         parse_bool,
     )

@@ -106,12 +106,21 @@ def parse_address(text: str, force_tls: bool = False) -> Address:
     return Address(host, int(port), _SCHEMES[scheme] or force_tls)
 
 
+_TRUE = ("true", "t", "yes", "y", "on", "1")
+_FALSE = ("false", "f", "no", "n", "off", "0")
+BOOLEANS = f"{', '.join(_TRUE)}, or {', '.join(_FALSE)}"
+
+
 def parse_bool(text: str) -> bool:
-    """Read `true` or `false` in any case."""
+    """Read a word for yes or no, in any case.
+
+    The official agent knows `true` and `false` alone and takes every other word for the default. That would leave TLS
+    off where somebody wrote `SW_AGENT_FORCE_TLS=1`, so here such a word means what its writer meant.
+    """
     lowered = text.strip().lower()
-    if lowered not in ("true", "false"):
+    if lowered not in _TRUE + _FALSE:
         raise ValueError(text)
-    return lowered == "true"
+    return lowered in _TRUE
 
 
 def parse_list(text: str) -> tuple[str, ...]:

@@ -20,6 +20,9 @@ also what the middleware, `swagent.start()` and `swagent run` use. Names that th
 they mean there. An `SW_` variable that nobody knows is reported by a warning; a value that cannot be used raises
 `ConfigError` at the start, naming the variable, the value and what is allowed.
 
+Booleans are read in any case. The official agent knows `true` and `false` alone, and takes any other word for the
+default: `SW_AGENT_FORCE_TLS=1` leaves TLS off there, and turns it on here.
+
 | variable | in code | default | meaning | allowed |
 | --- | --- | --- | --- | --- |
 """

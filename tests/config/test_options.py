@@ -34,11 +34,11 @@ def _number(text: str, value: float, *out_of_bounds: str) -> Case:
 
 
 def _flag() -> Case:
-    return Case("True", True, ("yes", "1", "on", "truee"), (1, "true", None))
+    return Case("True", True, ("truee", "2", "ye", "-1", "1.0"), (1, "true", None))
 
 
 def _unset_flag() -> Case:
-    return Case("False", False, ("yes", "1"), (1, "true"))
+    return Case("False", False, ("falsee", "10"), (1, "true"))
 
 
 def _text(text: str, *bad_texts: str) -> Case:
@@ -159,6 +159,19 @@ def test_an_option_is_read_from_the_environment(field: str, case: Case) -> None:
     config = Config.from_env({OPTIONS[field].env: case.text}, **_COMPANIONS.get(field, {}))
     assert getattr(config, field) == case.value
     assert type(getattr(config, field)) is type(case.value)
+
+
+_FLAGS = [field for field, case in CASES.items() if isinstance(case.value, bool)]
+
+
+@pytest.mark.parametrize("field", _FLAGS)
+@pytest.mark.parametrize(
+    ("words", "meaning"), [("true t yes y on 1", True), ("false f no n off 0", False)], ids=["true", "false"]
+)
+def test_a_boolean_is_read_in_every_usual_spelling(field: str, words: str, meaning: bool) -> None:
+    for word in words.split():
+        for spelling in (word, word.upper(), word.capitalize(), f" {word} "):
+            assert getattr(Config.from_env({OPTIONS[field].env: spelling}), field) is meaning, spelling
 
 
 @pytest.mark.parametrize(("field", "case"), _GOOD)
