@@ -292,7 +292,8 @@ class Config:
         2000,
         "SW_AGENT_METER_REPORTER_MAX_BUFFER_SIZE",
         "How many series the application's meters may have; what is beyond "
-        "is counted together, under the label `_overflow`.",
+        "is counted together, under the label `_overflow`. For the official agent it is how many samples may wait: "
+        "here four periods may, whatever is set.",
         1,
         1_000_000,
     )
@@ -340,8 +341,9 @@ class Config:
     cause_exception_depth: int = kinds.number(
         10,
         "SW_AGENT_CAUSE_EXCEPTION_DEPTH",
-        "How many exceptions of a chain of causes, and how many places of each one's stack, a log record tells.",
-        1,
+        "How many exceptions of a chain of causes, and how many places of each one's stack, a log record tells; 0: no "
+        "stacks, and ten exceptions. Spans tell an exception's last 32 places, whatever is set here.",
+        0,
         1000,
     )
     log_level: str = kinds.choice(

@@ -96,7 +96,7 @@ CASES: dict[str, Case] = {
     "log_reporter_max_buffer_size": _number("7", 7, "0", "1000001", "2.5"),
     "log_reporter_level": Case("info", "INFO", ("loud", "-1", "1001"), (True, None, 1.5, "")),
     "log_reporter_layout": Case("%(message)s", "%(message)s", ("none", "%s", "%(message)d"), (7, None, "")),
-    "cause_exception_depth": _number("7", 7, "0", "1001", "2.5"),
+    "cause_exception_depth": _number("0", 0, "-1", "1001", "2.5"),
     "meter_reporter_active": _unset_flag(),
     "meter_reporter_period": _number("2.5", 2.5, "0", "3601"),
     "meter_reporter_max_buffer_size": _number("7", 7, "0", "1000001", "2.5"),
@@ -152,6 +152,11 @@ def test_every_option_has_a_variable_of_its_own_and_is_explained() -> None:
         assert option.env.startswith("SW_")
         assert option.help.endswith(".")
         assert option.allowed
+
+
+@pytest.mark.parametrize("field", ["meter_reporter_max_buffer_size"])
+def test_another_meaning_than_the_official_agents_is_told(field: str) -> None:
+    assert "For the official agent it is" in OPTIONS[field].help
 
 
 @pytest.mark.parametrize(("field", "case"), _GOOD)
