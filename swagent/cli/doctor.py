@@ -17,6 +17,7 @@ import anyio
 
 from ..abc import Transport, addresses_of
 from ..config import Config, options
+from ..config.environment import without_meaning
 from ..config.options import Address, Secret
 from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
 from ..runtime.agent_thread import loop_of
@@ -59,7 +60,9 @@ def _configuration(config: Config, environ: Mapping[str, str]) -> list[str]:
         for name, option in options()
     ]
     width = max(len(name) for name, _, _ in rows)
-    return [f"{name:<{width}}  {value}  ({origin})" for name, value, origin in rows]
+    lines = [f"{name:<{width}}  {value}  ({origin})" for name, value, origin in rows]
+    ignored = [f"{name}: {reason}" for name, reason in without_meaning(environ).items()]
+    return [*lines, "", "The official agent's, without a meaning here:", *ignored] if ignored else lines
 
 
 def _shown(value: Any) -> str:

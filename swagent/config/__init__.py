@@ -19,7 +19,6 @@ from typing import Any
 from ..errors import ConfigError
 from . import environment as environment
 from . import kinds as kinds
-from .environment import KAFKA_CLIENT
 from .options import (
     Address,
     Option,
@@ -35,6 +34,7 @@ from .options import (
     parse_list,
     parse_object,
 )
+from .without_meaning import KAFKA_CLIENT
 
 
 class _DrawnName(str):
@@ -419,7 +419,8 @@ class Config:
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Config:
         """Read the environment; keyword arguments win over it.
 
-        An `SW_` variable that nobody knows is reported by one warning on the logger `swagent`.
+        An `SW_` variable that nobody knows is reported by one warning on the logger `swagent`; those that mean
+        something to the official agent alone are named there in one line.
 
         :param environ: the variables, `os.environ` when left out
         :raises ConfigError: naming the variable, its value and what is allowed
@@ -435,11 +436,13 @@ class Config:
         if overrides.get("protocol", values.get("protocol")) == "kafka":
             environment.refuse_unknown_kafka(environ, _OPTIONS.values())
         try:
-            return cls(**values, **overrides)
+            config = cls(**values, **overrides)
         except ConfigError as error:
             if error.name not in values:
                 raise
             raise ConfigError(_OPTIONS[error.name].env, error.value, error.allowed) from None
+        environment.name_without_meaning(environ, config.log_level)
+        return config
 
 
 def options() -> Iterator[tuple[str, Option]]:

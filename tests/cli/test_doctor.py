@@ -36,6 +36,15 @@ def test_it_tells_where_each_value_comes_from_and_shows_no_secret(swagent: Run, 
     assert result.returncode == 0
 
 
+def test_it_tells_why_a_variable_of_the_official_agent_means_nothing(swagent: Run) -> None:
+    settings = {"SW_AGENT_PROFILE_ACTIVE": "true", "SW_PLUGIN_SQL_PARAMETERS_MAX_LENGTH": "512"}
+    result = swagent("doctor", "--no-network", **settings)
+    lines = result.stdout.splitlines()
+    assert "SW_AGENT_PROFILE_ACTIVE: this agent does not profile yet" in lines
+    assert "SW_PLUGIN_SQL_PARAMETERS_MAX_LENGTH: the parameters of queries and jobs are not collected" in lines
+    assert "without a meaning" not in swagent("doctor", "--no-network").stdout
+
+
 def test_a_refused_token_is_named_as_the_cause(swagent: Run, collector: Collector) -> None:
     result = swagent("doctor", SW_AGENT_COLLECTOR_BACKEND_SERVICES=collector.address, SW_AGENT_AUTHENTICATION="wrong")
     assert result.returncode == 1
