@@ -18,7 +18,7 @@ import anyio
 from ..abc import Transport, addresses_of
 from ..config import Config, options
 from ..config.environment import without_meaning
-from ..config.options import Address, Secret
+from ..config.options import Address, Option, Secret
 from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
 from ..runtime.agent_thread import loop_of
 from ..runtime.instance import describe_instance
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 def _configuration(config: Config, environ: Mapping[str, str]) -> list[str]:
     """Every setting with where its value comes from."""
     rows = [
-        (name, _shown(getattr(config, name)), f"from {option.env}" if environ.get(option.env) else "default")
+        (name, _shown(option, getattr(config, name)), f"from {option.env}" if environ.get(option.env) else "default")
         for name, option in options()
     ]
     width = max(len(name) for name, _, _ in rows)
@@ -65,9 +65,10 @@ def _configuration(config: Config, environ: Mapping[str, str]) -> list[str]:
     return [*lines, "", "The official agent's, without a meaning here:", *ignored] if ignored else lines
 
 
-def _shown(value: Any) -> str:
+def _shown(option: Option, value: Any) -> str:
     if isinstance(value, Secret):
         return "*** (set)" if value else "(none)"
+    value = option.shown(value)
     if isinstance(value, tuple):
         return ",".join(map(str, value)) or "(none)"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return str(value) if value not in ("", None) else "(none)"

@@ -92,6 +92,7 @@ class Config:
         "Where the collector (OAP) listens: `host:port`, several separated by commas.",
         "host:port[,host:port...], each optionally with grpc://, grpcs://, http:// or https://",
         check_filled,
+        is_address=True,
     )
     protocol: str = kinds.option(
         "grpc",
@@ -146,6 +147,7 @@ class Config:
         "host[:port][,host[:port]...]",
         kinds.check_servers,
         parse_list,
+        is_address=True,
     )
     kafka_namespace: str = kinds.kafka_name("", "SW_KAFKA_NAMESPACE", "Prepended to each topic's name as `namespace-`.")
     kafka_topic_management: str = kinds.kafka_name(
@@ -279,7 +281,10 @@ class Config:
         128, "SW_CORRELATION_VALUE_MAX_LENGTH", "How long one correlation value may be.", 0, 4096
     )
     propagate_to: tuple[str, ...] = kinds.list_of(
-        "", "SW_AGENT_PROPAGATE_TO", "Hosts that outgoing calls may carry the trace's context to; empty: all."
+        "",
+        "SW_AGENT_PROPAGATE_TO",
+        "Hosts that outgoing calls may carry the trace's context to; empty: all.",
+        is_address=True,
     )
     trust_incoming: bool | Callable[[Any], bool] = dataclasses.field(default=True)
     """Whether the context of an incoming request is continued: always, never, or as a callable says of the
@@ -365,7 +370,7 @@ class Config:
             try:
                 object.__setattr__(self, field, option.check(value))
             except (ValueError, TypeError):
-                raise ConfigError(field, "***" if option.secret else value, option.allowed) from None
+                raise ConfigError(field, option.shown(value), option.allowed) from None
         trust: Any = self.trust_incoming
         # the coroutine of an async callable would be true, whatever it came to
         if not (callable(trust) or isinstance(trust, bool)) or inspect.iscoroutinefunction(trust):
@@ -397,9 +402,8 @@ class Config:
         except ValueError:
             parsed = []
         if not parsed:
-            # what stands before an @ may be a password
-            *hidden, shown = self.collector.rpartition("@")
-            raise ConfigError("collector", f"***@{shown}" if any(hidden) else shown, _OPTIONS["collector"].allowed)
+            option = _OPTIONS["collector"]
+            raise ConfigError("collector", option.shown(self.collector), option.allowed)
         return tuple(dict.fromkeys(parsed))
 
     @property

@@ -21,7 +21,7 @@ def read(option: Option, text: str) -> Any:
     try:
         return option.check(option.parse(text))
     except (ValueError, TypeError, RecursionError):
-        raise ConfigError(option.env, "***" if option.secret else text, option.allowed) from None
+        raise ConfigError(option.env, option.shown(text), option.allowed) from None
 
 
 def fold_kafka_names(environ: Mapping[str, str]) -> dict[str, str]:

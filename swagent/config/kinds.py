@@ -32,8 +32,9 @@ def option(
     parse: Callable[[str], Any] = str,
     *,
     secret: bool = False,
+    is_address: bool = False,
 ) -> Any:
-    metadata = {"option": Option(env, help, allowed, parse, check, secret)}
+    metadata = {"option": Option(env, help, allowed, parse, check, secret, is_address)}
     if callable(default):
         return dataclasses.field(default_factory=default, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -69,8 +70,9 @@ def unset_flag(env: str, help: str) -> Any:  # noqa: A002
     )
 
 
-def list_of(default: str, env: str, help: str) -> Any:  # noqa: A002
-    return option(parse_list(default), env, help, "comma-separated texts", check_list, parse_list)
+def list_of(default: str, env: str, help: str, *, is_address: bool = False) -> Any:  # noqa: A002
+    allowed = "comma-separated texts"
+    return option(parse_list(default), env, help, allowed, check_list, parse_list, is_address=is_address)
 
 
 def kafka_name(default: str, env: str, help: str) -> Any:  # noqa: A002

@@ -27,6 +27,23 @@ class Option:
     check: Callable[[Any], Any]
     """Takes a value from code or from `parse`, returns it normalised, raises ValueError or TypeError."""
     secret: bool = False
+    is_address: bool = False
+    """Whether its value may be a URL, and so hold credentials."""
+
+    def shown(self, value: Any) -> Any:
+        """The value as errors and reports may show it; the very same object where there is nothing to hide."""
+        if self.secret:
+            return "***"
+        return without_credentials(value) if self.is_address else value
+
+
+def without_credentials(value: Any) -> Any:
+    """The value itself; with a text for it in which `***` stands for all before the last `@`, if there is one: a
+    password may hold any other character, the commas between addresses too."""
+    is_list = isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)  # pyright: ignore[reportUnknownVariableType]
+    text = ",".join(value) if is_list else value if isinstance(value, str) else repr(value)  # pyright: ignore[reportUnknownArgumentType]
+    _, at, rest = text.rpartition("@")
+    return f"***@{rest}" if at else value
 
 
 class Secret:

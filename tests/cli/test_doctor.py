@@ -45,6 +45,17 @@ def test_it_tells_why_a_variable_of_the_official_agent_means_nothing(swagent: Ru
     assert "without a meaning" not in swagent("doctor", "--no-network").stdout
 
 
+@pytest.mark.parametrize(
+    ("variable", "status"),
+    [("SW_AGENT_COLLECTOR_BACKEND_SERVICES", 2), ("SW_KAFKA_BOOTSTRAP_SERVERS", 2), ("SW_AGENT_PROPAGATE_TO", 0)],
+)
+def test_it_shows_no_credentials_of_an_address(swagent: Run, variable: str, status: int) -> None:
+    result = swagent("doctor", "--no-network", **{variable: "user:hunter2@host"})
+    assert result.returncode == status
+    assert "***@host" in result.stdout
+    assert "hunter2" not in result.stdout + result.stderr
+
+
 def test_a_refused_token_is_named_as_the_cause(swagent: Run, collector: Collector) -> None:
     result = swagent("doctor", SW_AGENT_COLLECTOR_BACKEND_SERVICES=collector.address, SW_AGENT_AUTHENTICATION="wrong")
     assert result.returncode == 1
