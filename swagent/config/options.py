@@ -40,8 +40,8 @@ class Option:
 def without_credentials(value: Any) -> Any:
     """The value itself; with a text for it in which `***` stands for all before the last `@`, if there is one: a
     password may hold any other character, the commas between addresses too."""
-    is_list = isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)  # pyright: ignore[reportUnknownVariableType]
-    text = ",".join(value) if is_list else value if isinstance(value, str) else repr(value)  # pyright: ignore[reportUnknownArgumentType]
+    parts: Any = value if isinstance(value, (list, tuple)) else (value,)
+    text = ",".join(map(str, parts))
     _, at, rest = text.rpartition("@")
     return f"***@{rest}" if at else value
 
