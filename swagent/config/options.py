@@ -40,10 +40,12 @@ class Option:
 def without_credentials(value: Any) -> Any:
     """The value itself; with a text for it in which `***` stands for all before the last `@`, if there is one: a
     password may hold any other character, the commas between addresses too."""
-    parts: Any = value if isinstance(value, (list, tuple)) else (value,)
-    text = ",".join(map(str, parts))
-    _, at, rest = text.rpartition("@")
+    _, at, rest = _joined(value).rpartition("@")
     return f"***@{rest}" if at else value
+
+
+def _joined(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)  # pyright: ignore[reportUnknownArgumentType]
 
 
 class Secret:
