@@ -24,6 +24,7 @@ from ..runtime.agent_thread import loop_of
 from ..runtime.instance import describe_instance
 from ..runtime.transport_choice import find_transport
 from ..runtime.transport_runner import check_runtime, transport_runner
+from .neighbours import other_agents
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"✗ {error}")
         return 2
     print("\n".join(_configuration(config, os.environ)))
+    for sentence in other_agents(os.environ):
+        print(f"\n! {sentence}.")
     if args.no_network:
         return 0
     backend, backend_options = loop_of(config.backend)
