@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 
 from ..collector import command as collector
 from ..config.table import render_markdown, render_text
 from . import doctor, run
 
+# As a shell has it for a process that SIGPIPE ended, which Python ignores.
+_BROKEN_PIPE = 141
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     args = _parser().parse_args(arguments)
+    try:
+        status = _run(args)
+        print(end="", flush=True)
+    except BrokenPipeError:
+        # the interpreter flushes stdout once more at its end, and would complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    return status
+
+
+def _run(args: argparse.Namespace) -> int:
     if args.command == "collector":
         return collector.run(args)
     if args.command == "doctor":

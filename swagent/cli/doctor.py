@@ -17,12 +17,14 @@ import anyio
 
 from ..abc import Transport, addresses_of
 from ..config import Config, options
-from ..config.options import Address, Secret
+from ..config.environment import without_meaning
+from ..config.options import Address, Option, Secret
 from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
 from ..runtime.agent_thread import loop_of
 from ..runtime.instance import describe_instance
 from ..runtime.transport_choice import find_transport
 from ..runtime.transport_runner import check_runtime, transport_runner
+from .neighbours import other_agents
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"✗ {error}")
         return 2
     print("\n".join(_configuration(config, os.environ)))
+    for sentence in other_agents(os.environ):
+        print(f"\n! {sentence}.")
     if args.no_network:
         return 0
     backend, backend_options = loop_of(config.backend)
@@ -55,16 +59,19 @@ def run(args: argparse.Namespace) -> int:
 def _configuration(config: Config, environ: Mapping[str, str]) -> list[str]:
     """Every setting with where its value comes from."""
     rows = [
-        (name, _shown(getattr(config, name)), f"from {option.env}" if environ.get(option.env) else "default")
+        (name, _shown(option, getattr(config, name)), f"from {option.env}" if environ.get(option.env) else "default")
         for name, option in options()
     ]
     width = max(len(name) for name, _, _ in rows)
-    return [f"{name:<{width}}  {value}  ({origin})" for name, value, origin in rows]
+    lines = [f"{name:<{width}}  {value}  ({origin})" for name, value, origin in rows]
+    ignored = [f"{name}: {reason}" for name, reason in without_meaning(environ).items()]
+    return [*lines, "", "The official agent's, without a meaning here:", *ignored] if ignored else lines
 
 
-def _shown(value: Any) -> str:
+def _shown(option: Option, value: Any) -> str:
     if isinstance(value, Secret):
         return "*** (set)" if value else "(none)"
+    value = option.shown(value)
     if isinstance(value, tuple):
         return ",".join(map(str, value)) or "(none)"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return str(value) if value not in ("", None) else "(none)"

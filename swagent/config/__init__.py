@@ -19,7 +19,6 @@ from typing import Any
 from ..errors import ConfigError
 from . import environment as environment
 from . import kinds as kinds
-from .environment import KAFKA_CLIENT
 from .options import (
     Address,
     Option,
@@ -35,6 +34,7 @@ from .options import (
     parse_list,
     parse_object,
 )
+from .without_meaning import KAFKA_CLIENT
 
 
 class _DrawnName(str):
@@ -97,6 +97,7 @@ class Config:
         "Where the collector (OAP) listens: `host:port`, several separated by commas.",
         "host:port[,host:port...], each optionally with grpc://, grpcs://, http:// or https://",
         check_filled,
+        is_address=True,
     )
     protocol: str = kinds.option(
         "grpc",
@@ -151,6 +152,7 @@ class Config:
         "host[:port][,host[:port]...]",
         kinds.check_servers,
         parse_list,
+        is_address=True,
     )
     kafka_namespace: str = kinds.kafka_name("", "SW_KAFKA_NAMESPACE", "Prepended to each topic's name as `namespace-`.")
     kafka_topic_management: str = kinds.kafka_name(
@@ -292,7 +294,10 @@ class Config:
         128, "SW_CORRELATION_VALUE_MAX_LENGTH", "How long one correlation value may be.", 0, 4096
     )
     propagate_to: tuple[str, ...] = kinds.list_of(
-        "", "SW_AGENT_PROPAGATE_TO", "Hosts that outgoing calls may carry the trace's context to; empty: all."
+        "",
+        "SW_AGENT_PROPAGATE_TO",
+        "Hosts that outgoing calls may carry the trace's context to; empty: all.",
+        is_address=True,
     )
     trust_incoming: bool | Callable[[Any], bool] = dataclasses.field(default=True)
     """Whether the context of an incoming request is continued: always, never, or as a callable decides, which gets the
@@ -305,7 +310,8 @@ class Config:
         2000,
         "SW_AGENT_METER_REPORTER_MAX_BUFFER_SIZE",
         "How many series the application's meters may have; what is beyond "
-        "is counted together, under the label `_overflow`.",
+        "is counted together, under the label `_overflow`. For the official agent it is how many samples may wait: "
+        "here four periods may, whatever is set.",
         1,
         1_000_000,
     )
@@ -353,8 +359,9 @@ class Config:
     cause_exception_depth: int = kinds.number(
         10,
         "SW_AGENT_CAUSE_EXCEPTION_DEPTH",
-        "How many exceptions of a chain of causes, and how many places of each one's stack, a log record tells.",
-        1,
+        "How many exceptions of a chain of causes, and how many places of each one's stack, a log record tells; 0: no "
+        "stacks, and ten exceptions. Spans tell an exception's last 32 places, whatever is set here.",
+        0,
         1000,
     )
     propagate_threads: bool = kinds.flag(
@@ -388,7 +395,7 @@ class Config:
             try:
                 object.__setattr__(self, field, option.check(value))
             except (ValueError, TypeError):
-                raise ConfigError(field, "***" if option.secret else value, option.allowed) from None
+                raise ConfigError(field, option.shown(value), option.allowed) from None
         trust: Any = self.trust_incoming
         # the coroutine of an async callable would be true, whatever it came to
         if not (callable(trust) or isinstance(trust, bool)) or inspect.iscoroutinefunction(trust):
@@ -420,9 +427,8 @@ class Config:
         except ValueError:
             parsed = []
         if not parsed:
-            # what stands before an @ may be a password
-            *hidden, shown = self.collector.rpartition("@")
-            raise ConfigError("collector", f"***@{shown}" if any(hidden) else shown, _OPTIONS["collector"].allowed)
+            option = _OPTIONS["collector"]
+            raise ConfigError("collector", option.shown(self.collector), option.allowed)
         return tuple(dict.fromkeys(parsed))
 
     @property
@@ -442,7 +448,8 @@ class Config:
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Config:
         """Read the environment; keyword arguments win over it.
 
-        An `SW_` variable that nobody knows is reported by one warning on the logger `swagent`.
+        An `SW_` variable that nobody knows is reported by one warning on the logger `swagent`; those that mean
+        something to the official agent alone are named there in one line.
 
         :param environ: the variables, `os.environ` when left out
         :raises ConfigError: naming the variable, its value and what is allowed
@@ -458,11 +465,13 @@ class Config:
         if overrides.get("protocol", values.get("protocol")) == "kafka":
             environment.refuse_unknown_kafka(environ, _OPTIONS.values())
         try:
-            return cls(**values, **overrides)
+            config = cls(**values, **overrides)
         except ConfigError as error:
             if error.name not in values:
                 raise
             raise ConfigError(_OPTIONS[error.name].env, error.value, error.allowed) from None
+        environment.name_without_meaning(environ, config.log_level)
+        return config
 
 
 def options() -> Iterator[tuple[str, Option]]:

@@ -9,18 +9,11 @@ from contextlib import suppress
 from typing import Any
 
 from ..errors import ConfigError
-from .options import Option
+from .options import Option, level_number
+from .without_meaning import KAFKA_CLIENT, NAMES, reason_of
 
 log = logging.getLogger("swagent")
 
-# What the official agent reads and swagent has no use for, or not yet: known, so not a spelling mistake.
-_OFFICIAL_ONLY = (
-    "SW_AGENT_ASYNCIO_ENHANCEMENT", "SW_AGENT_EXPERIMENTAL_FORK_SUPPORT", "SW_AGENT_QUEUE_TIMEOUT",
-    "SW_AGENT_SW_PYTHON_", "SW_AGENT_DISABLE_PLUGINS", "SW_PLUGIN_", "SW_AGENT_PROFILE_",
-    "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL", "SW_KAFKA_REPORTER_CUSTOM_CONFIGURATIONS",
-)  # fmt: skip
-# What stands behind it is an argument of the Kafka client. The official agent wants it in lower case, any case will do.
-KAFKA_CLIENT = "SW_KAFKA_REPORTER_CONFIG_"
 _LONG = 100
 
 
@@ -28,7 +21,7 @@ def read(option: Option, text: str) -> Any:
     try:
         return option.check(option.parse(text))
     except (ValueError, TypeError, RecursionError):
-        raise ConfigError(option.env, "***" if option.secret else text, option.allowed) from None
+        raise ConfigError(option.env, option.shown(text), option.allowed) from None
 
 
 def fold_kafka_names(environ: Mapping[str, str]) -> dict[str, str]:
@@ -46,18 +39,37 @@ def refuse_unknown_kafka(environ: Mapping[str, str], options: Iterable[Option]) 
     """A setting of the Kafka client that were ignored with a mere warning might have been one for its safety."""
     known = [option.env for option in options if option.env.startswith(KAFKA_CLIENT)]
     for name in sorted(environ):
-        if name.startswith(KAFKA_CLIENT) and name not in known:
+        if name.startswith(KAFKA_CLIENT) and name not in known and name not in NAMES:
             # whatever it is, it may be a password
             raise ConfigError(name, "***", ", ".join(known))
+
+
+def without_meaning(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that only the official agent has a use for, with the reasons."""
+    reasons = ((name, reason_of(name)) for name, text in sorted(environ.items()) if text)
+    return {name: reason for name, reason in reasons if reason is not None}
+
+
+def name_without_meaning(environ: Mapping[str, str], level: str) -> None:
+    """One line for all of them.
+
+    :param level: of the agent's own lines, which its logger gets only when the agent starts
+    """
+    names = ", ".join(without_meaning(environ))
+    if not names or (level_number(level.upper()) or 0) > logging.INFO:
+        return
+    message = "these variables are the official agent's and mean nothing here (`swagent doctor` tells why): %s"
+    with suppress(Exception):
+        log.handle(log.makeRecord(log.name, logging.INFO, __file__, 0, message, (names,), None))
 
 
 def warn_of_unknown(environ: Mapping[str, str], options: Iterable[Option]) -> None:
     known = [option.env for option in options]
     for name in sorted(environ):
-        if not name.startswith("SW_") or name in known or name.startswith(_OFFICIAL_ONLY):
+        if not name.startswith("SW_") or name in known or reason_of(name) is not None:
             continue
         # comparing takes time by the square of a name's length
-        near = difflib.get_close_matches(name[:_LONG], known, n=1)
+        near = difflib.get_close_matches(name[:_LONG], [*known, *NAMES], n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         with suppress(Exception):  # the standard handler raises where stderr is closed
             log.warning("the environment variable %s is not known%s", name, hint)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .options import (
+    BOOLEANS,
     Option,
     Secret,
     between,
@@ -32,8 +33,9 @@ def option(
     parse: Callable[[str], Any] = str,
     *,
     secret: bool = False,
+    is_address: bool = False,
 ) -> Any:
-    metadata = {"option": Option(env, help, allowed, parse, check, secret)}
+    metadata = {"option": Option(env, help, allowed, parse, check, secret, is_address)}
     if callable(default):
         return dataclasses.field(default_factory=default, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -54,7 +56,7 @@ def choice(default: str, env: str, help: str, *choices: str) -> Any:  # noqa: A0
 
 
 def flag(default: bool, env: str, help: str) -> Any:  # noqa: A002
-    return option(default, env, help, "true or false", check_bool, parse_bool)
+    return option(default, env, help, BOOLEANS, check_bool, parse_bool)
 
 
 def unset_flag(env: str, help: str) -> Any:  # noqa: A002
@@ -63,14 +65,15 @@ def unset_flag(env: str, help: str) -> Any:  # noqa: A002
         None,
         env,
         help,
-        "true or false; unset: where the transport carries it",
+        f"{BOOLEANS}; unset: where the transport carries it",
         lambda value: value if value is None else check_bool(value),
         parse_bool,
     )
 
 
-def list_of(default: str, env: str, help: str) -> Any:  # noqa: A002
-    return option(parse_list(default), env, help, "comma-separated texts", check_list, parse_list)
+def list_of(default: str, env: str, help: str, *, is_address: bool = False) -> Any:  # noqa: A002
+    allowed = "comma-separated texts"
+    return option(parse_list(default), env, help, allowed, check_list, parse_list, is_address=is_address)
 
 
 def kafka_name(default: str, env: str, help: str) -> Any:  # noqa: A002

@@ -27,6 +27,25 @@ class Option:
     check: Callable[[Any], Any]
     """Takes a value from code or from `parse`, returns it normalised, raises ValueError or TypeError."""
     secret: bool = False
+    is_address: bool = False
+    """Whether its value may be a URL, and so hold credentials."""
+
+    def shown(self, value: Any) -> Any:
+        """The value as errors and reports may show it; the very same object where there is nothing to hide."""
+        if self.secret:
+            return "***"
+        return without_credentials(value) if self.is_address else value
+
+
+def without_credentials(value: Any) -> Any:
+    """The value itself; with a text for it in which `***` stands for all before the last `@`, if there is one: a
+    password may hold any other character, the commas between addresses too."""
+    _, at, rest = _joined(value).rpartition("@")
+    return f"***@{rest}" if at else value
+
+
+def _joined(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)  # pyright: ignore[reportUnknownArgumentType]
 
 
 class Secret:
@@ -106,12 +125,21 @@ def parse_address(text: str, force_tls: bool = False) -> Address:
     return Address(host, int(port), _SCHEMES[scheme] or force_tls)
 
 
+_TRUE = ("true", "t", "yes", "y", "on", "1")
+_FALSE = ("false", "f", "no", "n", "off", "0")
+BOOLEANS = f"{', '.join(_TRUE)}, or {', '.join(_FALSE)}"
+
+
 def parse_bool(text: str) -> bool:
-    """Read `true` or `false` in any case."""
+    """Read a word for yes or no, in any case.
+
+    The official agent knows `true` and `false` alone and takes every other word for the default. That would leave TLS
+    off where somebody wrote `SW_AGENT_FORCE_TLS=1`, so here such a word means what its writer meant.
+    """
     lowered = text.strip().lower()
-    if lowered not in ("true", "false"):
+    if lowered not in _TRUE + _FALSE:
         raise ValueError(text)
-    return lowered == "true"
+    return lowered in _TRUE
 
 
 def parse_list(text: str) -> tuple[str, ...]:

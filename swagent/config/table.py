@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from . import Config, options
 from .options import Secret
+from .without_meaning import rows as without_meaning
 
 # a bar inside a table's cell
 BAR = r"\|"
@@ -20,8 +21,23 @@ also what the middleware, `swagent.start()` and `swagent run` use. Names that th
 they mean there. An `SW_` variable that nobody knows is reported by a warning; a value that cannot be used raises
 `ConfigError` at the start, naming the variable, the value and what is allowed.
 
+Booleans are read in any case. The official agent knows `true` and `false` alone, and takes any other word for the
+default: `SW_AGENT_FORCE_TLS=1` leaves TLS off there, and turns it on here.
+
 | variable | in code | default | meaning | allowed |
 | --- | --- | --- | --- | --- |
+"""
+
+
+_WITHOUT_MEANING = """
+## Variables of the official agent that mean nothing here
+
+They are no mistakes. One line of level INFO names those that are set, and `swagent doctor` tells the reasons. Any other
+`SW_KAFKA_REPORTER_CONFIG_` variable fails the start where Kafka is the transport: ignored, it might leave a connection
+less safe than its user believes.
+
+| variable | why |
+| --- | --- |
 """
 
 
@@ -35,11 +51,12 @@ def render_text() -> str:
 
 def render_markdown() -> str:
     """The page of the documentation."""
-    rows = (
+    settings = (
         f"| `{env}` | `{field}` | {f'`{default}`' if default else ''} | {meaning.replace('|', BAR)} | {allowed} |"
         for env, field, default, meaning, allowed in _rows()
     )
-    return _PAGE_HEAD + "\n".join(rows) + "\n"
+    others = (f"| `{name}` | {reason} |" for name, reason in without_meaning())
+    return "".join([_PAGE_HEAD, *(f"{row}\n" for row in settings), _WITHOUT_MEANING, *(f"{row}\n" for row in others)])
 
 
 def _rows() -> Iterator[tuple[str, str, str, str, str]]:

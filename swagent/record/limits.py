@@ -6,6 +6,7 @@ import re
 import traceback
 
 from ..text import one_line
+from .foreign import class_name, must_reach_application
 
 MAX_TAGS = 128
 MAX_LOGS = 128
@@ -24,13 +25,15 @@ def short(text: str, limit: int = MAX_VALUE) -> str:
 
 
 def as_text(value: object) -> str:
-    """The value as a plain `str`, whatever its `__str__` does."""
+    """The value as a plain `str`, whatever its `__str__` does; only what ends the task or the program passes."""
     if type(value) is str:
         return value
     try:
         text = str(value)
-    except Exception:  # noqa: BLE001, RUF100  (foreign code: whatever it raises, the application's call goes on)
-        return f"<{type(value).__name__} without text>"
+    except BaseException as error:  # noqa: BLE001, RUF100  (foreign code: the application's call goes on)
+        if must_reach_application(error):
+            raise
+        return f"<{class_name(value)} without text>"
     # a subclass may have its own idea of every method
     return text if type(text) is str else str.__str__(text)
 
@@ -61,7 +64,9 @@ def describe(error: BaseException) -> dict[str, str]:
     """
     try:
         return _described(error)
-    except Exception:  # noqa: BLE001, RUF100  (an exception class with a will of its own)
+    except BaseException as raised:  # noqa: BLE001, RUF100  (an exception class with a will of its own)
+        if must_reach_application(raised):
+            raise
         return {"error.kind": "<an exception that cannot be described>"}
 
 

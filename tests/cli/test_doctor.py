@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+
 import pytest
 
 from cli.conftest import Run
@@ -34,6 +38,57 @@ def test_it_tells_where_each_value_comes_from_and_shows_no_secret(swagent: Run, 
     assert "sesame" not in result.stdout
     assert collector.store.instances == []
     assert result.returncode == 0
+
+
+def test_it_tells_why_a_variable_of_the_official_agent_means_nothing(swagent: Run) -> None:
+    settings = {"SW_AGENT_PROFILE_ACTIVE": "true", "SW_PLUGIN_SQL_PARAMETERS_MAX_LENGTH": "512"}
+    result = swagent("doctor", "--no-network", **settings)
+    lines = result.stdout.splitlines()
+    assert "SW_AGENT_PROFILE_ACTIVE: this agent does not profile yet" in lines
+    assert "SW_PLUGIN_SQL_PARAMETERS_MAX_LENGTH: the parameters of queries and jobs are not collected" in lines
+    assert "without a meaning" not in swagent("doctor", "--no-network").stdout
+
+
+@pytest.mark.parametrize(
+    ("variable", "status"),
+    [("SW_AGENT_COLLECTOR_BACKEND_SERVICES", 2), ("SW_KAFKA_BOOTSTRAP_SERVERS", 2), ("SW_AGENT_PROPAGATE_TO", 0)],
+)
+def test_it_shows_no_credentials_of_an_address(swagent: Run, variable: str, status: int) -> None:
+    result = swagent("doctor", "--no-network", **{variable: "user:hunter2@host"})
+    assert result.returncode == status
+    assert "***@host" in result.stdout
+    assert "hunter2" not in result.stdout + result.stderr
+
+
+def _installed(folder: Path) -> str:
+    """A folder in which the official agent seems to be installed."""
+    info = folder / "apache_skywalking-1.2.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: apache-skywalking\nVersion: 1.2.0\n")
+    return str(folder)
+
+
+def test_it_names_the_official_agent_beside_this_one(swagent: Run, tmp_path: Path) -> None:
+    result = swagent("doctor", "--no-network", PYTHONPATH=_installed(tmp_path))
+    assert "! the official agent (apache-skywalking 1.2.0) is installed as well." in result.stdout
+    assert result.returncode == 0
+
+
+def test_it_tells_when_sw_python_starts_the_official_agent_here(swagent: Run, tmp_path: Path) -> None:
+    loader = tmp_path / "skywalking" / "bootstrap" / "loader"
+    loader.mkdir(parents=True)
+    result = swagent("doctor", "--no-network", PYTHONPATH=os.pathsep.join(["/nowhere", str(loader)]))
+    assert "! sw-python starts the official agent in this environment." in result.stdout
+    assert "is installed as well" not in result.stdout
+
+
+def test_it_tells_when_swagent_run_starts_the_agent_anyway(swagent: Run) -> None:
+    result = swagent("run", "--", sys.executable, "-m", "swagent", "doctor", "--no-network")
+    assert "! `swagent run` starts the agent in every Python process of this environment." in result.stdout
+
+
+def test_it_knows_of_no_other_agent_where_none_is(swagent: Run) -> None:
+    assert "!" not in swagent("doctor", "--no-network").stdout
 
 
 def test_a_refused_token_is_named_as_the_cause(swagent: Run, collector: Collector) -> None:

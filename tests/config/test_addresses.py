@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,6 +90,32 @@ def test_a_password_in_an_address_is_refused_and_not_shown(text: str) -> None:
         Config.from_env({"SW_AGENT_COLLECTOR_BACKEND_SERVICES": text})
     for error in (in_code.value, in_environment.value):
         assert "hun" not in f"{error}{error!r}{error.value}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "user:hunter2@host",
+        "hunter2@host:9092",
+        "a:1,user:hun,ter2@b:1",
+        "kafka://:hunter2@host",
+        "a b:hunter2@",
+        "@hun@",
+    ],
+)
+def test_a_password_in_a_kafka_servers_address_is_refused_and_not_shown(text: str) -> None:
+    with pytest.raises(ConfigError) as in_environment:
+        Config.from_env({"SW_KAFKA_BOOTSTRAP_SERVERS": text})
+    with pytest.raises(ConfigError) as in_code:
+        Config(kafka_bootstrap_servers=text)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError) as in_list:
+        Config(kafka_bootstrap_servers=["a:1", text])  # type: ignore[arg-type]
+    with pytest.raises(ConfigError) as of_another_type:
+        Config(kafka_bootstrap_servers=[text.encode(), 7])  # type: ignore[arg-type]
+    for error in (in_environment.value, in_code.value, in_list.value, of_another_type.value):
+        assert "hun" not in "".join(traceback.format_exception(error))
+        assert "hun" not in f"{error!r}{error.value}"
+        assert "***@" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -41,17 +41,6 @@ def test_names_of_others_are_left_alone(caplog: pytest.LogCaptureFixture, name: 
     assert _warnings(caplog, name) == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["SW_AGENT_ASYNCIO_ENHANCEMENT", "SW_AGENT_EXPERIMENTAL_FORK_SUPPORT", "SW_AGENT_QUEUE_TIMEOUT",
-     "SW_AGENT_SW_PYTHON_BOOTSTRAP_PROPAGATE", "SW_AGENT_DISABLE_PLUGINS",
-     "SW_PLUGIN_FLASK_COLLECT_HTTP_PARAMS", "SW_AGENT_PROFILE_ACTIVE",
-     "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL"],
-)  # fmt: skip
-def test_what_only_the_official_agent_reads_is_no_mistake(caplog: pytest.LogCaptureFixture, name: str) -> None:
-    assert _warnings(caplog, name) == []
-
-
 def test_what_is_read_is_not_questioned(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="swagent"):
         Config.from_env({option.env: "" for _, option in options()})

@@ -34,11 +34,11 @@ def _number(text: str, value: float, *out_of_bounds: str) -> Case:
 
 
 def _flag() -> Case:
-    return Case("True", True, ("yes", "1", "on", "truee"), (1, "true", None))
+    return Case("True", True, ("truee", "2", "ye", "-1", "1.0"), (1, "true", None))
 
 
 def _unset_flag() -> Case:
-    return Case("False", False, ("yes", "1"), (1, "true"))
+    return Case("False", False, ("falsee", "10"), (1, "true"))
 
 
 def _text(text: str, *bad_texts: str) -> Case:
@@ -97,7 +97,7 @@ CASES: dict[str, Case] = {
     "log_reporter_max_buffer_size": _number("7", 7, "0", "1000001", "2.5"),
     "log_reporter_level": Case("info", "INFO", ("loud", "-1", "1001"), (True, None, 1.5, "")),
     "log_reporter_layout": Case("%(message)s", "%(message)s", ("none", "%s", "%(message)d"), (7, None, "")),
-    "cause_exception_depth": _number("7", 7, "0", "1001", "2.5"),
+    "cause_exception_depth": _number("0", 0, "-1", "1001", "2.5"),
     "meter_reporter_active": _unset_flag(),
     "meter_reporter_period": _number("2.5", 2.5, "0", "3601"),
     "meter_reporter_max_buffer_size": _number("7", 7, "0", "1000001", "2.5"),
@@ -157,11 +157,29 @@ def test_every_option_has_a_variable_of_its_own_and_is_explained() -> None:
         assert option.allowed
 
 
+@pytest.mark.parametrize("field", ["meter_reporter_max_buffer_size"])
+def test_another_meaning_than_the_official_agents_is_told(field: str) -> None:
+    assert "For the official agent it is" in OPTIONS[field].help
+
+
 @pytest.mark.parametrize(("field", "case"), _GOOD)
 def test_an_option_is_read_from_the_environment(field: str, case: Case) -> None:
     config = Config.from_env({OPTIONS[field].env: case.text}, **_COMPANIONS.get(field, {}))
     assert getattr(config, field) == case.value
     assert type(getattr(config, field)) is type(case.value)
+
+
+_FLAGS = [field for field, case in CASES.items() if isinstance(case.value, bool)]
+
+
+@pytest.mark.parametrize("field", _FLAGS)
+@pytest.mark.parametrize(
+    ("words", "meaning"), [("true t yes y on 1", True), ("false f no n off 0", False)], ids=["true", "false"]
+)
+def test_a_boolean_is_read_in_every_usual_spelling(field: str, words: str, meaning: bool) -> None:
+    for word in words.split():
+        for spelling in (word, word.upper(), word.capitalize(), f" {word} "):
+            assert getattr(Config.from_env({OPTIONS[field].env: spelling}), field) is meaning, spelling
 
 
 @pytest.mark.parametrize(("field", "case"), _GOOD)

@@ -86,7 +86,7 @@ def test_another_layout_is_refused_at_the_start(layout: Any) -> None:
         Config(log_reporter_layout=layout)
 
 
-@pytest.mark.parametrize("depth", [0, -1, 1001, "5", None, True])
-def test_a_depth_is_at_least_one(depth: Any) -> None:
+@pytest.mark.parametrize("depth", [-1, 1001, "5", None, True])
+def test_a_depth_is_zero_or_more(depth: Any) -> None:
     with pytest.raises(ConfigError, match="cause_exception_depth"):
         Config(cause_exception_depth=depth)

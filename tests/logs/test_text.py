@@ -114,6 +114,26 @@ def test_of_a_deep_stack_the_inner_end_is_kept(logger: logging.Logger) -> None:
     assert [line.rpartition(" ")[2] for line in lines[3:-1]] == ["_fail"] * 3
 
 
+def test_depth_zero_leaves_out_the_stacks_and_tells_the_exceptions(logger: logging.Logger) -> None:
+    config = Config.from_env({"SW_AGENT_CAUSE_EXCEPTION_DEPTH": "0"})
+    with capturing(depth=config.cause_exception_depth) as captured:
+        try:
+            try:
+                _fail(8)
+            except ValueError as error:
+                raise KeyError("stock") from error
+        except KeyError:
+            logger.exception("failed")
+        logger.error("long", exc_info=_chained(5000))
+        logger.error("wide", exc_info=ExceptionGroup("many", [ValueError(number) for number in range(20)]))
+    short, long, wide = captured.texts
+    reason = "The above exception was the direct cause of the following exception:"
+    assert short.split("\n") == ["failed", "ValueError: no nails", "", reason, "", "KeyError: 'stock'"]
+    assert long.startswith("long\n…\nValueError: 4990\n")
+    assert long.endswith("ValueError: 4999")
+    assert wide.count("  | ValueError") == 10
+
+
 def _chained(length: int) -> Exception:
     error: Exception = KeyError(0)
     for number in range(1, length):

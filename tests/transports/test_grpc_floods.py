@@ -5,15 +5,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import struct
 import time
 from contextlib import suppress
+from typing import Any
 
 import anyio
 import pytest
 from grpclib.const import Status
-from h2.settings import SettingCodes
+from h2.connection import H2Connection
+from h2.events import Event
+from h2.settings import SettingCodes, Settings
+from hpack.hpack import Decoder
 from hyperframe.frame import (
     AltSvcFrame,
     ContinuationFrame,
@@ -32,10 +37,11 @@ from hyperframe.frame import (
 from faults.covering import covers
 from support import answers
 from support.answers import confirm, first
-from support.client import grpc_client, until
+from support.client import AT_ONCE, grpc_client, until
 from support.h2_peer import Behaviour, Call, H2Peer, message
 from support.memory import MIB, takes_at_most
 from swagent.errors import AmbiguousError
+from swagent_transports._grpclib_slices import MAX_HEAD, SLICE_STEPS
 
 pytestmark = pytest.mark.anyio
 
@@ -113,6 +119,82 @@ async def test_flood(name: str) -> None:
             assert await client.verdict() is None
         # the first connection was for what is loaded once
         assert len(peer.links) == 3
+
+
+@covers("F12", "grpc")
+@pytest.mark.parametrize(
+    "name", ["PING", "SETTINGS", "empty DATA", "unknown frames", "interim answers", "PUSH_PROMISE"]
+)
+async def test_flood_is_worked_through_in_slices(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop's other tasks get their turn after so many frames, whatever has arrived."""
+    receive = H2Connection._receive_frame
+    frames, turns = 0, [0]
+
+    def count(connection: H2Connection, frame: Frame) -> list[Event]:
+        nonlocal frames
+        if connection.config.client_side:
+            frames += 1
+            turns[-1] += 1
+        return receive(connection, frame)
+
+    async def turn() -> None:
+        while True:
+            turns.append(0)
+            await asyncio.sleep(0)
+
+    async def turn_there() -> None:
+        await client.run(turn)
+
+    monkeypatch.setattr(H2Connection, "_receive_frame", count)
+    *before, flood = FLOODS[name]
+    with H2Peer(answers.raw(b"".join([*before, flood * 5]))) as peer:
+        async with grpc_client(peer.address) as client, anyio.create_task_group() as group:
+            group.start_soon(turn_there)
+            assert isinstance(await client.verdict(), AmbiguousError)
+            group.cancel_scope.cancel()
+    assert frames > 2 * SLICE_STEPS, "a flood came"
+    # on uvloop the next piece may be read in the turn that saw the last slice of the one before
+    assert max(turns) <= 2 * SLICE_STEPS
+
+
+HEAVY: dict[str, bytes] = {
+    # past hyperframe, which writes the low byte of a setting's number alone
+    "2,700 settings": struct.pack(">HBBBL", 16_200 >> 8, 16_200 & 0xFF, 4, 0, 0)
+    + b"".join(struct.pack(">HL", number, 7) for number in range(100, 2800)),
+    "a head of 16 KB": headers(OK + b"\x00\x01x\x7f\x81\x7c" + b"z" * 16_000, "END_HEADERS"),
+    "a head of 160 KB": headers(OK + b"\x00\x01x\x7f\x81\xe1\x09" + b"z" * 16_000)
+    + ContinuationFrame(1, data=b"z" * 16_000).serialize() * 9
+    + flagged(ContinuationFrame(1, data=b"z" * 384), "END_HEADERS"),
+}
+
+
+@covers("F12", "grpc")
+@pytest.mark.parametrize("name", HEAVY)
+async def test_frame_that_takes_long_by_itself_is_refused_unread(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot be worked through in slices."""
+    heaviest = 0
+    unpack, update = Decoder.decode, Settings.update
+
+    def weigh_head(decoder: Decoder, data: bytes, *rest: Any, **more: Any) -> Any:
+        nonlocal heaviest
+        heaviest = max(heaviest, len(data))
+        return unpack(decoder, data, *rest, **more)
+
+    def weigh_settings(settings: Settings, given: Any) -> None:
+        nonlocal heaviest
+        heaviest = max(heaviest, 6 * len(given))
+        update(settings, given)
+
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address) as client:
+            peer.behave = answers.raw(HEAVY[name])
+            monkeypatch.setattr(Decoder, "decode", weigh_head)
+            monkeypatch.setattr(Settings, "update", weigh_settings)
+            with anyio.fail_after(AT_ONCE):
+                assert isinstance(await client.verdict(), AmbiguousError)
+            peer.behave = confirm
+            assert await client.verdict() is None
+    assert 0 < heaviest <= MAX_HEAD
 
 
 @covers("F12", "grpc")

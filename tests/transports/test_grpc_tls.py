@@ -7,6 +7,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from hyperframe.frame import PingFrame
 
 from faults.covering import covers
 from support import answers
@@ -48,6 +49,18 @@ async def test_trusted_collector(certificates: Certificates, host: str) -> None:
     assert peer.records[0] == b"secret"
     headers = peer.calls[0].headers
     assert (headers[b":scheme"], headers[b"authentication"]) == (b"https", TOKEN.encode())
+
+
+async def test_answer_behind_more_frames_than_a_slice_has(certificates: Certificates) -> None:
+    """Reading rests in between, which TLS does in its own way."""
+    pings = answers.raw(PingFrame(0, opaque_data=b"12345678").serialize() * 900)
+    with H2Peer(answers.at_once(pings, confirm), context=certificates.server("127.0.0.1")) as peer:
+        async with grpc_client(peer.address, tls_ca=certificates.ca, force_tls=True) as client:
+            for _ in range(3):
+                assert await client.verdict() is None
+            peer.behave = first(answers.at_once(pings, confirm), answers.hang_up)
+            assert await client.verdict() is None, "what the peer said before it left is heard"
+        assert len(peer.links) == 1
 
 
 async def test_tls_may_be_asked_for_by_a_switch(certificates: Certificates) -> None:

@@ -28,6 +28,7 @@ from swagent_transports import _grpclib_connection, _grpclib_processor
 from swagent_transports._grpclib import GrpcChannel
 from swagent_transports._grpclib_connection import GrpcProtocol
 from swagent_transports._grpclib_processor import GrpcProcessor, NotProcessedError
+from swagent_transports._grpclib_slices import SlicedFrames
 from swagent_transports._rebinding import rebound
 
 
@@ -47,12 +48,12 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [(GrpcChannel, Channel), (GrpcProtocol, H2Protocol), (GrpcProcessor, EventsProcessor),
-     (NotProcessedError, StreamTerminatedError)],
+     (NotProcessedError, StreamTerminatedError), (SlicedFrames, FrameBuffer)],
 )  # fmt: skip
 def test_every_method_that_we_override_is_there(ours: type, theirs: type) -> None:
     inherited = {name for name in vars(theirs) if callable(getattr(theirs, name))}
     new = {"process_go_away", "connect", "abort", "_turn_away", "wait_greeted", "take_pause"}
-    new |= {"_receive_counted", "_forget_frames"}
+    new |= {"_receive_counted", "_forget_frames", "_take_slice", "_read", "_end", "begin_slice", "_count", "retire"}
     for name, member in vars(ours).items():
         if inspect.isfunction(member) and name not in new:
             assert name in inherited or hasattr(theirs, name), f"{theirs.__name__}.{name} is gone: ours is never called"
@@ -79,6 +80,7 @@ SIGNATURES: dict[Callable[..., Any], list[str]] = {
     grpclib.protocol.Stream.recv_data: ["self", "size"],
     Wrapper.cancel: ["self", "error"],
     Buffer.add: ["self", "data", "ack_size"],
+    FrameBuffer._update_header_buffer: ["self", "f"],
 }
 
 
@@ -115,6 +117,9 @@ ATTRIBUTES: list[tuple[Any, str, str]] = [
     (H2Connection, "self._frame_dispatch_table", "GOAWAY is taken from h2 through it"),
     (H2Connection, "self.incoming_buffer", "overlong frames are seen in it"),
     (FrameBuffer, "self._data", "overlong frames are seen in it"),
+    (FrameBuffer.__next__, "self._update_header_buffer(f)", "each frame is weighed through it"),
+    (FrameBuffer, "self._headers_buffer", "compressed headers are weighed through it"),
+    (H2Connection.receive_data, "for frame in self.incoming_buffer", "a slice of frames ends there"),
     (H2Connection, "self._receive_frame(frame)", "frames are counted through it"),
     (H2Connection, "self.encoder = Encoder()", "hpack's log lines are silenced through it"),
     (Encoder, "self.header_table = HeaderTable()", "hpack's log lines are silenced through it"),
@@ -215,8 +220,8 @@ def test_peer_that_asks_without_reading_is_cut_off(kind: str, monkeypatch: pytes
     transport = FakeSocket()
     protocol = connected(transport)
     frame = PingFrame(0, opaque_data=b"12345678") if kind == "PING" else SettingsFrame(0, settings={3: 100})
-    flood = frame.serialize() * 500
-    for _ in range(1000):
+    flood = frame.serialize() * 50  # less than a slice, since no loop runs here
+    for _ in range(10_000):
         protocol.data_received(flood)
         if transport.is_aborted:
             break

@@ -1,5 +1,5 @@
-"""grpclib's channel and call, hardened. Every touch of grpclib's internals is here, in `_grpclib_connection` and in
-`_grpclib_processor`; `tests/transports/test_grpclib_touch.py` fails when grpclib changes.
+"""grpclib's channel and call, hardened. Every touch of grpclib's internals is here, in `_grpclib_connection`, in
+`_grpclib_slices` and in `_grpclib_processor`; `tests/transports/test_grpclib_touch.py` fails when grpclib changes.
 
 What grpclib 0.4 does not offer, and is needed inside somebody else's process:
 
@@ -9,6 +9,9 @@ What grpclib 0.4 does not offer, and is needed inside somebody else's process:
 * `recv_message` buffers whatever length a reply declares, and h2 whatever length a frame declares. Here both are capped
   before they are read, and so is what a peer makes us answer (pings, settings) without reading it, and the number of
   frames that it sends without an answer.
+* All that has arrived is worked through in one callback: thousands of frames, or compressed headers that take a tenth
+  of a second to unpack. Here it goes slice by slice, and a single frame that takes too long is refused, see
+  `_grpclib_slices`.
 * A stream that the peer provably did not process (GOAWAY with a lower last stream id, REFUSED_STREAM) is not told apart
   from one that it may have. Here it is, since such a batch may be sent again.
 * A graceful GOAWAY ends all calls at once. Here the connection retires: the calls that the peer took finish on it. A

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import Any
+from typing import Any, cast
 
 from grpclib.protocol import H2Protocol
 from h2.connection import H2Connection
@@ -17,6 +18,7 @@ from hyperframe.frame import Frame
 from swagent.agent_log import say
 
 from ._grpclib_processor import GrpcProcessor
+from ._grpclib_slices import SlicedFrames
 from ._rebinding import without_logs
 
 # How many bytes may wait for a peer that does not read: more than a batch, since a batch may go out as one frame.
@@ -42,6 +44,8 @@ class GrpcProtocol(H2Protocol):
         super().__init__(*args)
         self._siblings = siblings
         self._frames = 0
+        self._unread = SlicedFrames()
+        self._is_lost = False
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -52,24 +56,58 @@ class GrpcProtocol(H2Protocol):
         h2.encoder = _SilentEncoder()
         h2.encoder.header_table = _SilentTable()
         h2._receive_frame = self._receive_counted(h2._receive_frame)
+        h2.incoming_buffer = self._unread
         self._siblings.add(self)
 
     def connection_lost(self, exc: BaseException | None) -> None:
+        if not (self._unread.is_cut and self._is_open):
+            self._end(exc)
+            return
+        # an answer may be among what has arrived
+        self._is_lost = True
+        self.connection._transport = cast("Any", _NoTransport())
+        self.processor.retire("Connection lost")
+
+    def _end(self, exc: BaseException | None = None) -> None:
         super().connection_lost(exc)
         self._siblings.discard(self)
         # it refers to us
         vars(self.connection._connection).pop("_receive_frame", None)
 
+    @property
+    def _is_open(self) -> bool:
+        return hasattr(self.connection, "_transport")
+
     def data_received(self, data: bytes) -> None:
+        if self._unread.is_cut:
+            # read before the reading was paused
+            self._unread.add_data(data)
+            return
+        self._take_slice(data)
+
+    def _take_slice(self, data: bytes = b"") -> None:
+        """Work through a slice of what has arrived. Nothing more is read until all of it is done."""
+        was_cut = self._unread.is_cut
+        self._unread.begin_slice()
+        if self._is_open:
+            self._read(data)
+        if self._is_open and self._unread.is_cut:
+            self.connection._transport.pause_reading()
+            asyncio.get_running_loop().call_soon(self._take_slice)
+        elif self._is_lost:
+            self._end()
+        elif self._is_open and was_cut:
+            self.connection._transport.resume_reading()
+
+    def _read(self, data: bytes) -> None:
         try:
             super().data_received(data)
         except Exception as error:  # noqa: BLE001, RUF100  (whatever a peer's bytes provoke stays on this connection)
             say(logging.DEBUG, "closing a connection whose bytes cannot be read: %r", error)
             self.processor.close(f"unreadable bytes: {error!r}")
-        transport = getattr(self.connection, "_transport", None)
-        if transport is None:
+        if not self._is_open:
             return
-        if transport.get_write_buffer_size() > MAX_UNREAD:
+        if self.connection._transport.get_write_buffer_size() > MAX_UNREAD:
             self.processor.close("the peer does not read what it asks for")
         elif _awaits_overlong_frame(self.connection._connection):
             self.processor.close("a frame beyond all bounds; is this an HTTP/2 server?")
@@ -85,6 +123,24 @@ class GrpcProtocol(H2Protocol):
 
     def _forget_frames(self) -> None:
         self._frames = 0
+
+
+class _NoTransport:
+    """Stands for that of a connection which is lost, while what arrived over it is still worked through."""
+
+    def is_closing(self) -> bool:
+        return True
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def write(self, data: bytes) -> None:
+        """Nobody hears it."""
+
+    def close(self) -> None:
+        """There is nothing to do."""
+
+    abort = pause_reading = resume_reading = close
 
 
 def _awaits_overlong_frame(connection: H2Connection) -> bool:

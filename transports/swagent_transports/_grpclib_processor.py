@@ -102,6 +102,10 @@ class GrpcProcessor(EventsProcessor):
         if event.error_code not in _GRACEFUL or not self.streams:
             self.close(reason)
             return
+        self.retire(reason)
+
+    def retire(self, reason: str) -> None:
+        """Take no more calls; those that are begun may still be answered."""
         # the next call dials anew, see Channel._connected
         self.handler.close()
         self._turn_away(reason)

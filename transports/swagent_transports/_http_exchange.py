@@ -60,6 +60,7 @@ class Exchange:
     """One POST and its answer: what is known of them, whatever ends it.
 
     :ivar response: the answer's head, None as long as there is none
+    :ivar is_garbled: what comes behind that head cannot be read
     :ivar scope: ends it
     :ivar ended: set when it is over and holds no connection any more
     """
@@ -71,6 +72,7 @@ class Exchange:
         tracing = {"trace": self._dialled}
         self._request = httpx.Request("POST", url, headers=fields, stream=self._body, extensions=tracing)
         self.response: httpx.Response | None = None
+        self.is_garbled = False
         self.scope = CancelScope()
         self.ended = anyio.Event()
 
@@ -104,11 +106,17 @@ class Exchange:
     async def _drain(self, response: httpx.Response) -> None:
         size = 0
         stream = response.extensions.get("network_stream")
-        if isinstance(stream, FrugalStream):
-            stream.allow(2 * MAX_REPLY)  # how the reply is framed comes on top
-        with CancelScope() as scope:
-            async for piece in response.aiter_raw():
-                size += max(len(piece), _LEAST_PIECE)
-                if size > MAX_REPLY:
-                    # by a cancelled read and not by `break`, which would leave httpx's generators unfinished
-                    scope.cancel()
+        # it is another one where the peer switched protocols
+        frugal = stream if isinstance(stream, FrugalStream) else None
+        if frugal is not None:
+            frugal.allow(2 * MAX_REPLY)  # how the reply is framed comes on top
+        try:
+            with CancelScope() as scope:
+                async for piece in response.aiter_raw():
+                    size += max(len(piece), _LEAST_PIECE)
+                    if size > MAX_REPLY:
+                        # by a cancelled read and not by `break`, which would leave httpx's generators unfinished
+                        scope.cancel()
+        except Exception as error:
+            self.is_garbled = frugal is None or frugal.is_to_blame(error)
+            raise

@@ -11,6 +11,7 @@ from ssl import SSLContext
 from typing import Any
 
 import httpcore
+import httpx
 
 # A few milliseconds of work, if a collector fills it with the smallest answers possible.
 _PIECE = 2048
@@ -51,6 +52,12 @@ class FrugalStream(httpcore.AsyncNetworkStream):
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
         self._left = MOST_HEAD
+        self._has_ended = False
+
+    def is_to_blame(self, error: Exception) -> bool:
+        """Whether an answer cannot be read because of what it says, and not because it breaks off: it has no end, or
+        breaks the protocol."""
+        return self._left <= 0 or (isinstance(error, httpx.RemoteProtocolError) and not self._has_ended)
 
     def allow(self, size: int) -> None:
         """Allow so many more bytes before the next write."""
@@ -64,6 +71,7 @@ class FrugalStream(httpcore.AsyncNetworkStream):
             raise httpcore.ReadError("the answer is too large")
         data = await self._stream.read(min(max_bytes, _PIECE), timeout)
         self._left -= len(data)
+        self._has_ended = not data
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:

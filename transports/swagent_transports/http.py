@@ -103,7 +103,7 @@ class HttpTransport:
         finally:
             self._under_way.discard(call)
             call.ended.set()
-        # what came after the head of an answer, or failed to come, changes nothing in what the answer says
+        # what fails to come after the head of an answer changes nothing in what the answer says
         verdict = _judge_failure(call, failure) if call.response is None else _judge_answer(call, call.response)
         if verdict is not None:
             raise verdict from (failure if isinstance(failure, Exception) else None)
@@ -145,6 +145,8 @@ def _judge_answer(call: Exchange, response: httpx.Response) -> DeliveryError | N
     status = response.status_code
     text = f"HTTP {status}"
     if 200 <= status < 300:
+        if call.is_garbled:
+            return AmbiguousError(f"{text}, and behind its head what cannot be read")
         return None if call.is_sent else AmbiguousError(f"{text}, before all was sent")
     if status in _DEFAULT_PAUSES:
         requested = read_retry_after(response.headers.get("retry-after", ""), time.time())

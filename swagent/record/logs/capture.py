@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..foreign import must_reach_application
 from .conversion import Conversion, unreadable
 from .entry import LogEntry as LogEntry
 from .guard import alone, dispatch, is_forwarded
@@ -105,7 +106,9 @@ class LogCapture:
     def _report(self, convert: Callable[..., LogEntry], *record: Any) -> None:
         try:
             entry = convert(*record)
-        except Exception as error:  # noqa: BLE001, RUF100  (foreign code; that there was a record is told all the same)
+        except BaseException as error:  # noqa: BLE001, RUF100  (foreign code; that there was a record is told)
+            if must_reach_application(error):
+                raise
             entry = unreadable(error)
         self._offer(entry)
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..foreign import class_name
 from ..limits import MAX_TAGS, as_text
 from .entry import LogEntry, make_entry
 from .mask import hide_field, mask_field
@@ -78,6 +79,6 @@ def _core_tags(level: object, logger: object, thread: object) -> tuple[tuple[str
     return ("level", level), ("logger", logger), ("thread", thread), ("task", task_name())
 
 
-def unreadable(error: Exception) -> LogEntry:
+def unreadable(error: BaseException) -> LogEntry:
     """Stands for a record that cannot be converted at all."""
-    return make_entry(time.time(), f"<a log record that cannot be read: {type(error).__name__}>", (), NOWHERE)
+    return make_entry(time.time(), f"<a log record that cannot be read: {class_name(error)}>", (), NOWHERE)

@@ -13,6 +13,8 @@ from types import TracebackType
 
 from ..limits import MAX_MESSAGE, as_text, short
 
+# How many exceptions are told where depth 0 leaves out their stacks: as many as by default.
+_WITHOUT_STACKS = 10
 _HEAD = "Traceback (most recent call last):"
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n"
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n"
@@ -22,14 +24,15 @@ def describe_error(error: BaseException, trace: TracebackType | None, depth: int
     """The exception, what caused it, and what it groups.
 
     :param trace: the one that was logged; may differ from the one that the exception holds
-    :param depth: how many exceptions in all, and how many places of each one's stack
+    :param depth: how many exceptions in all, and how many places of each one's stack; 0: no stacks
     :param nested: inside a group; groups in there are told by their headlines, or they could go round in circles
     """
-    chain = list(itertools.islice(_chain(error), depth + 1))
+    most = depth or _WITHOUT_STACKS
+    chain = list(itertools.islice(_chain(error), most + 1))
     lines: list[str] = []
-    if len(chain) > depth:
+    if len(chain) > most:
         lines.append("…")
-    for each, link in reversed(chain[:depth]):
+    for each, link in reversed(chain[:most]):
         lines += _stack(trace if each is error else each.__traceback__, depth)
         lines.append(_headline(each))
         lines += [f"    {note}" for note in _notes(each)]
@@ -53,7 +56,7 @@ def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
 
 
 def _stack(trace: TracebackType | None, depth: int) -> list[str]:
-    frames = list(traceback.walk_tb(trace))
+    frames = list(traceback.walk_tb(trace)) if depth else []
     if not frames:
         return []
     places = [f'  File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}'
@@ -63,12 +66,13 @@ def _stack(trace: TracebackType | None, depth: int) -> list[str]:
 
 def _grouped(error: BaseException, depth: int) -> list[str]:
     members = _members(error)
+    most = depth or _WITHOUT_STACKS
     lines: list[str] = []
-    for number, member in enumerate(members[:depth], 1):
+    for number, member in enumerate(members[:most], 1):
         lines.append(f"  + {number} of {len(members)}:")
         described = describe_error(member, member.__traceback__, depth, nested=True)
         lines += [f"  | {line}" for line in described.split("\n")]
-    if len(members) > depth:
+    if len(members) > most:
         lines.append("  + …")
     return lines
 

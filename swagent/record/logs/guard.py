@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from ..foreign import must_reach_application
 from ..suppression import suppress_instrumentation
 from ..trace.context import switch
 
@@ -47,8 +48,9 @@ def alone(report: Callable[..., object], *record: Any) -> None:
         _thread.reporting = True
         switch(_work, work)
         report(*record)
-    except Exception:  # noqa: BLE001, RUF100, S110  (the application's call goes on, and saying so would log again)
-        pass
+    except BaseException as error:  # noqa: BLE001, RUF100  (the application's call goes on; saying so would log again)
+        if must_reach_application(error):
+            raise
     finally:
         work.going_on = False
         switch(_work, inherited)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from ..foreign import class_name, must_reach_application
 from ..limits import MAX_TAGS, as_text
 from .errors import describe_error
 from .mask import mask
@@ -42,8 +43,10 @@ class LogText:
             fields["asctime"] = self._time(record)
         try:
             text = self._settings.layout % fields
-        except Exception as error:  # noqa: BLE001, RUF100  (a field that does not suit the layout, or foreign code)
-            text = f"{message} …[layout not applied: {type(error).__name__}]"
+        except BaseException as error:  # noqa: BLE001, RUF100  (a field that does not suit the layout, or foreign code)
+            if must_reach_application(error):
+                raise
+            text = f"{message} …[layout not applied: {class_name(error)}]"
         below = [each for each in (self.exception(record), as_text(record.stack_info or "")) if each]
         return self.safe("\n".join([text, *below]) if below else text)
 
@@ -94,5 +97,7 @@ class LogText:
 def _message(record: logging.LogRecord) -> str:
     try:
         return as_text(record.getMessage())
-    except Exception as error:  # noqa: BLE001, RUF100  (foreign code, or arguments that do not fit the message)
-        return f"{as_text(record.msg)} …[arguments not filled in: {type(error).__name__}]"
+    except BaseException as error:  # noqa: BLE001, RUF100  (foreign code, or arguments that do not fit the message)
+        if must_reach_application(error):
+            raise
+        return f"{as_text(record.msg)} …[arguments not filled in: {class_name(error)}]"

@@ -12,6 +12,7 @@ import threading
 from bisect import bisect_right
 from typing import cast
 
+from ..foreign import must_reach_application
 from .samples import HistogramSample, Labels, Sample, SingleSample, bucket
 
 _INFINITY = math.inf
@@ -23,7 +24,9 @@ def as_number(value: object) -> float:
         # float() itself would read texts too
         is_number = hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
         return float(cast("float", value)) if is_number else math.nan
-    except Exception:  # noqa: BLE001, RUF100  (the value's own code may raise anything)
+    except BaseException as error:  # noqa: BLE001, RUF100  (the value's own code may raise anything)
+        if must_reach_application(error):
+            raise
         return math.nan
 
 

@@ -74,10 +74,6 @@ CUT: dict[str, Behaviour] = {
     "half a body, then FIN": first(raw(answers.head("Content-Length: 10") + b"[]"), answers.hang_up),
     "half a body, then RST": first(raw(answers.head("Content-Length: 10") + b"[]"), answers.abort),
     "half a chunk, then FIN": first(raw(answers.head("Transfer-Encoding: chunked") + b"9\r\n[]"), answers.hang_up),
-    "no chunk at all": raw(answers.head("Transfer-Encoding: chunked") + b"zz\r\n"),
-    "endless trailers": answers.endless(
-        answers.head("Transfer-Encoding: chunked") + b"0\r\n", b"X: " + b"y" * 999 + b"\r\n"
-    ),
     "body that never comes": raw(answers.head("Content-Length: 10")),
     "body that never ends": answers.endless(answers.head("Content-Length: 999999999"), b"x" * 9999),
 }  # fmt: skip
@@ -93,6 +89,44 @@ async def test_head_is_the_answer_whatever_becomes_of_the_body(name: str) -> Non
             peer.behave = confirm
             assert await client.verdict() is None
         assert len(peer.links) == 2, "a connection that still has something to say is not used again"
+
+
+CHUNKED = answers.head("Transfer-Encoding: chunked")
+GARBLED: dict[str, Behaviour] = {
+    "no chunk at all": raw(CHUNKED + b"zz\r\n"),
+    "a chunk of a size below nothing": raw(CHUNKED + b"-1\r\n"),
+    "a chunk longer than it says": raw(CHUNKED + b"1\r\nxyz\r\n0\r\n\r\n"),
+    "an endless chunk extension": answers.endless(CHUNKED + b"1;x=", b"y" * 999),
+    "an endless chunk extension behind a body": answers.endless(CHUNKED + b"2\r\n[]\r\n0;x=", b"y" * 999),
+    "chunk after chunk with an extension": answers.endless(CHUNKED, b"1;x=" + b"y" * 9999 + b"\r\nz\r\n"),
+    "endless trailers": answers.endless(CHUNKED + b"0\r\n", b"X: " + b"y" * 999 + b"\r\n"),
+    "an endless trailer": answers.endless(CHUNKED + b"0\r\nX: ", b"y" * 999),
+    "a trailer without a name": raw(CHUNKED + b"0\r\n: x\r\n\r\n"),
+}
+
+
+@covers("F13", "http")
+@covers("F14", "http")
+@pytest.mark.parametrize("name", GARBLED)
+async def test_confirmation_with_a_body_that_cannot_be_read_is_ambiguous(name: str) -> None:
+    with HttpPeer(GARBLED[name]) as peer:
+        async with http_client(peer.address) as client:
+            with takes_at_most(2 * MIB), anyio.fail_after(AT_ONCE):
+                error = await client.verdict()
+            assert isinstance(error, AmbiguousError), error
+            assert "HTTP 200" in str(error)
+            peer.behave = confirm
+            assert await client.verdict() is None
+        assert len(peer.links) == 2
+
+
+@covers("F15", "http")
+async def test_refusal_with_a_body_that_cannot_be_read_is_a_refusal() -> None:
+    with HttpPeer(raw(b"HTTP/1.1 503 No\r\nRetry-After: 30\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")) as peer:
+        async with http_client(peer.address) as client:
+            error = await client.verdict()
+            assert isinstance(error, RejectedError)
+            assert error.pause == 30.0
 
 
 @covers("F15", "http")

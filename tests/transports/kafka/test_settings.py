@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,9 @@ def test_two_spellings_of_one_setting() -> None:
         from_env({f"{CLIENT}client_id": "a", f"{CLIENT}CLIENT_ID": "b"})
 
 
-@pytest.mark.parametrize("name", ["acks", "ENABLE_IDEMPOTENCE", "ssl_password", "SSL_CHECK_HOSTNAME", "x"])
+@pytest.mark.parametrize(
+    "name", ["security_protocl", "ssl_password", "SSL_CHECK_HOSTNAME", "sasl_oauth_token_provider", "socks5_proxy", "x"]
+)
 def test_a_client_setting_that_is_not_on_the_list_is_refused_without_showing_it(name: str) -> None:
     with pytest.raises(ConfigError, match=f"{CLIENT}SASL_MECHANISM, ") as refused:
         from_env({CLIENT + name: PASSWORD})
@@ -115,9 +118,20 @@ def test_a_client_setting_that_is_not_on_the_list_is_refused_without_showing_it(
     assert PASSWORD not in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["acks", "ENABLE_IDEMPOTENCE", "linger_ms", "retries", "batch_size", "api_version"])
+def test_a_client_setting_that_has_no_meaning_here_and_cannot_harm_is_named(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="swagent"):
+        assert read_settings(from_env({CLIENT + name: PASSWORD})).arguments == settings().arguments
+    assert [record.levelname for record in caplog.records] == ["INFO"]
+    assert caplog.messages[0].endswith(CLIENT + name.upper())
+
+
 def test_over_another_protocol_it_is_only_questioned(caplog: pytest.LogCaptureFixture) -> None:
-    Config.from_env({f"{CLIENT}acks": "1"})
-    assert f"{CLIENT}ACKS is not known" in caplog.text
+    Config.from_env({f"{CLIENT}ssl_password": PASSWORD})
+    assert f"{CLIENT}SSL_PASSWORD is not known" in caplog.text
+    assert PASSWORD not in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,35 @@
+"""Other agents that would start in the same process, as far as that shows in the environment of a command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+
+_OWN_BOOTSTRAP = Path(__file__).parent / "bootstrap"
+# Where sw-python, the official agent's starter, has its `sitecustomize`.
+_OFFICIAL_BOOTSTRAP = ("skywalking", "bootstrap", "loader")
+
+
+def other_agents(environ: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each."""
+    path = [Path(entry) for entry in environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    version = _official_version()
+    if any(entry.parts[-3:] == _OFFICIAL_BOOTSTRAP for entry in path) or "skywalking" in sys.modules:
+        yield ("sw-python starts the official agent in this environment. Two agents report every request twice: "
+               "leave one of them out")  # fmt: skip
+    elif version is not None:
+        yield (f"the official agent (apache-skywalking {version}) is installed as well. An application that starts it "
+               "reports every request twice: let it start one of the two")  # fmt: skip
+    if _OWN_BOOTSTRAP in path:
+        yield ("`swagent run` starts the agent in every Python process of this environment. It needs no "
+               "SkyWalkingMiddleware and no `swagent.start()` beside it")  # fmt: skip
+
+
+def _official_version() -> str | None:
+    try:
+        return metadata.version("apache-skywalking")
+    except metadata.PackageNotFoundError:
+        return None
