@@ -15,7 +15,7 @@ from ..record.suppression import suppress_instrumentation
 from ..record.trace.carrier import Carrier
 from ..record.trace.context import active_span, current, nearest_open, switch
 from ..record.trace.ids import ids_of, new_number
-from ..record.trace.model import Component, Reference, RefKind, SpanKind
+from ..record.trace.model import Component, Origin, Reference, RefKind, SpanKind
 from ..record.trace.request import OTHER, Facts, describe, name_by_path
 from ..record.trace.span import parent_link
 from ..record.trace.tracer import Tracer
@@ -96,7 +96,9 @@ class PendingRequest:
         if self._known is not None:
             return self._known[0]
         try:
-            return read_carrier(self.scope, self.tracer)[0]
+            # asked for first: most requests bring none
+            has_one = b"sw8" in dict(self.scope["headers"])
+            return read_carrier(self.scope, self.tracer)[0] if has_one else None
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
             self.faults.note("reading the headers of a request", error)
             return None
@@ -107,10 +109,22 @@ class PendingRequest:
             return self.span.reference()
         trace_id, tracer = self.trace_id, self.tracer
         facts = self.facts()
-        if not trace_id or tracer.is_ignored(name_by_path(facts.method, facts.path)):
+        if not trace_id or self._is_ignored(facts):
             return None
         return Reference(RefKind.CROSS_THREAD, trace_id, ids_of(self.number)[1], 0, tracer.service, tracer.instance,
                          describe(facts).name, "")  # fmt: skip
+
+    def origin(self) -> Origin | None:
+        """Where a log record comes from that is logged here; None when the trace is not recorded."""
+        if self.span is not None:
+            return self.span.origin()
+        trace_id, facts = self.trace_id, self.facts()
+        if not trace_id or self._is_ignored(facts):
+            return None
+        return describe(facts).name, trace_id, ids_of(self.number)[1], 0
+
+    def _is_ignored(self, facts: Facts) -> bool:
+        return self.tracer.is_ignored(name_by_path(facts.method, facts.path))
 
     def carried(self) -> dict[str, str]:
         """What travels with the trace."""

@@ -14,12 +14,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ..foreign import must_reach_application
 from .conversion import Conversion, unreadable
 from .entry import LogEntry as LogEntry
-from .guard import alone, dispatch, is_forwarded
+from .guard import alone, alone_shortly, dispatch, is_forwarded
 from .loguru import LoguruSource
 from .origin import trace_id
 from .patch import Patch
@@ -90,9 +91,18 @@ class LogCapture:
             finally:
                 # the application's handlers may raise, and there was a record all the same
                 if patch.is_active and not logger.disabled:
-                    alone(self._report, self._conversion.from_logging, record)
+                    self._report_logging(record)
 
         return captured
+
+    def _report_logging(self, record: logging.LogRecord) -> None:
+        # a record's class may be anybody's
+        entry = alone_shortly(self._conversion.plain, record) if type(record) is logging.LogRecord else None
+        if entry is not None:
+            with suppress(Exception):
+                self._offer(entry)
+        else:
+            alone(self._report, self._conversion.from_logging, record)
 
     def _is_wanted(self, record: logging.LogRecord) -> bool:
         try:

@@ -18,6 +18,7 @@ from ..limits import MAX_TAGS, as_text
 from .entry import LogEntry, make_entry
 from .mask import hide_field, mask_field
 from .origin import NOWHERE, origin, task_name
+from .plain import PlainRecords
 from .settings import LogSettings
 from .text import LogText
 
@@ -31,6 +32,8 @@ class Conversion:
     def __init__(self, settings: LogSettings) -> None:
         self._settings = settings
         self._text = LogText(settings)
+        self.plain = PlainRecords(settings, self._text.time_of).convert
+        """The fast path; None where a record has to take the full one."""
 
     def from_logging(self, record: logging.LogRecord) -> LogEntry:
         """An entry with the record's own time and thread: the record may come from a queue."""

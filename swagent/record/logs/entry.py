@@ -9,7 +9,7 @@ from json.encoder import encode_basestring_ascii
 from typing import NamedTuple
 
 from ..limits import as_text
-from .origin import Origin
+from ..trace.model import Origin
 
 MAX_TEXT = 32 * 1024
 MAX_TAG = 2 * 1024
@@ -42,10 +42,11 @@ def make_entry(seconds: float, text: str, tags: Iterable[tuple[str, object]], or
 
     :param tags: those without a value are left out
     """
-    return LogEntry(int(seconds * 1000), cut(text, MAX_TEXT), _bounded(tags), *origin)
+    return LogEntry(int(seconds * 1000), cut(text, MAX_TEXT), make_tags(tags), *origin)
 
 
-def _bounded(tags: Iterable[tuple[str, object]]) -> list[tuple[str, str]]:
+def make_tags(tags: Iterable[tuple[str, object]]) -> list[tuple[str, str]]:
+    """Tags within their bounds; those without a value are left out."""
     kept: list[tuple[str, str]] = []
     left = MAX_ALL_TAGS
     for key, value in tags:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 from ..foreign import must_reach_application
 from ..suppression import suppress_instrumentation
@@ -33,8 +33,24 @@ class _Thread(threading.local):
     dispatching = False
 
 
+Entry = TypeVar("Entry")
 _thread = _Thread()
 _work: ContextVar[_Work | None] = ContextVar("swagent_log_work", default=None)
+
+
+def alone_shortly(convert: Callable[[Any], Entry | None], record: Any) -> Entry | None:
+    """As `alone`, for what starts no task and is over in no time; returns what it returns. None also where it is
+    inside such a call, or where it fails: `alone` says which."""
+    inherited = _work.get()
+    if _thread.reporting or (inherited is not None and inherited.going_on) or suppress_instrumentation.get():
+        return None
+    try:
+        _thread.reporting = True
+        return convert(record)
+    except Exception:  # noqa: BLE001, RUF100  (the full path meets it again, and answers it)
+        return None
+    finally:
+        _thread.reporting = False
 
 
 def alone(report: Callable[..., object], *record: Any) -> None:

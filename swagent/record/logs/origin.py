@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
 
 from ..limits import as_text
 from ..trace.context import active_span, current
+from ..trace.model import Origin
 from ..trace.spans import current_trace_id
 
 NO_TRACE = "N/A"
 
 
-class Origin(NamedTuple):
-    """The place of a record in its trace. The fields have the names and the order of `LogEntry`."""
-
-    endpoint: str
-    trace_id: str
-    segment_id: str
-    span_id: int
-
-
-NOWHERE = Origin("", "", "", -1)
+NOWHERE: Origin = ("", "", "", -1)
 
 
 def origin() -> Origin:
     """The active span's place. A trace that is not recorded is not there."""
     entry = active_span(current.get())
-    place = entry.reference() if entry is not None else None
-    return NOWHERE if place is None else Origin(place.endpoint, place.trace_id, place.segment_id, place.span_id)
+    found: Origin | None = entry.origin() if entry is not None else None
+    return found or NOWHERE
 
 
 def trace_id() -> str:

@@ -40,7 +40,7 @@ class LogText:
         message = _message(record)
         fields = _Fields(record.__dict__, message=message)
         if self._tells_time:
-            fields["asctime"] = self._time(record)
+            fields["asctime"] = self.time_of(record)
         try:
             text = self._settings.layout % fields
         except BaseException as error:  # noqa: BLE001, RUF100  (a field that does not suit the layout, or foreign code)
@@ -83,7 +83,7 @@ class LogText:
         """The text as it may be shown."""
         return mask(text) if self._settings.safe_mode else text
 
-    def _time(self, record: logging.LogRecord) -> str:
+    def time_of(self, record: logging.LogRecord) -> str:
         """As `logging.Formatter` shows it. The second is kept: computing the local time is the most expensive part."""
         second = int(record.created)
         known, text = self._second

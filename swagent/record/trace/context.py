@@ -25,6 +25,8 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Protocol, cast
 
+from .model import Origin
+
 
 class Active(Protocol):
     """What can stand in the variable: a span, a request that may become one, or a snapshot carried over from another
@@ -56,6 +58,10 @@ class Active(Protocol):
 
     def reference(self) -> Any:
         """How another segment of this process refers to it; None when the trace is not recorded."""
+        ...
+
+    def origin(self) -> Origin | None:
+        """Where a log record comes from that is logged here; None when the trace is not recorded."""
         ...
 
     def carried(self) -> Mapping[str, str]:

@@ -59,6 +59,9 @@ class Reference(NamedTuple):
     address: str
 
 
+Origin = tuple[str, str, str, int]
+"""Where a log record comes from: the endpoint, the trace's id, the segment's, and the span's in its segment."""
+
 INCOMPLETE = ("incomplete", "true")
 """The tag of a span that was ended by us, since nobody else did."""
 

@@ -25,7 +25,7 @@ from ..limits import MAX_LOGS, MAX_TAGS, as_text, describe, short
 from ..suppression import suppress_instrumentation
 from .carrier import Carrier, format_correlation, format_sw8
 from .context import active_span, current, nearest_open, switch
-from .model import Component, Layer, Reference, RefKind, SpanKind, SpanLog
+from .model import Component, Layer, Origin, Reference, RefKind, SpanKind, SpanLog
 from .segment import Segment
 from .tracer import Tracer, running
 
@@ -306,6 +306,11 @@ class Span:
     def reference(self) -> Reference | None:
         """How another segment of this process refers to this span."""
         return self.segment.reference(self) if self.segment is not None else None
+
+    def origin(self) -> Origin | None:
+        """Where a log record comes from that is logged here; None when the trace is not recorded."""
+        place = self.reference()
+        return None if place is None else (place.endpoint, place.trace_id, place.segment_id, place.span_id)
 
     def carried(self) -> Mapping[str, str]:
         """What travels with the trace."""
