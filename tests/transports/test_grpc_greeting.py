@@ -33,6 +33,7 @@ STRANGERS = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F14", "grpc")
 @pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])
 @pytest.mark.parametrize("name", STRANGERS)

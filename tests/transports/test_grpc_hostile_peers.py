@@ -84,6 +84,7 @@ ODD_BUT_FINE: dict[str, Behaviour] = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F12", "grpc")
 @pytest.mark.parametrize("name", ODD_BUT_FINE)
 async def test_odd_but_fine(name: str) -> None:
@@ -144,6 +145,7 @@ BROKEN: dict[str, Behaviour] = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F14", "grpc")
 @pytest.mark.parametrize("size", [0, 1], ids=["whole", "sliced"])
 @pytest.mark.parametrize("name", BROKEN)

@@ -88,6 +88,7 @@ async def test_system_authorities_do_not_vouch_for_a_stranger(stranger: Certific
         assert not peer.heard
 
 
+@pytest.mark.one_loop
 @covers("F17", "grpc")
 @pytest.mark.parametrize(
     "answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00\x00\x00\x04\x00\x00\x00\x00\x00", b"??"]

@@ -10,6 +10,7 @@ import pytest
 from faults.covering import each_cell
 from faults.network.roads import Road, confirm_again, confirm_one, record
 from support.proxy import Ending
+from support.seeds import session_seed
 from swagent import Agent
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +25,7 @@ ENDINGS: list[Ending] = ["reset", "end", "half"]
 async def test_each_record_of_a_batch_that_is_cut_off_has_one_verdict_and_it_is_true(
     road: Road, direction: str
 ) -> None:
-    seed = Random().randrange(2**32)
+    seed = session_seed()
     print(f"seed {seed}")
     random = Random(seed)
     async with road.agent(request_timeout=1.0) as agent:

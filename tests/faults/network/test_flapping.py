@@ -17,6 +17,7 @@ import trio
 from faults.covering import each_cell
 from faults.network.roads import Road, confirm_again, record, wait_for
 from runtime.worlds import ambiguous, config, unreachable, virtual_trio
+from support.seeds import session_seed
 from swagent import Agent
 from swagent.abc import Instance
 from swagent.signals import Signal
@@ -36,7 +37,7 @@ async def test_what_a_flapping_collector_got_is_what_the_ledger_says(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    seed = Random().randrange(2**32)
+    seed = session_seed()
     print(f"seed {seed}")
     random = Random(seed)
     caplog.set_level(logging.INFO)

@@ -102,6 +102,7 @@ def reply_of(transport: str, name: str) -> bytes:
     return bytes(commands) if transport == "grpc" else commands.to_json().encode()
 
 
+@pytest.mark.one_loop
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", [*HOSTILE, *TOO_MUCH])
 @each_cell("D04")

@@ -48,6 +48,7 @@ BROKEN: dict[str, Behaviour] = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F14", "http")
 @pytest.mark.parametrize("name", BROKEN)
 async def test_broken_head_is_ambiguous_at_once_and_the_next_call_works(name: str) -> None:
@@ -62,6 +63,7 @@ async def test_broken_head_is_ambiguous_at_once_and_the_next_call_works(name: st
             assert await client.verdict() is None
 
 
+@pytest.mark.one_loop
 async def test_broken_heads_byte_by_byte() -> None:
     with HttpPeer(confirm) as peer:
         async with http_client(peer.address) as client:
@@ -83,6 +85,7 @@ CUT: dict[str, Behaviour] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_loop
 @covers("F14", "http")
 @pytest.mark.parametrize("name", CUT)
 async def test_head_is_the_answer_whatever_becomes_of_the_body(name: str) -> None:
@@ -219,6 +222,7 @@ async def test_broken_off_before_the_body_was_read(behave: Behaviour, size: int)
             assert await client.verdict() is None
 
 
+@pytest.mark.one_loop
 @covers("F14", "http")
 @pytest.mark.parametrize("answer", [b"", b"?", b"\x15\x03\x01\x00\x02\x02\x46", b"SSH-2.0-OpenSSH_9.2\r\n"])
 @pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])

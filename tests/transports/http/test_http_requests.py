@@ -44,6 +44,7 @@ def test_is_found_by_its_name() -> None:
     assert find_transport(Config(service="checked", protocol="http")) is HttpTransport
 
 
+@pytest.mark.one_loop
 @pytest.mark.parametrize(
     ("signal", "path"), [(Signal.SEGMENT, "/v3/segments"), (Signal.LOG, "/v3/logs"), (Signal.EVENT, "/v3/events")]
 )

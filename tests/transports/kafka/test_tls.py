@@ -104,6 +104,7 @@ async def test_system_authorities_do_not_vouch_for_a_stranger(stranger: Certific
         assert not peer.heard
 
 
+@pytest.mark.one_loop
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00\x00\x00\x04\x00\x00\x00\x01"])
 async def test_tls_to_a_port_without(answer: bytes) -> None:
     """And a handshake that stalls."""
