@@ -31,8 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = str(session_seed())
 
 
-def pytest_report_header() -> str:
-    return f"seed {session_seed()}; TEST_SEED={session_seed()} repeats it"
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if session_seed() != FIXED:
+        terminalreporter.write_line(f"TEST_SEED={session_seed()} repeats what these tests drew at random")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

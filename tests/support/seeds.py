@@ -1,6 +1,6 @@
 """The seed of every random test: always the same, so that a failure is the change's own; a new one in CI.
 
-TEST_SEED=417 make test        the run that said at its head: seed 417
+`TEST_SEED=417 make test` draws what that run drew which said so at its end.
 """
 
 from __future__ import annotations

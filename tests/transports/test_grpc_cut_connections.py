@@ -16,6 +16,7 @@ from swagent.errors import AmbiguousError, RetryableError
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.slow
 @covers("F07", "grpc")
 @pytest.mark.parametrize("resets", [True, False], ids=["reset", "end"])
 @pytest.mark.parametrize("direction", ["up", "down"])

@@ -31,6 +31,7 @@ ENDINGS: dict[str, tuple[int, int, int]] = {
 ON_ASYNCIO = {**ENDINGS, "forget": (0, 2 * RECORDS, 0), "close_loop": (0, RECORDS, 0)}
 
 
+@pytest.mark.slow
 @each_cell("P06", backend_name="backend")
 def test_a_program_that_ends_without_leaving_its_agent(transport: str, backend: str, tmp_path: Path) -> None:
     endings = ENDINGS if backend == "trio" else ON_ASYNCIO

@@ -20,6 +20,7 @@ BOUND = (16 + 8 + 4 + 1) * MIB
 FIXED = 12 * MIB
 
 
+@pytest.mark.slow
 @each_cell("P08", backend_name="backend")
 def test_a_machine_with_nothing_to_spare(transport: str, backend: str) -> None:
     with sink_of(transport) as sink:

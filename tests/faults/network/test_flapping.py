@@ -29,6 +29,7 @@ SEED = 20
 CAP = 30.0
 
 
+@pytest.mark.slow
 @each_cell("F19")
 @pytest.mark.parametrize("delivery", ["at_most_once", "at_least_once"])
 async def test_what_a_flapping_collector_got_is_what_the_ledger_says(

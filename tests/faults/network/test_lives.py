@@ -43,6 +43,7 @@ def objects() -> Counter[str]:
     return Counter(kind for kind in kinds if kind.startswith(OURS) and not kind.startswith(NOT_OURS))
 
 
+@pytest.mark.slow
 @each_cell("P09")
 @pytest.mark.timeout(120)
 async def test_lives_leave_no_task_thread_descriptor_or_object(road: Road) -> None:

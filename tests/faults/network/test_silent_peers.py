@@ -61,6 +61,7 @@ def silent_peers() -> Iterator[dict[tuple[str, str], str]]:
         }
 
 
+@pytest.mark.slow
 @covers("F04", "grpc")
 @covers("F04", "http")
 @covers("F04", "kafka")

@@ -22,6 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:  # all of the session's, not only this folder's
         if _HERE not in item.path.parents:
             continue
+        item.add_marker(pytest.mark.slow)
         item.add_marker(pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork"))
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(_SECONDS))

@@ -71,7 +71,7 @@ async def ended(app: App, clients: Clients, sink: Sink, seconds: float, patience
 def assert_nothing_of_ours(output: str) -> None:
     """Where a server cuts a request off, the middleware stands by and shows in that traceback; nothing else does."""
     places = [line.partition("/swagent/")[2] for line in output.splitlines() if "/swagent/" in line]
-    assert all(place.startswith("asgi.py") and place.endswith("__call__") for place in places), output
+    assert all(place.startswith("asgi/middleware.py") and place.endswith("__call__") for place in places), output
 
 
 def told_as_lost(output: str) -> Counter[str]:
