@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from faults.covering import each_cell
 from faults.sinks import sink_of
 
