@@ -18,7 +18,7 @@ from transports.http.http_answers import confirm  # noqa: TID251  (tests/transpo
 from transports.http.http_peer import HttpPeer  # noqa: TID251  (tests/transports)
 from wheel.environments import EXTRAS, Environment, build_wheel, lowest_versions
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 HERE = Path(__file__).parent
 
