@@ -15,8 +15,8 @@ from typing import Any
 import hypothesis
 import pytest
 
-from support.one_loop import left_out
-from support.seeds import FIXED, session_seed
+from kit.one_loop import left_out
+from kit.seeds import FIXED, session_seed
 
 pytest_plugins = ["e2e.fixtures"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cli.conftest import Run
-from support.servers import Parrot, nobody
+from kit.servers import Parrot, nobody
 from swagent.collector.server import Collector
 
 BACKENDS = ("asyncio", "uvloop", "trio")

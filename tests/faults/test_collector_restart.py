@@ -11,8 +11,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from e2e.servers.ports import free_ports
 from faults.loaded_app import load, serve_app, stop
+from kit.real.ports import free_ports
 
 pytestmark = pytest.mark.anyio
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from e2e.fixtures import make
-from e2e.servers.kafka import Kafka
 from faults.covering import each_cell
-from support.seeds import session_seed
+from kit.real.kafka import Kafka
+from kit.seeds import session_seed
 
 pytestmark = pytest.mark.e2e
 

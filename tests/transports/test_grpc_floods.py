@@ -30,11 +30,11 @@ from hyperframe.frame import (
 )
 
 from faults.covering import covers
-from support import answers
-from support.answers import confirm, first
-from support.client import grpc_client, until
-from support.h2_peer import Behaviour, Call, H2Peer, message
-from support.memory import MIB, takes_at_most
+from kit import answers
+from kit.answers import confirm, first
+from kit.client import grpc_client, until
+from kit.h2_peer import Behaviour, Call, H2Peer, message
+from kit.memory import MIB, takes_at_most
 from swagent.errors import AmbiguousError
 
 pytestmark = pytest.mark.anyio

@@ -9,9 +9,9 @@ from grpclib.const import Status
 from h2.settings import SettingCodes
 
 from faults.covering import covers
-from support import answers
-from support.client import Client, grpc_client
-from support.h2_peer import Behaviour, Call, H2Peer
+from kit import answers
+from kit.client import Client, grpc_client
+from kit.h2_peer import Behaviour, Call, H2Peer
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
 
 pytestmark = pytest.mark.anyio

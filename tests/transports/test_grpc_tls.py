@@ -9,12 +9,12 @@ import anyio
 import pytest
 
 from faults.covering import covers
-from support import answers
-from support.answers import confirm, first
-from support.certificates import Certificates
-from support.client import grpc_client, until
-from support.h2_peer import H2Peer
-from support.servers import Parrot
+from kit import answers
+from kit.answers import confirm, first
+from kit.certificates import Certificates
+from kit.client import grpc_client, until
+from kit.h2_peer import H2Peer
+from kit.servers import Parrot
 from swagent.config import Config
 from swagent.errors import ConfigError, DeliveryError, RetryableError
 from swagent_transports._tls import client_context

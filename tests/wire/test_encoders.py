@@ -18,7 +18,7 @@ from google.protobuf import json_format  # type: ignore[import-untyped, unused-i
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.unsafe_text import is_unsafe
+from kit.unsafe_text import is_unsafe
 from swagent_proto import messages, wire, wire_json
 from swagent_proto import text as proto_text
 

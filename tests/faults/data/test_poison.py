@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from faults.covering import each_cell
 from faults.data.poisons import LOGS, NASTY, SEGMENTS, Bomb, Poison, QuietLiar, logger
 from faults.data.taking import Taker, read, taker_of, texts_of
-from support.unsafe_text import is_unsafe
+from kit.unsafe_text import is_unsafe
 from swagent import Agent, Config, Span, local_span
 from swagent.ledger import SignalStatistics
 from swagent.meters import Counter, Gauge, Histogram

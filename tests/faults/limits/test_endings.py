@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from faults.covering import each_cell
-from faults.sinks import sink_of
+from kit.sinks import sink_of
 
 APP = Path(__file__).with_name("ending_app.py")
 RECORDS = 3

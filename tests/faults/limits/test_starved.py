@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from faults.covering import each_cell
-from faults.sinks import sink_of
+from kit.sinks import sink_of
 from swagent.signals import MIB
 
 APP = Path(__file__).with_name("starved_app.py")

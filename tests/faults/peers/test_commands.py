@@ -15,7 +15,7 @@ import pytest
 
 from faults.covering import each_cell
 from faults.peers.answering import peer_answering, talker
-from support.memory import MIB, takes_at_most
+from kit.memory import MIB, takes_at_most
 from swagent.errors import AmbiguousError
 from swagent_proto.messages import Command, Commands, KeyStringValuePair
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from e2e.servers.kafka import Kafka
 from faults.processes import sinks
 from faults.processes.apps import Warm
 from faults.processes.sinks import Sink
 from faults.processes.stage import Stage
+from kit.real.kafka import Kafka
 
 _HERE = Path(__file__).parent
 _SECONDS = 300  # the first test of a module pays for the scenario of all its cells, and for the broker's start

@@ -14,7 +14,7 @@ from faults.processes.clients import Clients
 from faults.processes.endings import Ended, ended
 from faults.processes.servers import SERVERS
 from faults.processes.stage import Scene, playing
-from support.seeds import session_seed
+from kit.seeds import session_seed
 
 # 54 in all nine cells
 KILLS = 6

@@ -17,7 +17,7 @@ import trio
 from faults.steps.life import Life, World
 from faults.steps.stepping import Steps, Suspension
 from faults.steps.surroundings import nothing_is_left, only_abandoned
-from support.seeds import session_seed
+from kit.seeds import session_seed
 
 # A second for the last flush, and half of one to close what a peer does not let go of.
 LONGEST_STOP = 1.5

@@ -11,15 +11,15 @@ import anyio
 import pytest
 
 from faults.covering import covers
-from support.client import AT_ONCE
-from support.memory import MIB, takes_at_most
-from support.servers import Parrot, TcpServer, nobody
+from kit import http_answers as answers
+from kit.client import AT_ONCE
+from kit.http_answers import confirm, first, raw, status
+from kit.http_client import http_client
+from kit.http_peer import Behaviour, Call, HttpPeer
+from kit.memory import MIB, takes_at_most
+from kit.servers import Parrot, TcpServer, nobody
 from swagent.errors import AmbiguousError, RejectedError, RetryableError
 from swagent_transports._http_reading import FrugalStream
-from transports.http import http_answers as answers  # noqa: TID251  (tests/transports)
-from transports.http.http_answers import confirm, first, raw, status  # noqa: TID251
-from transports.http.http_client import http_client  # noqa: TID251
-from transports.http.http_peer import Behaviour, Call, HttpPeer  # noqa: TID251
 
 pytestmark = pytest.mark.anyio
 

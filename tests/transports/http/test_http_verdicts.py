@@ -8,11 +8,11 @@ from email.utils import formatdate
 import pytest
 
 from faults.covering import covers
+from kit import http_answers as answers
+from kit.http_answers import confirm, first, status
+from kit.http_client import http_client
+from kit.http_peer import HttpPeer
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError
-from transports.http import http_answers as answers  # noqa: TID251  (tests/transports)
-from transports.http.http_answers import confirm, first, status  # noqa: TID251
-from transports.http.http_client import http_client  # noqa: TID251
-from transports.http.http_peer import HttpPeer  # noqa: TID251
 
 pytestmark = pytest.mark.anyio
 

@@ -14,14 +14,14 @@ import pytest
 from aiokafka import errors as kafka
 
 from faults.covering import covers
-from support.client import AT_ONCE
-from support.kafka_peer import AUTHENTICATE, HANDSHAKE, METADATA, PRODUCE, VERSIONS, KafkaPeer
-from support.memory import MIB, takes_at_most
-from support.servers import Parrot
+from kit.client import AT_ONCE
+from kit.kafka_client import Client, kafka_client
+from kit.kafka_peer import AUTHENTICATE, HANDSHAKE, METADATA, PRODUCE, VERSIONS, KafkaPeer
+from kit.memory import MIB, takes_at_most
+from kit.servers import Parrot
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
 from swagent_transports import _kafka_connection
 from swagent_transports._kafka_verdicts import answered, unsent
-from transports.kafka.kafka_client import Client, kafka_client  # noqa: TID251  (tests/transports)
 
 pytestmark = pytest.mark.anyio
 
