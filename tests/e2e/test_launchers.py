@@ -21,7 +21,7 @@ from kit.real.kafka import Kafka
 from kit.real.ports import free_ports, is_listening
 from kit.real.server import ServerError
 
-_SCRIPT = Path(__file__).parent / "servers" / "kafka.py"
+_SCRIPT = Path(__file__).parents[1] / "kit" / "real" / "kafka.py"
 
 Script = tuple[subprocess.Popen[str], int]
 
