@@ -26,10 +26,10 @@ test-all:
 # servers are started once, in one of them. The page's is a process of its own: see pyproject.toml.
 test-rest: $(VENV)/.dev
 	$(MAKE) --no-print-directory -j2 test-slow test-e2e
-	$(BIN)/python -m pytest tests/page
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "slow and not e2e"
+	$(BIN)/python -m pytest tests/page
 
 test-e2e: $(VENV)/.dev
 	$(BIN)/python -m pytest -m e2e
