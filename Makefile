@@ -1,29 +1,42 @@
-# make demo   traces across two services in the browser, without anything but Python; ARGS=--once: in the terminal
-# make test   everything that needs no network beyond the package index
+# make demo      traces across two services in the browser, without anything but Python; ARGS=--once: in the terminal
+# make test      what a change has to pass first, in five minutes; needs nothing but Python; ARGS="tests/record -k spans"
+# make test-all  that, and the rest: real servers, browsers, many lives
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test test-faults test-the-rest soak compare pipeline cost profile check generate clean
+.PHONY: demo test test-all test-rest test-slow test-e2e fuzz soak compare pipeline cost profile check docs generate clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
 
-# Two runs side by side, since both mostly wait for somebody else's deadline. The page's is a process of its own: see pyproject.toml.
 test: $(VENV)/.dev
 ifdef ARGS
 	$(BIN)/python -m pytest $(ARGS)
 else
-	$(MAKE) --no-print-directory -j2 test-faults test-the-rest
-	$(BIN)/python -m pytest tests/page
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not e2e"
 endif
 
-test-faults: $(VENV)/.dev
-	$(BIN)/python -m pytest tests/faults
+test-all:
+	$(MAKE) --no-print-directory test
+	$(MAKE) --no-print-directory test-rest
 
-test-the-rest: $(VENV)/.dev
-	$(BIN)/python -m pytest --ignore tests/faults
+# What `make test` leaves out, in two runs side by side, since both mostly wait for somebody else's deadline. The real
+# servers are started once, in one of them. The page's is a process of its own: see pyproject.toml.
+test-rest: $(VENV)/.dev
+	$(MAKE) --no-print-directory -j2 test-slow test-e2e
+
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "slow and not e2e"
+	$(BIN)/python -m pytest tests/page
+
+test-e2e: $(VENV)/.dev
+	$(BIN)/python -m pytest -m e2e
+
+# new inputs for the parsers, for a minute each, from a seed that is printed; make fuzz ARGS="sw8 --seconds 1800 --seed 7"
+fuzz: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m fuzz.run $(ARGS)
 
 # random faults under load; make soak ARGS="--minutes 30 --seed 7"
 soak: $(VENV)/.dev

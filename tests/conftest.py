@@ -1,10 +1,12 @@
-"""Every async test runs on every event loop that the agent supports. A suite may narrow that."""
+"""Each async test runs on every event loop that the agent supports, unless its suite, or `one_loop`, narrows that."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import math
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,15 +15,42 @@ from typing import Any
 
 import pytest
 
+from kit.one_loop import left_out
+from kit.seeds import FIXED, session_seed
+
 pytest_plugins = ["e2e.fixtures"]
 
+# with an example database a failure would come back; without one the seed alone decides
+if find_spec("hypothesis") is not None:  # not on PyPy
+    hypothesis = import_module("hypothesis")
+    is_fixed = session_seed() == FIXED
+    hypothesis.settings.register_profile("seeded", derandomize=is_fixed, database=None, print_blob=True)
+    hypothesis.settings.load_profile("seeded")
 
-def pytest_configure() -> None:
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if session_seed() != FIXED:
+        config.option.hypothesis_seed = str(session_seed())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if session_seed() != FIXED:
+        terminalreporter.write_line(f"TEST_SEED={session_seed()} repeats what these tests drew at random")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    spare = left_out(items)
+    items[:] = [item for item in items if item not in spare]
+    config.hook.pytest_deselected(items=[*spare])
+
+
+def pytest_collection_finish() -> None:
     # A consumer that a suite keeps in another thread shuffles at each fetch, and hypothesis fails a test during which
-    # anybody draws from the generator that all modules share. Not every Python has wheels of aiokafka.
-    if find_spec("aiokafka") is not None:
-        for name in ("client", "conn", "consumer.fetcher", "partitioner"):
-            vars(import_module(f"aiokafka.{name}"))["random"] = Random()
+    # anybody draws from the generator that all modules share.
+    for name in ("client", "conn", "consumer.fetcher", "partitioner"):
+        if (module := sys.modules.get(f"aiokafka.{name}")) is not None:
+            vars(module)["random"] = Random()
 
 
 def _selector_loop() -> asyncio.AbstractEventLoop:
@@ -45,6 +74,15 @@ def _loop(name: str, backend: str, options: dict[str, Any], needs: str) -> Any:
 )
 def anyio_backend(request: pytest.FixtureRequest) -> Any:
     return request.param
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _old_objects_are_no_garbage() -> None:
+    """Many tests collect all garbage, to see what is left. What pytest holds of all tests and modules is none, and
+    400,000 objects: half a second each time."""
+    if hasattr(gc, "freeze"):
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)

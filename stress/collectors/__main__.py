@@ -30,16 +30,15 @@ async def serve(kind: str, port: int, wait: float) -> None:
         # not for all: it needs aiokafka
         from .kafka import KafkaCollector
 
-        server = await asyncio.start_server(KafkaCollector(counts, wait, port).serve, "127.0.0.1", port)
+        await KafkaCollector(counts, wait, port).start()
     else:
-        server = await loop.create_server(kinds[kind], "127.0.0.1", port)
+        await loop.create_server(kinds[kind], "127.0.0.1", port)
     print("listening", flush=True)
     lines = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     while await lines.readline():
         print(json.dumps(counts), flush=True)
     # nothing is counted any more after this: the loop does not go round again
-    server.close()
     print(json.dumps(counts), flush=True)
 
 

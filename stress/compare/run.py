@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from e2e.servers.jars import FetchError, UnavailableError
-from e2e.servers.server import ServerError
+from kit.real.jars import FetchError, UnavailableError
+from kit.real.server import ServerError
 
 from ..environments import SetupError
 from .contestants import CONTESTANTS, Contestant

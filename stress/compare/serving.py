@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from e2e.servers.ports import free_ports, is_listening
+from kit.real.ports import free_ports, is_listening
 
 from .contestants import Contestant
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 import psutil
-from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from e2e.servers.kafka import Kafka
-from e2e.servers.ports import free_ports
+from kit.kafka_topics import TOPICS, count_records, create_topics
+from kit.real.kafka import Kafka
+from kit.real.ports import free_ports
 
 from ..environments import ROOT
 
@@ -31,7 +30,6 @@ _LOG_PATHS = (
     "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
     "/v3/logs",
 )
-_TOPICS = ("skywalking-segments", "skywalking-logs", "skywalking-meters", "skywalking-managements")
 _LONGEST_SETTLING = 10.0
 
 
@@ -116,29 +114,11 @@ class Broker:
     def __init__(self, stack: ExitStack) -> None:
         self._kafka = stack.enter_context(Kafka())
         self.address = self._kafka.address
-        asyncio.run(self._create_topics())
+        asyncio.run(create_topics(self.address, TOPICS))
 
     def count(self) -> Delivered:
         """What came so far."""
-        return asyncio.run(self._count())
-
-    async def _create_topics(self) -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
-        await admin.start()
-        try:
-            await admin.create_topics([NewTopic(name, num_partitions=1, replication_factor=1) for name in _TOPICS])
-        finally:
-            await admin.close()
-
-    async def _count(self) -> Delivered:
-        consumer = AIOKafkaConsumer(bootstrap_servers=self.address)
-        await consumer.start()
-        try:
-            places = [TopicPartition(topic, 0) for topic in _TOPICS[:2]]
-            ends = await consumer.end_offsets(places)
-            return Delivered(*(ends[place] for place in places))
-        finally:
-            await consumer.stop()
+        return Delivered(*(asyncio.run(count_records(self.address, topic)) for topic in TOPICS[:2]))
 
 
 class Sinks:

@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import psutil
-from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from e2e.servers.kafka import Kafka
-from e2e.servers.ports import HOST, free_ports
+from kit.kafka_topics import TOPICS, count_records, create_topics
+from kit.real.kafka import Kafka
+from kit.real.ports import HOST, free_ports
 from stress.collectors.kafka import PARTITIONS
 
 from .process import OTHERS, Conversation, conversing, cpu_of, on_core
@@ -21,7 +20,6 @@ from .process import OTHERS, Conversation, conversing, cpu_of, on_core
 WAIT = 0.01
 """Seconds before a counting collector answers."""
 _TOPIC = "skywalking-segments"
-_TOPICS = (_TOPIC, "skywalking-managements", "skywalking-logs", "skywalking-meters")
 _PLACES = {
     "grpc": "/skywalking.v3.TraceSegmentReportService/collect",
     "http": "/v3/segments",
@@ -70,34 +68,17 @@ class BrokerSink:
         self.address = kafka.address
         # the JVM has no other parent than us
         self._processes = [each for each in psutil.Process().children() if str(kafka.home) in " ".join(each.cmdline())]
-        asyncio.run(self._create_topics(topics))
+        asyncio.run(create_topics(self.address, topics, PARTITIONS))
 
     def count(self) -> int:
         return self.count_topic(_TOPIC)
 
     def count_topic(self, topic: str) -> int:
         """How many records of a topic have arrived."""
-        return asyncio.run(self._count(topic))
+        return asyncio.run(count_records(self.address, topic, PARTITIONS))
 
     def cpu(self) -> float:
         return sum(cpu_of(process) for process in self._processes)
-
-    async def _create_topics(self, topics: Sequence[str]) -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
-        await admin.start()
-        try:
-            await admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in topics])
-        finally:
-            await admin.close()
-
-    async def _count(self, topic: str) -> int:
-        consumer = AIOKafkaConsumer(bootstrap_servers=self.address)
-        await consumer.start()
-        try:
-            ends = await consumer.end_offsets([TopicPartition(topic, number) for number in range(PARTITIONS)])
-        finally:
-            await consumer.stop()
-        return sum(ends.values())
 
 
 @contextlib.contextmanager
@@ -121,6 +102,6 @@ def open_broker(topics: Sequence[str]) -> Iterator[BrokerSink]:
 @contextlib.contextmanager
 def open_sink(transport: str) -> Iterator[Sink]:
     """A sink for one of the transports of `cells`."""
-    sink = open_broker(_TOPICS) if transport == "kafka-broker" else counting_sink(transport)
+    sink = open_broker(TOPICS) if transport == "kafka-broker" else counting_sink(transport)
     with sink as opened:
         yield opened

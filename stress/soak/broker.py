@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from aiokafka import AIOKafkaConsumer
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from e2e.servers.kafka import Kafka
+from kit.kafka_topics import TOPICS, create_topics
+from kit.real.kafka import Kafka
 from swagent.signals import Signal
 
 from .cells import Cell
@@ -20,7 +20,6 @@ _TOPICS = {
     Signal.LOG: "skywalking-logs",
     Signal.METER: "skywalking-meters",
 }
-_MANAGEMENT = "skywalking-managements"
 # A client goes where the broker says it is, so there is a listener for each proxy, named as the cell's event loop.
 _LISTENERS = """\
 controller.quorum.voters=1@127.0.0.1:{controller}
@@ -68,7 +67,8 @@ class Broker:
     def start(self) -> None:
         self._kafka.start()
         if not self._has_topics:
-            asyncio.run(self._create_topics())
+            names = [f"{cell}-{topic}" for cell in self._cells for topic in TOPICS]
+            asyncio.run(create_topics(self._kafka.address, names))
             self._has_topics = True
 
     def kill(self) -> None:
@@ -85,15 +85,6 @@ class Broker:
 
     def names(self, cell: Cell) -> Mapping[Signal, Counter[str]]:
         return asyncio.run(self._read(cell))
-
-    async def _create_topics(self) -> None:
-        names = [f"{cell}-{topic}" for cell in self._cells for topic in (*_TOPICS.values(), _MANAGEMENT)]
-        admin = AIOKafkaAdminClient(bootstrap_servers=self._kafka.address)
-        await admin.start()
-        try:
-            await admin.create_topics([NewTopic(name, num_partitions=1, replication_factor=1) for name in names])
-        finally:
-            await admin.close()
 
     async def _read(self, cell: Cell) -> dict[Signal, Counter[str]]:
         return {signal: Counter(await self._read_topic(f"{cell}-{topic}", signal)) for signal, topic in _TOPICS.items()}

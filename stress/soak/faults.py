@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
-from support.proxy import Proxy
+from kit.proxy import Proxy
 
 from .applications import Application
 from .plan import Kind, Step

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from e2e.servers.ports import free_ports
-from support.proxy import Proxy
+from kit.proxy import Proxy
+from kit.real.ports import free_ports
 
 from .applications import Application
 from .broker import Broker

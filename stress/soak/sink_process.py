@@ -23,11 +23,11 @@ from grpclib.encoding.base import CodecBase
 from grpclib.server import Server, Stream
 
 import stress  # noqa: F401  (lets the next lines find the tests' peers)
+from kit.http_answers import confirm
+from kit.http_peer import Call, HttpPeer
 from stress.soak.orphans import end_with_the_run
 from stress.soak.record_names import as_lines, meters_name, name_of
 from swagent.signals import Signal
-from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
-from transports.http.http_peer import Call, HttpPeer  # noqa: TID251
 
 _GRPC_PATHS = {
     "/skywalking.v3.TraceSegmentReportService/collect": Signal.SEGMENT,

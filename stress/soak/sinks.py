@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from e2e.servers.ports import is_listening
+from kit.real.ports import is_listening
 from swagent.signals import Signal
 
 from .applications import ROOT

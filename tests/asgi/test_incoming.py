@@ -125,6 +125,7 @@ async def test_correlation_without_a_trace_is_not_taken() -> None:
         assert (await shop.span()).operation == "GET:/"
 
 
+@pytest.mark.one_loop
 @covers("D01")
 @pytest.mark.parametrize("values", HOSTILE.values(), ids=HOSTILE)
 async def test_a_hostile_header_changes_nothing_and_a_new_trace_begins(values: list[bytes]) -> None:
@@ -138,6 +139,7 @@ async def test_a_hostile_header_changes_nothing_and_a_new_trace_begins(values: l
     assert shop.app.faults.count == 0, "a bad header is foreseen, and no fault of ours"
 
 
+@pytest.mark.one_loop
 @covers("D01")
 @pytest.mark.parametrize("values", HOSTILE.values(), ids=HOSTILE)
 async def test_a_hostile_correlation_changes_nothing_and_the_trace_goes_on(values: list[bytes]) -> None:

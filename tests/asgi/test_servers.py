@@ -58,8 +58,8 @@ def nobody() -> Iterator[str]:
 
 def assert_no_error_of_ours(output: str) -> None:
     """uvicorn shows where it cut a request off; there the middleware stands by, between server and application."""
-    ours = set(re.findall(r'/swagent/(\w+\.py)", line \d+, in (\w+)', output))
-    assert ours <= {("asgi.py", "__call__")}, output
+    ours = set(re.findall(r'/swagent/([\w/]+\.py)", line \d+, in (\w+)', output))
+    assert ours <= {("asgi/middleware.py", "__call__")}, output
     assert "swagent." not in output, "a warning or an error in the log"
 
 
@@ -82,6 +82,7 @@ async def test_traces_arrive_complete_and_an_idle_server_ends_at_once(kind: str,
     assert ("language", "python") in instance.properties
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", proving("P01", SERVERS))
 async def test_under_load_every_answered_request_is_at_the_collector_when_the_server_has_ended(
     kind: str, collector: Collector
@@ -99,6 +100,7 @@ async def test_under_load_every_answered_request_is_at_the_collector_when_the_se
     assert collector.store.statistics().duplicates == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", proving("P01", UVICORNS))
 async def test_an_open_stream_holds_uvicorn_up_but_not_what_was_answered(kind: str, collector: Collector) -> None:
     async with serve(kind, collector=collector.address) as server:
@@ -114,6 +116,7 @@ async def test_an_open_stream_holds_uvicorn_up_but_not_what_was_answered(kind: s
     assert not stream.spans[0].is_error, "the client hung up"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", proving("P01", UVICORNS))
 async def test_an_open_stream_that_uvicorn_cuts_is_told_as_well(kind: str, collector: Collector) -> None:
     options = ["--timeout-graceful-shutdown", "1"]
@@ -125,6 +128,7 @@ async def test_an_open_stream_that_uvicorn_cuts_is_told_as_well(kind: str, colle
     assert not stream.spans[0].is_error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", proving("P01", ["hypercorn-asyncio", "hypercorn-trio"]))
 async def test_an_open_stream_under_hypercorn(kind: str, collector: Collector) -> None:
     async with serve(kind, collector=collector.address) as server, open_stream(server):
@@ -134,6 +138,7 @@ async def test_an_open_stream_under_hypercorn(kind: str, collector: Collector) -
         await server.wait_ended()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", proving("P02", UVICORNS))
 async def test_interrupted_twice_it_ends_at_once_and_without_a_traceback_of_ours(
     kind: str, collector: Collector
@@ -147,6 +152,7 @@ async def test_interrupted_twice_it_ends_at_once_and_without_a_traceback_of_ours
     assert arrived(collector.store) >= ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", proving("P02", UVICORNS))
 async def test_interrupted_twice_at_once_what_was_just_answered_arrives(kind: str, collector: Collector) -> None:
     async with serve(kind, collector=collector.address) as server, open_stream(server):
@@ -159,6 +165,7 @@ async def test_interrupted_twice_at_once_what_was_just_answered_arrives(kind: st
     assert arrived(collector.store) >= ids
 
 
+@pytest.mark.slow
 async def test_without_lifespan_the_agent_thread_reports(collector: Collector) -> None:
     async with serve("uvicorn-uvloop", "--lifespan", "off", collector=collector.address) as server:
         ids = await ask(server, 5)
@@ -169,6 +176,7 @@ async def test_without_lifespan_the_agent_thread_reports(collector: Collector) -
     assert arrived(collector.store) == ids | later
 
 
+@pytest.mark.slow
 @covers("P04", "grpc", "asyncio")
 async def test_every_worker_is_an_instance_of_its_own(collector: Collector) -> None:
     async with serve("uvicorn-asyncio", "--workers", "2", collector=collector.address) as server:
@@ -181,6 +189,7 @@ async def test_every_worker_is_an_instance_of_its_own(collector: Collector) -> N
     assert arrived(collector.store) == ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["uvicorn-asyncio", "uvicorn-uvloop", "hypercorn-trio"])
 async def test_without_a_collector_the_application_lives_as_usual(kind: str, nobody: str) -> None:
     async with serve(kind, collector=nobody) as server:
@@ -189,6 +198,7 @@ async def test_without_a_collector_the_application_lives_as_usual(kind: str, nob
         assert "Traceback" not in server.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["uvicorn-asyncio", "uvicorn-uvloop", "hypercorn-trio"])
 async def test_a_silent_collector_holds_the_end_up_no_longer_than_the_deadline(kind: str, silence: str) -> None:
     async with serve(kind, collector=silence, environ={"SW_AGENT_SHUTDOWN_TIMEOUT": "0.5"}) as server:
@@ -197,6 +207,7 @@ async def test_a_silent_collector_holds_the_end_up_no_longer_than_the_deadline(k
         assert "Traceback" not in server.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SERVERS)
 async def test_a_wrong_setting_ends_the_server_by_a_clear_line(kind: str, nobody: str) -> None:
     async with launch(kind, collector=nobody, environ={"SW_AGENT_SHUTDOWN_TIMEOUT": "soon"}) as server:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.servers import collector_thread
+from kit.servers import collector_thread
 from swagent.collector.server import Collector
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Run
-from support.servers import Parrot, nobody
+from kit.servers import Parrot, nobody
 from swagent.collector.server import Collector
 
 BACKENDS = ("asyncio", "uvloop", "trio")

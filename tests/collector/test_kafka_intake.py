@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.kafka_log import KafkaLog
+from kit.kafka_log import KafkaLog
 from swagent.collector.intake import kafka as kafka_intake
 from swagent.collector.intake.kafka import KafkaIntake
 from swagent.collector.store.database import StoreError

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 from grpclib.const import Status
 
-from support import answers
-from support.h2_peer import Behaviour, H2Peer
-from support.loop_thread import LoopThread
-from support.servers import Parrot, Startable
+from kit import answers
+from kit.h2_peer import Behaviour, H2Peer
+from kit.loop_thread import LoopThread
+from kit.servers import Parrot, Startable
 from swagent.abc import Transport
 from swagent.collector.server import Collector
 from swagent.collector.store.trace_records import Segment

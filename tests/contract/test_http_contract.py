@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from kit import http_answers as answers
+from kit.http_peer import Behaviour, HttpPeer
 from swagent.config import Config
 from swagent.signals import Signal
 from swagent.testing import check_transport
 from swagent_transports.http import HttpTransport
-from transports.http import http_answers as answers  # noqa: TID251  (tests/transports)
-from transports.http.http_peer import Behaviour, HttpPeer  # noqa: TID251
 
 pytestmark = pytest.mark.anyio
 

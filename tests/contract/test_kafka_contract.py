@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from kit.kafka_cluster import Cluster
 from swagent.config import Config
 from swagent.runtime.transport_runner import transport_runner
 from swagent.signals import Signal
 from swagent.testing import check_transport
 from swagent_proto import wire
 from swagent_transports.kafka import KafkaTransport
-from transports.kafka.cluster import Cluster  # noqa: TID251  (tests/transports)
 from transports.kafka.conftest import broker, cluster, tools  # noqa: TID251
 
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e, pytest.mark.timeout(600)]

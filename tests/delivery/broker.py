@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from support.kafka_log import KafkaLog
+from kit.kafka_log import KafkaLog
 
 
 async def main(topics: list[str]) -> None:

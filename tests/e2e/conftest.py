@@ -9,7 +9,7 @@ import pytest
 
 from e2e.fixtures import make as make
 from e2e.graphql import OapQuery
-from e2e.servers.oap import Oap
+from kit.real.oap import Oap
 
 _HERE = Path(__file__).parent
 _SECONDS = 600  # the first run fetches the jars within somebody's fixture

@@ -12,10 +12,10 @@ from typing import NoReturn, TypeVar
 
 import pytest
 
-from e2e.servers.jars import UnavailableError
-from e2e.servers.kafka import Kafka
-from e2e.servers.oap import Oap
-from e2e.servers.server import JavaServer
+from kit.real.jars import UnavailableError
+from kit.real.kafka import Kafka
+from kit.real.oap import Oap
+from kit.real.server import JavaServer
 
 ServerT = TypeVar("ServerT", bound=JavaServer)
 TOKEN = "open sesame"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import anyio
 
-from e2e.servers.ports import free_ports, is_listening
+from kit.real.ports import free_ports, is_listening
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "example"
 

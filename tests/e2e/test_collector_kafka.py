@@ -10,8 +10,8 @@ import pytest
 from aiokafka import AIOKafkaProducer
 
 import swagent
-from e2e.servers.kafka import Kafka
-from e2e.servers.ports import free_ports
+from kit.real.kafka import Kafka
+from kit.real.ports import free_ports
 from swagent.agent import Agent
 from swagent.collector.server import Collector
 from swagent.collector.store.records import ThreadSnapshot

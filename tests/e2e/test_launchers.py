@@ -16,12 +16,12 @@ import anyio.to_thread
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
-from e2e.servers.jars import UnavailableError, jars, java
-from e2e.servers.kafka import Kafka
-from e2e.servers.ports import free_ports, is_listening
-from e2e.servers.server import ServerError
+from kit.real.jars import UnavailableError, jars, java
+from kit.real.kafka import Kafka
+from kit.real.ports import free_ports, is_listening
+from kit.real.server import ServerError
 
-_SCRIPT = Path(__file__).parent / "servers" / "kafka.py"
+_SCRIPT = Path(__file__).parents[1] / "kit" / "real" / "kafka.py"
 
 Script = tuple[subprocess.Popen[str], int]
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from e2e.official_agent import official_app
-from e2e.servers.ports import free_ports
+from kit.real.ports import free_ports
 from swagent.collector.server import Collector
 from swagent.collector.store.store import Store
 

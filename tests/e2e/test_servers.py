@@ -14,8 +14,8 @@ from grpclib.exceptions import GRPCError
 from e2e import samples
 from e2e.fixtures import TOKEN
 from e2e.graphql import OapQuery, eventually
-from e2e.servers.kafka import Kafka
-from e2e.servers.oap import Oap
+from kit.real.kafka import Kafka
+from kit.real.oap import Oap
 from swagent_proto.messages import (
     Event,
     EventServiceStub,

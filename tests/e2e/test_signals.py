@@ -10,10 +10,10 @@ import pytest
 
 from e2e.answers import LogLine
 from e2e.graphql import OapQuery, eventually
-from e2e.servers.kafka import Kafka
-from e2e.servers.oap import Oap
 from e2e.services import Pair, loop_of, serve_pair, wait_served
 from faults.covering import covers
+from kit.real.kafka import Kafka
+from kit.real.oap import Oap
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ import pytest
 
 from e2e.answers import Span
 from e2e.graphql import OapQuery, eventually
-from e2e.servers.oap import Oap
 from e2e.services import SERVERS, Pair, loop_of, serve_pair, wait_served
 from faults.covering import covers
+from kit.real.oap import Oap
 
 pytestmark = pytest.mark.anyio
 

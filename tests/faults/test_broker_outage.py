@@ -11,11 +11,11 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 
 from e2e.fixtures import make
-from e2e.servers.kafka import Kafka
-from e2e.servers.ports import free_ports
 from e2e.services import loop_of
 from faults.covering import covers
 from faults.loaded_app import load, serve_app, stop
+from kit.real.kafka import Kafka
+from kit.real.ports import free_ports
 
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e]
 

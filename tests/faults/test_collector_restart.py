@@ -11,8 +11,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from e2e.servers.ports import free_ports
 from faults.loaded_app import load, serve_app, stop
+from kit.real.ports import free_ports
 
 pytestmark = pytest.mark.anyio
 
@@ -26,6 +26,7 @@ def anyio_backend() -> str:
     return "asyncio"  # of the load; the application chooses its own
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("server", ["uvicorn-asyncio", "hypercorn-trio"])
 async def test_the_ledger_equals_what_a_killed_and_restarted_collector_saw(server: str, tmp_path: Path) -> None:

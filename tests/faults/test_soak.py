@@ -7,14 +7,14 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from random import SystemRandom
 from typing import Any
 
 import pytest
 
 from e2e.fixtures import make
-from e2e.servers.kafka import Kafka
 from faults.covering import each_cell
+from kit.real.kafka import Kafka
+from kit.seeds import session_seed
 
 pytestmark = pytest.mark.e2e
 
@@ -28,7 +28,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """One run of all nine applications; each test looks at one of them."""
     make(Kafka).close()  # skips, or fails, where a broker cannot run
     verdict = tmp_path_factory.mktemp("soak") / "verdict.json"
-    seed = SystemRandom().randrange(1_000_000)
+    seed = session_seed()
     command = [sys.executable, "-m", "stress", "soak", "--seed", str(seed), "--json", str(verdict)]
     command += ["--minutes", str(MINUTES), "--fault-every", str(EVERY)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)

@@ -1,6 +1,6 @@
-"""Fuzz one target for as long as you like:
+"""Fuzz one target for as long as you like, or each in turn:
 
-    PYTHONPATH=tests python -m fuzz.run sw8 --seconds 1800 --seed 7
+    make fuzz ARGS="sw8 --seconds 1800 --seed 7"
 
 With atheris installed its engine does it, guided by the coverage of the code; otherwise the corpus is mutated at
 random. An input that breaks a property is written to a file and named; put it into tests/fuzz/corpus/TARGET/, where
@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import importlib.util
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,16 +29,26 @@ def main() -> int:
     """Returns the exit status: 0 when the time was up, 1 when an input was found."""
     # the targets are imported later: atheris looks into what is imported while it instruments
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target")
+    parser.add_argument("target", nargs="?", help="by default each in turn")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=random.randrange(2**31))
     parser.add_argument("--engine", choices=["random", "atheris"])
     args = parser.parse_args()
-    print(f"target {args.target}, seed {args.seed}")
+    if args.target is None:
+        return _each_in_turn(["--seconds", str(args.seconds), "--seed", str(args.seed)])
+    print(f"target {args.target}, seed {args.seed}", flush=True)
     has_atheris = importlib.util.find_spec("atheris") is not None
     if (args.engine or ("atheris" if has_atheris else "random")) == "atheris":
         return _by_atheris(args.target, args.seconds, args.seed)
     return _at_random(args.target, args.seconds, args.seed)
+
+
+def _each_in_turn(options: list[str]) -> int:
+    """In a process each, which atheris ends by itself."""
+    from fuzz.targets import TARGETS
+
+    ends = [subprocess.run([sys.executable, "-m", "fuzz.run", each, *options], check=False) for each in TARGETS]
+    return max(end.returncode for end in ends)
 
 
 def _at_random(name: str, seconds: float, seed: int) -> int:

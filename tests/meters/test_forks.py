@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from kit.forks import FORKS, in_a_child
 from meters.readings import hits_of, singles
-from support.forks import FORKS, in_a_child
 from swagent.meters import Counter, Gauge, Histogram, MeterRegistry
 
 pytestmark = FORKS

@@ -47,7 +47,7 @@ def test_a_bucket_without_a_lower_bound(registry: MeterRegistry, buckets: list[f
     assert sample == HistogramSample("celsius", (), (Bucket(0.0, 1, True), Bucket(0.0, 1, False)))
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, "3", None, 10**400, object()], ids=repr)
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, "3", None, 10**400, object()])
 def test_what_is_no_value_is_ignored_and_counted(registry: MeterRegistry, bad: Any) -> None:
     histogram = Histogram("size", [-math.inf, 5], registry=registry)
     histogram.observe(bad)

@@ -158,6 +158,7 @@ BROKEN: list[tuple[type[MemoryTransport], type[Exception]]] = [
 ]
 
 
+@pytest.mark.one_loop
 @pytest.mark.parametrize(("kind", "error"), BROKEN, ids=[kind.__name__ for kind, _ in BROKEN])
 async def test_a_broken_transport_is_found_out(kind: type[MemoryTransport], error: type[Exception]) -> None:
     with pytest.raises(error):

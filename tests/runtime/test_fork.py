@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import swagent
+from kit.forks import FORKS, in_a_child
 from runtime.worlds import config, outcome, record
-from support.forks import FORKS, in_a_child
 from swagent import Agent, capture, local_span
 from swagent.runtime import agent_thread
 from swagent.signals import Signal

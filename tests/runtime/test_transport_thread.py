@@ -23,9 +23,9 @@ import psutil
 import pytest
 from typing_extensions import Self
 
+from kit.client import until
+from kit.forks import FORKS, in_a_child
 from runtime.worlds import agent_of, record
-from support.client import until
-from support.forks import FORKS, in_a_child
 from swagent.abc import Runtime
 from swagent.backend import loop_notifier
 from swagent.errors import AmbiguousError, RetryableError

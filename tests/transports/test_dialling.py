@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from faults.covering import LOOPS, covers
-from support.servers import TcpServer
-from support.toxics import reset
+from kit.servers import TcpServer
+from kit.toxics import reset
 from swagent_transports._dialling import dial
 
 pytestmark = pytest.mark.anyio

@@ -9,10 +9,10 @@ import pytest
 from h2.errors import ErrorCodes
 
 from faults.covering import covers
-from support import answers
-from support.answers import confirm, first
-from support.client import grpc_client, until
-from support.h2_peer import Behaviour, Call, H2Peer
+from kit import answers
+from kit.answers import confirm, first
+from kit.client import grpc_client, until
+from kit.h2_peer import Behaviour, Call, H2Peer
 from swagent import Agent, Config, local_span
 from swagent.errors import RetryableError
 from swagent_transports import _grpclib_processor

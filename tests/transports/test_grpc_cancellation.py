@@ -12,10 +12,10 @@ import pytest
 import sniffio
 from h2.errors import ErrorCodes
 
-from support import answers
-from support.answers import confirm
-from support.client import Client, grpc_client, until
-from support.h2_peer import H2Peer
+from kit import answers
+from kit.answers import confirm
+from kit.client import Client, grpc_client, until
+from kit.h2_peer import H2Peer
 from swagent.errors import DeliveryError
 
 pytestmark = pytest.mark.anyio

@@ -13,10 +13,10 @@ import anyio
 import pytest
 
 from faults.covering import covers
-from support import answers
-from support.answers import confirm, first
-from support.client import grpc_client
-from support.h2_peer import Call, H2Peer
+from kit import answers
+from kit.answers import confirm, first
+from kit.client import grpc_client
+from kit.h2_peer import Call, H2Peer
 from swagent.abc import Instance
 from swagent.errors import RetryableError
 from swagent_proto import messages

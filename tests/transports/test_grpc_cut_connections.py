@@ -7,15 +7,16 @@ from collections import Counter
 import pytest
 
 from faults.covering import covers
-from support.answers import confirm
-from support.client import grpc_client
-from support.h2_peer import H2Peer
-from support.proxy import Proxy
+from kit.answers import confirm
+from kit.client import grpc_client
+from kit.h2_peer import H2Peer
+from kit.proxy import Proxy
 from swagent.errors import AmbiguousError, RetryableError
 
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.slow
 @covers("F07", "grpc")
 @pytest.mark.parametrize("resets", [True, False], ids=["reset", "end"])
 @pytest.mark.parametrize("direction", ["up", "down"])

@@ -7,11 +7,11 @@ import pytest
 from grpclib.const import Status
 from h2.settings import SettingCodes
 
-from support import answers
-from support.answers import confirm, first
-from support.client import grpc_client, open_files, until, wait_files_closed
-from support.h2_peer import Call, H2Peer
-from support.servers import Parrot, collector_thread
+from kit import answers
+from kit.answers import confirm, first
+from kit.client import grpc_client, open_files, until, wait_files_closed
+from kit.h2_peer import Call, H2Peer
+from kit.servers import Parrot, collector_thread
 from swagent.errors import AmbiguousError, RetryableError
 from swagent_proto import messages
 

@@ -35,11 +35,11 @@ from hyperframe.frame import (
 )
 
 from faults.covering import covers
-from support import answers
-from support.answers import confirm, first
-from support.client import AT_ONCE, grpc_client, until
-from support.h2_peer import Behaviour, Call, H2Peer, message
-from support.memory import MIB, takes_at_most
+from kit import answers
+from kit.answers import confirm, first
+from kit.client import AT_ONCE, grpc_client, until
+from kit.h2_peer import Behaviour, Call, H2Peer, message
+from kit.memory import MIB, takes_at_most
 from swagent.errors import AmbiguousError
 from swagent_transports._grpclib_slices import MAX_HEAD, SLICE_STEPS
 

@@ -11,10 +11,10 @@ from h2.settings import SettingCodes
 from hyperframe.frame import GoAwayFrame, SettingsFrame
 
 from faults.covering import covers
-from support.answers import confirm
-from support.client import grpc_client, open_files, until, wait_files_closed
-from support.h2_peer import H2Peer
-from support.servers import Parrot, TcpServer
+from kit.answers import confirm
+from kit.client import grpc_client, open_files, until, wait_files_closed
+from kit.h2_peer import H2Peer
+from kit.servers import Parrot, TcpServer
 from swagent.errors import RetryableError
 
 pytestmark = pytest.mark.anyio
@@ -33,6 +33,7 @@ STRANGERS = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F14", "grpc")
 @pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])
 @pytest.mark.parametrize("name", STRANGERS)

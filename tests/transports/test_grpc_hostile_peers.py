@@ -19,11 +19,11 @@ from hyperframe.frame import (
 )
 
 from faults.covering import covers
-from support import answers
-from support.answers import OK_HEAD, at_once, confirm, first, frame, raw
-from support.client import AT_ONCE, grpc_client, until
-from support.h2_peer import Behaviour, Call, H2Peer, message
-from support.servers import nobody
+from kit import answers
+from kit.answers import OK_HEAD, at_once, confirm, first, frame, raw
+from kit.client import AT_ONCE, grpc_client, until
+from kit.h2_peer import Behaviour, Call, H2Peer, message
+from kit.servers import nobody
 from swagent.errors import AmbiguousError, RetryableError
 
 pytestmark = pytest.mark.anyio
@@ -84,6 +84,7 @@ ODD_BUT_FINE: dict[str, Behaviour] = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F12", "grpc")
 @pytest.mark.parametrize("name", ODD_BUT_FINE)
 async def test_odd_but_fine(name: str) -> None:
@@ -144,6 +145,7 @@ BROKEN: dict[str, Behaviour] = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F14", "grpc")
 @pytest.mark.parametrize("size", [0, 1], ids=["whole", "sliced"])
 @pytest.mark.parametrize("name", BROKEN)

@@ -9,9 +9,9 @@ from grpclib.const import Status
 from h2.settings import SettingCodes
 
 from faults.covering import covers
-from support import answers
-from support.client import Client, grpc_client
-from support.h2_peer import Behaviour, Call, H2Peer
+from kit import answers
+from kit.client import Client, grpc_client
+from kit.h2_peer import Behaviour, Call, H2Peer
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
 
 pytestmark = pytest.mark.anyio
@@ -52,6 +52,7 @@ FORMS = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F15", "grpc")
 @pytest.mark.parametrize("form", FORMS)
 async def test_every_status(form: str) -> None:
@@ -85,6 +86,7 @@ EARLY: dict[str, tuple[Behaviour | None, int]] = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F15", "grpc")
 @pytest.mark.parametrize("ending", [None, answers.reset(0)], ids=["", "then a reset"])
 @pytest.mark.parametrize("moment", EARLY)
@@ -136,6 +138,7 @@ ASKED = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F15", "grpc")
 @pytest.mark.parametrize("form", ["trailers only", "after a head"])
 async def test_delay_that_is_asked_for(form: str) -> None:
@@ -152,6 +155,7 @@ async def test_delay_that_is_asked_for(form: str) -> None:
         assert len(peer.links) == 1
 
 
+@pytest.mark.one_loop
 @covers("F15", "grpc")
 @pytest.mark.parametrize("code", [b"99", b"-1", b"", b"zero", b"7" * 5000])
 async def test_unknown_status_leaves_the_outcome_open(code: bytes) -> None:
@@ -174,6 +178,7 @@ HTTP: dict[int, tuple[type[DeliveryError], float | None]] = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F14", "grpc")
 async def test_http_statuses_of_a_proxy_between() -> None:
     with H2Peer(answers.confirm) as peer:
@@ -186,6 +191,7 @@ async def test_http_statuses_of_a_proxy_between() -> None:
                 assert getattr(error, "pause", None) == pause
 
 
+@pytest.mark.one_loop
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -11,11 +11,11 @@ from h2.settings import SettingCodes
 from hyperframe.frame import SettingsFrame
 
 from faults.covering import covers
-from support import answers
-from support.answers import confirm, first, frame
-from support.client import grpc_client, until
-from support.h2_peer import Behaviour, Call, H2Peer
-from support.memory import MIB, takes_at_most
+from kit import answers
+from kit.answers import confirm, first, frame
+from kit.client import grpc_client, until
+from kit.h2_peer import Behaviour, Call, H2Peer
+from kit.memory import MIB, takes_at_most
 from swagent import Agent, Config, local_span
 from swagent.errors import AmbiguousError, RetryableError
 from swagent_transports.grpc import GrpcTransport

@@ -10,12 +10,12 @@ import pytest
 from hyperframe.frame import PingFrame
 
 from faults.covering import covers
-from support import answers
-from support.answers import confirm, first
-from support.certificates import Certificates
-from support.client import grpc_client, until
-from support.h2_peer import H2Peer
-from support.servers import Parrot
+from kit import answers
+from kit.answers import confirm, first
+from kit.certificates import Certificates
+from kit.client import grpc_client, until
+from kit.h2_peer import H2Peer
+from kit.servers import Parrot
 from swagent.config import Config
 from swagent.errors import ConfigError, DeliveryError, RetryableError
 from swagent_transports._tls import client_context
@@ -101,6 +101,7 @@ async def test_system_authorities_do_not_vouch_for_a_stranger(stranger: Certific
         assert not peer.heard
 
 
+@pytest.mark.one_loop
 @covers("F17", "grpc")
 @pytest.mark.parametrize(
     "answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00\x00\x00\x04\x00\x00\x00\x00\x00", b"??"]

@@ -12,11 +12,11 @@ import pytest
 import sniffio
 import trio
 
-from support.kafka_broker import KafkaBroker
-from support.servers import collector_thread
+from kit.http_answers import confirm
+from kit.http_peer import HttpPeer
+from kit.kafka_broker import KafkaBroker
+from kit.servers import collector_thread
 from swagent import Agent, Config, local_span
-from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
-from transports.http.http_peer import HttpPeer  # noqa: TID251
 
 pytestmark = [
     pytest.mark.anyio,

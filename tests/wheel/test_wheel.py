@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import make
-from e2e.servers.kafka import Kafka
 from faults.covering import covers
 from faults.matrix import BACKENDS, TRANSPORTS
-from support.servers import collector_thread
-from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
-from transports.http.http_peer import HttpPeer  # noqa: TID251  (tests/transports)
+from kit.http_answers import confirm
+from kit.http_peer import HttpPeer
+from kit.real.kafka import Kafka
+from kit.servers import collector_thread
 from wheel.environments import EXTRAS, Environment, build_wheel, lowest_versions
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 HERE = Path(__file__).parent
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import unicodedata
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -18,7 +18,9 @@ from google.protobuf import json_format  # type: ignore[import-untyped, unused-i
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kit.unsafe_text import is_unsafe
 from swagent_proto import messages, wire, wire_json
+from swagent_proto import text as proto_text
 
 MessageClass = Callable[[str], Any]
 Scalars = dict[int, st.SearchStrategy[Any]]
@@ -93,16 +95,8 @@ def values(one: Any, scalars: Scalars) -> st.SearchStrategy[Any]:
 
 
 def clean(value: str) -> str:
-    """The rule said once more, and otherwise: what must not leave becomes U+FFFD."""
-    unsafe = {"L", "R", "LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI", "AL"}
-
-    def is_safe(letter: str) -> bool:
-        category = unicodedata.category(letter)
-        if category == "Cf":  # format characters; of these only the ones that set a direction
-            return unicodedata.bidirectional(letter) not in unsafe
-        return letter in "\t\n\r" or category not in {"Cc", "Cs"}
-
-    return "".join(letter if is_safe(letter) else "\ufffd" for letter in value)
+    """What must not leave becomes U+FFFD."""
+    return "".join("\ufffd" if is_unsafe(letter) else letter for letter in value)
 
 
 def encode(codec: ModuleType, record: Record, descriptor: Any) -> Any:
@@ -270,6 +264,11 @@ def test_the_first_member_of_a_oneof_counts() -> None:
     text, other = wire.text_log("x"), wire.json_log("y")
     assert wire.log_data_body("", text, other, other) == wire.log_data_body("", text, None, None)
     assert wire_json.log_data_body("", "{}", "{}", "{}") == '{"text":{}}'
+
+
+def test_every_character_leaves_or_is_replaced_by_the_one_rule() -> None:
+    for letter in map(chr, range(sys.maxunicode + 1)):
+        assert (proto_text.clean(letter) == letter) is not is_unsafe(letter), hex(ord(letter))
 
 
 def test_unsafe_text_never_leaves() -> None:

@@ -18,15 +18,14 @@ from typing import Any, TypeVar
 
 import betterproto
 
-from support import answers
-from support.h2_peer import H2Peer
-from support.kafka_broker import KafkaBroker
+from kit import answers, http_answers
+from kit.h2_peer import H2Peer
+from kit.http_peer import HttpPeer
+from kit.kafka_broker import KafkaBroker
 from swagent.collector.store.protocol import described
 from swagent.collector.store.wire_check import check
 from swagent.signals import Signal
 from swagent_proto import messages
-from transports.http import http_answers  # noqa: TID251  (tests/transports)
-from transports.http.http_peer import HttpPeer  # noqa: TID251
 
 M = TypeVar("M", bound=betterproto.Message)
 _GRPC_PATHS = {

@@ -55,10 +55,10 @@ class ShippingHandler(logging.Handler):
 
 
 @contextmanager
-def looked_into(road: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ShippingHandler, list[str]]]:
+def looked_into(protocol: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ShippingHandler, list[str]]]:
     """Every logger at DEBUG with a handler that records, and the library that sends wrapped in a span."""
     calls: list[str] = []
-    owner, name = _SENDS[road]
+    owner, name = _SENDS[protocol]
     original: Callable[..., Any] = getattr(owner, name)
 
     def instrumented(*args: Any, **kwargs: Any) -> Any:
@@ -80,9 +80,13 @@ def looked_into(road: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Sh
 
 
 @covers("C05")
-@pytest.mark.parametrize("road", _SENDS)
-async def test_nothing_of_the_agents_own_work_is_reported(road: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with taker_of(road) as taker, looked_into(road, monkeypatch) as (handler, calls), anyio.fail_after(_WATCHDOG):
+@pytest.mark.parametrize("protocol", _SENDS)
+async def test_nothing_of_the_agents_own_work_is_reported(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        taker_of(protocol) as taker,
+        looked_into(protocol, monkeypatch) as (handler, calls),
+        anyio.fail_after(_WATCHDOG),
+    ):
         config = Config(**_QUIET, log_reporter_level="1", log_level="debug", **taker.settings)
         async with Agent(config) as agent:
             with local_span("work"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import unicodedata
 from collections import Counter as Tally
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 from faults.covering import each_cell
 from faults.data.poisons import LOGS, NASTY, SEGMENTS, Bomb, Poison, QuietLiar, logger
 from faults.data.taking import Taker, read, taker_of, texts_of
+from kit.unsafe_text import is_unsafe
 from swagent import Agent, Config, Span, local_span
 from swagent.ledger import SignalStatistics
 from swagent.meters import Counter, Gauge, Histogram
@@ -34,7 +34,6 @@ from swagent_proto import messages
 pytestmark = pytest.mark.anyio
 
 _PATIENCE = 20.0
-_TURNS = {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
 
 
 @contextmanager
@@ -57,13 +56,8 @@ def _check_ledger(statistics: SignalStatistics, poisons: Mapping[str, Poison], n
 
 def _check_texts(record: Any) -> None:
     for text in texts_of(record):
-        assert not list(filter(_is_harmful, text)), "no control character leaves"
+        assert not list(filter(is_unsafe, text)), "no control character leaves"
         text.encode()
-
-
-def _is_harmful(letter: str) -> bool:
-    is_control = unicodedata.category(letter) == "Cc" and letter not in "\t\n\r"
-    return is_control or unicodedata.bidirectional(letter) in _TURNS or letter in "\u061c\u200e\u200f"
 
 
 @each_cell("D02")

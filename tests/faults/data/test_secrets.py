@@ -161,18 +161,18 @@ def settings(secret: Secrets, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]
 
 
 @asynccontextmanager
-async def _running(road: str, settings: dict[str, Any]) -> AsyncIterator[tuple[Taker, Agent]]:
+async def _running(transport: str, settings: dict[str, Any]) -> AsyncIterator[tuple[Taker, Agent]]:
     """An agent that reports to a collector that keeps every byte."""
-    with taker_of(road) as taker:
+    with taker_of(transport) as taker:
         async with Agent(Config(**settings, **taker.settings)) as agent:
             yield taker, agent
 
 
-@pytest.mark.parametrize("road", ["grpc", "http", "kafka"])
+@pytest.mark.parametrize("transport", ["grpc", "http", "kafka"])
 async def test_no_secret_of_an_application_reaches_the_collector(
-    road: str, secret: Secrets, settings: dict[str, Any], caplog: pytest.LogCaptureFixture
+    transport: str, secret: Secrets, settings: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with _running(road, settings) as (taker, agent):
+    async with _running(transport, settings) as (taker, agent):
         await _drive(SkyWalkingMiddleware(shop(secret), agent=agent), secret)
         _work(secret)
         assert await agent.flush(10)

@@ -12,24 +12,24 @@ import anyio.to_thread
 import pytest
 
 from faults.data.taking import taker_of
-from support.certificates import Certificates
-from support.servers import Parrot
+from kit.certificates import Certificates
+from kit.servers import Parrot
 from swagent import Agent, Config, local_span
 from swagent_transports._kafka_settings import read_settings
 from swagent_transports._tls import client_context
 
 pytestmark = pytest.mark.anyio
-roads = pytest.mark.parametrize("road", ["grpc", "http", "kafka"])
+over_each = pytest.mark.parametrize("transport", ["grpc", "http", "kafka"])
 
 
-@roads
+@over_each
 async def test_proxies_and_netrc_of_the_environment_have_no_say(
-    road: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    transport: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / ".netrc").write_text("default login somebody password hunter2\n")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NETRC", str(tmp_path / ".netrc"))
-    with Parrot() as trap, taker_of(road) as taker:
+    with Parrot() as trap, taker_of(transport) as taker:
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "GRPC_PROXY", "SOCKS_PROXY"):
             for each in (name, name.lower()):
                 monkeypatch.setenv(each, f"http://user:hunter2@{trap.address}")
@@ -67,10 +67,10 @@ def _run_child() -> str:
     return subprocess.run(command, close_fds=False, capture_output=True, text=True, check=True).stdout
 
 
-@roads
+@over_each
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs Linux's /proc")
-async def test_no_connection_of_the_agent_is_inherited_by_a_child_process(road: str) -> None:
-    with taker_of(road) as taker:
+async def test_no_connection_of_the_agent_is_inherited_by_a_child_process(transport: str) -> None:
+    with taker_of(transport) as taker:
         before = _sockets()
         async with Agent(Config(service="shop", **taker.settings)) as agent:
             with local_span("work"):

@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from faults.covering import each_cell
-from faults.sinks import sink_of
+from kit.sinks import sink_of
 
 APP = Path(__file__).with_name("forking_app.py")
 # Together more than five hundred.
@@ -18,6 +20,7 @@ FORKS = 60
 RECORDS = 3
 
 
+@pytest.mark.slow
 @each_cell("P05", backend_name="backend")
 def test_children_keep_still_or_report_for_themselves_and_the_parent_goes_on(transport: str, backend: str) -> None:
     with sink_of(transport) as sink:

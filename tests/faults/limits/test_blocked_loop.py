@@ -14,9 +14,9 @@ import pytest
 import sniffio
 
 from faults.covering import each_cell
-from faults.sinks import Sink, sink_of
+from kit.client import until
+from kit.sinks import Sink, sink_of
 from runtime.worlds import SEGMENTS_ONLY, outcome, record
-from support.client import until
 from swagent import Agent, Config, local_span
 
 pytestmark = pytest.mark.anyio

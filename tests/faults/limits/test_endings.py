@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from faults.covering import each_cell
-from faults.sinks import sink_of
+from kit.sinks import sink_of
 
 APP = Path(__file__).with_name("ending_app.py")
 RECORDS = 3
@@ -32,6 +34,7 @@ ENDINGS: dict[str, tuple[int, int, int]] = {
 ON_ASYNCIO = {**ENDINGS, "close_loop": (0, RECORDS, 0)}
 
 
+@pytest.mark.slow
 @each_cell("P06", backend_name="backend")
 def test_a_program_that_ends_without_leaving_its_agent(transport: str, backend: str, tmp_path: Path) -> None:
     endings = ENDINGS if backend == "trio" else ON_ASYNCIO

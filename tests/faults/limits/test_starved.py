@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from faults.covering import each_cell
-from faults.sinks import sink_of
+from kit.sinks import sink_of
 from swagent.signals import MIB
 
 APP = Path(__file__).with_name("starved_app.py")
@@ -20,6 +22,7 @@ BOUND = (16 + 8 + 4 + 1) * MIB
 FIXED = 12 * MIB
 
 
+@pytest.mark.slow
 @each_cell("P08", backend_name="backend")
 def test_a_machine_with_nothing_to_spare(transport: str, backend: str) -> None:
     with sink_of(transport) as sink:

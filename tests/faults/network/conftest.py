@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from e2e.fixtures import make
-from e2e.servers.kafka import Kafka
-from e2e.servers.ports import HOST, free_ports
-from faults.network.roads import Road
+from faults.network.lines import Line
 from faults.network.sinks import NAME, Broker, Sink, sink_of
-from support.loop_thread import LoopThread
-from support.proxy import Proxy
+from kit.loop_thread import LoopThread
+from kit.proxy import Proxy
+from kit.real.kafka import Kafka
+from kit.real.ports import HOST, free_ports
 
 _HERE = Path(__file__).parent
 _SECONDS = 600  # the first run fetches the jars within somebody's fixture
@@ -54,16 +54,16 @@ def broker(front_ports: tuple[int, ...]) -> Iterator[Broker]:
 
 
 @pytest.fixture
-def make_road(transport: str, request: pytest.FixtureRequest) -> Iterator[Callable[..., Road]]:
-    """Makes the way to so many sinks, with a proxy before each."""
+def make_line(transport: str, request: pytest.FixtureRequest) -> Iterator[Callable[..., Line]]:
+    """Makes a line to so many sinks."""
     with ExitStack() as stack:
 
-        def make(count: int = 1) -> Road:
+        def make(count: int = 1) -> Line:
             broker = request.getfixturevalue("broker") if transport == "kafka" else None
             port = request.getfixturevalue("front_ports")[0] if transport == "kafka" else 0
             sinks = [stack.enter_context(sink_of(transport, broker)) for _ in range(count)]
             proxies = [stack.enter_context(Proxy(sink.port, port=port)) for sink in sinks]
-            return Road(transport, sinks, proxies)
+            return Line(transport, sinks, proxies)
 
         yield make
 
@@ -78,6 +78,6 @@ def named_sink(transport: str, request: pytest.FixtureRequest) -> Iterator[tuple
 
 
 @pytest.fixture
-def road(make_road: Callable[..., Road]) -> Road:
-    """The way to one sink."""
-    return make_road()
+def line(make_line: Callable[..., Line]) -> Line:
+    """A line to one sink."""
+    return make_line()

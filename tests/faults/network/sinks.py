@@ -9,17 +9,13 @@ from typing import Any, Protocol
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from e2e.servers.kafka import Kafka
-from support.loop_thread import LoopThread
-from support.servers import collector_thread
-from swagent.collector.server import Collector
-from swagent.collector.store.trace_records import Segment
-from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
-from transports.http.http_peer import HttpPeer  # noqa: TID251
+from kit import sinks
+from kit.kafka_topics import TOPICS
+from kit.loop_thread import LoopThread
+from kit.real.kafka import Kafka
 
 NAME = "collector.test"
 """What no resolver knows but those of the tests."""
-TOPICS = ("skywalking-managements", "skywalking-segments", "skywalking-logs", "skywalking-meters")
 
 
 class Sink(Protocol):
@@ -32,32 +28,15 @@ class Sink(Protocol):
         ...
 
 
-class GrpcSink:
-    """The embedded collector."""
+class CountingSink:
+    """One of the kit's."""
 
-    def __init__(self, collector: Collector) -> None:
-        self.port = int(collector.address.rpartition(":")[2])
-        self._arrived = Counter[str]()
-        collector.store.subscribe(self._note)
-
-    def _note(self, record: object) -> None:
-        if isinstance(record, Segment):
-            self._arrived[record.segment_id] += 1
+    def __init__(self, sink: sinks.Sink) -> None:
+        self.port = int(sink.settings["collector"].rpartition(":")[2])
+        self._sink = sink
 
     async def arrived(self) -> Counter[str]:
-        return self._arrived.copy()
-
-
-class HttpSink:
-    """An HTTP server that confirms everything."""
-
-    def __init__(self, peer: HttpPeer) -> None:
-        self.port = peer.port
-        self._peer = peer
-
-    async def arrived(self) -> Counter[str]:
-        calls = [call for call in self._peer.calls if call.path == "/v3/segments" and call.is_complete]
-        return Counter(segment["traceSegmentId"] for call in calls for segment in call.json)
+        return self._sink.ids.copy()
 
 
 class KafkaSink:
@@ -122,12 +101,9 @@ def sink_of(transport: str, broker: Broker | None = None, entry: int = 0) -> Ite
     :param broker: for Kafka
     :param entry: by which of the broker's entries one comes to it
     """
-    if transport == "grpc":
-        with collector_thread() as (collector, _):
-            yield GrpcSink(collector)
-    elif transport == "http":
-        with HttpPeer(confirm) as peer:
-            yield HttpSink(peer)
+    if transport != "kafka":
+        with sinks.sink_of(transport) as sink:
+            yield CountingSink(sink)
     else:
         assert broker is not None
         yield KafkaSink(broker, entry)

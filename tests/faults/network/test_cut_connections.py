@@ -8,8 +8,9 @@ import anyio
 import pytest
 
 from faults.covering import each_cell
-from faults.network.roads import Road, confirm_again, confirm_one, record
-from support.proxy import Ending
+from faults.network.lines import Line, confirm_again, confirm_one, record
+from kit.proxy import Ending
+from kit.seeds import session_seed
 from swagent import Agent
 
 pytestmark = pytest.mark.anyio
@@ -22,34 +23,34 @@ ENDINGS: list[Ending] = ["reset", "end", "half"]
 @each_cell("F07")
 @pytest.mark.parametrize("direction", ["up", "down"])
 async def test_each_record_of_a_batch_that_is_cut_off_has_one_verdict_and_it_is_true(
-    road: Road, direction: str
+    line: Line, direction: str
 ) -> None:
-    seed = Random().randrange(2**32)
+    seed = session_seed()
     print(f"seed {seed}")
     random = Random(seed)
-    async with road.agent(request_timeout=1.0) as agent:
+    async with line.agent(request_timeout=1.0) as agent:
         await confirm_one(agent)
-        size = await weigh(road, agent, direction)
+        size = await weigh(line, agent, direction)
         # the first byte and the last, and any between; the next run takes others
         cuts = [0, 1, size - 1, size, size + 1, *(random.randrange(size) for _ in range(CUTS))]
         for number, cut in enumerate(cuts):
             await confirm_again(agent)
-            road.proxy.ending = ENDINGS[number % len(ENDINGS)]
-            road.proxy.cut(**{direction: cut})
+            line.proxy.ending = ENDINGS[number % len(ENDINGS)]
+            line.proxy.cut(**{direction: cut})
             record(BATCH)
             with anyio.fail_after(5):
                 await agent.flush(5)
-    counts = await road.audit(agent)
+    counts = await line.audit(agent)
     print(counts)
     assert counts["dropped ambiguous"] >= BATCH
     assert set(counts) == {"confirmed", "dropped ambiguous"}
     if direction == "down":
-        assert len(await road.arrived()) > counts["confirmed"], "the answer alone was cut off, so they are there"
+        assert len(await line.arrived()) > counts["confirmed"], "the answer alone was cut off, so they are there"
 
 
-async def weigh(road: Road, agent: Agent, direction: str) -> int:
+async def weigh(line: Line, agent: Agent, direction: str) -> int:
     """How many bytes a batch needs."""
-    toxics = getattr(road.proxy, direction)
+    toxics = getattr(line.proxy, direction)
     before = toxics.carried
     record(BATCH)
     with anyio.fail_after(5):

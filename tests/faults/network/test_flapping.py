@@ -15,7 +15,8 @@ import pytest
 import trio
 
 from faults.covering import each_cell
-from faults.network.roads import Road, confirm_again, record, wait_for
+from faults.network.lines import Line, confirm_again, record, wait_for
+from kit.seeds import session_seed
 from runtime.worlds import ambiguous, config, unreachable, virtual_trio
 from swagent import Agent
 from swagent.abc import Instance
@@ -28,21 +29,22 @@ SEED = 20
 CAP = 30.0
 
 
+@pytest.mark.slow
 @each_cell("F19")
 @pytest.mark.parametrize("delivery", ["at_most_once", "at_least_once"])
 async def test_what_a_flapping_collector_got_is_what_the_ledger_says(
-    road: Road,
+    line: Line,
     delivery: Literal["at_most_once", "at_least_once"],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    seed = Random().randrange(2**32)
+    seed = session_seed()
     print(f"seed {seed}")
     random = Random(seed)
     caplog.set_level(logging.INFO)
     # ten times as fast as in earnest
     monkeypatch.setattr("swagent.agent.random.random", lambda: random.random() / 10)
-    async with road.agent(delivery=delivery) as agent, anyio.create_task_group() as group:
+    async with line.agent(delivery=delivery) as agent, anyio.create_task_group() as group:
 
         async def work() -> None:
             while True:
@@ -55,13 +57,13 @@ async def test_what_a_flapping_collector_got_is_what_the_ledger_says(
         for _ in range(5):
             await wait_for(lambda: agent.statistics().segment.in_flight)
             await anyio.sleep(random.random() / 50)
-            await road.proxy.thread.call(road.proxy.stop)
+            await line.proxy.thread.call(line.proxy.stop)
             await anyio.sleep(random.random() / 5)
-            await road.proxy.thread.call(road.proxy.start)
+            await line.proxy.thread.call(line.proxy.start)
         group.cancel_scope.cancel()
         await confirm_again(agent)
-    with_repeats = Counter(each for note in road.sends() if note.verdict != "RetryableError" for each in note.ids)
-    counts = await road.audit(agent)
+    with_repeats = Counter(each for note in line.sends() if note.verdict != "RetryableError" for each in note.ids)
+    counts = await line.audit(agent)
     print(counts, f"{sum(with_repeats.values()) - len(with_repeats)} repeats")
     assert set(counts) <= {"confirmed", "dropped ambiguous"}
     assert counts["confirmed"] > 0

@@ -14,35 +14,35 @@ import pytest
 from aiokafka.conn import collect_hosts
 
 from faults.covering import each_cell
-from faults.network.roads import Road, agent_for, confirm_one, record, wait_for
+from faults.network.lines import Line, agent_for, confirm_one, record, wait_for
 from faults.noted_transport import Note
 
 pytestmark = pytest.mark.anyio
 
 
 @each_cell("F01")
-async def test_records_wait_for_a_port_that_is_bound_late(road: Road, caplog: pytest.LogCaptureFixture) -> None:
-    await road.proxy.thread.call(road.proxy.stop)
+async def test_records_wait_for_a_port_that_is_bound_late(line: Line, caplog: pytest.LogCaptureFixture) -> None:
+    await line.proxy.thread.call(line.proxy.stop)
     caplog.set_level(logging.INFO)
-    async with road.agent() as agent:
+    async with line.agent() as agent:
         record(5)
-        await wait_for(lambda: probes(road) >= 3)
-        assert await road.audit(agent) == {"queued": 5}
+        await wait_for(lambda: probes(line) >= 3)
+        assert await line.audit(agent) == {"queued": 5}
         assert not await agent.flush(0.05)
-        await road.proxy.thread.call(road.proxy.start)
+        await line.proxy.thread.call(line.proxy.start)
         with anyio.fail_after(5):
             assert await agent.flush(5)
-        assert await road.audit(agent) == {"confirmed": 5}
+        assert await line.audit(agent) == {"confirmed": 5}
         await confirm_one(agent)
-    assert await road.audit(agent) == {"confirmed": 6}
+    assert await line.audit(agent) == {"confirmed": 6}
     # asyncio, in debug mode, complains about a busy machine
     lines = [(each.name, each.levelname) for each in caplog.records if each.name != "asyncio"]
     # the last one is the ledger's, at the end
     assert lines == [("swagent", "WARNING"), ("swagent", "INFO"), ("swagent", "INFO")], caplog.text
 
 
-def probes(road: Road) -> int:
-    return sum(note.call == "probe" for note in road.notes)
+def probes(line: Line) -> int:
+    return sum(note.call == "probe" for note in line.notes)
 
 
 @contextmanager
@@ -62,19 +62,19 @@ def full_backlog(host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
 
 @each_cell("F02")
 async def test_connecting_ends_at_its_deadline_and_the_next_collector_is_tried(
-    road: Road, monkeypatch: pytest.MonkeyPatch
+    line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # else the Kafka client tries its servers in any order
     monkeypatch.setattr("aiokafka.client.collect_hosts", partial(collect_hosts, randomize=False))
     with full_backlog() as address:
-        agent = agent_for(road.transport, [address, road.proxy.address], road.notes, request_timeout=0.5)
+        agent = agent_for(line.transport, [address, line.proxy.address], line.notes, request_timeout=0.5)
         async with agent:
             record(5)
             began = time.monotonic()
             with anyio.fail_after(5):
                 assert await agent.flush(5)
             assert time.monotonic() - began >= 0.15, "the first one was tried"
-        assert await road.audit(agent) == {"confirmed": 5}
+        assert await line.audit(agent) == {"confirmed": 5}
 
 
 @each_cell("F02")

@@ -10,9 +10,9 @@ from collections import Counter
 import pytest
 
 from faults.covering import each_cell
-from faults.network.roads import Road, record
+from faults.network.lines import Line, record
+from kit.client import open_files, wait_files_closed
 from runtime.worlds import no_task_is_left
-from support.client import open_files, wait_files_closed
 from swagent.record.trace import tracer as tracers
 
 pytestmark = pytest.mark.anyio
@@ -26,9 +26,9 @@ NOT_OURS = "swagent.collector."
 FEW = 10
 
 
-async def live(road: Road, times: int) -> None:
+async def live(line: Line, times: int) -> None:
     for _ in range(times):
-        agent = road.agent(log_level="critical")  # pytest keeps every line, and what it speaks of
+        agent = line.agent(log_level="critical")  # pytest keeps every line, and what it speaks of
         async with agent:
             record()
             assert await agent.flush(5.0)
@@ -43,22 +43,23 @@ def objects() -> Counter[str]:
     return Counter(kind for kind in kinds if kind.startswith(OURS) and not kind.startswith(NOT_OURS))
 
 
+@pytest.mark.slow
 @each_cell("P09")
 @pytest.mark.timeout(120)
-async def test_lives_leave_no_task_thread_descriptor_or_object(road: Road) -> None:
-    await live(road, 10)  # imports, caches, threads that the client libraries keep
+async def test_lives_leave_no_task_thread_descriptor_or_object(line: Line) -> None:
+    await live(line, 10)  # imports, caches, threads that the client libraries keep
     await wait_files_closed(set())
     before = objects()
     files, threads = open_files(), {each.name for each in threading.enumerate()}
     callbacks, emit = list(gc.callbacks), logging.Logger.callHandlers
     with no_task_is_left():
-        await live(road, LIVES)
+        await live(line, LIVES)
     # sinks hold on to their own ends of connections, and to what arrived, until they have seen the end of it
     assert len(await wait_files_closed(files)) <= 2
     assert {each.name for each in threading.enumerate()} <= threads
     assert gc.callbacks == callbacks
     assert logging.Logger.callHandlers is emit
     assert tracers.running() is None
-    road.notes.clear()
+    line.notes.clear()
     grown = objects() - before
     assert grown.total() <= FEW, grown

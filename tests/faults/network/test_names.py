@@ -12,11 +12,11 @@ import anyio
 import pytest
 
 from faults.covering import each_cell
-from faults.network.roads import Road, Ticker, agent_for, confirm_again, confirm_one, record, wait_for
+from faults.network.lines import Line, Ticker, agent_for, confirm_again, confirm_one, record, wait_for
 from faults.network.sinks import NAME, Sink
 from faults.network.test_late_collectors import full_backlog
 from faults.noted_transport import Note
-from support.proxy import Proxy
+from kit.proxy import Proxy
 
 pytestmark = pytest.mark.anyio
 
@@ -63,11 +63,11 @@ async def test_a_name_is_looked_up_again_at_each_dial(
 ) -> None:
     sink, port = named_sink
     with Proxy(sink.port, host=FIRST, port=port) as first, Proxy(sink.port, host=SECOND, port=port) as second:
-        road = Road(transport, [sink], [first, second])
-        async with agent_for(transport, [f"{NAME}:{port}"], road.notes) as agent:
+        line = Line(transport, [sink], [first, second])
+        async with agent_for(transport, [f"{NAME}:{port}"], line.notes) as agent:
             record(3)
             await wait_for(lambda: len(resolver.asked) >= 2)
-            assert await road.audit(agent) == {"queued": 3}, "nobody knows the name yet"
+            assert await line.audit(agent) == {"queued": 3}, "nobody knows the name yet"
             resolver.addresses = [FIRST]
             await confirm_one(agent)
             assert second.connected == 0
@@ -79,7 +79,7 @@ async def test_a_name_is_looked_up_again_at_each_dial(
             await confirm_again(agent)
             assert second.connected > 0
             assert len(resolver.asked) > asked
-        await road.audit(agent)
+        await line.audit(agent)
 
 
 @each_cell("F03")
@@ -116,8 +116,8 @@ async def test_of_several_addresses_a_dead_one_does_not_stand_in_the_way(
     sink, port = named_sink
     with full_backlog(FIRST, port), Proxy(sink.port, host=SECOND, port=port) as living:
         resolver.addresses = [FIRST, SECOND]
-        road = Road(transport, [sink], [living])
-        async with agent_for(transport, [f"{NAME}:{port}"], road.notes) as agent:
+        line = Line(transport, [sink], [living])
+        async with agent_for(transport, [f"{NAME}:{port}"], line.notes) as agent:
             await confirm_one(agent)
-            assert [note.verdict for note in road.notes if note.call == "probe"] == ["confirmed"]
-        await road.audit(agent)
+            assert [note.verdict for note in line.notes if note.call == "probe"] == ["confirmed"]
+        await line.audit(agent)

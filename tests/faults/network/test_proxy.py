@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from support.proxy import Ending, Proxy
-from support.servers import TcpServer, nobody
+from kit.proxy import Ending, Proxy
+from kit.servers import TcpServer, nobody
 
 TEXT = random.Random(1).randbytes(20_000)
 

@@ -10,15 +10,15 @@ import anyio
 import pytest
 
 from faults.covering import covers, each_cell
-from faults.network.roads import Road, agent_for, confirm_one, record, wait_for
-from support.answers import confirm as confirm_grpc
-from support.h2_peer import Call as GrpcCall
-from support.h2_peer import H2Peer
-from support.servers import Parrot
+from faults.network.lines import Line, agent_for, confirm_one, record, wait_for
+from kit.answers import confirm as confirm_grpc
+from kit.h2_peer import Call as GrpcCall
+from kit.h2_peer import H2Peer
+from kit.http_answers import confirm as confirm_http
+from kit.http_peer import Call as HttpCall
+from kit.http_peer import HttpPeer
+from kit.servers import Parrot
 from swagent.ledger import SignalStatistics
-from transports.http.http_answers import confirm as confirm_http  # noqa: TID251  (tests/transports)
-from transports.http.http_peer import Call as HttpCall  # noqa: TID251
-from transports.http.http_peer import HttpPeer  # noqa: TID251
 
 pytestmark = pytest.mark.anyio
 
@@ -61,6 +61,7 @@ def silent_peers() -> Iterator[dict[tuple[str, str], str]]:
         }
 
 
+@pytest.mark.slow
 @covers("F04", "grpc")
 @covers("F04", "http")
 @covers("F04", "kafka")
@@ -100,40 +101,40 @@ async def test_stopping_keeps_its_default_deadline_before_every_silent_peer() ->
 
 @covers("F05", "kafka")
 @pytest.mark.parametrize("transport", ["kafka"])
-async def test_stopping_keeps_its_deadline_before_a_broker_that_fell_silent(road: Road) -> None:
-    async with road.agent(shutdown_timeout=0.5, request_timeout=30.0) as agent:
+async def test_stopping_keeps_its_deadline_before_a_broker_that_fell_silent(line: Line) -> None:
+    async with line.agent(shutdown_timeout=0.5, request_timeout=30.0) as agent:
         await confirm_one(agent)
-        road.proxy.set(hole=True)
+        line.proxy.set(hole=True)
         record(600)
         await wait_for(lambda: agent.statistics().segment.in_flight)
         began = time.monotonic()
     assert time.monotonic() - began <= 0.5 + ON_A_BUSY_MACHINE
-    assert await road.audit(agent) == {"confirmed": 1, "dropped ambiguous": 600}
+    assert await line.audit(agent) == {"confirmed": 1, "dropped ambiguous": 600}
 
 
 @each_cell("F05")
 async def test_a_peer_that_falls_silent_costs_what_is_under_way_and_no_memory(
-    transport: str, make_road: Callable[[int], Road]
+    transport: str, make_line: Callable[[int], Line]
 ) -> None:
     """The next collector takes over; brokers are one cluster, and there it is the same one that comes back."""
-    road = make_road(1 if transport == "kafka" else 2)
-    async with road.agent(request_timeout=0.4, trace_max_buffer_size=1000) as agent:
+    line = make_line(1 if transport == "kafka" else 2)
+    async with line.agent(request_timeout=0.4, trace_max_buffer_size=1000) as agent:
         await confirm_one(agent)
-        road.proxy.set(hole=True)
+        line.proxy.set(hole=True)
         for _ in range(20):
             record(200)
             held = agent.statistics().segment
             assert held.queued + held.in_flight <= 1000
-            await road.audit(agent)
+            await line.audit(agent)
             await anyio.sleep(0.005)
         if transport == "kafka":
-            road.proxy.heal()
-            await road.proxy.thread.call(road.proxy.sever)
+            line.proxy.heal()
+            await line.proxy.thread.call(line.proxy.sever)
         await wait_for(lambda: agent.statistics().segment.dropped.get("ambiguous"))
         with anyio.fail_after(5):
             await agent.flush(5)
         await confirm_one(agent)
-    counts = await road.audit(agent)
+    counts = await line.audit(agent)
     print(counts)
     assert counts["refused full"] > 2000
     assert counts["dropped ambiguous"] <= 4 * 512

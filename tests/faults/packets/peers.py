@@ -10,13 +10,13 @@ from types import TracebackType
 import anyio
 from typing_extensions import Self
 
-from e2e.servers.kafka import Kafka
-from support.loop_thread import LoopThread
-from support.servers import collector_thread
+from kit.http_answers import confirm
+from kit.http_peer import HttpPeer
+from kit.kafka_cluster import Cluster
+from kit.loop_thread import LoopThread
+from kit.real.kafka import Kafka
+from kit.servers import collector_thread
 from swagent.collector.store.trace_records import Segment
-from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
-from transports.http.http_peer import HttpPeer  # noqa: TID251  (tests/transports)
-from transports.kafka.cluster import Cluster  # noqa: TID251  (tests/transports)
 
 
 class Peers:

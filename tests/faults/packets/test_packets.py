@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from e2e.fixtures import make
-from e2e.servers.kafka import Kafka
 from faults.covering import each_cell
 from faults.packets.namespace import need_namespace, run_in_namespace
 from faults.packets.scenario import BLACK_HOLE, DEADLINE, PATIENCE
+from kit.real.kafka import Kafka
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 
-from support import answers
-from support.client import Client as GrpcClient
-from support.client import grpc_client
-from support.h2_peer import H2Peer, message
+from kit import answers, http_answers
+from kit.client import Client as GrpcClient
+from kit.client import grpc_client
+from kit.h2_peer import H2Peer, message
+from kit.http_client import Client as HttpClient
+from kit.http_client import http_client
+from kit.http_peer import HttpPeer
 from swagent.abc import Instance
 from swagent.errors import DeliveryError
-from transports.http import http_answers  # noqa: TID251  (tests/transports)
-from transports.http.http_client import Client as HttpClient  # noqa: TID251
-from transports.http.http_client import http_client  # noqa: TID251
-from transports.http.http_peer import HttpPeer  # noqa: TID251
 
 INSTANCE = Instance("shop", "shop@host", ())
 

@@ -15,7 +15,7 @@ import pytest
 
 from faults.covering import each_cell
 from faults.peers.answering import peer_answering, talker
-from support.memory import MIB, takes_at_most
+from kit.memory import MIB, takes_at_most
 from swagent.errors import AmbiguousError
 from swagent_proto.messages import Command, Commands, KeyStringValuePair
 
@@ -102,6 +102,7 @@ def reply_of(transport: str, name: str) -> bytes:
     return bytes(commands) if transport == "grpc" else commands.to_json().encode()
 
 
+@pytest.mark.one_loop
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", [*HOSTILE, *TOO_MUCH])
 @each_cell("D04")

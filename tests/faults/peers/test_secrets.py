@@ -12,14 +12,14 @@ from hpack.huffman_constants import REQUEST_CODES, REQUEST_CODES_LENGTH
 from hyperframe.frame import SettingsFrame
 
 from faults.covering import covers
-from support.answers import confirm, first, frame
-from support.client import grpc_client
-from support.h2_peer import H2Peer
-from support.kafka_peer import AUTHENTICATE, KafkaPeer
-from transports.http import http_answers  # noqa: TID251  (tests/transports)
-from transports.http.http_client import http_client  # noqa: TID251
-from transports.http.http_peer import HttpPeer  # noqa: TID251
-from transports.kafka.kafka_client import kafka_client  # noqa: TID251
+from kit import http_answers
+from kit.answers import confirm, first, frame
+from kit.client import grpc_client
+from kit.h2_peer import H2Peer
+from kit.http_client import http_client
+from kit.http_peer import HttpPeer
+from kit.kafka_client import kafka_client
+from kit.kafka_peer import AUTHENTICATE, KafkaPeer
 
 pytestmark = pytest.mark.anyio
 

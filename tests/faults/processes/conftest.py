@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from e2e.servers.kafka import Kafka
 from faults.processes import sinks
 from faults.processes.apps import Warm
 from faults.processes.sinks import Sink
 from faults.processes.stage import Stage
+from kit.real.kafka import Kafka
 
 _HERE = Path(__file__).parent
 _SECONDS = 300  # the first test of a module pays for the scenario of all its cells, and for the broker's start
@@ -22,6 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:  # all of the session's, not only this folder's
         if _HERE not in item.path.parents:
             continue
+        item.add_marker(pytest.mark.slow)
         item.add_marker(pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork"))
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(_SECONDS))

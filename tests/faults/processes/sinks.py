@@ -17,18 +17,18 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from e2e.servers.kafka import Kafka
-from support.loop_thread import LoopThread
-from support.servers import collector_thread
+from kit.http_answers import confirm
+from kit.http_peer import Call, HttpPeer
+from kit.kafka_cluster import Cluster
+from kit.loop_thread import LoopThread
+from kit.real.kafka import Kafka
+from kit.servers import collector_thread
 from swagent.collector.intake.translation import keep_alive_of, properties_of
 from swagent.collector.store.arrivals import Arrivals
 from swagent.collector.store.protocol import parse, parse_json
 from swagent.collector.store.records import KeepAlive, Properties, Record
 from swagent.collector.store.trace_records import Segment
 from swagent.collector.store.trace_translation import decode_segment, segment_of
-from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
-from transports.http.http_peer import Call, HttpPeer  # noqa: TID251
-from transports.kafka.cluster import Cluster  # noqa: TID251
 
 
 @dataclass

@@ -14,13 +14,14 @@ from faults.processes.clients import Clients
 from faults.processes.endings import Ended, ended
 from faults.processes.servers import SERVERS
 from faults.processes.stage import Scene, playing
+from kit.seeds import session_seed
 
 # 54 in all nine cells
 KILLS = 6
 CLIENTS, RATE = 2, 15.0
 # a second of records, and a batch, which takes half a second to fill
 LOST = 1.5
-SEED = random.randrange(1 << 32)
+SEED = session_seed()
 
 
 @dataclass

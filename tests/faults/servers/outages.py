@@ -26,14 +26,14 @@ import anyio.to_thread
 
 from e2e import samples
 from e2e.graphql import OapQuery
-from e2e.servers.kafka import Kafka
-from e2e.servers.oap import Oap
-from e2e.servers.ports import is_listening
 from faults.driving import Answer, Fleet
 from faults.matrix import Cell
 from faults.servers.story import Story, ids_of
-from support.loop_thread import LoopThread
-from transports.kafka.cluster import Cluster  # noqa: TID251  (tests/transports)
+from kit.kafka_cluster import Cluster
+from kit.loop_thread import LoopThread
+from kit.real.kafka import Kafka
+from kit.real.oap import Oap
+from kit.real.ports import is_listening
 
 QUEUE = 500
 BURST = 2 * QUEUE

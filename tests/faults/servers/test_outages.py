@@ -9,14 +9,14 @@ import anyio
 import pytest
 
 from e2e.fixtures import make
-from e2e.servers.kafka import Kafka
-from e2e.servers.oap import Oap
 from faults.covering import each_cell
 from faults.driving import Fleet
 from faults.matrix import BY_ID
 from faults.servers.outages import BURST, FLOOD, PATIENCE, QUEUE, Outages
 from faults.servers.story import Story
-from support.loop_thread import LoopThread
+from kit.loop_thread import LoopThread
+from kit.real.kafka import Kafka
+from kit.real.oap import Oap
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

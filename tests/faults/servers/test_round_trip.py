@@ -11,11 +11,11 @@ import pytest
 from e2e import samples
 from e2e.answers import Span
 from e2e.graphql import OapQuery, eventually
-from e2e.servers.kafka import Kafka
-from e2e.servers.oap import Oap
 from faults.covering import each_cell
 from faults.driving import Fleet
 from faults.matrix import BY_ID, Cell
+from kit.real.kafka import Kafka
+from kit.real.oap import Oap
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

@@ -10,10 +10,10 @@ import pytest
 
 from e2e import samples
 from e2e.fixtures import TOKEN
-from e2e.servers.oap import Oap
 from faults.covering import each_cell
 from faults.driving import Answer, Fleet
 from faults.matrix import BY_ID, Cell
+from kit.real.oap import Oap
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

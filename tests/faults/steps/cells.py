@@ -23,9 +23,9 @@ on_all = pytest.mark.parametrize("anyio_backend", [*_ASYNCIO, pytest.param(virtu
 
 
 def each_cell_lived(fault: str) -> Callable[[Any], Any]:
-    """As `each_cell`."""
+    """As `each_cell`; slow."""
     cells = list(BY_ID[fault].cells())
     values = [(transport, _LOOPS[backend]) for transport, backend in cells]
     ids = [f"{transport}-{backend}" for transport, backend in cells]
     parametrise = pytest.mark.parametrize(("transport", "anyio_backend"), values, ids=ids)
-    return lambda test: covers(fault)(parametrise(test))
+    return lambda test: pytest.mark.slow(covers(fault)(parametrise(test)))

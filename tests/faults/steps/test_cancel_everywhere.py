@@ -47,6 +47,7 @@ async def test_all_tasks_cancelled_natively_at_any_suspension() -> None:
     assert await try_at_each(MemoryWorld(), sweep_up) > 50
 
 
+@pytest.mark.slow
 @on_asyncio
 async def test_all_tasks_but_the_applications_cancelled_natively_at_any_suspension() -> None:
     assert await try_at_each(MemoryWorld(), sweep_up_others) > 50

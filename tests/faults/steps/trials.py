@@ -17,6 +17,7 @@ import trio
 from faults.steps.life import Life, World
 from faults.steps.stepping import Steps, Suspension
 from faults.steps.surroundings import nothing_is_left, only_abandoned
+from kit.seeds import session_seed
 
 # A second for the last flush, and half of one to close what a peer does not let go of.
 LONGEST_STOP = 1.5
@@ -181,7 +182,7 @@ async def try_at_some(world: World, trial: Trial, number: int, *, may_leave: boo
     """
     await world.prepare()
     _, steps = await trial(world, 0)
-    seed, there_are, met = random.randrange(1_000_000), steps.count, 0
+    seed, there_are, met = session_seed(), steps.count, 0
     print(f"seed {seed}: {number} of {there_are} suspensions")
     generator = random.Random(seed)
     # around all of them: what one left behind may be told of in the next

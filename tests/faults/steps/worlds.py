@@ -11,11 +11,13 @@ from typing import Any
 import anyio
 import psutil
 
+from kit.client import until
+from kit.http_answers import confirm
+from kit.http_peer import Call, HttpPeer
+from kit.kafka_broker import KafkaBroker
+from kit.loop_thread import LoopThread
+from kit.servers import Startable, collector_thread
 from runtime.worlds import SEGMENTS_ONLY, config, unreachable
-from support.client import until
-from support.kafka_broker import KafkaBroker
-from support.loop_thread import LoopThread
-from support.servers import Startable, collector_thread
 from swagent import Agent
 from swagent.collector.server import Collector
 from swagent.collector.store.records import Record
@@ -23,8 +25,6 @@ from swagent.collector.store.trace_records import Segment
 from swagent.config import Config
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
-from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
-from transports.http.http_peer import Call, HttpPeer  # noqa: TID251
 
 # Much shorter than what users may set, so that a life of milliseconds has heartbeats and reports of meters.
 _PERIOD = 0.005

@@ -12,13 +12,13 @@ import pytest
 import sniffio
 
 from faults.covering import covers
-from support.servers import Parrot
+from kit import http_answers as answers
+from kit.http_answers import confirm, first
+from kit.http_client import Client, http_client
+from kit.http_peer import Behaviour, Call, HttpPeer
+from kit.servers import Parrot
 from swagent.errors import AmbiguousError, DeliveryError, RetryableError
 from swagent_transports import _http_pool
-from transports.http import http_answers as answers  # noqa: TID251  (tests/transports)
-from transports.http.http_answers import confirm, first  # noqa: TID251
-from transports.http.http_client import Client, http_client  # noqa: TID251
-from transports.http.http_peer import Behaviour, Call, HttpPeer  # noqa: TID251
 
 pytestmark = pytest.mark.anyio
 

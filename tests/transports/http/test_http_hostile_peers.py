@@ -11,15 +11,15 @@ import anyio
 import pytest
 
 from faults.covering import covers
-from support.client import AT_ONCE
-from support.memory import MIB, takes_at_most
-from support.servers import Parrot, TcpServer, nobody
+from kit import http_answers as answers
+from kit.client import AT_ONCE
+from kit.http_answers import confirm, first, raw, status
+from kit.http_client import http_client
+from kit.http_peer import Behaviour, Call, HttpPeer
+from kit.memory import MIB, takes_at_most
+from kit.servers import Parrot, TcpServer, nobody
 from swagent.errors import AmbiguousError, RejectedError, RetryableError
 from swagent_transports._http_reading import FrugalStream
-from transports.http import http_answers as answers  # noqa: TID251  (tests/transports)
-from transports.http.http_answers import confirm, first, raw, status  # noqa: TID251
-from transports.http.http_client import http_client  # noqa: TID251
-from transports.http.http_peer import Behaviour, Call, HttpPeer  # noqa: TID251
 
 pytestmark = pytest.mark.anyio
 
@@ -48,6 +48,7 @@ BROKEN: dict[str, Behaviour] = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F14", "http")
 @pytest.mark.parametrize("name", BROKEN)
 async def test_broken_head_is_ambiguous_at_once_and_the_next_call_works(name: str) -> None:
@@ -62,6 +63,7 @@ async def test_broken_head_is_ambiguous_at_once_and_the_next_call_works(name: st
             assert await client.verdict() is None
 
 
+@pytest.mark.one_loop
 async def test_broken_heads_byte_by_byte() -> None:
     with HttpPeer(confirm) as peer:
         async with http_client(peer.address) as client:
@@ -79,6 +81,7 @@ CUT: dict[str, Behaviour] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_loop
 @covers("F14", "http")
 @pytest.mark.parametrize("name", CUT)
 async def test_head_is_the_answer_whatever_becomes_of_the_body(name: str) -> None:
@@ -253,6 +256,7 @@ async def test_broken_off_before_the_body_was_read(behave: Behaviour, size: int)
             assert await client.verdict() is None
 
 
+@pytest.mark.one_loop
 @covers("F14", "http")
 @pytest.mark.parametrize("answer", [b"", b"?", b"\x15\x03\x01\x00\x02\x02\x46", b"SSH-2.0-OpenSSH_9.2\r\n"])
 @pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])

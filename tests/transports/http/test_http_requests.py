@@ -13,7 +13,10 @@ import anyio
 import httpx
 import pytest
 
-from support.servers import Parrot
+from kit.http_answers import confirm, status
+from kit.http_client import http_client, numbered
+from kit.http_peer import HttpPeer
+from kit.servers import Parrot
 from swagent.abc import Instance, Transport
 from swagent.config import Config
 from swagent.config.options import Address
@@ -21,9 +24,6 @@ from swagent.errors import ConfigError, RejectedError
 from swagent.signals import Signal
 from swagent_transports._http_exchange import Exchange
 from swagent_transports.http import HttpTransport
-from transports.http.http_answers import confirm, status  # noqa: TID251  (tests/transports)
-from transports.http.http_client import http_client, numbered  # noqa: TID251
-from transports.http.http_peer import HttpPeer  # noqa: TID251
 
 pytestmark = pytest.mark.anyio
 
@@ -44,6 +44,7 @@ def test_is_found_by_its_name() -> None:
     assert find_transport(Config(service="checked", protocol="http")) is HttpTransport
 
 
+@pytest.mark.one_loop
 @pytest.mark.parametrize(
     ("signal", "path"), [(Signal.SEGMENT, "/v3/segments"), (Signal.LOG, "/v3/logs"), (Signal.EVENT, "/v3/events")]
 )

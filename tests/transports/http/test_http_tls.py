@@ -10,15 +10,15 @@ import anyio
 import pytest
 
 from faults.covering import covers
-from support.certificates import Certificates
-from support.servers import Parrot
+from kit import http_answers as answers
+from kit.certificates import Certificates
+from kit.http_answers import confirm
+from kit.http_client import http_client
+from kit.http_peer import Behaviour, HttpPeer
+from kit.servers import Parrot
 from swagent.config import Config
 from swagent.errors import AmbiguousError, ConfigError, RetryableError
 from swagent_transports.http import HttpTransport
-from transports.http import http_answers as answers  # noqa: TID251  (tests/transports)
-from transports.http.http_answers import confirm  # noqa: TID251
-from transports.http.http_client import http_client  # noqa: TID251
-from transports.http.http_peer import Behaviour, HttpPeer  # noqa: TID251
 
 pytestmark = pytest.mark.anyio
 

@@ -8,11 +8,11 @@ from email.utils import formatdate
 import pytest
 
 from faults.covering import covers
+from kit import http_answers as answers
+from kit.http_answers import confirm, first, status
+from kit.http_client import http_client
+from kit.http_peer import HttpPeer
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError
-from transports.http import http_answers as answers  # noqa: TID251  (tests/transports)
-from transports.http.http_answers import confirm, first, status  # noqa: TID251
-from transports.http.http_client import http_client  # noqa: TID251
-from transports.http.http_peer import HttpPeer  # noqa: TID251
 
 pytestmark = pytest.mark.anyio
 
@@ -28,6 +28,7 @@ def expected_of(code: int) -> tuple[type[DeliveryError] | None, float | None]:
     return AmbiguousError, None
 
 
+@pytest.mark.one_loop
 @covers("F15", "http")
 async def test_statuses() -> None:
     with HttpPeer(confirm) as peer:
@@ -42,6 +43,7 @@ async def test_statuses() -> None:
         assert len(peer.links) == 1, "an answer is an answer: the connection is sound"
 
 
+@pytest.mark.one_loop
 @covers("F15", "http")
 @pytest.mark.parametrize("code", [429, 503])
 async def test_retry_after(code: int) -> None:
@@ -63,6 +65,7 @@ async def test_retry_after(code: int) -> None:
             assert error.pause == 5.0, "two of them say nothing"
 
 
+@pytest.mark.one_loop
 @covers("F15", "http")
 async def test_retry_after_of_another_status_is_not_read() -> None:
     with HttpPeer(status(500, "Retry-After: 30")) as peer:
@@ -76,6 +79,7 @@ async def test_retry_after_of_another_status_is_not_read() -> None:
             assert await client.verdict() is None
 
 
+@pytest.mark.one_loop
 @covers("F15", "http")
 async def test_redirect_is_not_followed() -> None:
     with HttpPeer(confirm) as elsewhere, HttpPeer(confirm) as peer:
@@ -88,6 +92,7 @@ async def test_redirect_is_not_followed() -> None:
         assert len(peer.calls) == 20
 
 
+@pytest.mark.one_loop
 @covers("F15", "http")
 @pytest.mark.parametrize("code", [100, 102, 103, 199])
 async def test_informational_answers_are_no_answers(code: int) -> None:
@@ -130,6 +135,7 @@ BODIES = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F14", "http")
 @pytest.mark.parametrize("slice_size", [0, 1], ids=["whole", "sliced"])
 async def test_body_of_a_confirmation_does_not_matter(slice_size: int) -> None:

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from e2e.fixtures import make
-from e2e.servers.kafka import Kafka
-from support.loop_thread import LoopThread
-from transports.kafka.cluster import Cluster  # noqa: TID251  (tests/transports)
+from kit.kafka_cluster import Cluster
+from kit.loop_thread import LoopThread
+from kit.real.kafka import Kafka
 
 _SECONDS = 600  # the first run fetches the jars within somebody's fixture
 

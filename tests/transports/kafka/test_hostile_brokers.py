@@ -14,14 +14,14 @@ import pytest
 from aiokafka import errors as kafka
 
 from faults.covering import covers
-from support.client import AT_ONCE
-from support.kafka_peer import AUTHENTICATE, HANDSHAKE, METADATA, PRODUCE, VERSIONS, KafkaPeer
-from support.memory import MIB, takes_at_most
-from support.servers import Parrot
+from kit.client import AT_ONCE
+from kit.kafka_client import Client, kafka_client
+from kit.kafka_peer import AUTHENTICATE, HANDSHAKE, METADATA, PRODUCE, VERSIONS, KafkaPeer
+from kit.memory import MIB, takes_at_most
+from kit.servers import Parrot
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
 from swagent_transports import _kafka_connection
 from swagent_transports._kafka_verdicts import answered, unsent
-from transports.kafka.kafka_client import Client, kafka_client  # noqa: TID251  (tests/transports)
 
 pytestmark = pytest.mark.anyio
 
@@ -49,6 +49,7 @@ STRANGERS = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F14", "kafka")
 @pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])
 @pytest.mark.parametrize("name", STRANGERS)
@@ -74,6 +75,7 @@ WRONG = {
 KINDS = {"versions": VERSIONS, "metadata": METADATA, "produce": PRODUCE}
 
 
+@pytest.mark.one_loop
 @covers("F14", "kafka")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", WRONG)
@@ -114,6 +116,7 @@ class Gusher(Parrot):
             await writer.drain()
 
 
+@pytest.mark.one_loop
 @covers("F13", "kafka")
 @pytest.mark.parametrize("size", [2**31 - 1, 200 * MIB, _kafka_connection.MAX_REPLY + 1, -1])
 async def test_reply_that_declares_too_much_is_not_read(size: int) -> None:
@@ -191,6 +194,7 @@ def check(error: DeliveryError | None, code: int) -> None:
         assert type(error) is AmbiguousError, (code, error)
 
 
+@pytest.mark.one_loop
 @covers("F15", "kafka")
 async def test_every_error_of_a_produced_batch() -> None:
     with KafkaPeer() as peer:
@@ -204,6 +208,7 @@ async def test_every_error_of_a_produced_batch() -> None:
             assert await client.verdict(b"a record") is None
 
 
+@pytest.mark.one_loop
 @covers("F15", "kafka")
 @pytest.mark.parametrize("code", [3, 29])
 async def test_error_of_the_topic_stops_the_batch_before_it_leaves(code: int) -> None:
@@ -221,6 +226,7 @@ async def test_error_of_the_topic_stops_the_batch_before_it_leaves(code: int) ->
 LOGIN_ERRORS = {HANDSHAKE: (33, 34), AUTHENTICATE: (58, 34)}
 
 
+@pytest.mark.one_loop
 @covers("F15", "kafka")
 @pytest.mark.parametrize(("step", "code"), [(step, code) for step, codes in LOGIN_ERRORS.items() for code in codes])
 async def test_refused_login(step: int, code: int) -> None:
@@ -273,6 +279,7 @@ SCRAM_TURNS = {
 }
 
 
+@pytest.mark.one_loop
 @covers("F14", "kafka")
 @pytest.mark.parametrize("name", SCRAM_TURNS)
 async def test_scram_login_that_takes_an_unexpected_turn(name: str) -> None:

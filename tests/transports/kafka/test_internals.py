@@ -13,7 +13,7 @@ from aiokafka.errors import KafkaConnectionError
 from aiokafka.producer.message_accumulator import MessageAccumulator
 from aiokafka.producer.sender import Sender, SendProduceReqHandler
 
-from support.client import quiet_process
+from kit.client import quiet_process
 from swagent_transports._aiokafka import Producer
 
 SERVERS = ["127.0.0.1:1"]

@@ -8,12 +8,12 @@ import pytest
 
 from e2e import samples
 from e2e.graphql import OapQuery, eventually
-from e2e.servers.kafka import Kafka
-from e2e.servers.oap import Oap
+from kit.kafka_client import kafka_client
+from kit.real.kafka import Kafka
+from kit.real.oap import Oap
 from swagent import Agent, Config, entry_span
 from swagent.signals import Signal
 from swagent_proto.messages import MeterDataCollection
-from transports.kafka.kafka_client import kafka_client  # noqa: TID251  (tests/transports)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e, pytest.mark.timeout(600)]
 

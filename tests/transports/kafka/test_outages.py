@@ -11,12 +11,12 @@ import pytest
 from anyio import CancelScope
 
 from faults.covering import covers
-from support.servers import Parrot
+from kit.kafka_client import Client, kafka_client
+from kit.kafka_cluster import Cluster
+from kit.servers import Parrot
 from swagent.errors import AmbiguousError, DeliveryError, RetryableError
 from swagent.signals import Signal
 from swagent_proto import wire
-from transports.kafka.cluster import Cluster  # noqa: TID251  (tests/transports)
-from transports.kafka.kafka_client import Client, kafka_client  # noqa: TID251
 
 pytestmark = pytest.mark.anyio
 NOBODY = "127.0.0.1:1"
@@ -33,6 +33,7 @@ async def test_nobody_there() -> None:
             assert isinstance(await client.verdict(segment(1)), RetryableError)
 
 
+@pytest.mark.one_loop
 @pytest.mark.parametrize(
     "answer", [b"", b"\x00\x00\x00\x04\x00\x00", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff" * 64]
 )

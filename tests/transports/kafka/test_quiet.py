@@ -11,9 +11,9 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError
 
+from kit.kafka_client import INSTANCE, kafka_client
 from swagent.errors import RetryableError
 from swagent_transports import _kafka_quiet
-from transports.kafka.kafka_client import INSTANCE, kafka_client  # noqa: TID251  (tests/transports)
 
 pytestmark = pytest.mark.anyio
 

@@ -8,11 +8,11 @@ import anyio
 import pytest
 
 from faults.covering import covers
+from kit.kafka_client import INSTANCE, kafka_client
+from kit.kafka_cluster import Cluster
 from swagent.errors import RejectedError
 from swagent.signals import Signal
 from swagent_proto import wire
-from transports.kafka.cluster import Cluster  # noqa: TID251  (tests/transports)
-from transports.kafka.kafka_client import INSTANCE, kafka_client  # noqa: TID251
 
 pytestmark = pytest.mark.anyio
 

@@ -13,14 +13,14 @@ import pytest
 from aiokafka.admin import NewTopic
 
 from e2e.fixtures import make
-from e2e.servers.kafka import Kafka
-from e2e.servers.ports import free_ports
 from faults.covering import covers
-from support.loop_thread import LoopThread
+from kit.kafka_client import kafka_client
+from kit.kafka_cluster import Cluster
+from kit.loop_thread import LoopThread
+from kit.real.kafka import Kafka
+from kit.real.ports import free_ports
 from swagent.errors import AmbiguousError, RetryableError
 from swagent_proto import wire
-from transports.kafka.cluster import Cluster  # noqa: TID251  (tests/transports)
-from transports.kafka.kafka_client import kafka_client  # noqa: TID251
 
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e, pytest.mark.timeout(600)]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.certificates import Certificates
+from kit.certificates import Certificates
 from swagent.abc import addresses_of
 from swagent.config import Config
 from swagent.config.options import Address, Secret

@@ -19,17 +19,17 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from e2e.fixtures import make
-from e2e.servers.kafka import Kafka
 from faults.covering import covers
-from support.certificates import Certificates
-from support.client import AT_ONCE
-from support.kafka_peer import PRODUCE, KafkaPeer
-from support.loop_thread import LoopThread
-from support.proxy import Proxy
-from support.servers import Parrot
+from kit.certificates import Certificates
+from kit.client import AT_ONCE
+from kit.kafka_client import kafka_client
+from kit.kafka_peer import PRODUCE, KafkaPeer
+from kit.kafka_topics import TOPICS
+from kit.loop_thread import LoopThread
+from kit.proxy import Proxy
+from kit.real.kafka import Kafka
+from kit.servers import Parrot
 from swagent.errors import AmbiguousError, RejectedError, RetryableError
-from transports.kafka.cluster import TOPICS  # noqa: TID251  (tests/transports)
-from transports.kafka.kafka_client import kafka_client  # noqa: TID251
 
 pytestmark = [pytest.mark.anyio, covers("F17", "kafka")]
 
@@ -104,6 +104,7 @@ async def test_system_authorities_do_not_vouch_for_a_stranger(stranger: Certific
         assert not peer.heard
 
 
+@pytest.mark.one_loop
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00\x00\x00\x04\x00\x00\x00\x01"])
 async def test_tls_to_a_port_without(answer: bytes) -> None:
     """And a handshake that stalls."""

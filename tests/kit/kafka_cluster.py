@@ -9,14 +9,14 @@ from typing import Any
 
 import anyio.to_thread
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import KafkaError, NodeNotReadyError
+from aiokafka.errors import KafkaError
 
-from e2e.servers.kafka import Kafka
-from support.loop_thread import LoopThread
+from kit.kafka_topics import TOPICS, administer, create_topics
+from kit.loop_thread import LoopThread
+from kit.real.kafka import Kafka
 
-TOPICS = ("skywalking-managements", "skywalking-segments", "skywalking-logs", "skywalking-meters")
 _UNLIMITED = "1048588"  # the broker's default
 
 
@@ -53,7 +53,7 @@ class Cluster:
     async def create_topics(self, partitions: int = 1, namespace: str = "") -> None:
         """The four topics."""
         names = [f"{namespace or self.namespace}-{name}" for name in TOPICS]
-        await self.create(*(NewTopic(name, num_partitions=partitions, replication_factor=1) for name in names))
+        await self._tools.call(create_topics, self.address, names, partitions)
         await self._tools.call(self._wait_leaders)
 
     async def create(self, *topics: Any) -> None:
@@ -77,20 +77,7 @@ class Cluster:
         return found
 
     async def _with_admin(self, use: Callable[[Any], Any]) -> None:
-        await self._tools.call(self._administer, use)
-
-    async def _administer(self, use: Callable[[Any], Any]) -> None:
-        while True:
-            admin = AIOKafkaAdminClient(bootstrap_servers=self.address)
-            try:
-                await admin.start()
-                await use(admin)
-            except NodeNotReadyError:  # a broker that has just started may not know its controller yet
-                await asyncio.sleep(0.1)
-            else:
-                return
-            finally:
-                await admin.close()
+        await self._tools.call(administer, self.address, use)
 
     async def _read(self, topic: str) -> list[list[tuple[bytes | None, bytes]]]:
         found: list[list[tuple[bytes | None, bytes]]] = []

@@ -7,7 +7,7 @@
         assert len(peer.calls) == 2 and len(peer.links) == 1
 
 The protocol is h2's server side, sans I/O; the sockets are asyncio's, in a thread of their own. `behave` is awaited
-once for each call, when its request is complete, or when its headers are there (`eager`); `support.answers` has many.
+once for each call, when its request is complete, or when its headers are there (`eager`); `kit.answers` has many.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A whole agent, a proxy on its way, and a sink that counts: what the ledger says must be what arrived."""
+"""A whole agent, a proxy before each of its collectors: what the ledger says must be what arrived."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import anyio
 
 from faults.network.sinks import Sink
 from faults.noted_transport import Note, noted
+from kit.proxy import Proxy
 from runtime.worlds import SEGMENTS_ONLY, outcome
-from support.proxy import Proxy
 from swagent import Agent, Config, local_span
 from swagent.runtime.transport_choice import find_transport
 
@@ -31,8 +31,8 @@ def agent_for(transport: str, addresses: Sequence[str], notes: list[Note], /, **
     return Agent(config, transport=noted(find_transport(config), notes))
 
 
-class Road:
-    """The way from an agent to a sink.
+class Line:
+    """An agent's line to its sinks, through a proxy each.
 
     :ivar proxies: each leads to the sink of the same index
     :ivar notes: what each call of the agent has come to
@@ -50,7 +50,7 @@ class Road:
         return self.proxies[0]
 
     def agent(self, **changes: Any) -> Agent:
-        """An agent that takes this road."""
+        """An agent on this line."""
         return agent_for(self.transport, [each.address for each in self.proxies], self.notes, **changes)
 
     async def arrived(self) -> Counter[str]:

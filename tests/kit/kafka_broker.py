@@ -1,11 +1,11 @@
-"""A Kafka broker in a thread, as far as a producer can tell: one node, any topic with one partition, no disk.
+"""A Kafka broker in a thread, as far as a producer can tell: one node, any topic, no disk.
 
     with KafkaBroker() as broker:
         ...
         assert broker.records["skywalking-segments"] == [(key, value)]
 
 aiokafka's own structures read the requests and write the answers. For what a broker does with records, and for how it
-fails, there is the real one (`e2e/servers/kafka.py`); this one starts at once and tells exactly what it was sent.
+fails, there is the real one (`kit/real/kafka.py`); this one starts at once and tells exactly what it was sent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .servers import TcpServer
 Record = tuple[bytes, bytes]
 _REQUESTS = (ApiVersionRequest_v0, MetadataRequest_v1, ProduceRequest_v3)
 _HEADER: Any = Schema(("api", Int16), ("version", Int16), ("correlation", Int32), ("client", String("utf-8")))
-_NODE, _PARTITION = 1, 0
+_NODE = 1
 
 
 async def _nothing(topic: str) -> None:
@@ -42,9 +42,16 @@ class KafkaBroker(TcpServer):
     :ivar before_answer: awaited with the topic when records have come in and are not acknowledged yet
     """
 
-    def __init__(self, host: str = "127.0.0.1", requests: tuple[Any, ...] = _REQUESTS) -> None:
-        """:param requests: the kinds that it understands"""
+    def __init__(
+        self, host: str = "127.0.0.1", requests: tuple[Any, ...] = _REQUESTS, *, port: int = 0, partitions: int = 1
+    ) -> None:
+        """
+        :param requests: the kinds that it understands
+        :param partitions: of each topic
+        """
         super().__init__(host)
+        self._port = port
+        self._partitions = range(partitions)
         self._requests = {each.API_KEY: each for each in requests}
         self.records: defaultdict[str, list[Record]] = defaultdict(list)
         self.before_answer: Callable[[str], Awaitable[None]] = _nothing
@@ -67,17 +74,22 @@ class KafkaBroker(TcpServer):
             spoken = [(key, kind.API_VERSION, kind.API_VERSION) for key, kind in self._requests.items()]
             return ApiVersionResponse_v0(0, spoken)
         if isinstance(request, MetadataRequest_v1):
-            partitions = [(0, _PARTITION, _NODE, [_NODE], [_NODE])]
+            partitions = [(0, number, _NODE, [_NODE], [_NODE]) for number in self._partitions]
             topics = [(0, topic, False, partitions) for topic in request.topics or ()]
             return MetadataResponse_v1([(_NODE, self._host, self.port, None)], _NODE, topics)
         answers = []
         for topic, partitions in request.topics:
             for partition, batches in partitions:
-                offset = len(self.records[topic])
-                self.records[topic] += _records_of(batches)
+                offset = self.take(topic, batches)
                 await self.before_answer(topic)
                 answers.append((topic, [(partition, 0, offset, -1)]))
         return ProduceResponse_v3(answers, 0)
+
+    def take(self, topic: str, batches: bytes) -> int:
+        """Take batches in; returns how many records were there before."""
+        before = len(self.records[topic])
+        self.records[topic] += _records_of(batches)
+        return before
 
 
 def _records_of(batches: bytes) -> Iterator[Record]:

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import sniffio
 
-from support.client import REQUEST_TIMEOUT, open_files, quiet_process
+from kit.client import REQUEST_TIMEOUT, open_files, quiet_process
 from swagent.config import Config
 from swagent.errors import DeliveryError
 from swagent.signals import Signal

@@ -16,9 +16,9 @@ from typing import ClassVar
 
 from typing_extensions import Self
 
-from e2e.servers.jars import jars, java
-from e2e.servers.jvm import start_java
-from e2e.servers.ports import is_listening
+from kit.real.jars import jars, java
+from kit.real.jvm import start_java
+from kit.real.ports import is_listening
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 10.0

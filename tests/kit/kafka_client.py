@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from support.client import REQUEST_TIMEOUT, open_files, quiet_process, wait_files_closed
+from kit.client import REQUEST_TIMEOUT, open_files, quiet_process, wait_files_closed
 from swagent.abc import Instance
 from swagent.backend import Runner
 from swagent.config import Config

@@ -1,4 +1,4 @@
-"""One real Kafka broker on loopback: `python tests/e2e/servers/kafka.py`, or `with Kafka() as kafka:`."""
+"""One real Kafka broker on loopback: `python tests/kit/real/kafka.py`, or `with Kafka() as kafka:`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 if __name__ == "__main__":  # a script finds its own folder on the path, where kafka.py would hide the package
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from e2e.servers.foreground import run
-from e2e.servers.ports import HOST, free_ports
-from e2e.servers.server import JavaServer, ServerError
+from kit.real.foreground import run
+from kit.real.ports import HOST, free_ports
+from kit.real.server import JavaServer, ServerError
 
 # One node that is broker and controller and keeps one copy of all. It lets consumer groups begin at once, and
 # itself back in soon after a kill: a node may not register again before its old session is over.

@@ -20,7 +20,7 @@ from typing import Any
 
 import h11
 
-from support.servers import TcpServer
+from kit.servers import TcpServer
 
 
 class Link:

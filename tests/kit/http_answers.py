@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from transports.http.http_peer import Behaviour, Call  # noqa: TID251  (tests/transports)
+from kit.http_peer import Behaviour, Call
 
 
 def answer(status: int, *headers: str, body: bytes = b"[]") -> bytes:

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
-from e2e.servers.jars import FetchError, UnavailableError
-from e2e.servers.server import JavaServer, ServerError
+from kit.real.jars import FetchError, UnavailableError
+from kit.real.server import JavaServer, ServerError
 
 ServerT = TypeVar("ServerT", bound=JavaServer)
 

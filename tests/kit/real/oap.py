@@ -1,4 +1,4 @@
-"""A real SkyWalking OAP on loopback: `python tests/e2e/servers/oap.py`, or `with Oap() as oap:`."""
+"""A real SkyWalking OAP on loopback: `python tests/kit/real/oap.py`, or `with Oap() as oap:`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 if __name__ == "__main__":  # a script finds its own folder on the path, and imports need the tests folder
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from e2e.servers.foreground import run
-from e2e.servers.ports import HOST, free_ports
-from e2e.servers.server import JavaServer
+from kit.real.foreground import run
+from kit.real.ports import HOST, free_ports
+from kit.real.server import JavaServer
 
 _CONFIG = Path(__file__).resolve().parent / "oap_config"
 

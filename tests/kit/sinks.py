@@ -1,4 +1,4 @@
-"""Collectors for the tests of this folder, one a transport: in a thread of the test's own, counting every segment.
+"""Collectors, one a transport: in a thread of the test's own, counting every segment.
 
     with sink_of("kafka") as sink:
         config = Config(service="shop", **sink.settings)
@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from support.kafka_broker import KafkaBroker
-from support.servers import collector_thread
+from kit.http_answers import confirm
+from kit.http_peer import Call, HttpPeer
+from kit.kafka_broker import KafkaBroker
+from kit.servers import collector_thread
 from swagent.collector.store.trace_records import Segment
 from swagent_transports._kafka_keys import read_field
-from transports.http.http_answers import confirm  # noqa: TID251  (tests/transports)
-from transports.http.http_peer import Call, HttpPeer  # noqa: TID251  (tests/transports)
 
 _TOPIC = "skywalking-segments"
 _INSTANCE = 5  # in a SegmentObject; reading all of it takes too long here
