@@ -135,7 +135,7 @@ class SegmentIntake(Pending):
 
     def offer(self, segment: Any) -> None:
         """Hand a finished segment over, as `Intake.offer`."""
-        now = time.monotonic()
+        now = self._channel.clock()
         self.offer_request((0, now, now, segment, *_NOTHING))
 
     def offer_request(self, finished: FinishedRequest | tuple[Any, ...]) -> None:
@@ -168,6 +168,7 @@ class SegmentIntake(Pending):
                 continue
             if payload is not None:
                 payloads.append(payload)
-                times.append(finished[2] + to_channel)
+                # a segment's is by the channel's clock already
+                times.append(finished[2] + to_channel if finished[0] else finished[2])
         if payloads:
             channel.offer_many(payloads, times)

@@ -23,9 +23,11 @@ class SegmentWatch:
     async def run(self) -> None:
         """Look after the segments until it is cancelled."""
         while True:
-            await anyio.sleep(PERIOD)
-            if not self._tracer.look_after_segments():
-                await self._wait_for_first()
+            await self._wait_for_first()
+            is_any = True
+            while is_any:
+                await anyio.sleep(PERIOD)
+                is_any = self._tracer.look_after_segments()
 
     async def _wait_for_first(self) -> None:
         is_there, notify = anyio.Event(), loop_notifier()

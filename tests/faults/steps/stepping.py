@@ -53,7 +53,8 @@ class Suspension:
         """Whether an error could come out of what a task of the agent or of its transports waits for.
 
         It could not where a task only lets others run, nor out of what libraries need to run tasks and loops at all:
-        anyio's locks and task groups, uvloop's own coroutines, which an error makes crash.
+        anyio's locks and task groups, uvloop's own coroutines, which an error makes crash, and the sleep in which the
+        agent hears of the end of trio's run.
         """
         coroutines, awaited = self._unfold()
         first = coroutines[1] if coroutines[0].__qualname__ == _ANYIOS and coroutines[1:] else coroutines[0]
@@ -62,7 +63,7 @@ class Suspension:
         if isinstance(self.task, asyncio.Task):
             is_anyios = self.stack[-1] in ("TaskGroup.__aexit__", "Lock.acquire")
             return type(awaited).__name__ == "FutureIter" and not is_anyios
-        return self.task._abort_func is not None
+        return self.task._abort_func is not None and "_TrioTask._watch_end" not in self.stack
 
     def _unfold(self) -> tuple[list[Any], Any]:
         """The coroutines, and what the last of them awaits."""
