@@ -31,7 +31,7 @@ _WATCHDOG = 20.0
 _ENOUGH = 200
 # How often the garbage of one piece of work breaks in, after the first time.
 _AGAIN = 9
-_LOCKED = {"Channel", "Intake", "MeterRegistry"}
+_LOCKED = {"Channel", "SegmentIntake", "MeterRegistry"}
 _CONFIG = Config(service="shop", instance="one", meter_reporter_active=False, event_reporter_active=False)
 _log = logging.getLogger("interrupted")
 # A handler on the root logger may hold a lock of the standard library, which is not made to be broken into.
