@@ -37,7 +37,9 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
         # Litestar
         template = scope.get("path_template")
         path = template if isinstance(template, str) and template else None
-    if path is None or "app_root_path" not in scope:
+    # Starlette's mounts add to the path of the application's own root
+    root = scope.get("app_root_path")
+    if path is None or root is None or scope.get("root_path", "") == root:
         return path
     mount = _mounted_at(scope, path)
     return mount + path if mount else path
