@@ -91,6 +91,10 @@ class SpanRecord(Protocol):
         """Its name as the collector will see it, if it ends now."""
         ...
 
+    def runs_here(self) -> bool:
+        """Whether a span that opened a segment was begun by the task that runs now."""
+        ...
+
     def prepare_end(self) -> bool:
         """Say what is to be said at the end. May call foreign code; never raises. False: it has ended."""
         ...
