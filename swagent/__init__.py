@@ -7,6 +7,8 @@ from .errors import ConfigError as ConfigError
 from .errors import SwagentError as SwagentError
 from .record.trace.context_snapshot import ContextSnapshot as ContextSnapshot
 from .record.trace.context_snapshot import capture as capture
+from .record.trace.model import Component as Component
+from .record.trace.model import Layer as Layer
 from .record.trace.span import Span as Span
 from .record.trace.spans import current_span as current_span
 from .record.trace.spans import current_trace_id as current_trace_id
