@@ -5,6 +5,10 @@ from .config import Config as Config
 from .errors import AgentStateError as AgentStateError
 from .errors import ConfigError as ConfigError
 from .errors import SwagentError as SwagentError
+from .record.trace.calls import cache_span as cache_span
+from .record.trace.calls import database_span as database_span
+from .record.trace.calls import message_span as message_span
+from .record.trace.calls import rpc_span as rpc_span
 from .record.trace.context_snapshot import ContextSnapshot as ContextSnapshot
 from .record.trace.context_snapshot import capture as capture
 from .record.trace.model import Component as Component
