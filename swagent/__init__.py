@@ -5,8 +5,14 @@ from .config import Config as Config
 from .errors import AgentStateError as AgentStateError
 from .errors import ConfigError as ConfigError
 from .errors import SwagentError as SwagentError
+from .record.trace.calls import cache_span as cache_span
+from .record.trace.calls import database_span as database_span
+from .record.trace.calls import message_span as message_span
+from .record.trace.calls import rpc_span as rpc_span
 from .record.trace.context_snapshot import ContextSnapshot as ContextSnapshot
 from .record.trace.context_snapshot import capture as capture
+from .record.trace.model import Component as Component
+from .record.trace.model import Layer as Layer
 from .record.trace.span import Span as Span
 from .record.trace.spans import current_span as current_span
 from .record.trace.spans import current_trace_id as current_trace_id

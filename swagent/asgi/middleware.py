@@ -33,6 +33,7 @@ from ..record.trace.tracer import Tracer
 from ..runtime.adoption import Adopted, adopt
 from ..runtime.agent_thread import start as start_agent
 from .faults import Faults
+from .frameworks import follow_routes
 from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
 from .pending import PendingRequest
 from .send import end, traced_send
@@ -100,6 +101,7 @@ class SkyWalkingMiddleware:
                 if agent is None:
                     return None
                 tracer = self._tracer = agent.tracer
+                follow_routes()
             # not the request itself: scope and request would hold each other
             scope[MARK] = True
             return PendingRequest(tracer, scope, self.faults)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ..record.limits import MAX_TAGS
@@ -80,6 +82,16 @@ class RequestSpan(Span):
             return self.name
         facts = self.pending.facts()
         return admit(describe(facts), facts, segment.tracer.endpoints)
+
+    def runs_here(self) -> bool:
+        """Whether the task that runs now is the one that serves the request: the middleware's call is below us then.
+        Asked of the stack, since most requests never need to know their task."""
+        frame: FrameType | None = sys._getframe()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        while frame is not None:
+            if frame.f_code.co_name == "__call__" and frame.f_locals.get("request") is self.pending:
+                return True
+            frame = frame.f_back
+        return False
 
     def _new_segment(self, tracer: Tracer, trace_id: str | None) -> Segment:
         own = ids_of(self.pending.number)

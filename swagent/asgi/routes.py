@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..record.trace.model import Component
-from ..record.trace.request import WEBSOCKET
+from ..record.trace.request import UNMATCHED, WEBSOCKET
 
 # Looking up a member in its enum takes longer than most lines here.
 _PYTHON, _FASTAPI = Component.PYTHON, Component.FASTAPI
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", WEBSOCKET})
 """Known ones (RFC 9110, section 9, and RFC 5789); servers hand on any token."""
+
+ROUTE = "swagent.route"
+"""Where the template stands in the scope of frameworks that do not write it there by themselves, or UNMATCHED."""
 
 
 def route_template(scope: Mapping[str, Any]) -> str | None:
@@ -35,11 +38,11 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
         path = _path_of(route)
     if path is None:
         # Litestar
-        template = scope.get("path_template")
+        template = scope.get("path_template") or scope.get(ROUTE)
         path = template if isinstance(template, str) and template else None
     # Starlette's mounts add to the path of the application's own root
     root = scope.get("app_root_path")
-    if path is None or root is None or scope.get("root_path", "") == root:
+    if path is None or path is UNMATCHED or root is None or scope.get("root_path", "") == root:
         return path
     mount = _mounted_at(scope, path)
     return mount + path if mount else path

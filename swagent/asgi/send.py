@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from ..record.trace.outcome import Outcome, outcome_of
 from .pending import Following, PendingRequest
 
 Message = MutableMapping[str, Any]
@@ -81,22 +82,40 @@ def end(request: PendingRequest, error: BaseException | None, send: Send) -> Non
     """
     try:
         if not request.ended:
-            # a cancellation is the client or the server going away: an end, not a failure of the operation
-            if isinstance(error, Exception):
-                _fail(request, error, send)
+            if error is not None:
+                _note_outcome(request, error, send)
             request.finish()
     except Exception as fault:  # noqa: BLE001, RUF100  (ours)
         request.faults.note("ending the span of a request", fault)
     request.leave()
 
 
-def _fail(request: PendingRequest, error: Exception, send: Send) -> None:
+def _note_outcome(request: PendingRequest, error: BaseException, send: Send) -> None:
+    outcome = outcome_of(error)
+    # who raises a timeout out of the application is answered as who raises anything
+    if outcome is Outcome.FAILED or isinstance(error, Exception):
+        _fail(request, error, send)
+    elif outcome is not Outcome.OK:
+        # the client or the server went away: an end, not a failure of the operation
+        _tag_outcome(request, outcome)
+
+
+def _tag_outcome(request: PendingRequest, outcome: Outcome) -> None:
+    span = request.to_span() if request.status < 500 else None
+    if span is not None:
+        span.tag_outcome(outcome)
+
+
+def _fail(request: PendingRequest, error: BaseException, send: Send) -> None:
     is_gone = (request.following is not None and request.following.client_is_gone) or (
         isinstance(error, OSError) and _passed_through(send, error)
     )
     if is_gone or type(error).__name__ in _DISCONNECTS:
         # an end as well, and whatever the framework answered, nobody was there to take it
         request.status = request.status if request.status < 500 else 0
+        # a websocket's client may hang up when it likes
+        if type(error).__name__ != "WebSocketDisconnect":
+            _tag_outcome(request, Outcome.CANCELLED)
         return
     span = request.to_span()
     if span is not None:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..abc import Codec
+from ..agent_log import RateLimitedLog
 from ..record.bounded_cache import BoundedCache
 from ..record.events import Event
 from ..record.logs.entry import LogEntry
 from ..record.meters.samples import Sample
-from ..record.trace.model import Reference, SpanRecord
+from ..record.trace.model import Component, Layer, Reference, SpanRecord
 from ..record.trace.segment import Segment
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 from .meter_encoding import encode_meters
@@ -115,6 +116,10 @@ class Encoder:
         )
 
     def _span(self, span: SpanRecord) -> Any:
+        try:
+            layer, component = _KINDS[span.layer, span.component]
+        except Exception:  # noqa: BLE001, RUF100  (not even hashable, and it costs no segment)
+            layer, component = _kind((span.layer, span.component))
         return self._span_object(
             span.id,
             span.parent_id,
@@ -124,13 +129,31 @@ class Encoder:
             span.name,
             span.peer,
             span.kind,
-            span.layer,
-            span.component,
+            layer,
+            component,
             span.failed,
             span.tags,
             [self._log(int(at * 1000), fields) for at, fields in span.logs] if span.logs else (),
             False,
         )
+
+
+def _kind(given: tuple[Any, Any]) -> tuple[int, int]:
+    """Layer and component as the wire takes them; unknown ones where they are nothing that a collector could know."""
+    layer, component = (int.__int__(each) if issubclass(type(each), int) else -1 for each in given)
+    if 0 <= layer <= max(Layer) and 0 <= component < 2**31:
+        return layer, component
+    layer = layer if 0 <= layer <= max(Layer) else int(Layer.UNKNOWN)
+    component = component if 0 <= component < 2**31 else int(Component.UNKNOWN)
+    _limited.warn(
+        "kind", "a span has an odd layer or component: it is sent as layer %d of component %d", layer, component
+    )
+    return layer, component
+
+
+# The same few come again and again, and so are complained of once.
+_KINDS = BoundedCache(_kind)
+_limited = RateLimitedLog()
 
 
 def _as_bytes(encoded: bytes | str) -> bytes:

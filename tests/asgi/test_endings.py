@@ -10,6 +10,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from asgi.calling import DISCONNECT, REQUEST, body, call, http_scope, start, tags, traced
+from swagent import local_span
 from swagent.asgi.lifespan import Receive, Scope, Send
 
 pytestmark = pytest.mark.anyio
@@ -90,6 +91,7 @@ async def test_a_client_that_hangs_up_on_a_stream_is_no_error() -> None:
     assert type(raised.value).__name__ == "ClientDisconnect"
     assert not span.is_error
     assert tags(span)["http.status_code"] == "200"
+    assert tags(span)["outcome"] == "cancelled"
 
 
 async def test_a_client_that_hangs_up_in_the_middle_of_its_request_is_no_error() -> None:
@@ -113,3 +115,81 @@ async def test_an_oserror_of_the_applications_own_is_an_error() -> None:
         with pytest.raises(ConnectionResetError):
             await call(shop.app, http_scope())
         assert (await shop.span()).is_error
+
+
+async def test_a_request_that_is_cancelled_says_so() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        cancel_scope.cancel()
+        await anyio.sleep_forever()
+
+    async with traced(app) as shop:
+        for _ in range(2):
+            with anyio.CancelScope() as cancel_scope:
+                await call(shop.app, http_scope())
+        for segment in await shop.segments():
+            [span] = segment.spans
+            assert tags(span)["outcome"] == "cancelled"
+            assert "task" not in tags(span)
+            assert not span.is_error
+
+
+async def test_a_request_that_takes_too_long_says_so() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await anyio.sleep_forever()
+
+    async with traced(app) as shop:
+        with anyio.move_on_after(0.001):
+            await call(shop.app, http_scope())
+        span = await shop.span()
+    assert tags(span)["outcome"] == "timed_out"
+    assert not span.is_error
+
+
+async def test_a_timeout_that_leaves_the_application_is_an_error_to_its_client() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        raise TimeoutError
+
+    async with traced(app) as shop:
+        with pytest.raises(TimeoutError):
+            await call(shop.app, http_scope())
+        span = await shop.span()
+    assert span.is_error
+    assert tags(span)["http.status_code"] == "500"
+    assert "outcome" not in tags(span)
+
+
+async def test_a_cancellation_behind_the_response_comes_too_late() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send(start())
+        await send(body(b"ok"))
+        cancel_scope.cancel()
+        await anyio.sleep_forever()
+
+    async with traced(app) as shop:
+        with anyio.CancelScope() as cancel_scope:
+            await call(shop.app, http_scope())
+        assert "outcome" not in tags(await shop.span())
+
+
+async def test_what_was_cancelled_with_its_request_names_a_task_of_its_own_only() -> None:
+    async def work(name: str) -> None:
+        with local_span(name):
+            await anyio.sleep_forever()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        async with anyio.create_task_group() as group:
+            # the first to begin a span, which opens that of the request
+            group.start_soon(work, "fetch", name="fetcher")
+            await anyio.wait_all_tasks_blocked()
+            group.cancel_scope.cancel()
+        cancel_scope.cancel()
+        await work("wait")
+
+    async with traced(app) as shop:
+        with anyio.CancelScope() as cancel_scope:
+            await call(shop.app, http_scope())
+        [segment] = await shop.segments()
+    by_name = {span.operation: tags(span) for span in segment.spans}
+    assert by_name["fetch"] == {"outcome": "cancelled", "task": "fetcher"}
+    assert by_name["wait"] == {"outcome": "cancelled"}
+    assert by_name["GET:/"]["outcome"] == "cancelled"

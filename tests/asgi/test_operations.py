@@ -8,7 +8,6 @@ import pytest
 from fastapi import APIRouter, FastAPI
 from litestar import Litestar, get
 from litestar import Router as LitestarRouter
-from quart import Quart
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -67,17 +66,6 @@ def litestar() -> App:
 
     app: App = Litestar([handler, LitestarRouter("/v1", route_handlers=[handler])])  # type: ignore[assignment]
     return app
-
-
-def quart() -> App:
-    app = Quart("shop")
-
-    @app.get("/items/<id>")
-    async def handler(id: str) -> str:  # noqa: A002
-        return id
-
-    served: App = app  # type: ignore[assignment]
-    return served
 
 
 async def operation(app: App, path: str, *, method: str = "GET", host: str = "shop.test", root_path: str = "") -> str:
@@ -145,12 +133,6 @@ async def test_litestar_without_a_match(path: str) -> None:
 async def test_litestar_mounted_in_starlette() -> None:
     app = Starlette(routes=[Mount("/lite", app=litestar())])
     assert await operation(app, "/lite/items/7") == "GET:/lite/items/{id}"
-
-
-async def test_quart_tells_no_template(anyio_backend_name: str) -> None:
-    if anyio_backend_name == "trio":
-        pytest.skip("Quart runs on asyncio")
-    assert await operation(quart(), "/items/7") == "GET:/items/7"
 
 
 async def test_an_application_without_routes() -> None:

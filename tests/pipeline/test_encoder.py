@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from swagent.agent_log import RateLimitedLog
+from swagent.pipeline import encoder
 from swagent.pipeline.encoder import Encoder
 from swagent.record.trace.model import Component, Layer, Reference, RefKind, SpanKind, SpanRecord
 from swagent.record.trace.segment import Segment
@@ -115,3 +117,42 @@ def test_a_number_that_does_not_fit_fails_alone(codec: Any, start: float) -> Non
     with pytest.raises((ValueError, OverflowError)):
         encoder.segment(finished(start))
     assert encoder.segment(finished())
+
+
+class Unhashable(int):
+    __hash__ = None  # type: ignore[assignment]
+
+
+ODD = ["HTTP", 99, -1, 2**31, 10**30, 1.5, None, [], object(), Unhashable(99)]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("codec", ["protobuf", "json"])
+def test_an_odd_layer_and_component_cost_no_segment(codec: Any, odd: Any) -> None:
+    segment, spans = finished()
+    spans[0].layer = odd
+    spans[1].component = odd
+    encoded = Encoder(codec).segment((segment, spans))
+    decoded = SegmentObject().parse(encoded) if codec == "protobuf" else SegmentObject().from_json(encoded)
+    leaving, entry = decoded.spans
+    assert leaving.span_layer == Layer.UNKNOWN
+    assert entry.span_layer == Layer.HTTP, "what is right stays"
+    # any number may be a component's
+    assert entry.component_id == (99 if odd == 99 else Component.UNKNOWN)
+
+
+def test_a_number_is_a_layer_and_a_component_too() -> None:
+    segment, spans = finished()
+    spans[1].layer, spans[1].component = 1, 9999
+    entry = SegmentObject().parse(Encoder("protobuf").segment((segment, spans))).spans[1]
+    assert (entry.span_layer, entry.component_id) == (SpanLayer.Database, 9999)
+
+
+def test_an_odd_layer_is_complained_of_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoder, "_limited", RateLimitedLog())
+    segment, spans = finished()
+    spans[0].layer = 77
+    for _ in range(3):
+        Encoder("protobuf").segment((segment, spans))
+    [record] = [record for record in caplog.records if record.name == "swagent"]
+    assert record.levelname == "WARNING"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...text import one_line
 from ..bounded_cache import BoundedCache
@@ -34,8 +34,8 @@ class Carrier(NamedTuple):
     """The address that the client used to reach this process."""
 
 
-def parse_sw8(value: bytes | str) -> Carrier | None:
-    """Read a `sw8` header; None when it is anything but well-formed."""
+def parse_sw8(value: object) -> Carrier | None:
+    """Read a `sw8` header, text or bytes; None when it is anything but well-formed."""
     text = _as_text(value)
     if text is None:
         return None
@@ -85,7 +85,7 @@ def format_sw8(carrier: Carrier) -> str:
     ))  # fmt: skip
 
 
-def parse_correlation(value: bytes | str, max_elements: int, max_length: int) -> dict[str, str]:
+def parse_correlation(value: object, max_elements: int, max_length: int) -> dict[str, str]:
     """Read a `sw8-correlation` header; elements that are malformed, too long or too many are left out.
 
     :param max_length: in characters, each of which may take four bytes
@@ -112,10 +112,25 @@ def can_travel(elements: Mapping[str, str], max_elements: int, max_length: int) 
     return parse_correlation(format_correlation(elements), max_elements, max_length) == elements
 
 
-def _as_text(value: bytes | str) -> str | None:
+def _as_text(value: object) -> str | None:
+    """A header as text, where it is one: an application may hand over whatever it was given."""
+    if type(value) is not bytes and type(value) is not str:
+        value = _plain(value)
+        if value is None:
+            return None
     if len(value) > MAX_HEADER or not value.isascii():
         return None
     return value.decode("ascii") if isinstance(value, bytes) else value
+
+
+def _plain(value: Any) -> bytes | str | None:
+    """What holds bytes, as bytes, and a text of another class as a plain one; None of anything else."""
+    if issubclass(type(value), str):
+        return str.__str__(value)
+    try:
+        return b"".join((value,))
+    except (TypeError, ValueError, BufferError):
+        return None
 
 
 def _decode(field: str, limit: int = MAX_FIELD) -> str | None:

@@ -38,11 +38,42 @@ class Layer(enum.IntEnum):
 
 
 class Component(enum.IntEnum):
-    """The libraries that spans name, by their ids in the collector's catalogue (component-libraries.yml)."""
+    """The libraries that spans name, by their ids in the collector's catalogue (component-libraries.yml): those that it
+    knows of Python. Its pages show the name, and draw the peer of an exit span by it."""
 
     UNKNOWN = 0
+    REDIS = 7
+    MONGODB = 9
+    POSTGRESQL = 22
+    GRPC = 23
+    KAFKA_PRODUCER = 40
+    KAFKA_CONSUMER = 41
+    ELASTICSEARCH = 47
+    RABBITMQ_PRODUCER = 52
+    RABBITMQ_CONSUMER = 53
+    PULSAR_PRODUCER = 73
+    PULSAR_CONSUMER = 74
+    HBASE = 94
+    NEO4J = 112
     PYTHON = 7000
+    FLASK = 7001
+    REQUESTS = 7002
+    PYMYSQL = 7003
+    DJANGO = 7004
+    TORNADO = 7005
+    URLLIB3 = 7006
+    SANIC = 7007
+    AIOHTTP = 7008
+    PYRAMID = 7009
+    PSYCOPG = 7010
+    CELERY = 7011
+    FALCON = 7012
+    MYSQLCLIENT = 7013
     FASTAPI = 7014
+    BOTTLE = 7015
+    ASYNCPG = 7016
+    AIOREDIS = 7017
+    WEBSOCKETS = 7018
     HTTPX = 7019
 
 
@@ -92,6 +123,10 @@ class SpanRecord(Protocol):
 
     def name_now(self) -> str:
         """Its name as the collector will see it, if it ends now."""
+        ...
+
+    def runs_here(self) -> bool:
+        """Whether a span that opened a segment was begun by the task that runs now."""
         ...
 
     def prepare_end(self) -> bool:

@@ -108,10 +108,14 @@ class Segment:
     @property
     def endpoint(self) -> str:
         """The operation that this segment serves."""
-        home = self.home
-        root = home._open.get(0)
-        span = root() if root is not None else None
-        return home._endpoint if span is None else span.name_now()
+        root = self.root
+        return self.home._endpoint if root is None else root.name_now()
+
+    @property
+    def root(self) -> SpanRecord | None:
+        """The span that opened it, as long as it is open."""
+        root = self.home._open.get(0)
+        return root() if root is not None else None
 
     @property
     def correlation(self) -> Mapping[str, str]:

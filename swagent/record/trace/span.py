@@ -26,6 +26,7 @@ from ..suppression import suppress_instrumentation
 from .carrier import Carrier, format_correlation, format_sw8
 from .context import active_span, current, nearest_open, switch
 from .model import Component, Layer, Origin, Reference, RefKind, SpanKind, SpanLog
+from .outcome import Outcome, name_of_task, outcome_of, running_task
 from .segment import Segment
 from .tracer import Tracer, running
 
@@ -66,6 +67,7 @@ class Span:
         "segment",
         "start_time",
         "tags",
+        "task",
     )  # fmt: skip
 
     def __init__(
@@ -103,6 +105,7 @@ class Span:
         self.epoch = 0.0
         self.previous: Any = None
         self.frame: FrameType | None = None
+        self.task = 0
         self._tracer = tracer
 
     # -- life ---------------------------------------------------------------------------------------------------------
@@ -176,9 +179,8 @@ class Span:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # leaving by cancellation, GeneratorExit or SystemExit is an end, not a failure
-        if isinstance(error, Exception):
-            self.error(error)
+        if error is not None:
+            self.note_outcome(error)
         self.stop()
 
     def _set_clock(self, parent: Span | None) -> None:
@@ -238,6 +240,8 @@ class Span:
         self.segment = segment
 
     def _new_segment(self, tracer: Tracer, trace_id: str | None) -> Segment:
+        # its identity will do: a span that outlives its task would hold it
+        self.task = id(running_task())
         return Segment(tracer, self, trace_id)
 
     # -- what it is told ----------------------------------------------------------------------------------------------
@@ -287,6 +291,35 @@ class Span:
             if error is not None:
                 self.log(**{"event": "error", **describe(error)})
         return self
+
+    def note_outcome(self, error: BaseException) -> None:
+        """Say how the operation ended, by the exception that left it: as failed, cancelled or timed out, and the latter
+        two in whose task."""
+        outcome = outcome_of(error)
+        if outcome is Outcome.FAILED:
+            self.error(error)
+        elif outcome is not Outcome.OK:
+            self.tag_outcome(outcome)
+            if outcome is Outcome.TIMED_OUT and isinstance(error, Exception):
+                self.log(**{"event": "error", **describe(error)})
+
+    def tag_outcome(self, outcome: Outcome) -> None:
+        """Tag an operation that was cancelled or timed out, unless it has failed already."""
+        segment = self.segment
+        if segment is None or self.ended or self.failed:
+            return
+        tags = [("outcome", outcome.value)]
+        root = segment.root
+        if root is not self and not (root is not None and root.runs_here()):
+            name = name_of_task(running_task())
+            tags += [("task", name)] if name else []
+        # in front, where they always have room
+        segment.limited = segment.limited or len(self.tags) + len(tags) > MAX_TAGS
+        self.tags = [*tags, *self.tags[: MAX_TAGS - len(tags)]]
+
+    def runs_here(self) -> bool:
+        """Whether a span that opened a segment was begun by the task that runs now."""
+        return self.task == id(running_task())
 
     # -- what it hands on ---------------------------------------------------------------------------------------------
 

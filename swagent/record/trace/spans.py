@@ -48,9 +48,12 @@ def entry_span(
     :param correlation: the caller's `sw8-correlation` header
     """
     tracer = running()
-    elements = parse_correlation(correlation, *tracer.correlation_limits) if correlation and tracer else None
-    return Span(name_of(name), SpanKind.ENTRY, carrier=parse_sw8(sw8) if sw8 else None, correlation=elements,
-                component=component, layer=layer, tracer=tracer)  # fmt: skip
+    # asked for None only: it may be anything, and have its own idea of being true
+    elements = None
+    if correlation is not None and tracer is not None:
+        elements = parse_correlation(correlation, *tracer.correlation_limits)
+    return Span(name_of(name), SpanKind.ENTRY, carrier=parse_sw8(sw8) if sw8 is not None else None,
+                correlation=elements, component=component, layer=layer, tracer=tracer)  # fmt: skip
 
 
 def current_span() -> Span | None:
@@ -89,7 +92,7 @@ def put_correlation(key: str, value: str) -> bool:
 def get_correlation(key: str) -> str | None:
     """An element that travels with the active trace, or None."""
     span = current_span()
-    return span.segment.correlation.get(key) if span is not None and span.segment is not None else None
+    return span.segment.correlation.get(as_text(key)) if span is not None and span.segment is not None else None
 
 
 @overload

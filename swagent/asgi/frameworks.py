@@ -1,0 +1,67 @@
+"""Frameworks that keep the matched route to themselves: they are asked to write it into the scope.
+
+Quart has signals for that, and Django one method through which every request passes. Neither is imported here: who
+serves a request is imported already, and who is not has no routes to tell.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ..agent_log import RateLimitedLog
+from ..record.trace.request import UNMATCHED
+from .routes import ROUTE
+
+_limited = RateLimitedLog()
+_followed: set[Any] = set()
+
+
+def follow_routes() -> None:
+    """From now on, let these frameworks tell. A second call does nothing. Never raises."""
+    try:
+        quart: Any = sys.modules.get("quart.signals")
+        if quart is not None:
+            quart.request_started.connect(_note_route_of_quart)
+            quart.websocket_started.connect(_note_route_of_quart)
+        django: Any = sys.modules.get("django.core.handlers.asgi")
+        if django is not None and django.ASGIHandler.resolve_request not in _followed:
+            follower = _noting_route_of_django(django.ASGIHandler.resolve_request)
+            django.ASGIHandler.resolve_request = follower
+            _followed.add(follower)
+    except Exception as error:  # noqa: BLE001, RUF100  (another version of theirs, or one that is being imported)
+        _limited.warn("follow", "the routes of a framework cannot be followed: %r", error)
+
+
+async def _note_route_of_quart(_: object, **__: object) -> None:
+    # a coroutine, since Quart runs what is none in a thread
+    try:
+        quart: Any = sys.modules["quart"]
+        request = quart.request if quart.has_request_context() else quart.websocket
+        rule = request.url_rule
+        request.scope[ROUTE] = UNMATCHED if rule is None else rule.rule
+    except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
+        _limited.warn("quart", "the route of a request cannot be read: %r", error)
+
+
+def _noting_route_of_django(resolve_request: Callable[..., Any]) -> Callable[..., Any]:
+    """Its handler's method that finds the view of a request."""
+
+    @functools.wraps(resolve_request)
+    def resolve(self: Any, request: Any) -> Any:
+        # what nobody has resolved is unmatched
+        _note_route_of_django(request, None)
+        match = resolve_request(self, request)
+        _note_route_of_django(request, match)
+        return match
+
+    return resolve
+
+
+def _note_route_of_django(request: Any, match: Any) -> None:
+    try:
+        request.scope[ROUTE] = UNMATCHED if match is None else f"/{match.route}"
+    except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
+        _limited.warn("django", "the route of a request cannot be read: %r", error)

@@ -1,0 +1,148 @@
+"""Messages that come in: `from swagent.messages import consume`.
+
+`async for message in consume(consumer): ...` gives each message an entry span, which continues the producer's trace and
+is active while the body of the loop works on it.
+
+It is no async generator, but an object with `__anext__`: the loop lets go of it as soon as it is left, be it by
+`break`, by an exception or a cancellation, and then the last span ends at once. A generator would be closed by the
+event loop somewhat later, in a task of its own, and what the application does meanwhile would count to a message that
+is done.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+from .agent_log import RateLimitedLog
+from .record.foreign import must_reach_application
+from .record.limits import address_of, as_text
+from .record.trace.model import Component, Layer
+from .record.trace.span import Span
+from .record.trace.spans import entry_span
+from .record.trace.tracer import running
+
+T = TypeVar("T")
+_limited = RateLimitedLog()
+_MAX_HEADERS = 256
+
+
+def consume(
+    source: AsyncIterable[T],
+    *,
+    name: str | None = None,
+    group: str | None = None,
+    broker: str | None = None,
+    component: int | None = None,
+) -> Messages[T]:
+    """The messages of a source, each with an entry span. Any async iterable will do, on asyncio and trio.
+
+    The span ends when the next message is asked for, and when the loop ends, however it does. What the body of the loop
+    raises is not to be seen from here: the span of that message ends without an error. Who wants to see it there says
+    `current_span().error(exception)`, or wraps the work in a `local_span`. One task at a time may iterate.
+
+    The producer's context is read from the message's headers: those of its attribute `headers`, or of its key of that
+    name, as a mapping or as pairs.
+
+    :param name: of the operation; without one it is `Kafka/{topic}/Consumer/{group}` where a message has a topic
+    :param group: of consumers, where the source does not know it; aiokafka's does
+    :param broker: its address, `host:port`
+    :param component: of the library; Kafka's where a message has a topic
+    """
+    return Messages(source, name=name, group=group, broker=broker, component=component)
+
+
+class Messages(AsyncIterator[T], Generic[T]):
+    """What `consume` gives."""
+
+    def __init__(self, source: AsyncIterable[T], **said: Any) -> None:
+        self._span: Span | None = None
+        self._source = source
+        self._messages = source.__aiter__()
+        self._said = said
+
+    def __aiter__(self) -> Messages[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        """End the last message's span, wait for the next message, and begin its span."""
+        self._end()
+        message = await self._messages.__anext__()
+        self._begin(message)
+        return message
+
+    async def aclose(self) -> None:
+        """End the last message's span. A generator that is the source is closed."""
+        self._end()
+        messages: Any = self._messages
+        if inspect.isasyncgen(messages):
+            await messages.aclose()
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self._end()
+
+    def _end(self) -> None:
+        span, self._span = self._span, None
+        if span is not None:
+            span.stop()
+
+    def _begin(self, message: Any) -> None:
+        try:
+            self._span = _span_of(message, self._source, **self._said).start()
+        except BaseException as error:  # noqa: BLE001, RUF100  (a message with a will of its own)
+            if must_reach_application(error):
+                raise
+            _limited.warn("message", "a message went without its span: %s", type(error))
+
+
+def _span_of(
+    message: Any, source: object, *, name: str | None, group: str | None, broker: str | None, component: int | None
+) -> Span:
+    tracer = running()
+    context: dict[str, Any] = {}
+    if tracer is not None and tracer.trust_incoming is not False:
+        context = _context_of(message)
+    topic = getattr(message, "topic", None)
+    is_kafka = isinstance(topic, str)
+    if name is None:
+        name = _kafka_name(topic, group or getattr(source, "_group_id", None)) if is_kafka else "Consumer"
+    if component is None:
+        component = Component.KAFKA_CONSUMER if is_kafka else Component.UNKNOWN
+    span = entry_span(name, component=component, layer=Layer.MQ, **context)
+    tags = {"mq.broker": address_of(broker) if broker is not None else None, "mq.topic": topic if is_kafka else None}
+    # not by `tag`, which is for a span that has begun
+    span.tags = [(key, as_text(value)) for key, value in tags.items() if value is not None]
+    return span
+
+
+def _kafka_name(topic: Any, group: Any) -> str:
+    return f"Kafka/{topic}/Consumer/{group}" if isinstance(group, str) and group else f"Kafka/{topic}/Consumer"
+
+
+def _context_of(message: Any) -> dict[str, Any]:
+    """What the producer sent along. Of two headers of one name nobody knows which is right, and none counts."""
+    sent: dict[str, list[Any]] = {"sw8": [], "sw8-correlation": []}
+    for key, value in islice(_headers_of(message), _MAX_HEADERS):
+        name = key.decode("latin-1") if isinstance(key, bytes) else as_text(key)
+        sent.get(name.lower(), []).append(value)
+    sw8, correlation = (values[0] if len(values) == 1 else None for values in sent.values())
+    return {"sw8": sw8, "correlation": correlation}
+
+
+def _headers_of(message: Any) -> Iterator[tuple[Any, Any]]:
+    headers: Any = message.get("headers") if _is(message, Mapping) else getattr(message, "headers", None)
+    if _is(headers, Mapping):
+        yield from headers.items()
+    elif _is(headers, Iterable):
+        for pair in headers:
+            if _is(pair, (tuple, list)) and len(pair) == 2:
+                yield pair[0], pair[1]
+
+
+def _is(value: Any, kind: Any) -> bool:
+    """Asked without telling a type checker what is known by it, which would be little."""
+    return isinstance(value, kind)

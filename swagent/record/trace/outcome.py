@@ -1,0 +1,107 @@
+"""How an operation ended, by the exception that left it, and in whose task.
+
+Only a failure is an error. A cancellation says that nobody waits for the result any more, and a timeout that somebody
+no longer wanted to wait: both say more about the caller than about the operation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import enum
+import sys
+from importlib import import_module
+from typing import Any
+
+from ..foreign import must_reach_application
+from ..limits import name_of
+
+# Its backport comes with the agent until Python 3.11.
+_Group: Any = getattr(builtins, "BaseExceptionGroup", None) or import_module("exceptiongroup").BaseExceptionGroup
+
+
+class Outcome(enum.Enum):
+    """One of four; its value is the tag `outcome`, where there is one."""
+
+    OK = ""
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+
+
+# Until Python 3.11 the second one is a class of its own.
+_TIMEOUTS: tuple[type[BaseException], ...] = (TimeoutError, asyncio.TimeoutError)
+# How anyio's message ends, where the deadline of a scope has passed (from its version 4.11 on).
+_DEADLINE = "; reason: deadline exceeded"
+_EXCEPTIONS: Any = _Group.__dict__["exceptions"]
+_WORST_FIRST = (Outcome.FAILED, Outcome.TIMED_OUT, Outcome.CANCELLED)
+
+
+def outcome_of(error: BaseException) -> Outcome:
+    """How an operation ended that this exception left. Leaving by GeneratorExit or SystemExit is a plain end."""
+    # by the type alone: isinstance() would ask the error's own idea of its class as well
+    kind = type(error)
+    if issubclass(kind, _Group):
+        return _outcome_of_group(error)
+    if issubclass(kind, (*_TIMEOUTS, *_of_trio("TooSlowError"))):
+        return Outcome.TIMED_OUT
+    if issubclass(kind, (asyncio.CancelledError, *_of_trio("Cancelled"))):
+        return Outcome.TIMED_OUT if _is_by_deadline(error) else Outcome.CANCELLED
+    return Outcome.FAILED if issubclass(kind, Exception) else Outcome.OK
+
+
+def _outcome_of_group(group: Any) -> Outcome:
+    """The worst of what is in it."""
+    found: set[Outcome] = set()
+    groups = [group]
+    while groups:
+        # not by the group's own idea of them
+        inside: tuple[BaseException, ...] = _EXCEPTIONS.__get__(groups.pop())
+        for error in inside:
+            if issubclass(type(error), _Group):
+                groups.append(error)
+            else:
+                found.add(outcome_of(error))
+    return next((each for each in _WORST_FIRST if each in found), Outcome.OK)
+
+
+def _of_trio(name: str) -> tuple[type[BaseException], ...]:
+    """A class of trio's. Who never imported it cannot be cancelled by it."""
+    found = getattr(sys.modules.get("trio"), name, None)
+    return (found,) if isinstance(found, type) else ()
+
+
+def _is_by_deadline(error: Any) -> bool:
+    """Whether the deadline of a scope has passed, as far as the library says so: trio does from its version 0.31 on.
+    asyncio's own timeouts do not say it, and who set them turns the cancellation into a TimeoutError."""
+    try:
+        if getattr(error, "source", None) == "deadline":
+            return True
+        message = error.args[0] if error.args else None
+        return type(message) is str and message.endswith(_DEADLINE)
+    except BaseException as raised:  # noqa: BLE001, RUF100  (a class with a will of its own)
+        if must_reach_application(raised):
+            raise
+        return False
+
+
+def running_task() -> Any:
+    """The task that runs now, of asyncio or trio; None outside of one."""
+    # exported, and it does not raise as its public sister does
+    loop = asyncio._get_running_loop()  # noqa: SLF001
+    if loop is not None:
+        return asyncio.current_task(loop)
+    trio: Any = sys.modules.get("trio")
+    try:
+        return trio.lowlevel.current_task() if trio is not None and trio.lowlevel.in_trio_task() else None
+    except AttributeError:
+        return None  # being imported
+
+
+def name_of_task(task: Any) -> str:
+    """Its name; empty where it has none."""
+    try:
+        name = task.get_name() if hasattr(task, "get_name") else task.name
+    except Exception:  # noqa: BLE001, RUF100  (a task of somebody's own making)
+        return ""
+    return name_of(name)

@@ -1,0 +1,160 @@
+"""Django and Quart keep the matched route out of the scope, and tell it all the same."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import django
+import pytest
+from django.conf import settings
+from django.core.asgi import get_asgi_application
+from django.core.handlers.asgi import ASGIHandler
+from django.http import HttpResponse
+from django.urls import include, path, re_path
+from quart import Blueprint, Quart, websocket
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from asgi.calling import call, tags, traced, websocket_scope
+from swagent import exit_span
+from swagent.asgi.frameworks import follow_routes
+from swagent.asgi.lifespan import App
+from swagent.record.trace.carrier import parse_sw8
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def on_asyncio(anyio_backend_name: str) -> None:
+    if anyio_backend_name == "trio":
+        pytest.skip("both run on asyncio")
+
+
+def quart() -> App:
+    app, part = Quart("shop"), Blueprint("part", "part", url_prefix="/v1/<tenant>")
+
+    @app.get("/items/<int:id>")
+    @part.get("/items/<id>")
+    async def item(**parts: object) -> str:
+        return told_to("stock:80")
+
+    @app.get("/fails/<id>")
+    async def fail(id: str) -> str:  # noqa: A002
+        raise LookupError(id)
+
+    @app.websocket("/talk/<room>")
+    async def talk(room: str) -> None:
+        await websocket.accept()
+
+    app.register_blueprint(part)
+    served: App = app  # type: ignore[assignment]
+    return served
+
+
+def told_to(peer: str) -> str:
+    with exit_span("call", peer) as span:
+        carrier = parse_sw8(span.headers()["sw8"])
+    assert carrier is not None
+    return carrier.endpoint
+
+
+async def async_view(request: Any, **parts: object) -> HttpResponse:
+    return HttpResponse(told_to("stock:80"))
+
+
+def sync_view(request: Any, **parts: object) -> HttpResponse:
+    return HttpResponse("ok")
+
+
+def fail(request: Any, **parts: object) -> HttpResponse:
+    raise LookupError
+
+
+@pytest.fixture(scope="module")
+def django_app() -> Any:
+    urls: Any = ModuleType("urls_of_the_shop")
+    urls.urlpatterns = [
+        path("", sync_view),
+        path("items/<int:id>/", async_view),
+        path("v1/<tenant>/", include([path("items/<id>", sync_view)])),
+        re_path(r"^years/(?P<year>[0-9]{4})$", sync_view),
+        path("fails/<id>", fail),
+    ]
+    sys.modules[urls.__name__] = urls
+    settings.configure(ROOT_URLCONF=urls.__name__, ALLOWED_HOSTS=["*"], SECRET_KEY="x", LOGGING_CONFIG=None)
+    django.setup()
+    yield get_asgi_application()
+    del sys.modules[urls.__name__]
+
+
+async def operation(app: App, url: str) -> tuple[str, str]:
+    """Its name, and what the application answers."""
+    async with traced(app) as shop, shop.client(raises=False) as client:
+        answer = await client.get(url)
+        [segment] = await shop.segments()
+    [span] = [span for span in segment.spans if span.operation != "call"]
+    if "_unmatched" not in span.operation:
+        assert tags(span)["http.url"] == "http://shop.test" + span.operation.partition(":")[2]
+    return span.operation, answer.text
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("/items/7", "GET:/items/<int:id>"),
+        ("/v1/acme/items/7", "GET:/v1/<tenant>/items/<id>"),
+        ("/fails/7", "GET:/fails/<id>"),
+        ("/items/seven", "GET:_unmatched"),
+        ("/nowhere", "GET:_unmatched"),
+    ],
+)
+async def test_quart(url: str, expected: str) -> None:
+    assert (await operation(quart(), url))[0] == expected
+
+
+async def test_a_websocket_of_quart() -> None:
+    async with traced(quart()) as shop:
+        await call(shop.app, websocket_scope("/talk/7"), {"type": "websocket.connect"})
+        assert (await shop.span()).operation == "WEBSOCKET:/talk/<room>"
+
+
+async def test_quart_mounted_in_starlette() -> None:
+    app = Starlette(routes=[Mount("/sub", app=quart())])
+    assert (await operation(app, "/sub/items/7"))[0] == "GET:/sub/items/<int:id>"
+    assert (await operation(app, "/sub/nowhere"))[0] == "GET:_unmatched"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("/", "GET:/"),
+        ("/items/7/", "GET:/items/<int:id>/"),
+        ("/v1/acme/items/7", "GET:/v1/<tenant>/items/<id>"),
+        ("/years/2026", "GET:/^years/(?P<year>[0-9]{4})$"),
+        ("/fails/7", "GET:/fails/<id>"),
+        ("/items/seven/", "GET:_unmatched"),
+        ("/nowhere", "GET:_unmatched"),
+    ],
+)
+async def test_django(django_app: App, url: str, expected: str) -> None:
+    assert (await operation(django_app, url))[0] == expected
+
+
+async def test_the_next_service_is_told_the_template_too(django_app: App) -> None:
+    assert (await operation(quart(), "/items/7"))[1] == "GET:/items/<int:id>"
+    assert (await operation(django_app, "/items/7/"))[1] == "GET:/items/<int:id>/"
+
+
+async def test_following_twice_is_following_once(django_app: App) -> None:
+    follow_routes()
+    method = ASGIHandler.resolve_request
+    follow_routes()
+    assert ASGIHandler.resolve_request is method
+
+
+def test_frameworks_that_look_otherwise_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "quart.signals", ModuleType("quart.signals"))
+    monkeypatch.setitem(sys.modules, "django.core.handlers.asgi", ModuleType("django.core.handlers.asgi"))
+    follow_routes()

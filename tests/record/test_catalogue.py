@@ -1,0 +1,31 @@
+"""The numbers that spans name libraries by are those of OAP's catalogue, and the collector shows the same names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import swagent
+from swagent import Component, Layer, local_span
+from swagent.collector.api.components import component_name
+
+from .recorded import Recorder
+
+CATALOGUE = Path(__file__).parents[1] / "e2e/servers/oap_config/component-libraries.yml"
+
+
+def test_every_component_has_the_catalogues_number() -> None:
+    entries = re.findall(r"^([\w-]+): {id: (\d+),", CATALOGUE.read_text("utf-8"), re.MULTILINE)
+    listed = {int(number): name for name, number in entries}
+    ours = {each.value: each.name for each in Component if each is not Component.UNKNOWN}
+    assert len(listed) == len(entries) == 33
+    assert ours == {number: name.upper().replace("-", "_") for number, name in listed.items()}
+    assert {number: component_name(number).upper().replace("-", "_") for number in listed} == ours
+
+
+def test_layers_and_components_are_public(recorder: Recorder) -> None:
+    assert swagent.Layer is Layer
+    with local_span("SELECT", component=Component.ASYNCPG, layer=Layer.DATABASE):
+        pass
+    [span] = recorder.only.spans
+    assert (span.component, span.layer) == (7016, 1)
