@@ -126,7 +126,7 @@ class Unhashable(int):
 ODD = ["HTTP", 99, -1, 2**31, 10**30, 1.5, None, [], object(), Unhashable(99)]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("odd", ODD, ids=[f"{number} {type(each).__name__}" for number, each in enumerate(ODD)])
 @pytest.mark.parametrize("codec", ["protobuf", "json"])
 def test_an_odd_layer_and_component_cost_no_segment(codec: Any, odd: Any) -> None:
     segment, spans = finished()
