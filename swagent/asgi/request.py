@@ -66,7 +66,7 @@ class RequestSpan(Span):
             return False
         try:
             facts = pending.facts()
-            described = describe(facts)
+            described = describe(facts, segment.tracer.real_path)
             self.name = admit(described, facts, segment.tracer.endpoints)
             self.component = described.component
             self.failed = self.failed or described.failed

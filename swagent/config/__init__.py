@@ -370,6 +370,12 @@ class Config:
         "Carry the context into the threads that the application starts and into what it gives to thread pools; "
         "otherwise by hand, with `capture()`.",
     )
+    http_url_real_path: bool = kinds.flag(
+        False,
+        "SW_AGENT_HTTP_URL_REAL_PATH",
+        "Show the path that was asked for in a request's `http.url`, where the template of its route stands otherwise; "
+        "never the query. A path may hold what is secret, such as the token of a reset link, and a request costs more.",
+    )
     gc_freeze: bool = kinds.flag(
         False,
         "SW_AGENT_GC_FREEZE",

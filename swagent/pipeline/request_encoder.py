@@ -22,6 +22,8 @@ class RequestEncoder:
         self._encoder = encoder
         self._endpoints = tracer.endpoints
         self._is_ignored = tracer.is_ignored
+        # with it no two requests need be alike, and there are no templates
+        self._real_path = tracer.real_path
         self._asks_always = not isinstance(tracer.is_ignored, Suffixes)
         self._times = encoder.times
         self._peers = BoundedCache(_peer)
@@ -64,11 +66,11 @@ class RequestEncoder:
         :param key: to learn a template by, where there can be one
         """
         facts = Facts(*finished[5:])
-        span = describe(facts)
+        span = describe(facts, self._real_path)
         name = admit(span, facts, self._endpoints)
         if name != span.name:
             span = SpanTemplate(name, span.kind, span.layer, span.component, span.tags, failed=span.failed)
-        elif key is not None and facts.template is not UNMATCHED:
+        elif key is not None and not self._real_path and facts.template is not UNMATCHED:
             self._learn(key, span)
         trace_id, segment_id = ids_of(finished[0])
         carrier = finished[4]

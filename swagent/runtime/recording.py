@@ -130,5 +130,6 @@ def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
         trust_incoming=config.trust_incoming,
         endpoint_limit=config.endpoint_limit,
         peer_limit=config.peer_limit,
+        real_path=config.http_url_real_path,
         grace=config.span_grace,
     )

@@ -43,11 +43,14 @@ class Facts(NamedTuple):
     """0 where the response never began."""
 
 
-def describe(facts: Facts) -> SpanTemplate:
-    """The span of a request, but for its times and its peer."""
-    if facts.template is None or facts.template is UNMATCHED:
+def describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
+    """The span of a request, but for its times and its peer.
+
+    :param real_path: whether its URL shows the path as it was asked for, and not the route's
+    """
+    if real_path or facts.template is None or facts.template is UNMATCHED:
         # not remembered: anybody may make up paths
-        return _describe(facts)
+        return _describe(facts, real_path)
     return _TEMPLATES[facts._replace(path="")]
 
 
@@ -64,13 +67,13 @@ def name_by_path(method: str, path: str) -> str:
     return name_of(f"{method}:{path}")
 
 
-def _describe(facts: Facts) -> SpanTemplate:
+def _describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
     method, scheme, host, path, template, component, status = facts
     origin = ORIGINS[scheme, host]
     # The URL shows the route: what stands in the path instead of a parameter may be a secret, such as the token of a
-    # reset link.
+    # reset link. Who wants to see it says so.
     name = name_by_path(method, path if template is None else template)
-    shown = path if template is None or template is UNMATCHED else template
+    shown = path if real_path or template is None or template is UNMATCHED else template
     tags: tuple[Tag, ...] = (METHODS[method], ("http.url", short(origin + shown)))
     if status:
         tags = (*tags, STATUSES[status])

@@ -36,6 +36,7 @@ class Tracer:
         trust_incoming: bool | Callable[[Any], bool] = True,
         endpoint_limit: int = 1000,
         peer_limit: int = 1000,
+        real_path: bool = False,
         grace: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -43,6 +44,7 @@ class Tracer:
         :param offer: takes a finished segment; never raises, never waits
         :param correlation_limits: how many elements, and how many characters a value
         :param propagate_to: hosts that may be told the context; empty means all
+        :param real_path: whether the URL of a request shows its path, and not its route
         :param grace: seconds for which a segment whose root has ended waits for its other spans
         :param clock: monotonic seconds
         """
@@ -52,6 +54,7 @@ class Tracer:
         self.span_limit = span_limit
         self.correlation_limits = correlation_limits
         self.trust_incoming = trust_incoming
+        self.real_path = real_path
         self.endpoints = CardinalityLimit("endpoints", endpoint_limit)
         self.peers = CardinalityLimit("peers", peer_limit)
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
