@@ -227,6 +227,8 @@ class Segment:
                     span.ended = True
                     self._mark_incomplete(span)
                     self.spans.append(span)
+                    if span.id == 0 and self._home is None:
+                        self._endpoint = span.name
             # what is missing here is being collected, and comes by itself
             self._open.clear()
             self._is_closed = self.finished = True
