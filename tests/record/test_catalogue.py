@@ -11,7 +11,7 @@ from swagent.collector.api.components import component_name
 
 from .recorded import Recorder
 
-CATALOGUE = Path(__file__).parents[1] / "e2e/servers/oap_config/component-libraries.yml"
+CATALOGUE = Path(__file__).parents[1] / "kit/real/oap_config/component-libraries.yml"
 
 
 def test_every_component_has_the_catalogues_number() -> None:
