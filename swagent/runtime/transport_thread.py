@@ -131,6 +131,9 @@ class TransportThread:
         :raises RetryableError: when the thread had ended before
         :raises AmbiguousError: when the thread ends meanwhile
         """
+        if os.getpid() == self._process:
+            # the thread may be faster than the news of a cancellation that is there already
+            await anyio.lowlevel.checkpoint_if_cancelled()
         call = _Call(partial(function, *args), self._notify_host)
         self._calls.add(call)
         try:
