@@ -174,10 +174,12 @@ class Segment:
                 # it was being collected while the segment went
                 segment = segment._alone(span)
             segment.spans.append(span)
-            segment._open.pop(span.id, None)
+            still_open = segment._open
+            still_open.pop(span.id, None)
             if span.id == 0 and segment._home is None:
                 segment._note_root_end(span, over)
-            segment._finish_if_over(over)
+            if not still_open:
+                segment._finish_if_over(over)
         for each in over:
             self.tracer.finish(each)
 

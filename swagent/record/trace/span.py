@@ -166,8 +166,16 @@ class Span:
 
     def __del__(self) -> None:
         # Nobody can end it any more; what it knows is still there. Half made, it knows nothing.
+        try:
+            is_lost = not self.ended and self.segment is not None
+        except AttributeError:
+            return
+        if is_lost:
+            self._give_up()
+
+    def _give_up(self) -> None:
         with suppress(Exception):
-            if not self.ended and self.segment is not None:
+            if self.segment is not None:
                 self.segment.give_up(self)
 
     def __enter__(self) -> Self:
