@@ -107,12 +107,12 @@ class PendingRequest:
         """How another segment of this process refers to it; None when the trace is not recorded."""
         if self.span is not None:
             return self.span.reference()
-        trace_id, tracer = self.trace_id, self.tracer
-        facts = self.facts()
-        if not trace_id or self._is_ignored(facts):
+        origin, tracer = self.origin(), self.tracer
+        if origin is None:
             return None
-        return Reference(RefKind.CROSS_THREAD, trace_id, ids_of(self.number)[1], 0, tracer.service, tracer.instance,
-                         describe(facts).name, "")  # fmt: skip
+        endpoint, trace_id, segment_id, span_id = origin
+        return Reference(RefKind.CROSS_THREAD, trace_id, segment_id, span_id, tracer.service, tracer.instance,
+                         endpoint, "")  # fmt: skip
 
     def origin(self) -> Origin | None:
         """Where a log record comes from that is logged here; None when the trace is not recorded."""
