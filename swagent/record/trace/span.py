@@ -152,6 +152,12 @@ class Span:
         elif self.prepare_end():
             segment.leave(self, end_time)
 
+    def step_aside(self) -> None:
+        """Stay open, and be the active span of this context no longer: what begins here next is not below it."""
+        if not self.ended and current.get() is self:
+            switch(current, self.previous)
+            self.previous = None
+
     def prepare_end(self) -> bool:
         """Settle its name and its peer, within the limits of how many there may be. False: it has ended."""
         segment = self.segment
@@ -334,11 +340,18 @@ class Span:
     def headers(self) -> dict[str, str]:
         """The headers that carry this context to the peer; empty when the trace is not recorded or the peer is not
         to be told. The peer then begins a trace of its own, which every SkyWalking agent does right."""
+        return self.headers_for(self.peer)
+
+    def headers_for(self, peer: str) -> dict[str, str]:
+        """As `headers`, for another peer than its own: after a redirect, say.
+
+        :param peer: as `address_of` gives it
+        """
         segment = self.segment
-        if segment is None or not segment.tracer.propagates_to(self.peer):
+        if segment is None or not segment.tracer.propagates_to(peer):
             return {}
         place = segment.reference(self)
-        carrier = Carrier(True, *place[1:6], place.endpoint, self.peer or "-")
+        carrier = Carrier(True, *place[1:6], place.endpoint, peer or "-")
         headers = {"sw8": format_sw8(carrier)}
         if segment.correlation:
             headers["sw8-correlation"] = format_correlation(segment.correlation)

@@ -1,0 +1,85 @@
+"""The span of an HTTP client's call, the same for every library.
+
+Its name is the path, as the official agent has it, with what looks like an identifier taken out: the collector keeps
+metrics for each name. Its URL has neither credentials nor a query. A library calls, in this order: `begin_http_call`,
+`propagate` for each request that goes out, `note_status`, and `end_call`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from ..record.limits import address_of, name_of, short
+from ..record.trace.model import Layer
+from ..record.trace.span import Span
+from .call import begin_call
+from .settings import current
+
+CONTEXT_HEADERS = ("sw8", "sw8-correlation")
+"""What `propagate` may write."""
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+# A number, a UUID, a long hexadecimal number, or a long word with a digit in it.
+_IDENTIFIER = re.compile(
+    r"\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16,}|(?=\D*\d)[\w-]{20,}",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def begin_http_call(
+    method: str, scheme: str, host: str, port: int | None, path: str, component: int
+) -> Span | None:  # fmt: skip
+    """Begin the span of a request. None: nothing is recorded here, or it is a part of another call.
+
+    :param host: without port and credentials
+    :param port: None: the scheme's own
+    :param path: without query; empty counts as `/`
+    """
+    if method in current().http_ignored_methods:
+        return None
+    peer, name, url = _describe(scheme, host, port, path)
+    return begin_call(name, peer, Layer.HTTP, component, (("http.method", method), ("http.url", url)))
+
+
+def peer_of(scheme: str, host: str, port: int | None) -> str:
+    """The address of a server, `host:port`."""
+    shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    return address_of(f"{shown}:{port or _DEFAULT_PORTS.get(scheme, 0)}")
+
+
+def propagate(span: Span, peer: str, write: Callable[[str, str], object]) -> None:
+    """Write the headers of a span's context into a request, where its peer may be told of it.
+
+    :param peer: whom this request goes to, which after a redirect is not the span's own
+    :param write: gets a header's name and value
+    """
+    for name, value in span.headers_for(peer).items():
+        write(name, value)
+
+
+def note_status(span: Span, status: int) -> None:
+    """Tag the answer's status. The caller's fault is an error here, too: it is the caller who is looked at."""
+    span.tag("http.status_code", status)
+    if status >= 400:
+        span.error()
+
+
+@lru_cache(1024)
+def _describe(scheme: str, host: str, port: int | None, path: str) -> tuple[str, str, str]:
+    """Peer, name and URL. Remembered: most services call few places."""
+    path = path or "/"
+    peer = peer_of(scheme, host, port)
+    shown = peer if port and port != _DEFAULT_PORTS.get(scheme) else peer.rpartition(":")[0]
+    return peer, name_of(template_of(path)), short(f"{scheme}://{shown}{template_of(path)}")
+
+
+def template_of(path: str) -> str:
+    """A path with `{id}` for each part that looks like an identifier.
+
+    >>> template_of("/orders/17/items/0a4d55a8-d778-4ee4-a4e8-1d8b4d2f6e8a")
+    '/orders/{id}/items/{id}'
+    """
+    if path.isascii() and not any(map(str.isdigit, path)) and len(path) < 16:
+        return path
+    return "/".join("{id}" if _IDENTIFIER.fullmatch(part) else part for part in path.split("/"))

@@ -1,0 +1,139 @@
+"""httpx: `Client.send` and `AsyncClient.send`, which all its calls come through, redirects and retries of one included.
+
+The span ends with the response's head, or with its body where that is streamed: then it is open while the application
+reads, and no longer the active one. The context's headers are written for each request that goes out, since a redirect
+may lead to another host.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ..record.trace.model import Component
+from ..record.trace.span import Span
+from .call import end_call, outer_call, safely
+from .http_call import CONTEXT_HEADERS, begin_http_call, note_status, peer_of, propagate
+from .instrumentation import Instrumentation
+from .patches import Patches
+
+_MARK = "swagent.span"
+
+
+def _hook(module: Any, patches: Patches) -> None:
+    patches.wrap(module.Client, "send", _around_send)
+    patches.wrap(module.AsyncClient, "send", _around_async_send)
+    patches.wrap(module.Client, "_send_single_request", _around_single_request)
+    patches.wrap(module.AsyncClient, "_send_single_request", _around_single_request)
+    patches.wrap(module.Response, "close", _around_close)
+    patches.wrap(module.Response, "aclose", _around_aclose)
+
+
+def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(_begin, request)
+        if span is None:
+            return send(self, request, *args, **kwargs)
+        try:
+            response = send(self, request, *args, **kwargs)
+        except BaseException as error:
+            safely(end_call, span, error)
+            raise
+        safely(_answered, span, response)
+        return response
+
+    return traced
+
+
+def _around_async_send(send: Callable[..., Any]) -> Callable[..., Any]:
+    async def traced(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(_begin, request)
+        if span is None:
+            return await send(self, request, *args, **kwargs)
+        try:
+            response = await send(self, request, *args, **kwargs)
+        except BaseException as error:
+            safely(end_call, span, error)
+            raise
+        safely(_answered, span, response)
+        return response
+
+    return traced
+
+
+def _around_single_request(send: Callable[..., Any]) -> Callable[..., Any]:
+    # not a coroutine function for the asynchronous client: what it returns is awaited just the same
+    def traced(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        safely(_propagate, request)
+        return send(self, request, *args, **kwargs)
+
+    return traced
+
+
+def _around_close(close: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any) -> None:
+        try:
+            close(self)
+        finally:
+            safely(_closed, self)
+
+    return traced
+
+
+def _around_aclose(aclose: Callable[..., Any]) -> Callable[..., Any]:
+    async def traced(self: Any) -> None:
+        try:
+            await aclose(self)
+        finally:
+            safely(_closed, self)
+
+    return traced
+
+
+def _begin(request: Any) -> Span | None:
+    url = request.url
+    return begin_http_call(request.method, url.scheme, url.host, url.port, url.path, Component.HTTPX)
+
+
+def _propagate(request: Any) -> None:
+    span = outer_call()
+    if span is None:
+        return
+    headers = request.headers
+    # a redirected request begins with the headers of the one before it, and shares its extensions
+    if request.extensions.get(_MARK) is span:
+        for name in CONTEXT_HEADERS:
+            headers.pop(name, None)
+    elif "sw8" in headers:
+        return  # the application has written them by hand
+    request.extensions[_MARK] = span
+    url = request.url
+    propagate(span, peer_of(url.scheme, url.host, url.port), headers.__setitem__)
+
+
+def _answered(span: Span, response: Any) -> None:
+    note_status(span, response.status_code)
+    if response.is_closed:
+        span.stop()
+    else:
+        span.step_aside()
+        response.extensions[_MARK] = span
+
+
+def _closed(response: Any) -> None:
+    """End the span of a streamed response. What breaks its stream off is known by the exception that is being handled
+    when it is closed."""
+    span: Span | None = response.extensions.pop(_MARK, None)
+    if span is not None:
+        end_call(span, None if response.is_stream_consumed else sys.exc_info()[1])
+
+
+INSTRUMENTATION = Instrumentation(
+    name="httpx",
+    module="httpx",
+    hook=_hook,
+    versions=">=0.23,<1",
+    plugins=("sw_httpx",),
+    opentelemetry=("httpx",),
+)

@@ -1,0 +1,181 @@
+"""Which instrumentations there are, and what became of each in this process."""
+
+from __future__ import annotations
+
+import enum
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import NamedTuple
+
+from wrapt import register_post_import_hook
+
+from ..agent_log import say
+from ..errors import ConfigError
+from . import gate
+from .instrumentation import Instrumentation
+from .patches import Patches
+
+GROUP = "swagent.instrumentations"
+
+
+class State(enum.Enum):
+    """What became of an instrumentation."""
+
+    ABSENT = "not installed"
+    WAITING = "not imported yet"
+    ACTIVE = "native"
+    OFF = "switched off"
+    UNSUPPORTED = "left alone"
+    FAILED = "failed"
+
+
+class Report(NamedTuple):
+    """One instrumentation, as `swagent doctor` tells of it."""
+
+    name: str
+    state: State
+    reason: str
+    """Empty where the state says all."""
+
+
+class Installation:
+    """One instrumentation in this process."""
+
+    def __init__(self, instrumentation: Instrumentation) -> None:
+        self.instrumentation = instrumentation
+        self.state = State.WAITING if gate.is_installed(instrumentation) else State.ABSENT
+        self.reason = ""
+        self._is_watched = False
+        self._is_wanted = False
+        self._patches: dict[str, Patches] = {}
+        # re-entrant: a hook may import the next module that is waited for
+        self._lock = threading.RLock()
+
+    def install(self) -> None:
+        """Call the hook for each module once it is imported; now, if it is."""
+        with self._lock:
+            self._is_wanted = True
+            if self.state is State.OFF:
+                self.state, self.reason = State.WAITING, ""
+            modules = (self.instrumentation.module, *self.instrumentation.also)
+            if self._is_watched:
+                self._install_again(modules)
+                return
+            self._is_watched = True
+        for module in modules:
+            register_post_import_hook(self._hook, module)
+
+    def switch_off(self, reason: str) -> None:
+        """Leave the library alone, or let it be as it was."""
+        with self._lock:
+            self._is_wanted = False
+            for patches in self._patches.values():
+                patches.undo()
+            self._patches.clear()
+            if self.state is not State.ABSENT:
+                self.state, self.reason = State.OFF, reason
+
+    def _install_again(self, modules: tuple[str, ...]) -> None:
+
+        for name in modules:
+            module = sys.modules.get(name)
+            if module is not None:
+                self._hook(module)
+
+    def _hook(self, module: ModuleType) -> None:
+        """Call the hook for a module that was just imported. Never raises: it would be the application's import."""
+        with self._lock:
+            name = module.__name__
+            if not self._is_wanted or name in self._patches:
+                return
+            problem = gate.why_unsupported(self.instrumentation)
+            if problem is not None:
+                self._leave_alone(State.UNSUPPORTED, problem)
+                return
+            patches = Patches()
+            try:
+                self.instrumentation.hook(module, patches)
+            except Exception as error:  # noqa: BLE001, RUF100  (whatever is wrong: the library stays as it is)
+                patches.undo()
+                self._leave_alone(State.FAILED, f"{name} is not as expected: {error}")
+            else:
+                self._patches[name] = patches
+                self.state, self.reason = State.ACTIVE, ""
+
+    def _leave_alone(self, state: State, reason: str) -> None:
+        said = self.reason == reason
+        self.state, self.reason = state, reason
+        if not said:
+            say(logging.WARNING, "%s is not recorded: %s", self.instrumentation.name, reason)
+
+
+_installations: dict[str, Installation] | None = None
+_lock = threading.Lock()
+
+
+def instrument(*names: str, is_off: Callable[[Instrumentation], str | None] = lambda _: None) -> None:
+    """Record what the application does with its libraries, from their import on. A second call does nothing.
+
+    :param names: of instrumentations; none: all
+    :param is_off: says why one is switched off; None: it is not
+    :raises ConfigError: there is none of that name
+    """
+    for installation in _chosen(names):
+        reason = is_off(installation.instrumentation)
+        if reason is None:
+            installation.install()
+        else:
+            installation.switch_off(reason)
+
+
+def uninstrument(*names: str) -> None:
+    """Let libraries be as they were. What somebody else has wrapped around ours meanwhile stays.
+
+    :param names: of instrumentations; none: all
+    :raises ConfigError: there is none of that name
+    """
+    for installation in _chosen(names):
+        installation.switch_off("by uninstrument()")
+
+
+def report() -> list[Report]:
+    """What became of each instrumentation, by name."""
+    return [Report(each.instrumentation.name, each.state, each.reason) for each in _chosen(())]
+
+
+def active() -> Iterator[Instrumentation]:
+    """The instrumentations that record, or will once their library is imported."""
+    for each in _chosen(()):
+        if each.state in (State.ACTIVE, State.WAITING):
+            yield each.instrumentation
+
+
+def _chosen(names: tuple[str, ...]) -> list[Installation]:
+    known = _known()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ConfigError("instrumentation", unknown[0], ", ".join(sorted(known)))
+    return [known[name] for name in sorted(names or known)]
+
+
+def _known() -> dict[str, Installation]:
+    global _installations  # noqa: PLW0603, RUF100
+    with _lock:
+        if _installations is None:
+            found = (each for point in entry_points(group=GROUP) for each in _load(point))
+            _installations = {each.name: Installation(each) for each in found}
+        return _installations
+
+
+def _load(point: EntryPoint) -> tuple[Instrumentation, ...]:
+    """The instrumentations of an entry point: one, or a tuple of them. One that cannot be loaded is told of."""
+    try:
+        found: Instrumentation | tuple[Instrumentation, ...] = point.load()
+    except Exception as error:  # noqa: BLE001, RUF100  (another package's fault is no reason to record nothing)
+        say(logging.WARNING, "the instrumentation %s cannot be loaded: %r", point.name, error)
+        return ()
+    return (found,) if isinstance(found, Instrumentation) else found
