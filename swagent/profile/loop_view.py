@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import sys
 import threading
+from asyncio.base_events import BaseEventLoop
 from collections.abc import Iterator
 from contextvars import Context
 from importlib import import_module
@@ -19,6 +21,8 @@ from ..backend import LoopNotifier, loop_notifier
 
 Task = Any
 _NO_WAITER: Any = object()
+# Where asyncio and trio wait for their sockets: on epoll and select, on kqueue, and on Windows.
+_WAITING = frozenset({"selectors.py", "windows_events.py", "_io_epoll.py", "_io_kqueue.py", "_io_windows.py"})
 
 
 class LoopView(Protocol):
@@ -30,6 +34,10 @@ class LoopView(Protocol):
 
     def is_run(self) -> bool:
         """Whether anybody runs the loop now: one that nobody runs is not held."""
+        ...
+
+    def is_idle(self) -> bool:
+        """Whether it runs nothing now: it waits for its sockets and timers."""
         ...
 
     def running(self) -> Task | None:
@@ -73,9 +81,14 @@ class _AsyncioView:
         self.thread = threading.get_ident()
         self.notify = loop_notifier()
         self._loop = asyncio.get_running_loop()
+        self._is_uvloop = not isinstance(self._loop, BaseEventLoop)
 
     def is_run(self) -> bool:
         return self._loop.is_running()
+
+    def is_idle(self) -> bool:
+        # uvloop waits in no Python function: there, what is no task counts as nothing
+        return self.running() is None and (self._is_uvloop or _is_waiting(self.thread))
 
     def running(self) -> Task | None:
         return asyncio.current_task(self._loop)
@@ -102,6 +115,10 @@ class _TrioView:
     def is_run(self) -> bool:
         return self._run.get("runner") is self._runner
 
+    def is_idle(self) -> bool:
+        # a guest of another loop waits in a thread of its own
+        return self.running() is None and (self._runner.is_guest or _is_waiting(self.thread))
+
     def running(self) -> Task | None:
         return self._run.get("task")
 
@@ -112,6 +129,12 @@ class _TrioView:
 
     def steps(self) -> dict[Task, int]:
         return {task: task._schedule_points for task in tuple(self._runner.tasks)}  # noqa: SLF001
+
+
+def _is_waiting(thread: int) -> bool:
+    """Whether a thread waits for sockets and timers, as the loops of asyncio and trio do."""
+    frame = frame_of(thread)
+    return frame is None or os.path.basename(frame.f_code.co_filename) in _WAITING
 
 
 def frame_of(thread: int) -> Any:

@@ -2,11 +2,14 @@
 
 Theory of operation
 -------------------
-The thread asks the loop for a sign of life a few times in each span of the limit, in the way in which any thread enters
-a loop. A loop that turns answers at once, and that is all that happens. Where no answer comes within the limit, the
-thread looks which task holds the loop and where it is in the code, and goes on looking until the answer is there: the
-span of that task gets the tag `loop.blocked`, which grows meanwhile, and a span log with the stack. It cannot wait for
-the end: a handler that blocks and then returns has ended its request before the loop turns again.
+A few times in each span of the limit the thread looks whether the loop runs anything. A loop that waits is left in
+peace: nothing wakes it for our sake. One that runs something is asked for a sign of life, in the way in which any
+thread enters a loop. If it turns it answers at once, and that is all that happens.
+
+Where no answer comes within the limit, the thread looks which task holds the loop and where it is in the code, and goes
+on looking until the answer is there: the span of that task gets the tag `loop.blocked`, which grows meanwhile, and a
+span log with the stack. It cannot wait for the end: a handler that blocks and then returns has ended its request before
+the loop turns again.
 
 Who had to wait is seen by the answer, in the loop itself: see `victims`.
 """
@@ -86,19 +89,21 @@ class LoopWatch:
 
     def _run(self) -> None:
         rest = self._limit / 2
-        while not self._stopped.is_set():
+        while not self._stopped.wait(rest):
+            if not self._view.is_run() or self._view.is_idle():
+                continue
             asked_at = time.monotonic()
             self._answered.clear()
             self._view.notify(self._answer)
-            # nobody waits for the answer: to be woken by it would cost the loop more than to give it
-            self._stopped.wait(rest)
-            if self._answered.is_set() or not self._view.is_run():
+            # nobody waits for the answer at first: to wake this thread would cost the loop more than to answer
+            if self._stopped.wait(rest) or self._answered.is_set():
                 continue
             # a process that was suspended as a whole, or a thread that got no turn, is given a moment to answer
             if self._answered.wait(self._limit - rest) or self._answered.wait(_LOOK_EVERY):
                 continue
             try:
-                self._follow(_Blockage(asked_at))
+                # it began somewhere in the rest before the question
+                self._follow(_Blockage(asked_at - rest / 2))
             except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is nobody's public interface)
                 _limited.warn("loop watch", "a blocked event loop could not be looked into: %r", error)
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from asgi.calling import answers, body, call, http_scope, start, tags, traced
@@ -133,6 +135,29 @@ async def test_the_span_that_is_active_is_the_one_that_blocks() -> None:
     assert "loop.blocked" not in tags(found["GET:/"])
 
 
+@pytest.mark.parametrize("use_uvloop", [False, True])
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_loop_of_the_programs_own_is_watched(backend: str, use_uvloop: bool) -> None:
+    """trio waits in another place here than below a test, where it is a guest of another loop."""
+    if use_uvloop and (backend == "trio" or find_spec("uvloop") is None):
+        pytest.skip("no such loop")
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await anyio.sleep(0.05)
+        block_until_told()
+        await send(start())
+        await send(body())
+
+    async def main() -> dict[str, Span]:
+        async with traced(app, loop_block_limit=LIMIT) as shop:
+            await call(shop.app, http_scope("/"))
+            return await _by_operation(shop)
+
+    options = {"use_uvloop": use_uvloop} if backend == "asyncio" else {}
+    found = anyio.run(main, backend=backend, backend_options=options)
+    assert "loop.blocked" in tags(found["GET:/"])
+
+
 async def test_the_instance_tells_of_it_by_an_event_and_a_meter() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         block_until_told()
@@ -171,15 +196,19 @@ def _watchers() -> int:
     return sum(thread.name == "swagent-loop-watch" for thread in threading.enumerate())
 
 
-async def test_a_loop_that_turns_is_left_in_peace() -> None:
+async def test_a_loop_that_turns_is_asked_now_and_then_and_one_that_waits_is_not() -> None:
     blocks: list[Block] = []
     view: Any = _Counted(view_of_this_loop())
-    watch = LoopWatch(view, DEADLINE, blocks.append)
-    watch_twice = LoopWatch(view, 0.02, lambda _: None)
-    await view.enough.wait()
-    watch.stop()
-    watch_twice.stop()
-    assert not blocks
+    watches = [LoopWatch(view, limit, blocks.append) for limit in (0.02, DEADLINE)]
+    await anyio.sleep(0.2)
+    idle = view.asked
+    with anyio.fail_after(DEADLINE):
+        while view.asked < idle + 5:
+            await anyio.lowlevel.checkpoint()
+    for watch in watches:
+        watch.stop()
+    assert idle <= 2, "the wait's own begin and end"
+    assert not [each for each in blocks if each.seconds < 0.02]
 
 
 class _Counted:
@@ -187,20 +216,14 @@ class _Counted:
 
     def __init__(self, view: Any) -> None:
         self._view = view
-        self._left = 10
-        self.enough = anyio.Event()
+        self.asked = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._view, name)
 
     def notify(self, function: Callable[[], object]) -> None:
-        def answer() -> None:
-            function()
-            self._left -= 1
-            if not self._left:
-                self.enough.set()
-
-        self._view.notify(answer)
+        self.asked += 1
+        self._view.notify(function)
 
 
 @pytest.mark.one_loop
@@ -229,9 +252,10 @@ async def test_a_loop_that_is_not_run_is_not_held(anyio_backend_name: str) -> No
         thread = 0
 
         def notify(self, function: Callable[[], object]) -> None:
-            asked.set()
+            raise AssertionError("nobody is asked")
 
         def is_run(self) -> bool:
+            asked.set()
             return False
 
     view: Any = Closed()
