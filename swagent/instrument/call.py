@@ -44,12 +44,17 @@ def begin_call(name: str, peer: str, layer: int, component: int, tags: tuple[tup
     :param peer: `host:port`
     :param tags: short texts
     """
-    if running() is None or suppress_instrumentation.get() or outer_call() is not None:
+    if not is_outermost():
         return None
     span = Span(name, _EXIT, peer, layer, component)
     if tags:
         span.tags.extend(tags)
     return span.start()
+
+
+def is_outermost() -> bool:
+    """Whether a call that begins now has a span of its own."""
+    return running() is not None and not suppress_instrumentation.get() and outer_call() is None
 
 
 def outer_call() -> Span | None:
