@@ -21,6 +21,9 @@ from .settings import current
 # Longer first words are no keywords of SQL.
 _MAX_KEYWORD = 20
 _LOOKED_AT = 200
+_SHOWN = 100
+# With less room there is none for a mark that says that something is cut.
+_MARKED = 32
 _OF_TRANSACTIONS = frozenset(("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"))
 
 
@@ -41,22 +44,25 @@ def database_at(type: str, component: int, host: str, port: object, instance: ob
     :param port: None: the host says all
     :param instance: the database's name, where it has one
     """
-    shown = f"[{host}]" if ":" in host and not host.startswith(("[", "/")) else host
-    peer = address_of(shown if port is None else f"{shown}:{port}")
+    is_bare = ":" in host and not host.startswith(("[", "/"))
+    peer = address_of(host if port is None else f"[{host}]:{port}" if is_bare else f"{host}:{port}")
     name = instance.decode("utf-8", "replace") if isinstance(instance, bytes) else as_text(instance or "")
     tags = (("db.type", type), *((("db.instance", short(name)),) if name else ()))
     return Database(peer, component, tags)
 
 
-def begin_query(name: str, database: Database, statement: object = None, parameters: object = None) -> Span | None:
+def begin_query(
+    name: str, database: Database | None, statement: object = None, parameters: object = None
+) -> Span | None:  # fmt: skip
     """Begin the span of a query. None: nothing is recorded here, or it is a part of another call, or of a transaction's
     frame.
 
     :param name: such as `Mysql/PyMsql/execute`
+    :param database: None: nobody knows, since the connection is closed
     :param statement: text, bytes, or what the driver takes; shown only where `sql_statements` is on
     :param parameters: shown only as far as `sql_parameters_max_length` says
     """
-    if not is_outermost():
+    if database is None or not is_outermost():
         return None
     settings = current()
     tags = database.tags
@@ -70,7 +76,7 @@ def begin_query(name: str, database: Database, statement: object = None, paramet
             tags += (("db.statement", short(_text_of(statement))),)
     length = settings.sql_parameters_max_length
     if length > 0 and parameters:
-        tags += (("db.sql.parameters", short(as_text(parameters), max(length, 16))[:length]),)
+        tags += (("db.sql.parameters", _shown(parameters, length)),)
     return begin_call(name, database.peer, Layer.DATABASE, database.component, tags)
 
 
@@ -90,6 +96,14 @@ def _keyword(start: str) -> str:
     words = start[: _MAX_KEYWORD + 1].split(None, 1)
     word = words[0].rstrip(";") if words else ""
     return word.upper() if word.isalpha() and len(word) <= _MAX_KEYWORD else ""
+
+
+def _shown(parameters: object, length: int) -> str:
+    if isinstance(parameters, (list, tuple)):
+        # of executemany() there may be a million
+        parameters = parameters[:_SHOWN]
+    text = as_text(parameters)
+    return short(text, length) if length >= _MARKED else text[:length]
 
 
 def _text_of(statement: Any) -> str:

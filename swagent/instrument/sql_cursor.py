@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..record.limits import as_text
 from ..record.trace.span import Span
 from .call import safely
 from .sql_call import Database, begin_query
@@ -18,11 +19,11 @@ Begin = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Span | None"]
 """Gets the object whose method is called, and the arguments. None: this call has no span."""
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-_STATEMENTS = ("query", "sql", "operation", "command", "statement", "procname")
+_STATEMENTS = ("query", "sql", "operation", "command", "statement")
 _PARAMETERS = ("params", "args", "vars", "parameters", "params_seq", "vars_list")
 
 
-def begin_by(name: str, database_of: Callable[[Any], Database]) -> Begin:
+def begin_by(name: str, database_of: Callable[[Any], Database | None]) -> Begin:
     """How the span of a method begins that takes a statement and its parameters.
 
     :param name: the span's
@@ -35,6 +36,21 @@ def begin_by(name: str, database_of: Callable[[Any], Database]) -> Begin:
         return begin_query(name, database_of(self), statement, parameters)
 
     return begin
+
+
+def begin_procedure_by(name: str, database_of: Callable[[Any], Database | None]) -> Begin:
+    """How the span of a method begins that takes a procedure's name and its arguments."""
+
+    def begin(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+        procedure = args[0] if args else kwargs.get("procname")
+        return begin_query(name, database_of(self), f"CALL {as_text(procedure)}", args[1] if len(args) > 1 else None)
+
+    return begin
+
+
+def begin_copy_by(name: str, database_of: Callable[[Any], Database | None]) -> Begin:
+    """How the span of a method begins that writes its COPY itself."""
+    return lambda self, _, __: begin_query(name, database_of(self), "COPY")
 
 
 def around_query(begin: Begin) -> Make:

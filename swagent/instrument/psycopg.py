@@ -1,0 +1,143 @@
+"""psycopg 3: what its cursors do, synchronous and not, streams and COPY among it.
+
+A server-side cursor's span is that of its `execute`. A stream and a COPY last as long as the application takes the rows
+or gives the data; meanwhile their span is open, and not the active one. In a pipeline, `execute` only sends: its span
+ends with that, and what the server has against it is raised elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+from ..record.trace.model import Component
+from ..record.trace.span import Span
+from .call import is_outermost, safely
+from .instrumentation import Instrumentation
+from .patches import Patches
+from .sql_call import Database, begin_query, database_at
+from .sql_cursor import Begin, around_async_query, around_query
+from .sql_error import end_query
+
+_NAME = "PostgreSQL/Psycopg/"
+
+
+def _hook(module: Any, patches: Patches) -> None:
+    for method in ("execute", "executemany"):
+        begin = _begin_by(method)
+        patches.wrap(module.Cursor, method, around_query(begin))
+        patches.wrap(module.AsyncCursor, method, around_async_query(begin))
+    # they have their own
+    patches.wrap(module.ServerCursor, "execute", around_query(_begin_by("execute")))
+    patches.wrap(module.AsyncServerCursor, "execute", around_async_query(_begin_by("execute")))
+    patches.wrap(module.Cursor, "stream", _around_stream)
+    patches.wrap(module.AsyncCursor, "stream", _around_async_stream)
+    patches.wrap(module.Cursor, "copy", _around_copy)
+    patches.wrap(module.AsyncCursor, "copy", _around_async_copy)
+
+
+def _begin_by(method: str) -> Begin:
+    name = _NAME + method
+
+    def begin(cursor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+        statement = args[0] if args else kwargs.get("query", kwargs.get("statement"))
+        if not isinstance(statement, (str, bytes)) and is_outermost():
+            statement = _text_of(statement, cursor)
+        parameters = args[1] if len(args) > 1 else kwargs.get("params", kwargs.get("params_seq"))
+        return begin_query(name, _database_of(cursor.connection), statement, parameters)
+
+    return begin
+
+
+_begin_stream, _begin_copy = _begin_by("stream"), _begin_by("copy")
+
+
+def _begin_aside(begin: Begin, cursor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+    """Begin what lasts: it is not the active span of what the application does meanwhile."""
+    span = begin(cursor, args, kwargs)
+    if span is not None:
+        span.step_aside()
+    return span
+
+
+def _around_stream(stream: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        with _ended(safely(_begin_aside, _begin_stream, self, args, kwargs)):
+            yield from stream(self, *args, **kwargs)
+
+    return traced
+
+
+def _around_async_stream(stream: Callable[..., Any]) -> Callable[..., Any]:
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        with _ended(safely(_begin_aside, _begin_stream, self, args, kwargs)):
+            rows = stream(self, *args, **kwargs)
+            try:
+                async for row in rows:
+                    yield row
+            finally:
+                await rows.aclose()
+
+    return traced
+
+
+def _around_copy(copy: Callable[..., Any]) -> Callable[..., Any]:
+    @contextmanager
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        with _ended(safely(_begin_aside, _begin_copy, self, args, kwargs)), copy(self, *args, **kwargs) as copying:
+            yield copying
+
+    return traced
+
+
+def _around_async_copy(copy: Callable[..., Any]) -> Callable[..., Any]:
+    @asynccontextmanager
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        with _ended(safely(_begin_aside, _begin_copy, self, args, kwargs)):
+            async with copy(self, *args, **kwargs) as copying:
+                yield copying
+
+    return traced
+
+
+@contextmanager
+def _ended(span: Span | None) -> Iterator[None]:
+    """End the span with what it stands for. A generator that is closed early ends well: nobody wants more of it."""
+    try:
+        yield
+    except BaseException as error:
+        if span is not None:
+            safely(end_query, span, error)
+        raise
+    if span is not None:
+        safely(end_query, span)
+
+
+def _text_of(statement: Any, cursor: Any) -> Any:
+    """Of a statement that was composed, or a template string: what would be sent, and the texts between its values."""
+    compose = getattr(statement, "as_string", None)
+    if compose is not None:
+        return compose(cursor)
+    texts = getattr(statement, "strings", None)
+    return "?".join(texts) if isinstance(texts, tuple) else statement
+
+
+def _database_of(connection: Any) -> Database:
+    known: Database | None = connection.__dict__.get("_swagent_database")
+    if known is None:
+        # asking libpq takes as long as all the rest
+        info = connection.info
+        known = database_at("PostgreSQL", Component.PSYCOPG, info.host, info.port, info.dbname)
+        connection.__dict__["_swagent_database"] = known
+    return known
+
+
+INSTRUMENTATION = Instrumentation(
+    name="psycopg",
+    module="psycopg",
+    hook=_hook,
+    versions=">=3.1,<4",
+    plugins=("sw_psycopg",),
+    opentelemetry=("psycopg",),
+)
