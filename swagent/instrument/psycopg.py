@@ -13,44 +13,43 @@ from typing import Any
 
 from ..record.trace.model import Component
 from ..record.trace.span import Span
-from .call import is_outermost, safely
+from .call import safely
 from .instrumentation import Instrumentation
 from .patches import Patches
-from .sql_call import Database, begin_query, database_at
-from .sql_cursor import Begin, around_async_query, around_query
+from .sql_call import Database, database_at
+from .sql_cursor import Begin, around_async_query, around_query, begin_by
 from .sql_error import end_query
-
-_NAME = "PostgreSQL/Psycopg/"
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    for method in ("execute", "executemany"):
-        begin = _begin_by(method)
-        patches.wrap(module.Cursor, method, around_query(begin))
-        patches.wrap(module.AsyncCursor, method, around_async_query(begin))
-    # they have their own
-    patches.wrap(module.ServerCursor, "execute", around_query(_begin_by("execute")))
-    patches.wrap(module.AsyncServerCursor, "execute", around_async_query(_begin_by("execute")))
+    for cursor in (module.Cursor, module.ServerCursor):
+        patches.wrap(cursor, "execute", around_query(_begin_execute))
+    for cursor in (module.AsyncCursor, module.AsyncServerCursor):
+        patches.wrap(cursor, "execute", around_async_query(_begin_execute))
+    patches.wrap(module.Cursor, "executemany", around_query(_begin_many))
+    patches.wrap(module.AsyncCursor, "executemany", around_async_query(_begin_many))
     patches.wrap(module.Cursor, "stream", _around_stream)
     patches.wrap(module.AsyncCursor, "stream", _around_async_stream)
     patches.wrap(module.Cursor, "copy", _around_copy)
     patches.wrap(module.AsyncCursor, "copy", _around_async_copy)
 
 
-def _begin_by(method: str) -> Begin:
-    name = _NAME + method
+def database_of(cursor: Any) -> Database:
+    """Where a cursor's connection leads, be it of psycopg or psycopg2."""
+    connection = cursor.connection
+    known: Database | None = connection.__dict__.get("_swagent_database")
+    if known is None:
+        # asking libpq takes as long as all the rest
+        info = connection.info
+        known = database_at("PostgreSQL", Component.PSYCOPG, info.host, info.port, info.dbname)
+        connection.__dict__["_swagent_database"] = known
+    return known
 
-    def begin(cursor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
-        statement = args[0] if args else kwargs.get("query", kwargs.get("statement"))
-        if not isinstance(statement, (str, bytes)) and is_outermost():
-            statement = _text_of(statement, cursor)
-        parameters = args[1] if len(args) > 1 else kwargs.get("params", kwargs.get("params_seq"))
-        return begin_query(name, _database_of(cursor.connection), statement, parameters)
 
-    return begin
-
-
-_begin_stream, _begin_copy = _begin_by("stream"), _begin_by("copy")
+_begin_execute = begin_by("PostgreSQL/Psycopg/execute", database_of)
+_begin_many = begin_by("PostgreSQL/Psycopg/executemany", database_of)
+_begin_stream = begin_by("PostgreSQL/Psycopg/stream", database_of)
+_begin_copy = begin_by("PostgreSQL/Psycopg/copy", database_of)
 
 
 def _begin_aside(begin: Begin, cursor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
@@ -112,25 +111,6 @@ def _ended(span: Span | None) -> Iterator[None]:
         raise
     if span is not None:
         safely(end_query, span)
-
-
-def _text_of(statement: Any, cursor: Any) -> Any:
-    """Of a statement that was composed, or a template string: what would be sent, and the texts between its values."""
-    compose = getattr(statement, "as_string", None)
-    if compose is not None:
-        return compose(cursor)
-    texts = getattr(statement, "strings", None)
-    return "?".join(texts) if isinstance(texts, tuple) else statement
-
-
-def _database_of(connection: Any) -> Database:
-    known: Database | None = connection.__dict__.get("_swagent_database")
-    if known is None:
-        # asking libpq takes as long as all the rest
-        info = connection.info
-        known = database_at("PostgreSQL", Component.PSYCOPG, info.host, info.port, info.dbname)
-        connection.__dict__["_swagent_database"] = known
-    return known
 
 
 INSTRUMENTATION = Instrumentation(

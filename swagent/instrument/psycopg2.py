@@ -10,11 +10,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from ..record.trace.model import Component
 from .call import safely
 from .instrumentation import Instrumentation
 from .patches import Patches
-from .sql_call import Database, database_at
+from .psycopg import database_of
 from .sql_cursor import begin_by, begin_copy_by, begin_procedure_by
 from .sql_subclass import Cursors, traced_connection, traced_cursor
 
@@ -23,10 +22,10 @@ _NAME = "PostgreSQL/Psycopg/"
 
 def _hook(module: Any, patches: Patches) -> None:
     extensions = module.extensions
-    begins = {name: begin_by(_NAME + name, _database_of) for name in ("execute", "executemany")}
-    begins["callproc"] = begin_procedure_by(_NAME + "callproc", _database_of)
+    begins = {name: begin_by(_NAME + name, database_of) for name in ("execute", "executemany")}
+    begins["callproc"] = begin_procedure_by(_NAME + "callproc", database_of)
     for name in ("copy_expert", "copy_from", "copy_to"):
-        begins[name] = begin_copy_by(_NAME + "copy", _database_of)
+        begins[name] = begin_copy_by(_NAME + "copy", database_of)
 
     @lru_cache(64)
     def cursor_class(base: type) -> type:
@@ -49,16 +48,6 @@ def _hook(module: Any, patches: Patches) -> None:
         return traced
 
     patches.wrap(module, "connect", around_connect)
-
-
-def _database_of(cursor: Any) -> Database:
-    connection = cursor.connection
-    known: Database | None = connection.__dict__.get("_swagent_database")
-    if known is None:
-        info = connection.info
-        known = database_at("PostgreSQL", Component.PSYCOPG, info.host, info.port, info.dbname)
-        connection.__dict__["_swagent_database"] = known
-    return known
 
 
 INSTRUMENTATION = Instrumentation(

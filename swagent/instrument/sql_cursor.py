@@ -11,7 +11,7 @@ from typing import Any
 
 from ..record.limits import as_text
 from ..record.trace.span import Span
-from .call import safely
+from .call import is_outermost, safely
 from .sql_call import Database, begin_query
 from .sql_error import end_query
 
@@ -32,6 +32,8 @@ def begin_by(name: str, database_of: Callable[[Any], Database | None]) -> Begin:
 
     def begin(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
         statement = args[0] if args else _named(kwargs, _STATEMENTS)
+        if type(statement) is not str and is_outermost():
+            statement = _text_of(statement, self)
         parameters = args[1] if len(args) > 1 else _named(kwargs, _PARAMETERS) if kwargs else None
         return begin_query(name, database_of(self), statement, parameters)
 
@@ -93,6 +95,15 @@ def around_async_query(begin: Begin) -> Make:
         return traced
 
     return make
+
+
+def _text_of(statement: Any, cursor: Any) -> Any:
+    """Of psycopg's composed statements and of template strings: what is sent, or the texts between the values."""
+    compose = getattr(statement, "as_string", None)
+    if compose is not None:
+        return compose(cursor)
+    texts = getattr(statement, "strings", None)
+    return "?".join(texts) if isinstance(texts, tuple) else statement
 
 
 def _named(kwargs: dict[str, Any], names: tuple[str, ...]) -> Any:
