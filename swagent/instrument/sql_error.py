@@ -53,9 +53,7 @@ def _cause_of(error: Any) -> Any:
 
 
 def _message_of(error: Any) -> str:
-    arguments: tuple[Any, ...] = error.args
-    has_number = len(arguments) > 1 and isinstance(arguments[0], int)
-    lines = as_text(arguments[1] if has_number else error).strip().splitlines()
+    lines = as_text(error if _number_of(error) is None else error.args[1]).strip().splitlines()
     line = lines[0] if lines else ""
     if not current().sql_statements:
         found = _VALUE.search(line)
@@ -65,9 +63,14 @@ def _message_of(error: Any) -> str:
 
 
 def _code_of(error: Any) -> str:
-    for name in _CODES:
-        found = getattr(error, name, None)
-        if isinstance(found, str) and found:
-            return found
-    first = error.args[0] if error.args else None
-    return str(first) if isinstance(first, int) else ""
+    number = _number_of(error)
+    if number is not None:
+        return str(number)
+    found = (getattr(error, name, None) for name in _CODES)
+    return next((each for each in found if isinstance(each, str)), "")
+
+
+def _number_of(error: Any) -> int | None:
+    """MySQL's own, which says more than the standard's code."""
+    arguments: tuple[Any, ...] = error.args
+    return arguments[0] if len(arguments) > 1 and isinstance(arguments[0], int) else None
