@@ -67,9 +67,9 @@ def _begin_prepared_by(name: str) -> Begin:
 
 
 def _database_of(connection: Any) -> Database:
-    address = connection._addr  # noqa: SLF001
+    address: Any = connection._addr  # noqa: SLF001
     # a socket's path, or host and port
-    host, port = address[:2] if isinstance(address, tuple) else (address, None)
+    host, port = address[:2] if not isinstance(address, str) else (address, None)
     return database_at("PostgreSQL", Component.ASYNCPG, host, port, connection._params.database)  # noqa: SLF001
 
 

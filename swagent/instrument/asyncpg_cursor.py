@@ -37,20 +37,19 @@ def traced_iterator(base: Any, begin: Begin) -> Any:
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             self._swagent_is_begun = False
             self._swagent_span: Span | None = None
-            super().__init__(*args, **kwargs)
+            base.__init__(self, *args, **kwargs)
 
         def __anext__(self) -> Any:
             # not a coroutine function: rows are many, and most are here already
-            following = super().__anext__
             is_here = self._swagent_is_begun and (self._swagent_span is None or len(self._buffer) > 1)
-            return following() if is_here else self._swagent_next(following)
+            return base.__anext__(self) if is_here else self._swagent_next()
 
-        async def _swagent_next(self, following: Callable[[], Awaitable[Any]]) -> Any:
+        async def _swagent_next(self) -> Any:
             if not self._swagent_is_begun:
                 self._swagent_is_begun = True
                 self._swagent_span = safely(_begin_aside, begin, self)
             try:
-                row = await following()
+                row = await base.__anext__(self)
             except BaseException as error:
                 self._swagent_end(None if isinstance(error, StopAsyncIteration) else error)
                 raise
@@ -66,7 +65,7 @@ def traced_iterator(base: Any, begin: Begin) -> Any:
         def __del__(self) -> None:
             # nobody wants the other rows
             self._swagent_end(None)
-            super().__del__()
+            base.__del__(self)
 
     return _named_as(base, CursorIterator)
 
@@ -79,16 +78,16 @@ def traced_cursor(base: Any, begin: Begin) -> Any:
 
         async def _init(self, timeout: Any) -> Any:
             self._swagent_is_inner = outer_call() is not None
-            return await self._swagent_recorded(super()._init(timeout))
+            return await self._swagent_recorded(base._init(self, timeout))  # noqa: SLF001
 
         async def fetch(self, *args: Any, **kwargs: Any) -> Any:
-            return await self._swagent_recorded(super().fetch(*args, **kwargs))
+            return await self._swagent_recorded(base.fetch(self, *args, **kwargs))
 
         async def fetchrow(self, *args: Any, **kwargs: Any) -> Any:
-            return await self._swagent_recorded(super().fetchrow(*args, **kwargs))
+            return await self._swagent_recorded(base.fetchrow(self, *args, **kwargs))
 
         async def forward(self, *args: Any, **kwargs: Any) -> Any:
-            return await self._swagent_recorded(super().forward(*args, **kwargs))
+            return await self._swagent_recorded(base.forward(self, *args, **kwargs))
 
         async def _swagent_recorded(self, call: Awaitable[Any]) -> Any:
             # what was opened within another call belongs to that, as a result that SQLAlchemy streams

@@ -44,8 +44,11 @@ def begin_call(name: str, peer: str, layer: int, component: int, tags: tuple[tup
     :param peer: `host:port`
     :param tags: short texts
     """
-    if not is_outermost():
-        return None
+    return open_call(name, peer, layer, component, tags) if is_outermost() else None
+
+
+def open_call(name: str, peer: str, layer: int, component: int, tags: tuple[tuple[str, str], ...] = ()) -> Span:
+    """As `begin_call`, where `is_outermost` has been asked already: what describes the call may take its time."""
     span = Span(name, _EXIT, peer, layer, component)
     if tags:
         span.tags.extend(tags)

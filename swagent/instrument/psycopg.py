@@ -7,7 +7,7 @@ ends with that, and what the server has against it is raised elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -83,7 +83,7 @@ def _around_async_stream(stream: Callable[..., Any]) -> Callable[..., Any]:
 
 def _around_copy(copy: Callable[..., Any]) -> Callable[..., Any]:
     @contextmanager
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Generator[Any, None, None]:
         with _ended(safely(_begin_aside, _begin_copy, self, args, kwargs)), copy(self, *args, **kwargs) as copying:
             yield copying
 
@@ -92,7 +92,7 @@ def _around_copy(copy: Callable[..., Any]) -> Callable[..., Any]:
 
 def _around_async_copy(copy: Callable[..., Any]) -> Callable[..., Any]:
     @asynccontextmanager
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
         with _ended(safely(_begin_aside, _begin_copy, self, args, kwargs)):
             async with copy(self, *args, **kwargs) as copying:
                 yield copying
@@ -101,7 +101,7 @@ def _around_async_copy(copy: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def _ended(span: Span | None) -> Iterator[None]:
+def _ended(span: Span | None) -> Generator[None, None, None]:
     """End the span with what it stands for. A generator that is closed early ends well: nobody wants more of it."""
     try:
         yield

@@ -10,12 +10,12 @@ statement, or the driver by itself. It is no query, and there would be two or th
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ..record.limits import address_of, as_text, short
 from ..record.trace.model import Layer
 from ..record.trace.span import Span
-from .call import begin_call, is_outermost
+from .call import is_outermost, open_call
 from .settings import current
 
 # Longer first words are no keywords of SQL.
@@ -77,7 +77,7 @@ def begin_query(
     length = settings.sql_parameters_max_length
     if length > 0 and parameters:
         tags += (("db.sql.parameters", _shown(parameters, length)),)
-    return begin_call(name, database.peer, Layer.DATABASE, database.component, tags)
+    return open_call(name, database.peer, Layer.DATABASE, database.component, tags)
 
 
 def keyword_of(statement: object) -> str:
@@ -98,11 +98,10 @@ def _keyword(start: str) -> str:
     return word.upper() if word.isalpha() and len(word) <= _MAX_KEYWORD else ""
 
 
-def _shown(parameters: object, length: int) -> str:
-    if isinstance(parameters, (list, tuple)):
-        # of executemany() there may be a million
-        parameters = parameters[:_SHOWN]
-    text = as_text(parameters)
+def _shown(parameters: Any, length: int) -> str:
+    # of executemany() there may be a million
+    few: object = cast("Any", parameters)[:_SHOWN] if isinstance(parameters, (list, tuple)) else parameters
+    text = as_text(few)
     return short(text, length) if length >= _MARKED else text[:length]
 
 

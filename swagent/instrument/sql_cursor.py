@@ -102,8 +102,8 @@ def _text_of(statement: Any, cursor: Any) -> Any:
     compose = getattr(statement, "as_string", None)
     if compose is not None:
         return compose(cursor)
-    texts = getattr(statement, "strings", None)
-    return "?".join(texts) if isinstance(texts, tuple) else statement
+    texts: Any = getattr(statement, "strings", None)
+    return statement if texts is None else "?".join(texts)
 
 
 def _named(kwargs: dict[str, Any], names: tuple[str, ...]) -> Any:

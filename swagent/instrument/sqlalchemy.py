@@ -7,7 +7,6 @@ statement and the parameters that SQLAlchemy adds.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..record.trace.model import Component
@@ -16,6 +15,8 @@ from .instrumentation import Instrumentation
 from .patches import Patches
 from .sql_call import Database, begin_query, database_at
 from .sql_cursor import around_query
+
+_PARAMETERS = 6
 
 
 class _System(NamedTuple):
@@ -49,30 +50,28 @@ def _hook(module: Any, patches: Patches) -> None:
 
 
 def _begin(connection: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Span | None:
-    # the dialect, what makes the context, the statement, and its parameters
+    # the dialect, what makes the context, the statement, its parameters, options, and what the context is made of
     statement, parameters = args[2], args[3]
-    name, database = _describe(connection.engine.url, connection.dialect.name, connection.dialect.driver)
+    if parameters is None and len(args) > _PARAMETERS:
+        parameters = args[_PARAMETERS]
+    engine = connection.engine
+    known: tuple[str, Database] | None = engine.__dict__.get("_swagent_database")
+    if known is None:
+        known = engine.__dict__["_swagent_database"] = _describe(engine.url, connection.dialect)
     # compiled: by its text
-    return begin_query(name, database, getattr(statement, "string", statement), parameters)
+    return begin_query(known[0], known[1], getattr(statement, "string", statement), parameters)
 
 
-@lru_cache(256)
-def _describe(url: Any, dialect: str, driver: str) -> tuple[str, Database]:
-    system = _SYSTEMS.get(dialect) or _System(dialect, Component.UNKNOWN, None)
-    component = _DRIVERS.get(driver, system.component)
+def _describe(url: Any, dialect: Any) -> tuple[str, Database]:
+    system = _SYSTEMS.get(dialect.name) or _System(dialect.name, Component.UNKNOWN, None)
+    component = _DRIVERS.get(dialect.driver, system.component)
     name = f"{system.type}/SQLAlchemy/execute"
     database = url.database or ""
-    if dialect == "sqlite":
-        file = database.rpartition("/")[2] or ":memory:"
-        return name, database_at(system.type, component, file, None)
+    if dialect.name == "sqlite":
+        return name, database_at(system.type, component, database.rpartition("/")[2] or ":memory:", None)
     host = url.host or url.query.get("host") or url.query.get("unix_socket") or "localhost"
-    return name, database_at(
-        system.type, component, host if isinstance(host, str) else host[0], _port(url, system), database
-    )
-
-
-def _port(url: Any, system: _System) -> object:
-    return url.port or system.port
+    host = host if isinstance(host, str) else host[0]
+    return name, database_at(system.type, component, host, url.port or system.port, database)
 
 
 INSTRUMENTATION = Instrumentation(

@@ -47,7 +47,8 @@ def _hook(module: Any, patches: Patches) -> None:
 
     def around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
         def traced(*args: Any, **kwargs: Any) -> Any:
-            if sys._getframe(1).f_globals.get("__name__", "").startswith("swagent."):  # noqa: SLF001
+            caller = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  (the way to the caller's frame)
+            if caller.f_globals.get("__name__", "").startswith("swagent."):
                 return connect(*args, **kwargs)
             given = args[_FACTORY] if len(args) > _FACTORY else kwargs.get("factory", module.Connection)
             if not isinstance(given, type) or not issubclass(given, module.Connection):
@@ -67,7 +68,8 @@ def _hook(module: Any, patches: Patches) -> None:
 
 
 def _note_database(connection: Any, database: Any) -> None:
-    name = os.path.basename(os.fsdecode(database) if isinstance(database, (bytes, os.PathLike)) else as_text(database))
+    path: str | bytes = os.fspath(database)
+    name = os.path.basename(os.fsdecode(path) if isinstance(path, bytes) else as_text(path))
     connection._swagent_database = database_at("SQLite", Component.SQLITE, name or "temporary", None)  # noqa: SLF001
 
 

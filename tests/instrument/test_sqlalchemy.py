@@ -187,9 +187,8 @@ async def test_over_every_driver_a_query_is_one_span(
 def _blocking(url: str) -> Recorder:
     engine = sa.create_engine(url)
     Base.metadata.create_all(engine)
-    with recording() as recorder:
-        with local_span("job"), Session(engine) as session:
-            _work(session)
+    with recording() as recorder, local_span("job"), Session(engine) as session:
+        _work(session)
     Base.metadata.drop_all(engine)
     engine.dispose()
     return recorder
@@ -199,10 +198,9 @@ async def _not_blocking(url: str) -> Recorder:
     engine = create_async_engine(url)
     async with engine.begin() as connection:
         await connection.run_sync(Base.metadata.create_all)
-    with recording() as recorder:
-        with local_span("job"):
-            async with AsyncSession(engine) as session:
-                await session.run_sync(_work)
+    with recording() as recorder, local_span("job"):
+        async with AsyncSession(engine) as session:
+            await session.run_sync(_work)
     async with engine.begin() as connection:
         await connection.run_sync(Base.metadata.drop_all)
     await engine.dispose()
