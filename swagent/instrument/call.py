@@ -44,12 +44,20 @@ def begin_call(name: str, peer: str, layer: int, component: int, tags: tuple[tup
     :param peer: `host:port`
     :param tags: short texts
     """
-    if running() is None or suppress_instrumentation.get() or outer_call() is not None:
-        return None
+    return open_call(name, peer, layer, component, tags) if is_outermost() else None
+
+
+def open_call(name: str, peer: str, layer: int, component: int, tags: tuple[tuple[str, str], ...] = ()) -> Span:
+    """As `begin_call`, where `is_outermost` has been asked already: what describes the call may take its time."""
     span = Span(name, _EXIT, peer, layer, component)
     if tags:
         span.tags.extend(tags)
     return span.start()
+
+
+def is_outermost() -> bool:
+    """Whether a call that begins now has a span of its own."""
+    return running() is not None and not suppress_instrumentation.get() and outer_call() is None
 
 
 def outer_call() -> Span | None:
