@@ -16,10 +16,12 @@ Begin = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Span | None"]
 """Gets the object whose method is called, and the arguments. None: this call has no span."""
 Finish = Callable[[Span, Any], object]
 """Gets what the method has returned, and ends the span, then or later."""
+Fail = Callable[[Span, BaseException], object]
+"""Gets what the method has raised, and ends the span."""
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def around_call(begin: Begin, finish: Finish = lambda span, _: span.stop()) -> Make:
+def around_call(begin: Begin, finish: Finish = lambda span, _: span.stop(), fail: Fail = end_call) -> Make:
     """For `Patches.wrap`: a method, whose call has a span."""
 
     def make(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,7 +32,7 @@ def around_call(begin: Begin, finish: Finish = lambda span, _: span.stop()) -> M
             try:
                 result = call(self, *args, **kwargs)
             except BaseException as error:
-                safely(end_call, span, error)
+                safely(fail, span, error)
                 raise
             safely(finish, span, result)
             return result
@@ -40,7 +42,7 @@ def around_call(begin: Begin, finish: Finish = lambda span, _: span.stop()) -> M
     return make
 
 
-def around_async_call(begin: Begin, finish: Finish = lambda span, _: span.stop()) -> Make:
+def around_async_call(begin: Begin, finish: Finish = lambda span, _: span.stop(), fail: Fail = end_call) -> Make:
     """For `Patches.wrap`: a method that returns an awaitable. The span begins when it is awaited."""
 
     def make(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,7 +53,7 @@ def around_async_call(begin: Begin, finish: Finish = lambda span, _: span.stop()
             try:
                 result = await call(self, *args, **kwargs)
             except BaseException as error:
-                safely(end_call, span, error)
+                safely(fail, span, error)
                 raise
             safely(finish, span, result)
             return result
