@@ -9,12 +9,15 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from ..record.limits import address_of
-from ..record.trace.model import Component
+from ..record.limits import address_of, as_text, short
+from ..record.trace.model import Component, Layer
 from ..record.trace.span import Span
+from .call import begin_call
+from .excerpt import excerpt_of
 from .instrumentation import Instrumentation
 from .patches import Patches
-from .sql_call import begin_query
+from .settings import current
+from .sql_call import keyword_of
 from .wrapping import around_async_call, around_call
 
 
@@ -41,15 +44,21 @@ def _begin_in_transaction(transaction: Any, args: tuple[Any, ...], kwargs: dict[
 
 def _begin(name: str, address: Any, database: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
     query = args[0] if args else kwargs.get("query")
-    return begin_query(
-        name,
-        _peer_of(address[0], address[1]),
-        Component.NEO4J,
-        type="Neo4j",
-        instance=database,
-        statement=getattr(query, "text", query),
-        parameters=args[1] if len(args) > 1 else kwargs.get("parameters") or kwargs,
-    )
+    statement = as_text(getattr(query, "text", query))
+    tags = [("db.type", "Neo4j")]
+    if database:
+        tags.append(("db.instance", short(as_text(database))))
+    keyword = keyword_of(statement)
+    if keyword:
+        tags.append(("db.operation", keyword))
+    settings = current()
+    if settings.sql_statements:
+        tags.append(("db.statement", short(statement)))
+    parameters = args[1] if len(args) > 1 else kwargs.get("parameters") or kwargs
+    length = settings.sql_parameters_max_length
+    if length > 0 and parameters:
+        tags.append(("db.sql.parameters", excerpt_of(parameters, length)))
+    return begin_call(name, _peer_of(address[0], address[1]), Layer.DATABASE, Component.NEO4J, tuple(tags))
 
 
 @lru_cache(1024)

@@ -72,9 +72,11 @@ class _Spans:
     def succeed(self, event: Any) -> None:
         span = self._open.pop(event.request_id, None)
         if span is not None:
-            if "writeErrors" in event.reply:
-                span.error()
-            span.stop()
+            try:
+                if "writeErrors" in event.reply:
+                    span.error()
+            finally:
+                span.stop()
 
     def fail(self, event: Any) -> None:
         span = self._open.pop(event.request_id, None)

@@ -32,9 +32,9 @@ def around_call(begin: Begin, finish: Finish = lambda span, _: span.stop(), fail
             try:
                 result = call(self, *args, **kwargs)
             except BaseException as error:
-                safely(fail, span, error)
+                _settle(fail, span, error)
                 raise
-            safely(finish, span, result)
+            _settle(finish, span, result)
             return result
 
         return traced
@@ -53,11 +53,23 @@ def around_async_call(begin: Begin, finish: Finish = lambda span, _: span.stop()
             try:
                 result = await call(self, *args, **kwargs)
             except BaseException as error:
-                safely(fail, span, error)
+                _settle(fail, span, error)
                 raise
-            safely(finish, span, result)
+            _settle(finish, span, result)
             return result
 
         return traced
 
     return make
+
+
+def _settle(end: Callable[[Span, Any], object], span: Span, outcome: Any) -> None:
+    """End a span, or leave it open on purpose. If that fails it ends here: as the active one of this context it would
+    swallow every call after it."""
+    if safely(_has_settled, end, span, outcome) is None:
+        span.stop()
+
+
+def _has_settled(end: Callable[[Span, Any], object], span: Span, outcome: Any) -> bool:
+    end(span, outcome)
+    return True

@@ -76,7 +76,8 @@ def oldest_of(distribution: str, versions: str) -> str:
     bounds = [each.version for each in SpecifierSet(versions) if each.operator in (">=", "~=", "==")]
     if len(bounds) != 1:
         raise ValueError(f"{distribution}: {versions} has no lower bound")
-    return f"{distribution}=={bounds[0]}"
+    # where several bring the same module, the first stands for them
+    return f"{distribution.split()[0]}=={bounds[0]}"
 
 
 def find_python(version: str | None) -> str:
