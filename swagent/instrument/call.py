@@ -36,20 +36,35 @@ def safely(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | N
         return None
 
 
-def begin_call(name: str, peer: str, layer: int, component: int, tags: tuple[tuple[str, str], ...] = ()) -> Span | None:
+def begin_call(
+    name: str,
+    peer: str,
+    layer: int,
+    component: int,
+    tags: tuple[tuple[str, str], ...] = (),
+    make: type[Span] = Span,
+) -> Span | None:
     """Begin the exit span of a call, and make it the active one. None: nothing is recorded here, or the call is a part
     of another one that has a span already.
 
     :param name: one line, at most 150 characters
     :param peer: `host:port`
     :param tags: short texts
+    :param make: the span's class
     """
-    return open_call(name, peer, layer, component, tags) if is_outermost() else None
+    return open_call(name, peer, layer, component, tags, make) if is_outermost() else None
 
 
-def open_call(name: str, peer: str, layer: int, component: int, tags: tuple[tuple[str, str], ...] = ()) -> Span:
+def open_call(
+    name: str,
+    peer: str,
+    layer: int,
+    component: int,
+    tags: tuple[tuple[str, str], ...] = (),
+    make: type[Span] = Span,
+) -> Span:
     """As `begin_call`, where `is_outermost` has been asked already: what describes the call may take its time."""
-    span = Span(name, _EXIT, peer, layer, component)
+    span = make(name, _EXIT, peer, layer, component)
     if tags:
         span.tags.extend(tags)
     return span.start()
