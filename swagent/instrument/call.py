@@ -58,7 +58,7 @@ def outer_call() -> Span | None:
     if entry is None:
         return None
     span: Span = entry.to_span()
-    return span if span.kind is _EXIT else None
+    return span if span.kind is _EXIT and not suppress_instrumentation.get() else None
 
 
 def end_call(span: Span, error: BaseException | None = None) -> None:

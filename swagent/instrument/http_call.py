@@ -2,23 +2,27 @@
 
 Its name is the path, as the official agent has it, with what looks like an identifier taken out: the collector keeps
 metrics for each name. Its URL has neither credentials nor a query. A library calls, in this order: `begin_http_call`,
-`propagate` for each request that goes out, `note_status`, and `end_call`.
+`propagate` for each request that goes out, `note_status`, and `end_call`; `leave_open` and `end_body` where the body of
+the response is still to come.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import MutableMapping
 from functools import lru_cache
+from typing import Any
 
 from ..record.limits import address_of, name_of, short
 from ..record.trace.model import Layer
 from ..record.trace.span import Span
-from .call import begin_call
+from .call import begin_call, end_call
 from .settings import current
 
 CONTEXT_HEADERS = ("sw8", "sw8-correlation")
 """What `propagate` may write."""
+_BODY = "_swagent_body"
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 # A number, a UUID, a long hexadecimal number, or a long word with a digit in it.
 _IDENTIFIER = re.compile(
@@ -48,14 +52,17 @@ def peer_of(scheme: str, host: str, port: int | None) -> str:
     return address_of(f"{shown}:{port or _DEFAULT_PORTS.get(scheme, 0)}")
 
 
-def propagate(span: Span, peer: str, write: Callable[[str, str], object]) -> None:
-    """Write the headers of a span's context into a request, where its peer may be told of it.
+def propagate(span: Span, peer: str, headers: MutableMapping[str, str]) -> None:
+    """Write a span's context into the headers of a request, where its peer may be told of it. What stood there goes: it
+    is of the request before a redirect, or of a caller whose headers the application passes on.
 
     :param peer: whom this request goes to, which after a redirect is not the span's own
-    :param write: gets a header's name and value
     """
+    if "sw8" in headers:
+        for name in CONTEXT_HEADERS:
+            headers.pop(name, None)
     for name, value in span.headers_for(peer).items():
-        write(name, value)
+        headers[name] = value
 
 
 def note_status(span: Span, status: int) -> None:
@@ -63,6 +70,25 @@ def note_status(span: Span, status: int) -> None:
     span.tag("http.status_code", status)
     if status >= 400:
         span.error()
+
+
+def leave_open(span: Span, place: MutableMapping[str, Any]) -> None:
+    """Let a call's span last until the body of its response has come, and be the active one no longer.
+
+    :param place: what belongs to the response, where `end_body` finds the span again
+    """
+    span.step_aside()
+    place[_BODY] = span, id(sys.exc_info()[1])
+
+
+def end_body(place: MutableMapping[str, Any]) -> None:
+    """End the span of a call whose response has been read or closed; nothing, where it has ended. What breaks a body off
+    is known by the exception that is being handled now, and was not when it began."""
+    waiting = place.pop(_BODY, None)
+    if waiting is not None:
+        span, before = waiting
+        error = sys.exc_info()[1]
+        end_call(span, error if id(error) != before else None)
 
 
 @lru_cache(1024)

@@ -7,18 +7,16 @@ may lead to another host.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from ..record.trace.model import Component
+from ..record.trace.outcome import count_as_timeout
 from ..record.trace.span import Span
 from .call import end_call, outer_call, safely
-from .http_call import CONTEXT_HEADERS, begin_http_call, note_status, peer_of, propagate
+from .http_call import begin_http_call, end_body, leave_open, note_status, peer_of, propagate
 from .instrumentation import Instrumentation
 from .patches import Patches
-
-_MARK = "swagent.span"
 
 
 def _hook(module: Any, patches: Patches) -> None:
@@ -28,6 +26,7 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.AsyncClient, "_send_single_request", _around_single_request)
     patches.wrap(module.Response, "close", _around_close)
     patches.wrap(module.Response, "aclose", _around_aclose)
+    patches.on_undo(count_as_timeout(module.TimeoutException))
 
 
 def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,7 +75,7 @@ def _around_close(close: Callable[..., Any]) -> Callable[..., Any]:
         try:
             close(self)
         finally:
-            safely(_closed, self)
+            safely(end_body, self.extensions)
 
     return traced
 
@@ -86,7 +85,7 @@ def _around_aclose(aclose: Callable[..., Any]) -> Callable[..., Any]:
         try:
             await aclose(self)
         finally:
-            safely(_closed, self)
+            safely(end_body, self.extensions)
 
     return traced
 
@@ -98,18 +97,9 @@ def _begin(request: Any) -> Span | None:
 
 def _propagate(request: Any) -> None:
     span = outer_call()
-    if span is None:
-        return
-    headers = request.headers
-    # a redirected request begins with the headers of the one before it, and shares its extensions
-    if request.extensions.get(_MARK) is span:
-        for name in CONTEXT_HEADERS:
-            headers.pop(name, None)
-    elif "sw8" in headers:
-        return  # the application has written them by hand
-    request.extensions[_MARK] = span
-    url = request.url
-    propagate(span, peer_of(url.scheme, url.host, url.port), headers.__setitem__)
+    if span is not None:
+        url = request.url
+        propagate(span, peer_of(url.scheme, url.host, url.port), request.headers)
 
 
 def _answered(span: Span, response: Any) -> None:
@@ -117,16 +107,7 @@ def _answered(span: Span, response: Any) -> None:
     if response.is_closed:
         span.stop()
     else:
-        span.step_aside()
-        response.extensions[_MARK] = span
-
-
-def _closed(response: Any) -> None:
-    """End the span of a streamed response. What breaks its stream off is known by the exception that is being handled
-    when it is closed."""
-    span: Span | None = response.extensions.pop(_MARK, None)
-    if span is not None:
-        end_call(span, None if response.is_stream_consumed else sys.exc_info()[1])
+        leave_open(span, response.extensions)
 
 
 INSTRUMENTATION = Instrumentation(

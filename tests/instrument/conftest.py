@@ -9,6 +9,8 @@ import pytest
 from record.recorded import Recorder, recording
 from swagent.instrument import State, instrument, report, uninstrument
 
+from .http_server import HttpServer
+
 
 @pytest.fixture
 def recorder() -> Iterator[Recorder]:
@@ -30,3 +32,9 @@ def instrumented(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
     finally:
         uninstrument(*names)
+
+
+@pytest.fixture
+def server() -> Iterator[HttpServer]:
+    with HttpServer() as running:
+        yield running
