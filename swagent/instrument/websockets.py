@@ -75,7 +75,7 @@ def _around_async_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
 
 def _around_send_request(send: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, request: Any) -> Any:
-        safely(lambda: _propagate(_uri_of(self), request.headers))
+        safely(lambda: _propagate(request.headers, *_place(_uri_of(self))))
         return send(self, request)
 
     return traced
@@ -83,7 +83,8 @@ def _around_send_request(send: Callable[..., Any]) -> Callable[..., Any]:
 
 def _around_write_http_request(write: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, path: str, headers: Any) -> Any:
-        safely(lambda: _propagate(self, headers))
+        # their public names are deprecated
+        safely(lambda: _propagate(headers, _scheme(self._secure), self._host, self._port))
         return write(self, path, headers)
 
     return traced
@@ -103,18 +104,22 @@ def _uri_of(place: Any) -> Any:
     return parse_uri(place)
 
 
-def _scheme_of(uri: Any) -> str:
-    return "wss" if uri.secure else "ws"
+def _scheme(is_secure: bool) -> str:
+    return "wss" if is_secure else "ws"
+
+
+def _place(uri: Any) -> tuple[str, str, int]:
+    return _scheme(uri.secure), uri.host, uri.port
 
 
 def _begin(uri: Any) -> Span | None:
-    return begin_http_call("GET", _scheme_of(uri), uri.host, uri.port, uri.path, Component.WEBSOCKETS)
+    return begin_http_call("GET", *_place(uri), uri.path, Component.WEBSOCKETS)
 
 
-def _propagate(uri: Any, headers: Any) -> None:
+def _propagate(headers: Any, *place: Any) -> None:
     span = outer_call()
     if span is not None:
-        propagate(span, peer_of(_scheme_of(uri), uri.host, uri.port), headers)
+        propagate(span, peer_of(*place), headers)
 
 
 def _connected(span: Span) -> None:

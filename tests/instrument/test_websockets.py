@@ -7,6 +7,7 @@ import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from inspect import signature
 from typing import Any
 
 import anyio
@@ -35,6 +36,8 @@ except ImportError:
 
 INSTRUMENTED = ("websockets",)
 ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
+# what older versions do anyway
+DIRECTLY: dict[str, Any] = {"proxy": None} if "proxy" in signature(websockets.sync.client.connect).parameters else {}
 on_asyncio = pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=["asyncio", "uvloop"])
 
 
@@ -79,7 +82,7 @@ def peer() -> Iterator[Peer]:
 
 @asynccontextmanager
 async def by_new(uri: str) -> AsyncIterator[Any]:
-    async with websockets.asyncio.client.connect(uri, proxy=None) as connection:
+    async with websockets.asyncio.client.connect(uri, **DIRECTLY) as connection:
         yield connection
 
 
@@ -124,11 +127,11 @@ async def test_the_handshake_is_a_span_and_carries_the_context(
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", [("trio", {})], ids=["trio"])
 async def test_of_the_client_for_trio_too(recorder: Recorder, peer: Peer) -> None:
-    await _check(recorder, peer, lambda uri: trio_client.connect(uri, proxy=None))
+    await _check(recorder, peer, lambda uri: trio_client.connect(uri, **DIRECTLY))
 
 
 def test_of_the_client_for_threads_too(recorder: Recorder, peer: Peer) -> None:
-    with local_span("job"), websockets.sync.client.connect(f"ws://{peer.address}/talk/17", proxy=None) as connection:
+    with local_span("job"), websockets.sync.client.connect(f"ws://{peer.address}/talk/17", **DIRECTLY) as connection:
         connection.send("a")
         assert connection.recv() == "a"
     _recorded_once(recorder, peer)
@@ -161,7 +164,7 @@ async def test_a_redirect_belongs_to_its_handshake(recorder: Recorder, peer: Pee
 @pytest.mark.anyio
 async def test_a_connection_that_is_made_again_is_a_span_again(recorder: Recorder, peer: Peer) -> None:
     count = 0
-    async for connection in websockets.asyncio.client.connect(f"ws://{peer.address}/talk", proxy=None):
+    async for connection in websockets.asyncio.client.connect(f"ws://{peer.address}/talk", **DIRECTLY):
         await connection.close()
         count += 1
         if count == 2:
