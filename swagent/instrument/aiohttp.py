@@ -1,9 +1,8 @@
-"""aiohttp's client: `ClientSession._request`, which all calls of every session come through, redirects and retries of one
-included, and `_ws_connect`, the handshake of a websocket.
+"""aiohttp's client: `ClientSession._request`, which all calls of every session come through, redirects and retries of
+one included, and `_ws_connect`, the handshake of a websocket.
 
-A session's own trace configs could do it too, but in tasks and at a cost: they are asked for at a dozen places. The span
-ends with the body, which is mostly still to come when the application has got the response, and is not active while
-it is read.
+A session's own trace configs would cost more: they are asked at a dozen places of each call. The span ends with the
+body, which is mostly still to come when the application has got the response, and is not active while it is read.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 
 from ..record.trace.model import Component
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely
+from .call import end_call, outer_call, safely, settle
 from .http_call import begin_http_call, end_body, leave_open, note_status, peer_of, propagate
 from .instrumentation import Instrumentation
 from .patches import Patches
@@ -39,9 +38,9 @@ def _around_request(request: Callable[..., Any]) -> Callable[..., Any]:
         try:
             response = await request(self, method, str_or_url, **kwargs)
         except BaseException as error:
-            safely(_failed, span, error)
+            settle(_failed, span, error)
             raise
-        safely(_answered, span, response)
+        settle(_answered, span, response)
         return response
 
     return traced
@@ -55,9 +54,9 @@ def _around_ws_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
         try:
             websocket = await connect(self, url, **kwargs)
         except BaseException as error:
-            safely(_failed, span, error)
+            settle(_failed, span, error)
             raise
-        safely(note_status, span, _SWITCHING_PROTOCOLS)
+        settle(note_status, span, _SWITCHING_PROTOCOLS)
         span.stop()
         return websocket
 
@@ -78,7 +77,7 @@ def _around_end(end: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return end(self)
         finally:
-            safely(end_body, vars(self))
+            safely(end_body, self)
 
     return traced
 
@@ -105,7 +104,7 @@ def _answered(span: Span, response: Any) -> None:
     if response.closed or response.content.is_eof():
         span.stop()
     else:
-        leave_open(span, vars(response))
+        leave_open(span, response)
         response.content.on_eof(span.stop)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely
+from .call import end_call, outer_call, safely, settle
 from .grpc_call import begin_grpc_call, note_code, with_context
 
 Continuation = Callable[[Any, Any], Any]
@@ -20,7 +20,7 @@ Continuation = Callable[[Any, Any], Any]
 def interceptor(grpc: Any, peer: str) -> Any:
     """For a blocking channel; of all four kinds of calls."""
 
-    def intercept(self: object, continuation: Continuation, details: Any, request: Any) -> Any:
+    def intercept(_: object, continuation: Continuation, details: Any, request: Any) -> Any:
         span = safely(_begin, details.method, peer)
         details = safely(_carry, span, details, list) or details
         if span is None:
@@ -28,9 +28,9 @@ def interceptor(grpc: Any, peer: str) -> Any:
         try:
             call = continuation(details, request)
         except BaseException as error:
-            safely(end_call, span, error)
+            settle(end_call, span, error)
             raise
-        safely(_await_end, span, call)
+        settle(_await_end, span, call)
         return call
 
     kinds = ("UnaryUnary", "UnaryStream", "StreamUnary", "StreamStream")
@@ -42,7 +42,7 @@ def interceptor(grpc: Any, peer: str) -> Any:
 def asyncio_interceptors(aio: Any, peer: str) -> list[Any]:
     """For a channel on asyncio, which wants one of each kind."""
 
-    async def intercept(self: object, continuation: Continuation, details: Any, request: Any) -> Any:
+    async def intercept(_: object, continuation: Continuation, details: Any, request: Any) -> Any:
         span = safely(_begin, details.method, peer)
         details = safely(_carry, span, details, lambda pairs: aio.Metadata(*pairs)) or details
         if span is None:
@@ -50,9 +50,9 @@ def asyncio_interceptors(aio: Any, peer: str) -> list[Any]:
         try:
             call = await continuation(details, request)
         except BaseException as error:
-            safely(end_call, span, error)
+            settle(end_call, span, error)
             raise
-        safely(_await_end, span, call)
+        settle(_await_end, span, call)
         return call
 
     kinds = {"UnaryUnary": "unary_unary", "UnaryStream": "unary_stream", "StreamUnary": "stream_unary",
@@ -70,7 +70,7 @@ def _begin(method: str | bytes, peer: str) -> Span | None:
 def _carry(span: Span | None, details: Any, make: Callable[[list[tuple[str, Any]]], Any]) -> Any:
     """A call's details with the context in them; None where there is none to tell."""
     span = span or outer_call()
-    return None if span is None else details._replace(metadata=make(with_context(details.metadata, span)))  # noqa: SLF001
+    return None if span is None else details._replace(metadata=make(with_context(details.metadata, span)))
 
 
 def _await_end(span: Span, call: Any) -> None:
@@ -83,7 +83,7 @@ def _await_end(span: Span, call: Any) -> None:
 
 
 def _ended(span: Span, call: Any) -> None:
-    safely(_end, span, call)
+    settle(_end, span, call)
 
 
 def _end(span: Span, call: Any) -> None:

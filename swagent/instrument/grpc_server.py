@@ -12,7 +12,7 @@ from contextlib import aclosing
 from typing import Any
 
 from ..record.trace.span import Span
-from .call import safely
+from .call import safely, settle
 from .grpc_call import is_left_out, note_code, peer_of, serve_grpc_call
 
 _UNKNOWN = 2
@@ -22,7 +22,7 @@ Behavior = Callable[[Any, Any], Any]
 def interceptor(grpc: Any) -> Any:
     """For a blocking server."""
 
-    def intercept_service(self: object, continuation: Callable[[Any], Any], details: Any) -> Any:
+    def intercept_service(_: object, continuation: Callable[[Any], Any], details: Any) -> Any:
         return _record(continuation(details), details)
 
     return type("Interceptor", (grpc.ServerInterceptor,), {"intercept_service": intercept_service})()
@@ -31,7 +31,7 @@ def interceptor(grpc: Any) -> Any:
 def asyncio_interceptor(aio: Any) -> Any:
     """For a server on asyncio."""
 
-    async def intercept_service(self: object, continuation: Callable[[Any], Any], details: Any) -> Any:
+    async def intercept_service(_: object, continuation: Callable[[Any], Any], details: Any) -> Any:
         return _record(await continuation(details), details)
 
     return type("Interceptor", (aio.ServerInterceptor,), {"intercept_service": intercept_service})()
@@ -51,9 +51,9 @@ def _recording(handler: Any, details: Any) -> Any:
     kind = f"{_streams(handler.request_streaming)}_{_streams(handler.response_streaming)}"
     behavior = getattr(handler, kind)
     # the last of several values that came under one name
-    metadata = dict(details.invocation_metadata or ())
+    metadata: dict[str, Any] = dict(details.invocation_metadata or ())
     begin = functools.partial(_begin, method, metadata)
-    return handler._replace(**{kind: _around(behavior, begin, handler.response_streaming)})  # noqa: SLF001
+    return handler._replace(**{kind: _around(behavior, begin, handler.response_streaming)})
 
 
 def _streams(is_stream: bool) -> str:
@@ -78,9 +78,9 @@ def _around_function(behavior: Behavior, begin: Callable[[Any], Span | None]) ->
             try:
                 answer = behavior(request, context)
             except BaseException as error:
-                safely(_raised, span, context, error)
+                settle(_raised, span, context, error)
                 raise
-            safely(_answered, span, context)
+            settle(_answered, span, context)
             return answer
 
     return served
@@ -95,9 +95,9 @@ def _around_coroutine(behavior: Behavior, begin: Callable[[Any], Span | None]) -
             try:
                 answer = await behavior(request, context)
             except BaseException as error:
-                safely(_raised, span, context, error)
+                settle(_raised, span, context, error)
                 raise
-            safely(_answered, span, context)
+            settle(_answered, span, context)
             return answer
 
     return served
@@ -113,9 +113,9 @@ def _around_generator(behavior: Behavior, begin: Callable[[Any], Span | None]) -
             try:
                 yield from behavior(request, context)
             except BaseException as error:
-                safely(_raised, span, context, error)
+                settle(_raised, span, context, error)
                 raise
-            safely(_answered, span, context)
+            settle(_answered, span, context)
 
     return served
 
@@ -134,9 +134,9 @@ def _around_async_generator(behavior: Behavior, begin: Callable[[Any], Span | No
                     async for answer in answers:
                         yield answer
                 except BaseException as error:
-                    safely(_raised, span, context, error)
+                    settle(_raised, span, context, error)
                     raise
-                safely(_answered, span, context)
+                settle(_answered, span, context)
 
     return served
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely
+from .call import end_call, outer_call, safely, settle
 from .grpc_call import begin_grpc_call, is_left_out, note_code, serve_grpc_call
 from .http_call import CONTEXT_HEADERS, peer_of
 from .instrumentation import Instrumentation
@@ -41,15 +41,15 @@ def _around_send_request(send: Callable[..., Any]) -> Callable[..., Any]:
 
 def _around_exit(leave: Callable[..., Any]) -> Callable[..., Any]:
     async def traced(self: Any, kind: Any, error: Any, traceback: Any) -> Any:
-        span = vars(self).pop(_SPAN, None)
+        span = self.__dict__.pop(_SPAN, None)
         if span is None:
             return await leave(self, kind, error, traceback)
         try:
             answer = await leave(self, kind, error, traceback)
         except BaseException as raised:
-            safely(_ended, span, raised)
+            settle(_ended, span, raised)
             raise
-        safely(_ended, span, error)
+        settle(_ended, span, error)
         return answer
 
     return traced
@@ -58,19 +58,19 @@ def _around_exit(leave: Callable[..., Any]) -> Callable[..., Any]:
 def _begin(stream: Any) -> None:
     """Begin a call's span, and write its context, or that of the call that this one is a part of."""
     channel = stream._channel  # noqa: SLF001
-    if vars(stream).get(_SPAN) is not None:
+    if stream.__dict__.get(_SPAN) is not None:
         return
     span = begin_grpc_call(stream._method_name, _peer(channel))  # noqa: SLF001
     carried = span or outer_call()
+    if span is not None:
+        # what is done between two messages is no part of it
+        span.step_aside()
+        stream.__dict__[_SPAN] = span
     if carried is not None:
         metadata = stream._metadata  # noqa: SLF001
         for name in CONTEXT_HEADERS:
             metadata.popall(name, None)
         metadata.update(carried.headers())
-    if span is not None:
-        # what is done between two messages is no part of it
-        span.step_aside()
-        vars(stream)[_SPAN] = span
 
 
 def _peer(channel: Any) -> str:
@@ -114,8 +114,9 @@ def _serve(event: Any) -> None:
     if is_left_out(event.method_name):
         return
     method = event.method_func
-    address = event.peer.addr()
-    peer = peer_of("", address[0], address[1]) if isinstance(address, tuple) else ""
+    address: Any = event.peer.addr()
+    # of a socket of Unix it is a path, or nothing
+    peer = "" if address is None or isinstance(address, str) else peer_of("", *address[:2])
     span = serve_grpc_call(event.method_name, event.metadata, peer)
     event.method_func = _around_method(method, span)
 
@@ -126,9 +127,9 @@ def _around_method(method: Callable[[Any], Awaitable[None]], span: Span) -> Call
             try:
                 await method(stream)
             except BaseException as error:
-                safely(_raised, span, error)
+                settle(_raised, span, error)
                 raise
-            safely(note_code, span, None)
+            settle(note_code, span, None)
 
     return served
 

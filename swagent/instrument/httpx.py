@@ -13,7 +13,7 @@ from typing import Any
 from ..record.trace.model import Component
 from ..record.trace.outcome import count_as_timeout
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely
+from .call import end_call, outer_call, safely, settle
 from .http_call import begin_http_call, end_body, leave_open, note_status, peer_of, propagate
 from .instrumentation import Instrumentation
 from .patches import Patches
@@ -37,9 +37,9 @@ def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
         try:
             response = send(self, request, *args, **kwargs)
         except BaseException as error:
-            safely(end_call, span, error)
+            settle(end_call, span, error)
             raise
-        safely(_answered, span, response)
+        settle(_answered, span, response)
         return response
 
     return traced
@@ -53,9 +53,9 @@ def _around_async_send(send: Callable[..., Any]) -> Callable[..., Any]:
         try:
             response = await send(self, request, *args, **kwargs)
         except BaseException as error:
-            safely(end_call, span, error)
+            settle(end_call, span, error)
             raise
-        safely(_answered, span, response)
+        settle(_answered, span, response)
         return response
 
     return traced
@@ -75,7 +75,7 @@ def _around_close(close: Callable[..., Any]) -> Callable[..., Any]:
         try:
             close(self)
         finally:
-            safely(end_body, self.extensions)
+            safely(end_body, self)
 
     return traced
 
@@ -85,7 +85,7 @@ def _around_aclose(aclose: Callable[..., Any]) -> Callable[..., Any]:
         try:
             await aclose(self)
         finally:
-            safely(end_body, self.extensions)
+            safely(end_body, self)
 
     return traced
 
@@ -107,7 +107,7 @@ def _answered(span: Span, response: Any) -> None:
     if response.is_closed:
         span.stop()
     else:
-        leave_open(span, response.extensions)
+        leave_open(span, response)
 
 
 INSTRUMENTATION = Instrumentation(

@@ -9,7 +9,7 @@ from .instrumentation import Instrumentation
 from .patches import Patches
 
 
-def _hook(module: Any, patches: Patches) -> None:
+def _hook(_: Any, __: Patches) -> None:
     running = capture.running()
     if running is not None:
         running.attach_loguru()

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
 from ..record.trace.model import Component
 from ..record.trace.outcome import count_as_timeout
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely
-from .http_call import begin_http_call, note_status, peer_of, propagate
+from .call import end_call, outer_call, safely, settle
+from .http_call import begin_http_call, note_status, peer_of, propagate, split
 from .instrumentation import Instrumentation
 from .patches import Patches
 from .urllib3 import answered, watch_bodies
@@ -31,35 +30,34 @@ def _hook(module: Any, patches: Patches) -> None:
 def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, request: Any, **kwargs: Any) -> Any:
         span = safely(_begin, request)
+        safely(_propagate, request)
         if span is None:
             return send(self, request, **kwargs)
         try:
             response = send(self, request, **kwargs)
         except BaseException as error:
-            safely(end_call, span, error)
+            settle(end_call, span, error)
             raise
-        safely(_answered, span, response, kwargs.get("stream", self.stream))
+        settle(_answered, span, response, bool(kwargs.get("stream", self.stream)))
         return response
 
     return traced
 
 
 def _begin(request: Any) -> Span | None:
-    """Begin a call, or go on with one that is redirected, and write the context's headers."""
-    url = urlsplit(request.url)
-    if not url.hostname or request.headers is None:
+    if outer_call() is not None:
         return None
-    outer = outer_call()
-    span = None if outer is not None else begin_http_call(
-        request.method, url.scheme, url.hostname, url.port, url.path, Component.REQUESTS)  # fmt: skip
-    carried = outer or span
-    if carried is not None:
-        propagate(carried, _peer(url), request.headers)
-    return span
+    url = split(request.url)
+    if not url.hostname:
+        return None
+    return begin_http_call(request.method, url.scheme, url.hostname, url.port, url.path, Component.REQUESTS)
 
 
-def _peer(url: SplitResult) -> str:
-    return peer_of(url.scheme, url.hostname or "", url.port)
+def _propagate(request: Any) -> None:
+    span = outer_call()
+    if span is not None and request.headers is not None:
+        url = split(request.url)
+        propagate(span, peer_of(url.scheme, url.hostname or "", url.port), request.headers)
 
 
 def _answered(span: Span, response: Any, is_streamed: bool) -> None:

@@ -1,20 +1,19 @@
 """urllib3: `PoolManager.urlopen`, and a pool's own for those who use one without a manager.
 
-Both call themselves again for a retry and a redirect, and the manager's calls the pool's: the outermost has the span. The
-context's headers are written by the pool's, which knows whom it calls, into a copy.
+Both call themselves again for a retry and a redirect, and the manager's calls the pool's: the outermost has the span.
+The context's headers are written by the pool's, which knows whom it calls, into a copy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from ..record.trace.model import Component
 from ..record.trace.outcome import Outcome, count_as_timeout, outcome_of
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely
-from .http_call import begin_http_call, end_body, leave_open, note_status, peer_of, propagate
+from .call import end_call, outer_call, safely, settle
+from .http_call import begin_http_call, end_body, leave_open, note_status, peer_of, propagate, split
 from .instrumentation import Instrumentation
 from .patches import Patches
 
@@ -55,7 +54,7 @@ def answered(span: Span, status: int, response: Any) -> None:
     if getattr(response, "connection", None) is None:
         span.stop()
     else:
-        leave_open(span, vars(response))
+        leave_open(span, response)
 
 
 def _around_manager(urlopen: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,7 +67,9 @@ def _around_manager(urlopen: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _around_pool(urlopen: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, method: str, url: str, body: Any = None, headers: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def traced(
+        self: Any, method: str, url: str, body: Any = None, headers: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
         span = safely(_begin_in_pool, self, method, url)
         headers = safely(_with_context, self, url, headers) or headers
         if span is None:
@@ -82,9 +83,9 @@ def _call(span: Span, urlopen: Callable[..., Any], *args: Any, **kwargs: Any) ->
     try:
         response = urlopen(*args, **kwargs)
     except BaseException as error:
-        safely(_failed, span, error)
+        settle(_failed, span, error)
         raise
-    safely(answered, span, response.status, response)
+    settle(_answered, span, response)
     return response
 
 
@@ -93,7 +94,7 @@ def _around_end(end: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return end(self)
         finally:
-            safely(end_body, vars(self))
+            safely(end_body, self)
 
     return traced
 
@@ -101,7 +102,7 @@ def _around_end(end: Callable[..., Any]) -> Callable[..., Any]:
 def _begin(method: str, url: str) -> Span | None:
     if outer_call() is not None:
         return None
-    parts = urlsplit(url)
+    parts = split(url)
     if not parts.hostname:
         return None
     return begin_http_call(method.upper(), parts.scheme, parts.hostname, parts.port, parts.path, _URLLIB3)
@@ -110,7 +111,7 @@ def _begin(method: str, url: str) -> Span | None:
 def _begin_in_pool(pool: Any, method: str, url: str) -> Span | None:
     if outer_call() is not None:
         return None
-    return begin_http_call(method.upper(), *_place(pool, url), urlsplit(url).path, _URLLIB3)
+    return begin_http_call(method.upper(), *_place(pool, url), split(url).path, _URLLIB3)
 
 
 def _with_context(pool: Any, url: str, headers: Any) -> MutableMapping[str, str] | None:
@@ -129,10 +130,14 @@ def _with_context(pool: Any, url: str, headers: Any) -> MutableMapping[str, str]
 def _place(pool: Any, url: str) -> tuple[str, str, int | None]:
     """Scheme, host and port of whom is called. The pool is the proxy's where the URL has a host."""
     if not url.startswith("/"):
-        parts = urlsplit(url)
+        parts = split(url)
         if parts.hostname:
             return parts.scheme, parts.hostname, parts.port
     return pool.scheme, pool.host, pool.port
+
+
+def _answered(span: Span, response: Any) -> None:
+    answered(span, response.status, response)
 
 
 def _failed(span: Span, error: BaseException) -> None:

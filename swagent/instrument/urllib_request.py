@@ -1,17 +1,16 @@
-"""urllib.request: `OpenerDirector.open`, which calls itself again for a redirect: the outermost has the span. It ends with
-the response's head."""
+"""urllib.request: `OpenerDirector.open`, which calls itself again for a redirect: the outermost has the span. It ends
+with the response's head."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from ..record.trace.model import Component
 from ..record.trace.outcome import Outcome, outcome_of
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely
-from .http_call import CONTEXT_HEADERS, begin_http_call, note_status, peer_of
+from .call import end_call, outer_call, safely, settle
+from .http_call import CONTEXT_HEADERS, begin_http_call, note_status, peer_of, split
 from .instrumentation import STANDARD_LIBRARY, Instrumentation
 from .patches import Patches
 
@@ -32,10 +31,9 @@ def _around_open(open_url: Callable[..., Any]) -> Callable[..., Any]:
         try:
             response = open_url(self, fullurl, data, *args, **kwargs)
         except BaseException as error:
-            safely(_failed, span, error)
+            settle(_failed, span, error)
             raise
-        safely(note_status, span, response.status)
-        span.stop()
+        settle(_answered, span, response)
         return response
 
     return traced
@@ -51,9 +49,9 @@ def _around_do_open(do_open: Callable[..., Any]) -> Callable[..., Any]:
 
 def _begin(fullurl: Any, data: Any) -> Span | None:
     if isinstance(fullurl, str):
-        method, url = "GET" if data is None else "POST", urlsplit(fullurl)
+        method, url = "GET" if data is None else "POST", split(fullurl)
     else:
-        url = urlsplit(fullurl.full_url)
+        url = split(fullurl.full_url)
         method = fullurl.get_method() if data is None or fullurl.data is not None else "POST"
     if url.scheme not in _SCHEMES or not url.hostname:
         return None
@@ -64,12 +62,17 @@ def _propagate(request: Any) -> None:
     span = outer_call()
     if span is None:
         return
-    url = urlsplit(request.full_url)
+    url = split(request.full_url)
     for name in CONTEXT_HEADERS:
         request.remove_header(name.capitalize())  # as it keeps them
     for name, value in span.headers_for(peer_of(url.scheme, url.hostname or "", url.port)).items():
         # a request that this one is redirected to does not take it over
         request.add_unredirected_header(name, value)
+
+
+def _answered(span: Span, response: Any) -> None:
+    note_status(span, response.status)
+    span.stop()
 
 
 def _failed(span: Span, error: BaseException) -> None:

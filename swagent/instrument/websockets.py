@@ -11,7 +11,7 @@ from typing import Any
 
 from ..record.trace.model import Component
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely
+from .call import end_call, outer_call, safely, settle
 from .http_call import begin_http_call, note_status, peer_of, propagate
 from .instrumentation import Instrumentation
 from .patches import Patches
@@ -49,9 +49,9 @@ def _around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
         try:
             connection = connect(*args, **kwargs)
         except BaseException as error:
-            safely(_failed, span, error)
+            settle(_failed, span, error)
             raise
-        safely(_connected, span)
+        settle(_connected, span)
         return connection
 
     return traced
@@ -65,9 +65,9 @@ def _around_async_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
         try:
             connection = await connect(self, *args, **kwargs)
         except BaseException as error:
-            safely(_failed, span, error)
+            settle(_failed, span, error)
             raise
-        safely(_connected, span)
+        settle(_connected, span)
         return connection
 
     return traced

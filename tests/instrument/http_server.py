@@ -1,9 +1,9 @@
-"""A server that instrumented HTTP clients call: in this process, on loopback, in threads, so that any loop may call it."""
+"""A server that instrumented HTTP clients call: in this process, on loopback, in threads, so that any loop may call."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, cast
@@ -23,7 +23,8 @@ class HttpServer(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.requests: list[tuple[str, Mapping[str, str]]] = []
+        self.requests: list[tuple[str, Message]] = []
+        self.asked = threading.Event()
         self.release = threading.Event()
         self.address = f"127.0.0.1:{self.server_port}"
         self.moved_address = f"localhost:{self.server_port}"
@@ -56,6 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         server = cast("HttpServer", self.server)
         server.requests.append((self.path, self.headers))
+        server.asked.set()
         self._answer(server, self.path.partition("?")[0])
 
     def do_POST(self) -> None:
@@ -86,5 +88,5 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
         self.wfile.flush()
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *args: Any) -> None:
         """Nothing is printed."""

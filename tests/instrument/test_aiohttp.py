@@ -19,7 +19,7 @@ from swagent import exit_span, local_span
 from swagent.record.suppression import suppress_instrumentation
 from swagent.record.trace.carrier import parse_sw8
 
-from .http_server import HttpServer
+from .http_server import PATIENCE, HttpServer
 from .trees import trees
 
 ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
@@ -51,7 +51,7 @@ async def test_a_call_is_one_span_and_carries_the_context(
 
 
 async def test_a_session_with_trace_configs_of_its_own_is_recorded_too(recorder: Recorder, server: HttpServer) -> None:
-    seen: list[str] = []
+    seen: list[bool] = []
 
     async def note(session: Any, context: Any, params: Any) -> None:
         seen.append("sw8" in params.headers)
@@ -118,9 +118,7 @@ async def test_a_body_that_ends_too_early_failed(
     assert recorder.span("/broken").failed
 
 
-async def test_a_timeout_shows_as_one(
-    recorder: Recorder, session: aiohttp.ClientSession, server: HttpServer
-) -> None:
+async def test_a_timeout_shows_as_one(recorder: Recorder, session: aiohttp.ClientSession, server: HttpServer) -> None:
     with pytest.raises(asyncio.TimeoutError):
         await session.get(f"{server.url}/held", timeout=aiohttp.ClientTimeout(0.05))
     assert dict(recorder.span("/held").tags)["outcome"] == "timed_out"
@@ -132,8 +130,7 @@ async def test_a_cancelled_call_shows_as_one(
 ) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(session.get, f"{server.url}/held")
-        while not server.requests:
-            await anyio.sleep(0.001)
+        assert await anyio.to_thread.run_sync(server.asked.wait, PATIENCE)
         group.cancel_scope.cancel()
     assert dict(recorder.span("/held").tags)["outcome"] == "cancelled"
 
@@ -150,9 +147,7 @@ async def test_a_call_inside_a_call_carries_the_outer_one_and_the_agents_own_not
     assert [carrier and carrier.segment_id for carrier in server.carriers] == [recorder.only.id, None]
 
 
-async def test_a_request_that_cannot_be_sent_raises_as_ever(
-    recorder: Recorder, session: aiohttp.ClientSession
-) -> None:
+async def test_a_request_that_cannot_be_sent_raises_as_ever(recorder: Recorder, session: aiohttp.ClientSession) -> None:
     for url in ("http://", "/orders", "nothing://stock"):
         with pytest.raises(aiohttp.ClientError):
             await session.get(url)

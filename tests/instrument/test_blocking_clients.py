@@ -24,7 +24,7 @@ class Client:
     def __init__(self, name: str) -> None:
         self._get, self.component = CLIENTS[name]
 
-    def get(self, url: str, headers: Mapping[str, str] = {}, timeout: float | None = 10) -> None:  # noqa: B006
+    def get(self, url: str, headers: Mapping[str, str] = {}, timeout: float | None = 10) -> None:
         self._get(url, headers, timeout)
 
 

@@ -11,11 +11,12 @@ import grpc
 import pytest
 
 from kit.servers import nobody
-from record.recorded import Finished, Recorder
+from record.recorded import Recorder
 from swagent import exit_span, local_span
 from swagent.instrument import settings
 from swagent.record.suppression import suppress_instrumentation
 
+from .ends import root_of, wait_for_ends
 from .trees import trees
 
 INSTRUMENTED = ("grpc",)
@@ -83,31 +84,22 @@ def channel(target: str) -> Iterator[grpc.Channel]:
         yield channel
 
 
-def _ends(recorder: Recorder, count: int) -> tuple[list[Finished], list[Finished]]:
-    """The segments of the client and of the server, once there are so many. The server's may end after its answer."""
-    deadline = threading.Event()
-    for _ in range(1000):
-        if len(recorder.segments) >= count:
-            break
-        deadline.wait(0.01)
-    served = [each for each in recorder.segments if any(span.kind.name == "ENTRY" for span in each.spans)]
-    return [each for each in recorder.segments if each not in served], served
-
-
 def test_a_call_is_a_span_at_each_end_and_one_trace(recorder: Recorder, channel: Any, target: str) -> None:
     with local_span("job"):
         assert channel.unary_unary("/stock.Stock/Look")(b"lamp") == b"lamp"
-    (called,), (served,) = _ends(recorder, 2)
+    (called,), (served,) = wait_for_ends(recorder, 2)
     lines = trees(recorder).splitlines()
-    assert sorted(lines) == sorted([
-        "Local job",
-        f"  Exit /stock.Stock/Look GRPC/RPC_FRAMEWORK {target} grpc.method=/stock.Stock/Look grpc.url={target} "
-        "grpc.status_code=OK",
-        f"Entry /stock.Stock/Look GRPC/RPC_FRAMEWORK {served.spans[-1].peer} grpc.method=/stock.Stock/Look "
-        "grpc.status_code=OK",
-        "  Local look",
-    ])
-    root = next(span for span in served.spans if span.id == 0)
+    assert sorted(lines) == sorted(
+        [
+            "Local job",
+            f"  Exit /stock.Stock/Look GRPC/RPC_FRAMEWORK {target} grpc.method=/stock.Stock/Look grpc.url={target} "
+            "grpc.status_code=OK",
+            f"Entry /stock.Stock/Look GRPC/RPC_FRAMEWORK {served.spans[-1].peer} grpc.method=/stock.Stock/Look "
+            "grpc.status_code=OK",
+            "  Local look",
+        ]
+    )
+    root = root_of(served)
     assert root.peer.startswith("127.0.0.1:")
     (reference,) = root.refs
     assert (reference.trace_id, reference.segment_id, reference.span_id) == (called.trace_id, called.id, 1)
@@ -122,7 +114,7 @@ def test_streams_end_with_their_streams(recorder: Recorder, channel: Any) -> Non
         assert list(answers) == [b"a"] * 3
         assert channel.stream_unary("/stock.Stock/Sum")(iter([b"a", b"b"])) == b"ab"
         assert list(channel.stream_stream("/stock.Stock/Talk")(iter([b"a", b"b"]))) == [b"a", b"b"]
-    (called,), served = _ends(recorder, 4)
+    (called,), served = wait_for_ends(recorder, 4)
     assert called.names == ["job", "/stock.Stock/Many", "work", "/stock.Stock/Sum", "/stock.Stock/Talk"]
     assert {span.parent_id for span in called.spans} == {-1, 0}
     assert {dict(span.tags).get("grpc.status_code") for span in called.spans} == {None, "OK"}
@@ -135,7 +127,7 @@ def test_a_future_ends_when_it_is_done(recorder: Recorder, channel: Any) -> None
     with local_span("job"):
         future = channel.unary_unary("/stock.Stock/Look").future(b"lamp")
         assert future.result(PATIENCE) == b"lamp"
-    (called,), _ = _ends(recorder, 2)
+    (called,), _ = wait_for_ends(recorder, 2)
     assert called.names == ["job", "/stock.Stock/Look"]
 
 
@@ -147,8 +139,8 @@ def test_a_failure_shows_with_its_status(
 ) -> None:
     with pytest.raises(grpc.RpcError):
         channel.unary_unary("/stock.Stock/Look")(request_)
-    (called,), (served,) = _ends(recorder, 2)
-    root = next(span for span in served.spans if span.id == 0)
+    (called,), (served,) = wait_for_ends(recorder, 2)
+    root = root_of(served)
     assert [dict(span.tags)["grpc.status_code"] for span in (called.spans[0], root)] == [code, code]
     assert [called.spans[0].failed, root.failed] == [True, server_failed]
     assert bool(root.logs) == server_failed
@@ -159,7 +151,7 @@ def test_what_the_caller_gives_up_is_no_failure(recorder: Recorder, channel: Any
         channel.unary_unary("/stock.Stock/Look")(b"slow", timeout=0.05)
     future = channel.unary_unary("/stock.Stock/Look").future(b"slow")
     future.cancel()
-    called, _ = _ends(recorder, 2)
+    called, _ = wait_for_ends(recorder, 2)
     assert [dict(each.spans[0].tags)["outcome"] for each in called] == ["timed_out", "cancelled"]
     assert not any(each.spans[0].failed for each in called)
 
@@ -192,6 +184,6 @@ def test_a_call_inside_a_call_carries_the_outer_one(
     with exit_span("by hand", target) as span:
         channel.unary_unary("/stock.Stock/Look")(b"lamp", metadata=(("sw8", "a caller's"), ("x-own", "1")))
         carried = span.headers()["sw8"]
-    called, _ = _ends(recorder, 2)
+    called, _ = wait_for_ends(recorder, 2)
     assert [each.names for each in called] == [["by hand"]]
     assert (stock.metadata[0]["sw8"], stock.metadata[0]["x-own"]) == (carried, "1")

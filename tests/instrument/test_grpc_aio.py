@@ -9,10 +9,11 @@ from typing import Any
 import grpc
 import pytest
 
-from record.recorded import Finished, Recorder
+from record.recorded import Recorder
 from swagent import exit_span, local_span
 from swagent.record.trace.model import SpanKind, SpanRecord
 
+from .ends import both_ends, root_of
 from .trees import trees
 
 ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
@@ -85,19 +86,11 @@ async def channel(target: str) -> AsyncIterator[Any]:
         yield channel
 
 
-async def _ends(recorder: Recorder, count: int) -> tuple[list[Finished], list[Finished]]:
-    """The segments of the client and of the server, once there are so many. The server's may end after its answer."""
-    while len(recorder.segments) < count:
-        await asyncio.sleep(0.001)
-    served = [each for each in recorder.segments if any(span.kind.name == "ENTRY" for span in each.spans)]
-    return [each for each in recorder.segments if each not in served], served
-
-
 async def test_a_call_is_a_span_at_each_end_and_one_trace(recorder: Recorder, channel: Any, target: str) -> None:
     with local_span("job"):
         assert await channel.unary_unary("/stock.Stock/Look")(b"lamp") == b"lamp"
-    (called,), (served,) = await _ends(recorder, 2)
-    root = next(span for span in served.spans if span.id == 0)
+    (called,), (served,) = await both_ends(recorder, 2)
+    root = root_of(served)
     assert sorted(trees(recorder).splitlines()) == sorted([
         "Local job",
         f"  Exit /stock.Stock/Look GRPC/RPC_FRAMEWORK {target} grpc.method=/stock.Stock/Look grpc.url={target} "
@@ -121,7 +114,7 @@ async def test_streams_end_with_their_streams(recorder: Recorder, channel: Any) 
         assert await channel.stream_unary("/stock.Stock/Sum")(requests()) == b"ab"
         assert [answer async for answer in channel.stream_stream("/stock.Stock/Talk")(requests())] == [b"a", b"b"]
         assert await channel.unary_unary("/stock.Stock/Blocking")(b"a") == b"a"
-    (called,), served = await _ends(recorder, 5)
+    (called,), served = await both_ends(recorder, 5)
     names = [f"/stock.Stock/{name}" for name in ("Many", "Sum", "Talk", "Blocking")]
     assert called.names == ["job", *names]
     assert {span.parent_id for span in called.spans} == {-1, 0}
@@ -137,8 +130,8 @@ async def test_a_failure_shows_with_its_status(
 ) -> None:
     with pytest.raises(grpc.aio.AioRpcError):
         await channel.unary_unary("/stock.Stock/Look")(request_)
-    (called,), (served,) = await _ends(recorder, 2)
-    root = next(span for span in served.spans if span.id == 0)
+    (called,), (served,) = await both_ends(recorder, 2)
+    root = root_of(served)
     assert [dict(span.tags)["grpc.status_code"] for span in (called.spans[0], root)] == [code, code]
     assert [called.spans[0].failed, root.failed] == [True, server_failed]
     assert bool(root.logs) == server_failed
@@ -162,7 +155,7 @@ async def test_a_cancelled_call_shows_as_one_at_each_end(recorder: Recorder, cha
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await _ends(recorder, 2)
+    await both_ends(recorder, 2)
     spans = [span for each in recorder.segments for span in each.spans]
     assert [dict(span.tags)["outcome"] for span in spans] == ["cancelled"] * 3
     assert not any(span.failed for span in spans)
@@ -180,7 +173,7 @@ async def test_interceptors_of_the_application_stay(recorder: Recorder, target: 
 
     async with grpc.aio.insecure_channel(target, interceptors=[Own()]) as channel:
         assert await channel.unary_unary("/stock.Stock/Look")(b"lamp") == b"lamp!"
-    called, _ = await _ends(recorder, 2)
+    called, _ = await both_ends(recorder, 2)
     assert [each.names for each in called] == [["/stock.Stock/Look"]]
 
 
@@ -190,6 +183,6 @@ async def test_a_call_inside_a_call_carries_the_outer_one(
     with exit_span("by hand", target) as span:
         await channel.unary_unary("/stock.Stock/Look")(b"lamp", metadata=(("sw8", "a caller's"), ("x-own", "1")))
         carried = span.headers()["sw8"]
-    called, _ = await _ends(recorder, 2)
+    called, _ = await both_ends(recorder, 2)
     assert [each.names for each in called] == [["by hand"]]
     assert (stock.metadata[0]["sw8"], stock.metadata[0]["x-own"]) == (carried, "1")

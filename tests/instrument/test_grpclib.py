@@ -14,10 +14,11 @@ from grpclib.exceptions import GRPCError
 from grpclib.server import Server
 
 from kit.servers import nobody
-from record.recorded import Finished, Recorder
+from record.recorded import Recorder
 from swagent import Agent, Config, exit_span, local_span
 from swagent.testing import collector
 
+from .ends import both_ends, root_of
 from .trees import trees
 
 ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
@@ -61,8 +62,8 @@ class Stock:
 
     def __mapping__(self) -> dict[str, Handler]:
         return {
-            "/stock.Stock/Look": Handler(self.look, Cardinality.UNARY_UNARY, bytes, bytes),  # type: ignore[arg-type]
-            "/stock.Stock/Talk": Handler(self.talk, Cardinality.STREAM_STREAM, bytes, bytes),  # type: ignore[arg-type]
+            "/stock.Stock/Look": Handler(self.look, Cardinality.UNARY_UNARY, bytes, bytes),
+            "/stock.Stock/Talk": Handler(self.talk, Cardinality.STREAM_STREAM, bytes, bytes),
         }
 
 
@@ -86,20 +87,12 @@ def _look(channel: Channel) -> Any:
     return UnaryUnaryMethod(channel, "/stock.Stock/Look", bytes, bytes)
 
 
-async def _ends(recorder: Recorder, count: int) -> tuple[list[Finished], list[Finished]]:
-    """The segments of the client and of the server, once there are so many. The server's may end after its answer."""
-    while len(recorder.segments) < count:
-        await asyncio.sleep(0.001)
-    served = [each for each in recorder.segments if any(span.kind.name == "ENTRY" for span in each.spans)]
-    return [each for each in recorder.segments if each not in served], served
-
-
 async def test_a_call_is_a_span_at_each_end_and_one_trace(recorder: Recorder, channel: Channel) -> None:
     target = f"127.0.0.1:{channel._port}"
     with local_span("job"):
         assert await _look(channel)(b"lamp") == b"lamp"
-    (called,), (served,) = await _ends(recorder, 2)
-    root = next(span for span in served.spans if span.id == 0)
+    (called,), (served,) = await both_ends(recorder, 2)
+    root = root_of(served)
     assert sorted(trees(recorder).splitlines()) == sorted([
         "Local job",
         f"  Exit /stock.Stock/Look GRPC/RPC_FRAMEWORK {target} grpc.method=/stock.Stock/Look grpc.url={target} "
@@ -121,7 +114,7 @@ async def test_a_stream_ends_with_its_stream(recorder: Recorder, channel: Channe
                 with local_span("work"):
                     assert await stream.recv_message() == message
             await stream.end()
-    (called,), _ = await _ends(recorder, 2)
+    (called,), _ = await both_ends(recorder, 2)
     assert called.names == ["job", "/stock.Stock/Talk", "work", "work"]
     assert {span.parent_id for span in called.spans} == {-1, 0}
 
@@ -134,8 +127,8 @@ async def test_a_failure_shows_with_its_status(
 ) -> None:
     with pytest.raises(GRPCError):
         await _look(channel)(request_)
-    (called,), (served,) = await _ends(recorder, 2)
-    root = next(span for span in served.spans if span.id == 0)
+    (called,), (served,) = await both_ends(recorder, 2)
+    root = root_of(served)
     assert [dict(span.tags)["grpc.status_code"] for span in (called.spans[0], root)] == [code, code]
     assert [called.spans[0].failed, root.failed] == [True, server_failed]
     assert bool(root.logs) == server_failed
@@ -163,13 +156,11 @@ async def test_a_server_that_is_not_there_shows(recorder: Recorder) -> None:
     assert recorder.span("/stock.Stock/Look").failed
 
 
-async def test_a_call_inside_a_call_carries_the_outer_one(
-    recorder: Recorder, channel: Channel, stock: Stock
-) -> None:
+async def test_a_call_inside_a_call_carries_the_outer_one(recorder: Recorder, channel: Channel, stock: Stock) -> None:
     with exit_span("by hand", "stock:1") as span:
         await _look(channel)(b"lamp", metadata={"sw8": "a caller's", "x-own": "1"})
         carried = span.headers()["sw8"]
-    called, _ = await _ends(recorder, 2)
+    called, _ = await both_ends(recorder, 2)
     assert [each.names for each in called] == [["by hand"]]
     assert (stock.metadata[0]["sw8"], stock.metadata[0]["x-own"]) == (carried, "1")
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from inspect import signature
 from typing import Any
 
-import anyio
 import pytest
-import sniffio
 import websockets.asyncio.client
 import websockets.asyncio.server
 import websockets.sync.client
