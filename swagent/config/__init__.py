@@ -380,7 +380,7 @@ class Config:
         "route",
         "SW_AGENT_ENDPOINT_STYLE",
         "How incoming requests are named: by method and route, `GET:/orders/{item}`, or by the path that was asked "
-        "for, `/orders/lamp`, as the official agent names them. Paths are many: SW_AGENT_ENDPOINT_LIMIT holds for them.",
+        "for, `/orders/lamp`, as the official agent names them, within SW_AGENT_ENDPOINT_LIMIT.",
         "route",
         "path",
     )
