@@ -1,8 +1,8 @@
 """httpx: `Client.send` and `AsyncClient.send`, which all its calls come through, redirects and retries of one included.
 
 The span ends with the response's head, or with its body where that is streamed: then it is open while the application
-reads, and no longer the active one. The context's headers are written for each request that goes out, since a redirect
-may lead to another host.
+reads, and no longer the active one. The context's headers are written anew for a redirect, which may lead to another
+host.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .patches import Patches
 def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.Client, "send", _around_send)
     patches.wrap(module.AsyncClient, "send", _around_async_send)
-    patches.wrap(module.Client, "_send_single_request", _around_single_request)
-    patches.wrap(module.AsyncClient, "_send_single_request", _around_single_request)
+    for client in (module.Client, module.AsyncClient):
+        patches.wrap(client, "_build_redirect_request", _around_redirect)
     patches.wrap(module.Response, "close", _around_close)
     patches.wrap(module.Response, "aclose", _around_aclose)
     patches.on_undo(count_as_timeout(module.TimeoutException))
@@ -61,11 +61,11 @@ def _around_async_send(send: Callable[..., Any]) -> Callable[..., Any]:
     return traced
 
 
-def _around_single_request(send: Callable[..., Any]) -> Callable[..., Any]:
-    # not a coroutine function for the asynchronous client: what it returns is awaited just the same
-    def traced(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        safely(_propagate, request)
-        return send(self, request, *args, **kwargs)
+def _around_redirect(build: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        request = build(self, *args, **kwargs)
+        safely(_propagate, outer_call(), request)
+        return request
 
     return traced
 
@@ -92,11 +92,13 @@ def _around_aclose(aclose: Callable[..., Any]) -> Callable[..., Any]:
 
 def _begin(request: Any) -> Span | None:
     url = request.url
-    return begin_http_call(request.method, url.scheme, url.host, url.port, url.path, Component.HTTPX)
+    span = begin_http_call(request.method, url.scheme, url.host, url.port, url.path, Component.HTTPX)
+    safely(_propagate, span or outer_call(), request)
+    return span
 
 
-def _propagate(request: Any) -> None:
-    span = outer_call()
+def _propagate(span: Span | None, request: Any) -> None:
+    """Write the context of a call, this one or the one that it is a part of."""
     if span is not None:
         url = request.url
         propagate(span, peer_of(url.scheme, url.host, url.port), request.headers)
