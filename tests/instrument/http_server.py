@@ -20,6 +20,7 @@ class HttpServer(ThreadingHTTPServer):
     second half of `/stream` come once `release` is set; `/broken` is a body that ends too early."""
 
     daemon_threads = True
+    request_queue_size = 64
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -148,7 +148,7 @@ async def test_a_call_inside_a_call_carries_the_outer_one_and_the_agents_own_not
 
 
 async def test_a_request_that_cannot_be_sent_raises_as_ever(recorder: Recorder, session: aiohttp.ClientSession) -> None:
-    for url in ("http://", "/orders", "nothing://stock"):
+    for url in ("http://", "/orders"):
         with pytest.raises(aiohttp.ClientError):
             await session.get(url)
 
