@@ -120,7 +120,7 @@ INSTRUMENTATION = Instrumentation(
     name="aiohttp",
     module="aiohttp.client",
     hook=_hook,
-    versions=">=3.8,<4",
+    versions=">=3.8.6,<4",
     plugins=("sw_aiohttp",),
     opentelemetry=("aiohttp-client",),
 )

@@ -150,6 +150,6 @@ INSTRUMENTATION = Instrumentation(
     name="grpclib",
     module="grpclib.client",
     hook=_hook,
-    versions=">=0.4.5,<0.5",
+    versions=">=0.4.9,<0.5",
     also=("grpclib.server",),
 )

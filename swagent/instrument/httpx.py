@@ -116,7 +116,7 @@ INSTRUMENTATION = Instrumentation(
     name="httpx",
     module="httpx",
     hook=_hook,
-    versions=">=0.23,<1",
+    versions=">=0.23.3,<1",
     plugins=("sw_httpx",),
     opentelemetry=("httpx",),
 )

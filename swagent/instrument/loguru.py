@@ -19,6 +19,6 @@ INSTRUMENTATION = Instrumentation(
     name="loguru",
     module="loguru",
     hook=_hook,
-    versions=">=0.6,<1",
+    versions=">=0.7,<1",
     plugins=("sw_loguru",),
 )

@@ -72,7 +72,7 @@ INSTRUMENTATION = Instrumentation(
     name="requests",
     module="requests",
     hook=_hook,
-    versions=">=2.25,<3",
+    versions=">=2.28,<3",
     plugins=("sw_requests",),
     opentelemetry=("requests",),
 )
