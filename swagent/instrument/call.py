@@ -7,7 +7,7 @@ the span. The inner one finds it with `outer_call`, and may tell it what only th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from ..agent_log import RateLimitedLog
 from ..record.foreign import must_reach_application
@@ -34,6 +34,18 @@ def safely(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | N
             raise
         _limited.warn(function.__module__, "%s could not record a call: %r", function.__module__, error)
         return None
+
+
+def settle(function: Callable[Concatenate[Span, P], object], span: Span, *args: P.args, **kwargs: P.kwargs) -> None:
+    """Call what ends a span or leaves it open on purpose, inside the application's call. If that fails, which is said,
+    the span ends here: as the active one of this context it would swallow every call after it."""
+    try:
+        function(span, *args, **kwargs)
+    except BaseException as error:  # noqa: BLE001, RUF100  (as above)
+        span.stop()
+        if must_reach_application(error):
+            raise
+        _limited.warn(function.__module__, "%s could not record a call: %r", function.__module__, error)
 
 
 def begin_call(
@@ -81,7 +93,7 @@ def outer_call() -> Span | None:
     if entry is None:
         return None
     span: Span = entry.to_span()
-    return span if span.kind is _EXIT else None
+    return span if span.kind is _EXIT and not suppress_instrumentation.get() else None
 
 
 def end_call(span: Span, error: BaseException | None = None) -> None:

@@ -16,6 +16,7 @@ from . import collecting
 _IS_WRITING = os.environ.get("SWAGENT_TESTS_COLLECT") == "write"
 _all: collecting.Collected = {}
 _incomplete: list[str] = []
+from .http_server import HttpServer
 
 
 @pytest.fixture
@@ -73,3 +74,7 @@ def pytest_sessionfinish() -> None:
         known = collecting.read() if _incomplete else {}
         collecting.merge(known, _all)
         collecting.write(known)
+@pytest.fixture
+def server() -> Iterator[HttpServer]:
+    with HttpServer() as running:
+        yield running
