@@ -16,6 +16,7 @@ from kit.real.databases import Mariadb, Postgres
 from kit.real.jars import UnavailableError
 from kit.real.kafka import Kafka
 from kit.real.oap import Oap
+from kit.real.redis import Redis, RedisCluster
 from kit.real.server import Server
 
 ServerT = TypeVar("ServerT", bound=Server)
@@ -56,8 +57,20 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture(scope="session")
+def redis_server() -> Iterator[Redis]:
+    with make(Redis) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def mariadb() -> Iterator[Mariadb]:
     with make(Mariadb) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_cluster() -> Iterator[RedisCluster]:
+    with make(RedisCluster) as server:
         yield server
 
 
