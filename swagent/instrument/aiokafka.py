@@ -22,7 +22,7 @@ from ..record.trace.spans import current_span
 from .call import end_call, safely
 from .inbox import AsyncMessageLoop, end_last, hand_out, loop_over
 from .instrumentation import Instrumentation
-from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses
+from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, takes_headers
 from .message_call import add_to_pairs
 from .patches import Patches
 
@@ -51,7 +51,7 @@ def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
         headers: Any = None,
     ) -> Any:
         span = safely(_begin, self, topic)
-        headers = safely(add_to_pairs, headers, span) or headers
+        headers = safely(_with_context, self, headers, span) or headers
         sending = send(self, topic, value, key, partition, timestamp_ms, headers)
         return await sending if span is None else await _until_delivered(sending, span)
 
@@ -91,6 +91,10 @@ def _delivered(span: Span, future: asyncio.Future[Any]) -> None:
 
 def _begin(producer: Any, topic: str) -> Span | None:
     return begin_kafka_send(topic, _broker_of(producer))
+
+
+def _with_context(producer: Any, headers: Any, span: Span | None) -> Any:
+    return add_to_pairs(headers, span) if takes_headers(producer.client.__dict__.get("_api_version")) else headers
 
 
 def _broker_of(client: Any) -> str:
@@ -172,6 +176,6 @@ INSTRUMENTATION = Instrumentation(
     name="aiokafka",
     module="aiokafka",
     hook=_hook,
-    versions=">=0.8,<1",
+    versions=">=0.9,<1",
     opentelemetry=("aiokafka",),
 )

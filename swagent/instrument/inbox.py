@@ -64,6 +64,11 @@ def hand_out(consumer: Any, begin: Callable[..., Span | None], *args: Any) -> No
     safely(_hand_out, consumer, begin, *args)
 
 
+def leave_to_caller(consumer: Any) -> None:
+    """Let `swagent.messages.consume` open the spans of an iterator's messages: it knows more."""
+    inbox_of(consumer).is_off = True
+
+
 def _end_last(consumer: Any) -> None:
     inbox: Inbox | None = consumer.__dict__.get(_INBOX)
     if inbox is not None:

@@ -32,6 +32,11 @@ def joined_addresses(servers: Any) -> str:
     return ";".join(str(server).strip() for server in servers)
 
 
+def takes_headers(version: Any) -> bool:
+    """Whether a broker does, by the version of its protocol, where the client knows it: before 0.11 none did."""
+    return not isinstance(version, tuple) or version >= (0, 11)  # pyright: ignore[reportUnknownVariableType]
+
+
 @lru_cache(1024)
 def _producer_name(topic: str) -> str:
     return f"Kafka/{topic}/Producer"

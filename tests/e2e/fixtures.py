@@ -15,6 +15,7 @@ import pytest
 from kit.real.jars import UnavailableError
 from kit.real.kafka import Kafka
 from kit.real.oap import Oap
+from kit.real.rabbitmq import RabbitMQ
 from kit.real.server import JavaServer
 
 ServerT = TypeVar("ServerT", bound=JavaServer)
@@ -45,6 +46,16 @@ def kafka() -> Iterator[Kafka]:
 def kafka_oap(kafka: Kafka) -> Iterator[Oap]:
     """An OAP that also fetches from `kafka`."""
     with make(lambda: Oap(kafka=kafka.address)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def rabbitmq() -> Iterator[RabbitMQ]:
+    try:
+        server = RabbitMQ()
+    except UnavailableError as exc:
+        give_up(str(exc))
+    with server:
         yield server
 
 

@@ -42,6 +42,7 @@ class Broker:
         self.headers: list[dict[str, bytes]] = []
         self.deliveries: list[asyncio.Future[Any]] = []
         self.records: list[Any] = []
+        self.version = (3, 9)
 
     async def know_topic(self, topic: str) -> None:
         pass
@@ -64,6 +65,9 @@ class Broker:
         producer.client._wait_on_metadata = self.know_topic
         producer._partition = lambda *_: 0
         producer._message_accumulator.add_message = self.add_message
+        # as the start finds out, until aiokafka 0.12
+        producer.client._api_version = self.version
+        producer._producer_magic = 2
         producer._closed = True  # nobody has to close what never began
         return producer
 
@@ -148,6 +152,12 @@ async def test_what_the_application_wrote_stays_and_a_call_inside_a_call_carries
     assert carrier is not None
     assert carrier.segment_id == recorder.only.id
     assert broker.headers[1] == {"sw8": b"mine"}
+
+
+async def test_an_old_broker_gets_no_headers(recorder: Recorder, broker: Broker) -> None:
+    broker.version = (0, 10)
+    await broker.producer().send("orders", b"1")
+    assert broker.headers == [{}]
 
 
 async def test_the_agent_s_own_messages_are_not_recorded(recorder: Recorder, broker: Broker) -> None:
