@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import os
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing_extensions import Self
 
 from kit.real.jars import UnavailableError
+from kit.real.jvm import start_program
 from kit.real.ports import HOST, free_ports, is_listening
 from kit.real.server import ServerError
 
@@ -45,7 +45,7 @@ class RabbitMQ:
             # its name service; started by the server, it would outlive it
             self._start(self._epmd, "-port", str(self._names_port), "-address", HOST)
             self._wait(self._names_port)
-            self._start(str(_SCRIPT))
+            self._start(str(_SCRIPT), "-noinput")
             self._wait(self.port)
         except BaseException:
             self.close()
@@ -67,17 +67,11 @@ class RabbitMQ:
         self._folder.cleanup()
 
     def _start(self, *command: str) -> None:
-        with self.log.open("ab") as log:
-            process = subprocess.Popen(
-                command, cwd=self.home, env=self._environment(), stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
-        self._running.append(process)
+        self._running.append(start_program(command, home=self.home, log=self.log, environment=self._environment()))
 
     def _environment(self) -> dict[str, str]:
         home = str(self.home)
         return {
-            **os.environ,
             "HOME": home,
             "ERL_EPMD_PORT": str(self._names_port),
             "ERL_EPMD_ADDRESS": HOST,
@@ -90,6 +84,8 @@ class RabbitMQ:
             "RABBITMQ_ENABLED_PLUGINS_FILE": f"{home}/plugins",
             "RABBITMQ_CONF_ENV_FILE": f"{home}/none",
             "RABBITMQ_CONFIG_FILE": f"{home}/none",
+            # for the script to become the server, and not to stay beside it
+            "RABBITMQ_ALLOW_INPUT": "1",
             # two noisy cores are no reason for spinning
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+sbwt none +sbwtdcpu none +sbwtdio none",
         }
