@@ -48,7 +48,7 @@ def _subclass(original: Any) -> Any:
     def is_instance(_: object, instance: Any) -> bool:
         return isinstance(instance, original)
 
-    meta: Any = type("Meta", (type(original),), {"__instancecheck__": is_instance})
+    meta: Any = type("Meta", (original.__class__,), {"__instancecheck__": is_instance})
     names = {"__module__": original.__module__, "__doc__": original.__doc__, "__qualname__": original.__qualname__}
     return meta(original.__name__, (original,), names)
 
