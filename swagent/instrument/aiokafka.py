@@ -12,7 +12,7 @@ active where the message is worked on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -50,10 +50,16 @@ def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
         timestamp_ms: Any = None,
         headers: Any = None,
     ) -> Any:
-        span = safely(_begin, self, topic)
-        headers = safely(_with_context, self, headers, span) or headers
-        sending = send(self, topic, value, key, partition, timestamp_ms, headers)
-        return await sending if span is None else await _until_delivered(sending, span)
+        span, headers = safely(_begin_send, self, topic, headers) or (None, headers)
+        if span is None:
+            return await send(self, topic, value, key, partition, timestamp_ms, headers)
+        try:
+            future = await send(self, topic, value, key, partition, timestamp_ms, headers)
+        except BaseException as error:
+            safely(end_call, span, error)
+            raise
+        safely(_end_with, span, future)
+        return future
 
     return traced
 
@@ -61,24 +67,21 @@ def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
 def _around_send_batch(send_batch: Callable[..., Any]) -> Callable[..., Any]:
     async def traced(self: Any, batch: Any, topic: Any, **kwargs: Any) -> Any:
         span = safely(_begin, self, topic)
-        sending = send_batch(self, batch, topic, **kwargs)
-        return await sending if span is None else await _until_delivered(sending, span)
+        if span is None:
+            return await send_batch(self, batch, topic, **kwargs)
+        try:
+            future = await send_batch(self, batch, topic, **kwargs)
+        except BaseException as error:
+            safely(end_call, span, error)
+            raise
+        safely(_end_with, span, future)
+        return future
 
     return traced
 
 
-async def _until_delivered(sending: Coroutine[Any, Any, Any], span: Span) -> Any:
-    """Let a span end with the delivery that is promised; it is not the active one meanwhile."""
-    try:
-        future = await sending
-    except BaseException as error:
-        safely(end_call, span, error)
-        raise
-    safely(_end_with, span, future)
-    return future
-
-
 def _end_with(span: Span, future: asyncio.Future[Any]) -> None:
+    """Let a span end with the delivery that is promised; it is not the active one meanwhile."""
     span.step_aside()
     future.add_done_callback(partial(_delivered, span))
 
@@ -86,15 +89,21 @@ def _end_with(span: Span, future: asyncio.Future[Any]) -> None:
 def _delivered(span: Span, future: asyncio.Future[Any]) -> None:
     # asked for by `exception()`, an error that nobody looks at would no longer be logged
     error = asyncio.CancelledError() if future.cancelled() else getattr(future, "_exception", None)
-    safely(end_call, span, error)
+    if error is None:
+        span.stop()
+    else:
+        safely(end_call, span, error)
+
+
+def _begin_send(producer: Any, topic: str, headers: Any) -> tuple[Span | None, Any]:
+    span = _begin(producer, topic)
+    if takes_headers(producer.client.__dict__.get("_api_version")):
+        headers = add_to_pairs(headers, span)
+    return span, headers
 
 
 def _begin(producer: Any, topic: str) -> Span | None:
     return begin_kafka_send(topic, _broker_of(producer))
-
-
-def _with_context(producer: Any, headers: Any, span: Span | None) -> Any:
-    return add_to_pairs(headers, span) if takes_headers(producer.client.__dict__.get("_api_version")) else headers
 
 
 def _broker_of(client: Any) -> str:

@@ -17,8 +17,8 @@ from ..messages import context_of
 from ..record.limits import address_of, name_of, short
 from ..record.suppression import suppress_instrumentation
 from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
-from ..record.trace.model import Layer, SpanKind
-from ..record.trace.span import Span, reference_to
+from ..record.trace.model import Layer, Reference, RefKind, SpanKind
+from ..record.trace.span import Span
 from ..record.trace.tracer import Tracer, running
 from .call import begin_call, outer_call
 
@@ -51,14 +51,13 @@ def add_to_pairs(headers: Any, span: Span | None) -> Any:
     added = sent_along(span)
     if not added:
         return headers
-    pairs: list[Any] = list(headers or ())
+    if not headers:
+        return [(key, value.encode()) for key, value in added.items()]
+    pairs: list[Any] = list(headers)
     names = {pair[0] for pair in pairs}
-    # what may be read once has been read
-    return (
-        pairs
-        if "sw8" in names
-        else [*pairs, *((key, each.encode()) for key, each in added.items() if key not in names)]
-    )
+    if "sw8" not in names:
+        pairs.extend((key, value.encode()) for key, value in added.items() if key not in names)
+    return pairs
 
 
 def add_to_mapping(headers: Any, span: Span | None) -> Any:
@@ -87,7 +86,7 @@ def begin_receive(
     span.tags.extend(tags)
     span.start()
     if len(carriers) > 1 and span.segment is not None:
-        span.refs = [reference_to(each) for each in carriers[:_MAX_REFERENCES]]
+        span.refs = [Reference(RefKind.CROSS_PROCESS, *each[1:]) for each in carriers[:_MAX_REFERENCES]]
         span.segment.limited = span.segment.limited or len(carriers) > _MAX_REFERENCES
     return span
 

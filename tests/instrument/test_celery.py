@@ -19,6 +19,7 @@ import pytest
 from kit.real.rabbitmq import RabbitMQ
 from record.recorded import Recorder
 from swagent import exit_span, local_span
+from swagent.instrument import uninstrument
 from swagent.instrument.settings import Settings, use
 
 from .joins import joins
@@ -131,6 +132,14 @@ def test_what_cannot_be_sent_shows(recorder: Recorder, app: Any) -> None:
     with pytest.raises(EncodeError):
         app.send_task("price", (object(),))
     assert trees(recorder) == f"{SENT} FAILED"
+
+
+def test_taken_back_it_records_nothing(recorder: Recorder, app: Any) -> None:
+    uninstrument("celery")
+    app.tasks["price"].delay(2)
+    [headers] = work_off(app)
+    assert "sw8" not in headers
+    assert recorder.names == [["work"]]
 
 
 def test_parameters_are_shown_where_they_are_asked_for(recorder: Recorder, app: Any) -> None:

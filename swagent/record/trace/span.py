@@ -242,7 +242,7 @@ class Span:
             return
         reference = None
         if carrier is not None or source is not None:
-            reference = reference_to(carrier) if carrier is not None else source.reference()
+            reference = _reference_to(carrier) if carrier is not None else source.reference()
         segment = self._new_segment(tracer, reference.trace_id if reference is not None else None)
         if reference is not None:
             self.refs = (reference,)
@@ -383,8 +383,7 @@ class Span:
         return f"<Span {self.kind.name.lower()} {self.name!r} {self.trace_id or 'not recorded'}:{self.id} {state}>"
 
 
-def reference_to(carrier: Carrier) -> Reference:
-    """How a segment refers to where a carrier comes from."""
+def _reference_to(carrier: Carrier) -> Reference:
     return Reference(RefKind.CROSS_PROCESS, *carrier[1:])
 
 
