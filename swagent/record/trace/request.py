@@ -87,7 +87,8 @@ def _origin(key: tuple[str, bytes]) -> str:
 
 
 def _peer(client: tuple[Any, ...]) -> str:
-    return address_of(f"{client[0]}:{client[1]}")
+    # not every server tells the client's port
+    return address_of(f"{client[0]}:{client[1]}" if client[1] else client[0])
 
 
 # What comes again and again, as it is written: connections, hosts, routes, methods, statuses.
