@@ -77,6 +77,7 @@ from .pipeline.route import Route
 from .record.suppression import suppress_instrumentation
 from .record.trace.tracer import Tracer
 from .runtime.agent_tasks import AgentTasks
+from .runtime.first_record import forget
 from .runtime.heartbeat import Heartbeat
 from .runtime.instance import describe_instance
 from .runtime.recording import Recording
@@ -180,6 +181,8 @@ class Agent:
             await self._tasks.begun.wait()
             self._check_not_stopped()
             self._recording.begin()
+            # it is here: no record has to call for it
+            forget()
         except BaseException as error:
             await self._leave(is_cancelled=isinstance(error, anyio.get_cancelled_exc_class()))
             raise

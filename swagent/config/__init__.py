@@ -34,6 +34,7 @@ from .options import (
     parse_list,
     parse_object,
 )
+from .plugins import PluginOptions
 from .without_meaning import KAFKA_CLIENT
 
 
@@ -62,7 +63,7 @@ def _check_instance(value: Any) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(PluginOptions):
     """Everything that a user can set, checked.
 
     `Config(service="shop", collector="127.0.0.1:11800")` in code, `Config.from_env()` from the environment.
@@ -485,6 +486,12 @@ def options() -> Iterator[tuple[str, Option]]:
     return iter(_OPTIONS.items())
 
 
-_OPTIONS: dict[str, Option] = {
-    field.name: field.metadata["option"] for field in dataclasses.fields(Config) if "option" in field.metadata
-}
+def _in_order() -> Iterator[tuple[str, Option]]:
+    """The options of the agent itself first, then those of its instrumentations."""
+    fields = [field for field in dataclasses.fields(Config) if "option" in field.metadata]
+    theirs = {field.name for field in dataclasses.fields(PluginOptions)}
+    for field in sorted(fields, key=lambda field: field.name in theirs):
+        yield field.name, field.metadata["option"]
+
+
+_OPTIONS: dict[str, Option] = dict(_in_order())

@@ -30,7 +30,6 @@ from ..record.suppression import suppress_instrumentation
 from .adoption import adopt
 from .child_end import before_child_ends
 from .first_record import forget, when_recorded
-from .transport_choice import find_transport
 
 
 class AgentThread:
@@ -158,17 +157,6 @@ def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
     return agent_thread.agent
 
 
-def start_at_first_record(config: Config | None = None) -> None:
-    """Start it once this process, or a forked child of it, records its first span or log record.
-
-    :raises ConfigError: when a setting cannot be used
-    """
-    config = config or Config.from_env()
-    # now: in the middle of an import of the application's, the thread that waits for ours may hold its lock
-    find_transport(config)
-    when_recorded(config, partial(_start_if_none, config))
-
-
 def stop() -> Statistics | None:
     """Flush, stop the agent that `start()` started, and return its ledger. Without one it does nothing: None.
 
@@ -179,7 +167,7 @@ def stop() -> Statistics | None:
             agent = _adopted.pop()
             if agent.is_running:
                 return _flush(agent)
-    return _stop_own()
+    return stop_own()
 
 
 def _flush(agent: Agent) -> Statistics:
@@ -189,7 +177,8 @@ def _flush(agent: Agent) -> Statistics:
     return agent.statistics()
 
 
-def _stop_own() -> Statistics | None:
+def stop_own() -> Statistics | None:
+    """Stop the agent that `start()` started in this process, if one did."""
     global _agent_thread  # noqa: PLW0603, RUF100
     with _lock:
         agent_thread, _agent_thread = _agent_thread, None
@@ -200,7 +189,7 @@ def _stop_own() -> Statistics | None:
 
 
 def _stop_at_exit() -> None:
-    _stop_own()
+    stop_own()
 
 
 def running() -> Agent | None:
@@ -215,10 +204,11 @@ def _forget_in_child() -> None:
     _adopted.clear()
     if agent_thread is not None and agent_thread.follow_forks:
         # not now: most children are replaced by another program at once, or record nothing
-        when_recorded(agent_thread.config, partial(_start_if_none, agent_thread.config))
+        when_recorded(agent_thread.config, partial(start_if_none, agent_thread.config))
 
 
-def _start_if_none(config: Config) -> None:
+def start_if_none(config: Config) -> None:
+    """Start it unless an agent runs here. Never raises."""
     try:
         if running_agent() is None:
             start(config, follow_forks=True)
