@@ -18,4 +18,9 @@ def wrap_wsgi(app: Any) -> Any:
     """The WSGI application behind a middleware; itself, if it has one. It is served in this process and from now on, so
     the agent starts, under `swagent run`."""
     start_now()
+    return wrap_wsgi_for_later(app)
+
+
+def wrap_wsgi_for_later(app: Any) -> Any:
+    """The same where nothing is served yet, and perhaps in another process."""
     return app if isinstance(app, WsgiMiddleware) else WsgiMiddleware(app)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime.late_start import hold_back
+from ..runtime.late_start import hold_back, start_now
 from .instrumentation import STANDARD_LIBRARY, Instrumentation
 from .patches import Patches
-from .serving import wrap_wsgi
+from .serving import wrap_wsgi, wrap_wsgi_for_later
 
 
 def _hook_werkzeug(module: Any, patches: Patches) -> None:
@@ -16,14 +16,24 @@ def _hook_werkzeug(module: Any, patches: Patches) -> None:
         patches.wrap(module.ReloaderLoop, "restart_with_reloader", _around_restarting)
     else:
         patches.wrap(module.BaseWSGIServer, "__init__", _around_making)
+        patches.wrap(module.BaseWSGIServer, "serve_forever", _around_serving)
 
 
 def _around_making(initialise: Callable[..., None]) -> Callable[..., None]:
     def make(self: Any, *args: Any, **kwargs: Any) -> None:
         initialise(self, *args, **kwargs)
-        self.app = wrap_wsgi(self.app)
+        # before a reloader starts another process, which serves
+        self.app = wrap_wsgi_for_later(self.app)
 
     return make
+
+
+def _around_serving(serve: Callable[..., Any]) -> Callable[..., Any]:
+    def serving(self: Any, *args: Any, **kwargs: Any) -> Any:
+        start_now()
+        return serve(self, *args, **kwargs)
+
+    return serving
 
 
 def _around_restarting(restart: Callable[..., Any]) -> Callable[..., Any]:

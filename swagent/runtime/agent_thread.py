@@ -30,6 +30,7 @@ from ..record.suppression import suppress_instrumentation
 from .adoption import adopt
 from .child_end import before_child_ends
 from .first_record import forget, when_recorded
+from .system_thread import Flag, SystemThread, is_patched
 
 
 class AgentThread:
@@ -40,10 +41,10 @@ class AgentThread:
         self.config = config
         self.follow_forks = follow_forks
         self._stop: Callable[[], None] | None = None
-        self._started = threading.Event()
+        self._started = Flag()
         self._failure: BaseException | None = None
-        # a daemon: if nobody stops it, it does not hold the interpreter; atexit stops it
-        self._thread = threading.Thread(target=self._run, name="swagent", daemon=True)
+        # if nobody stops it, it does not hold the interpreter; atexit stops it
+        self._thread = SystemThread(self._run, "swagent")
 
     def start(self) -> None:
         """Start the thread and return once traces are taken in.
@@ -51,7 +52,7 @@ class AgentThread:
         :raises ConfigError: when a setting cannot be used
         :raises AgentStateError: when the system has no thread to spare
         """
-        backend, options = loop_of(self.config.backend)
+        backend, options = loop_of(_possible(self.config.backend))
         self._options: tuple[str, dict[str, Any]] = backend, options
         try:
             self._thread.start()
@@ -94,6 +95,14 @@ class AgentThread:
             await stop_requested.wait()
 
 
+def _possible(backend: str) -> str:
+    """The backend, or another one where gevent has taken away what it is made of."""
+    if backend != "trio" or not is_patched():
+        return backend
+    say(logging.WARNING, "trio cannot run beside gevent: the agent runs on asyncio")
+    return "auto"
+
+
 def loop_of(backend: str) -> tuple[str, dict[str, Any]]:
     """The anyio backend and its options for the backend setting; `auto` takes uvloop where it is installed.
 
@@ -124,6 +133,7 @@ def _require(module: str, backend: str) -> None:
 
 
 _agent_thread: AgentThread | None = None
+_failed_in = 0
 # One for each `start()` that found an agent and whose `stop()` is still to come.
 _adopted: list[Agent] = []
 _lock = threading.Lock()
@@ -208,11 +218,13 @@ def _forget_in_child() -> None:
 
 
 def start_if_none(config: Config) -> None:
-    """Start it unless an agent runs here. Never raises."""
+    """Start it unless an agent runs here. Tried once in each process. Never raises."""
+    global _failed_in  # noqa: PLW0603, RUF100
     try:
-        if running_agent() is None:
+        if running_agent() is None and _failed_in != os.getpid():
             start(config, follow_forks=True)
     except Exception as error:  # noqa: BLE001, RUF100  (in the middle of the application's work, which goes on)
+        _failed_in = os.getpid()
         say(logging.ERROR, "swagent is off", exc_info=error)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -51,3 +53,73 @@ def flask() -> Any:
     app = Flask("shop")
     app.add_url_rule("/items/<id>", view_func=lambda id: str(os.getpid()))  # noqa: A006
     return app
+
+
+def serve_aiohttp(port: int) -> None:
+    from aiohttp import web  # noqa: PLC0415, RUF100  (optional)
+
+    async def handle(request: web.Request) -> web.Response:
+        if request.match_info["id"] == "broken":
+            raise LookupError("nothing there")
+        if request.match_info["id"] == "gone":
+            raise web.HTTPGone
+        return web.Response(text=str(os.getpid()))
+
+    app = web.Application()
+    app.router.add_get("/items/{id}", handle)
+    web.run_app(app, host="127.0.0.1", port=port, print=None)
+
+
+def serve_tornado(port: int) -> None:
+    import asyncio  # noqa: PLC0415, RUF100
+
+    from tornado import web  # noqa: PLC0415, RUF100  (optional)
+
+    class Item(web.RequestHandler):
+        async def get(self, id: str) -> None:  # noqa: A002
+            if id == "broken":
+                raise LookupError("nothing there")
+            if id == "gone":
+                raise web.HTTPError(410)
+            self.write(str(os.getpid()))
+
+    async def serve() -> None:
+        web.Application([(r"/items/(?P<id>\w+)", Item)]).listen(port, "127.0.0.1")
+        await asyncio.Event().wait()
+
+    asyncio.run(serve())
+
+
+def serve_http_server(port: int) -> None:
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer  # noqa: PLC0415, RUF100
+
+    class Item(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:  # noqa: N802
+            if self.path == "/items/broken":
+                raise LookupError("nothing there")
+            body = str(os.getpid()).encode()
+            self.send_response(410 if self.path == "/items/gone" else 200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    ThreadingHTTPServer(("127.0.0.1", port), Item).serve_forever()
+
+
+def serve_wsgiref(port: int) -> None:
+    from wsgiref.simple_server import make_server  # noqa: PLC0415, RUF100
+
+    server = make_server("127.0.0.1", port, raw)
+    # raised inside of a request, wsgiref would take a KeyboardInterrupt for the application's error
+    signal.signal(signal.SIGINT, lambda *_: threading.Thread(target=server.shutdown).start())
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    import sys
+    from contextlib import suppress
+
+    with suppress(KeyboardInterrupt):
+        globals()[f"serve_{sys.argv[1]}"](int(sys.argv[2]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -11,9 +10,9 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -23,7 +22,7 @@ from swagent.collector.server import Collector
 from swagent.collector.store.trace_records import Segment
 
 TESTS = Path(__file__).parents[1]
-PATIENCE = 40.0
+PATIENCE = 30.0
 
 
 @dataclass
@@ -55,6 +54,12 @@ class Served:
                 time.sleep(0.05)
             finally:
                 connection.close()
+
+    def ask_once(self, path: str) -> None:
+        """One request, which may get no answer."""
+        with suppress(HTTPException, OSError), closing(HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as connection:
+            connection.request("GET", path)
+            connection.getresponse().read()
 
     def ask_many(self, count: int, at_once: int = 8) -> Counter[str]:
         """So many requests; how many each process answered."""
@@ -92,12 +97,14 @@ def served(
     folder: Path = TESTS,
     end: signal.Signals = signal.SIGTERM,
     group: bool = False,
+    tracebacks: bool = False,
     **environ: str,
 ) -> Iterator[Served]:
     """A server for the length of a block; then it is asked to end, and does.
 
     :param command: what stands behind `python -m`, with `{port}` where it is wanted
     :param group: whether all its processes are asked, as a terminal does
+    :param tracebacks: whether the application fails on purpose
     """
     (port,) = free_ports(1)
     arguments = [each.format(port=port) for each in command]
@@ -126,7 +133,7 @@ def served(
         assert process.stdout is not None
         process.stdout.close()
         print(server.output)
-    assert "Traceback" not in server.output
+    assert tracebacks or "Traceback" not in server.output
 
 
 def entries(collector: Collector) -> list[Segment]:
@@ -144,5 +151,8 @@ def answered_by(collector: Collector) -> Counter[str]:
     return Counter(processes[each.instance] for each in entries(collector))
 
 
-def told(pattern: str, server: Served) -> set[str]:
-    return set(re.findall(pattern, server.output))
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait for what another process does, which has no event to wait for."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from servers.serving import answered_by, entries, served
+from servers.serving import answered_by, entries, served, wait_for
 from swagent.collector.server import Collector
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")]
@@ -52,6 +52,8 @@ def test_each_worker_is_an_instance(collector: Collector, command: str, app: str
         pytest.importorskip("granian")
     with served(collector, f"{command} servers.applications:{app}".split()) as server:
         answers = server.ask_all(2)
+        # hypercorn kills its other workers as soon as one of them has come to its end
+        wait_for(lambda: len(entries(collector)) == answers.total() or "hypercorn" not in command)
     assert answered_by(collector) == answers
     assert len(collector.store.instances) == 2
     assert {each.spans[0].operation for each in entries(collector)} == {
@@ -68,3 +70,13 @@ def test_control_c_ends_all_of_them(collector: Collector, command: str) -> None:
     ) as server:  # fmt: skip
         answers = server.ask_all(2)
     assert answered_by(collector) == answers
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "uvloop", "trio"])
+def test_under_gevent_the_agent_has_a_thread_of_the_system(collector: Collector, backend: str) -> None:
+    pytest.importorskip("gevent")
+    command = f"{GUNICORN} 1 -k gevent servers.applications:raw"
+    with served(collector, command.split(), SW_AGENT_BACKEND=backend) as server:
+        answers = server.ask_many(50)
+    assert answered_by(collector) == answers
+    assert server.seconds < LIMIT
