@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 
 from ..abc import Transport, addresses_of
-from ..config import Config, options
+from ..config import Config, options, origins_of
 from ..config.environment import without_meaning
 from ..config.options import Address, Option, Secret
 from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
@@ -58,8 +58,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _configuration(config: Config, environ: Mapping[str, str]) -> list[str]:
     """Every setting with where its value comes from."""
+    origins = origins_of(environ)
     rows = [
-        (name, _shown(option, getattr(config, name)), f"from {option.env}" if environ.get(option.env) else "default")
+        (name, _shown(option, getattr(config, name)), f"from {origins[name]}" if name in origins else "default")
         for name, option in options()
     ]
     width = max(len(name) for name, _, _ in rows)

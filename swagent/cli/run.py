@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     if args.protocol:
         environ["SW_AGENT_PROTOCOL"] = args.protocol
     try:
-        Config.from_env(environ)
+        Config.from_env(environ, folder=os.curdir)
     except ConfigError as error:
         print(f"swagent run: {error}", file=sys.stderr)
         return 2

@@ -17,7 +17,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _EXPECTED = "SWAGENT_RUN"
 
 
-def _chain():
+def _chain() -> None:
     rest = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
     if spec is not None and spec.loader is not None:
@@ -26,14 +26,14 @@ def _chain():
         spec.loader.exec_module(module)
 
 
-def _refuse(reason):
+def _refuse(reason: object) -> None:
     # `site` would print a traceback and go on without the agent, but the user asked for it by name
     sys.stderr.write("swagent run: %s\n" % (reason,))
     sys.stderr.flush()
     os._exit(2)
 
 
-def _begin():
+def _begin() -> None:
     is_expected = os.environ.pop(_EXPECTED, None) is not None
     try:
         from swagent import ConfigError
