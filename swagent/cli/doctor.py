@@ -20,6 +20,7 @@ from ..config import Config, options, origins_of
 from ..config.environment import without_meaning
 from ..config.options import Address, Option, Secret
 from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
+from ..instrument.configured import preview
 from ..runtime.agent_thread import loop_of
 from ..runtime.instance import describe_instance
 from ..runtime.transport_choice import find_transport
@@ -41,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"✗ {error}")
         return 2
     print("\n".join(_configuration(config, os.environ)))
+    print("\n".join(_libraries(config)))
     for sentence in other_agents(os.environ):
         print(f"\n! {sentence}.")
     if args.no_network:
@@ -76,6 +78,14 @@ def _shown(option: Option, value: Any) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, value)) or "(none)"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return str(value) if value not in ("", None) else "(none)"
+
+
+def _libraries(config: Config) -> list[str]:
+    """What is instrumented, by what, and what is left out and why."""
+    found = preview(config)
+    width = max((len(each.name) for each in found), default=0)
+    lines = [f"{each.name:<{width}}  {each.state.value}{': ' if each.reason else ''}{each.reason}" for each in found]
+    return ["", "Libraries that record by themselves under `swagent run`, or with `instrument()`:", *lines]
 
 
 async def _examine_all(config: Config, transport: type[Transport]) -> bool:

@@ -38,8 +38,8 @@ class PluginOptions:
     disable_plugins: tuple[str, ...] = kinds.option(
         (),
         "SW_AGENT_DISABLE_PLUGINS",
-        "Libraries that are not instrumented: by their names here, such as `httpx`, or by those of the official agent's "
-        "plugins, such as `sw_httpx`. Regular expressions, which match from the beginning.",
+        "Libraries that are not instrumented: by their names here, such as `httpx`, or by those of the official "
+        "agent's plugins, such as `sw_httpx`. Regular expressions, which match from the beginning.",
         "comma-separated regular expressions",
         _check_patterns,
         parse_list,

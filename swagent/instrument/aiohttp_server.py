@@ -14,10 +14,11 @@ from ..asgi.pending import PendingRequest
 from ..errors import ConfigError
 from ..record.trace.model import Component
 from ..runtime.adoption import Adopted, adopt
+from ..runtime.late_start import followed
 from .call import safely
 from .instrumentation import Instrumentation
 from .patches import Patches
-from .server_request import begin_request, end_request, note_error, note_route
+from .server_request import address_of, begin_request, end_request, note_error, note_route
 
 _agents: WeakKeyDictionary[Any, Agent | Adopted] = WeakKeyDictionary()
 
@@ -45,8 +46,7 @@ def _around_handle(handle: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _begin(asked: Any) -> PendingRequest | None:
-    peer = asked.transport.get_extra_info("peername") if asked.transport is not None else None
-    client = tuple(peer[:2]) if isinstance(peer, tuple) else None
+    client = address_of(asked.transport.get_extra_info("peername") if asked.transport is not None else None)
     return begin_request(
         Component.AIOHTTP, asked.method, asked.scheme, asked.path, asked.headers.items(), client, asked.query_string
     )
@@ -91,7 +91,7 @@ async def _begin_life(app: Any) -> None:
     """
     running = adopt(None)
     try:
-        _agents[app] = Adopted(running) if running is not None else await Agent().start()
+        _agents[app] = Adopted(running) if running is not None else await Agent(followed()).start()
     except ConfigError:
         raise
     except Exception as error:  # noqa: BLE001, RUF100  (it costs the agent, not the application)

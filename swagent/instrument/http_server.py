@@ -13,7 +13,7 @@ from ..record.trace.model import Component
 from .call import safely
 from .instrumentation import STANDARD_LIBRARY, Instrumentation
 from .patches import Patches
-from .server_request import begin_request, end_request, note_error
+from .server_request import address_of, begin_request, end_request, note_error
 
 _REQUEST = "_swagent_request"
 _STATUS = "_swagent_status"
@@ -65,10 +65,9 @@ def _around_responding(respond: Callable[..., Any]) -> Callable[..., Any]:
 def _begin(handler: Any) -> None:
     setattr(handler, _STATUS, 0)
     path, _, query = handler.path.partition("?")
-    client = handler.client_address
     request = begin_request(
         Component.PYTHON, handler.command, "http", path, handler.headers.items(),
-        tuple(client[:2]) if isinstance(client, tuple) else None, query,
+        address_of(handler.client_address), query,
     )  # fmt: skip
     setattr(handler, _REQUEST, request)
 

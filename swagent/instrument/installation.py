@@ -139,6 +139,17 @@ def report() -> list[Report]:
     return [Report(each.instrumentation.name, each.state, each.reason) for each in _chosen(())]
 
 
+def is_off(name: str) -> bool:
+    """Whether the instrumentation of this name was switched off."""
+    installation = _known().get(name)
+    return installation is not None and installation.state is State.OFF
+
+
+def known() -> list[Instrumentation]:
+    """All instrumentations, by name, whatever became of them."""
+    return [each.instrumentation for each in _chosen(())]
+
+
 def active() -> Iterator[Instrumentation]:
     """The instrumentations that record, or will once their library is imported."""
     for each in _chosen(()):

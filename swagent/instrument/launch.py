@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from ..config import Config
-from .configured import instrument_as_configured
 from ..runtime.late_start import follow
+from .configured import instrument
 
 
 def launch() -> None:
@@ -16,5 +16,5 @@ def launch() -> None:
     """
     config = Config.from_env()
     # before anything is started: the agent's own libraries are among those that are instrumented
-    instrument_as_configured(config)
+    instrument(config=config)
     follow(config, sys.orig_argv)

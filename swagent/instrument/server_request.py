@@ -54,6 +54,11 @@ def begin_request(
     return PendingRequest(tracer, scope, _faults)
 
 
+def address_of(peer: Any) -> tuple[Any, ...] | None:
+    """Address and port of a socket's other end; None where it has none, as a socket of the file system."""
+    return (peer[0], peer[1]) if isinstance(peer, tuple) else None  # pyright: ignore[reportUnknownVariableType]
+
+
 def note_route(request: PendingRequest, template: str | None) -> None:
     """Name the route that took the request.
 

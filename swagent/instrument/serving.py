@@ -7,6 +7,7 @@ from typing import Any
 from ..asgi import SkyWalkingMiddleware as AsgiMiddleware
 from ..runtime.late_start import start_now
 from ..wsgi import SkyWalkingMiddleware as WsgiMiddleware
+from .installation import is_off
 
 
 def wrap_asgi(app: Any) -> Any:
@@ -23,4 +24,6 @@ def wrap_wsgi(app: Any) -> Any:
 
 def wrap_wsgi_for_later(app: Any) -> Any:
     """The same where nothing is served yet, and perhaps in another process."""
-    return app if isinstance(app, WsgiMiddleware) else WsgiMiddleware(app)
+    if isinstance(app, WsgiMiddleware) or is_off(type(app).__module__.partition(".")[0]):
+        return app
+    return WsgiMiddleware(app)

@@ -13,7 +13,7 @@ from ..record.trace.model import Component
 from .call import safely
 from .instrumentation import Instrumentation
 from .patches import Patches
-from .server_request import begin_request, end_request, note_error, note_route
+from .server_request import address_of, begin_request, end_request, note_error, note_route
 
 _MATCHER = "_swagent_matcher"
 _REQUEST = "_swagent_request"
@@ -68,8 +68,7 @@ def _around_log_exception(log: Callable[..., Any]) -> Callable[..., Any]:
 def _begin(handler: Any) -> PendingRequest | None:
     asked = handler.request
     context = getattr(asked.connection, "context", None)
-    address = getattr(context, "address", None)
-    client = tuple(address[:2]) if isinstance(address, tuple) else (asked.remote_ip, "")
+    client = address_of(getattr(context, "address", None)) or (asked.remote_ip, "")
     request = begin_request(
         Component.TORNADO, asked.method, asked.protocol, asked.path, asked.headers.get_all(), client, asked.query
     )

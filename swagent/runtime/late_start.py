@@ -3,9 +3,10 @@
 | process | its agent starts |
 | --- | --- |
 | a script | at once, in a thread |
-| a server, or a child of multiprocessing | with its application's lifespan, with its first worker that serves, or with its first record, whatever comes first |
+| a server, a child of multiprocessing, a forked child | when it serves, or with its first record, whichever is first |
 | who only looks after workers, as gunicorn's master does | never: nothing is alive when it forks |
-| a forked child | as a server |
+
+A server's agent lives in its application's lifespan, where there is one, and in a thread otherwise.
 
 Nothing here does anything where no command of `swagent run` has called `follow`.
 """
@@ -54,6 +55,11 @@ def follow(config: Config, command: Sequence[str]) -> None:
         when_recorded(config, partial(start_if_none, config))
     else:
         start(config, follow_forks=True)
+
+
+def followed() -> Config | None:
+    """What an agent has that is started under `swagent run`, by whomever; None elsewhere."""
+    return _followed
 
 
 def start_now() -> None:

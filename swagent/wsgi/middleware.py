@@ -25,6 +25,7 @@ from ..errors import ConfigError
 from ..record.trace.context import current
 from ..record.trace.tracer import Tracer, running
 from ..runtime.agent_thread import start as start_agent
+from ..runtime.late_start import followed
 from .frameworks import follow_routes, note_route
 from .response import App, Pieces, Response, StartResponse
 from .scope import SCOPE, Environ, scope_of
@@ -92,7 +93,7 @@ class SkyWalkingMiddleware:
             return None
         self._process = os.getpid()
         try:
-            return start_agent(self._config).tracer
+            return start_agent(self._config or followed()).tracer
         except ConfigError as error:
             # the server runs already, and the agent never raises into a running application
             say(logging.ERROR, "swagent is off: %s", error)

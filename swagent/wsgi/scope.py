@@ -28,6 +28,7 @@ def scope_of(environ: Environ, *, with_all_headers: bool) -> Scope:
         "method": environ["REQUEST_METHOD"],
         "scheme": environ.get("wsgi.url_scheme", "http"),
         "path": path_of(environ),
+        "query_string": environ.get("QUERY_STRING", "").encode("latin-1", "replace"),
         "headers": list(headers),
         "client": (client, environ.get("REMOTE_PORT", "")) if client else None,
         "server": (environ.get("SERVER_NAME", ""), environ.get("SERVER_PORT", "")),

@@ -96,7 +96,7 @@ def serve_http_server(port: int) -> None:
     class Item(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             if self.path == "/items/broken":
                 raise LookupError("nothing there")
             body = str(os.getpid()).encode()

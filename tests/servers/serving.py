@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -57,7 +56,10 @@ class Served:
 
     def ask_once(self, path: str) -> None:
         """One request, which may get no answer."""
-        with suppress(HTTPException, OSError), closing(HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as connection:
+        with (
+            suppress(HTTPException, OSError),
+            closing(HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)) as connection,
+        ):
             connection.request("GET", path)
             connection.getresponse().read()
 

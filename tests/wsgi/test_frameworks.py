@@ -91,3 +91,15 @@ async def test_a_request_is_named_by_its_route(make: Any, component: Component, 
     ]  # fmt: skip
     assert {span.component_id for span in spans} == {component}
     assert [dict(span.tags)["http.status_code"] for span in spans] == ["200", "200", "404", "200"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    ("length", "shown"), [(0, "a=[1,2]\nb=[]\nc=[x y]"), (7, "a=[1,2]")], ids=["whole", "cut"]
+)  # fmt: skip
+async def test_the_parameters_of_a_query_are_shown_where_they_are_wanted(length: int, shown: str) -> None:
+    settings = {"plugin_flask_collect_http_params": True, "plugin_http_http_params_length_threshold": length}
+    for make, expected in ((flask, shown), (bottle, None)):
+        async with traced(make(), **settings) as shop:
+            ask(shop.app, environ_of("/items/7", QUERY_STRING="a=1&b=&a=2&c=x%20y"))
+            assert dict((await shop.span()).tags).get("http.params") == expected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -50,7 +49,7 @@ async def test_the_callers_context_is_continued() -> None:
 
 async def test_who_decides_on_trust_may_ask_for_any_header() -> None:
     def trusts(request: Any) -> bool:
-        return dict(request["headers"])[b"x-inside"] == b"yes"
+        return bool(dict(request["headers"])[b"x-inside"] == b"yes")
 
     async with traced(answers(), trust_incoming=trusts) as shop:
         ask(shop.app, environ_of(HTTP_SW8=SW8.decode(), HTTP_X_INSIDE="yes"))
@@ -207,7 +206,7 @@ async def test_the_server_gets_its_own_kind_of_file(tmp_path: Any) -> None:
         return environ["wsgi.file_wrapper"](path.open("rb"))  # type: ignore[no-any-return]
 
     async with traced(app) as shop:
-        body = shop.app(environ_of(**{"wsgi.file_wrapper": FileWrapper}), lambda *_: bytes)
+        body = shop.app({**environ_of(), "wsgi.file_wrapper": FileWrapper}, lambda *_: bytes)
         assert isinstance(body, FileWrapper)
         assert b"".join(body) == b"content"
         assert await shop.segments() == []
@@ -273,9 +272,15 @@ async def test_a_path_is_read_as_utf_8_and_mounts_belong_to_it() -> None:
         assert (await shop.span()).operation == "GET:/stall/kühe"
 
 
+async def test_methods_may_be_left_out() -> None:
+    async with traced(answers(), plugin_http_ignore_method="head,options") as shop:
+        for method in ("HEAD", "GET", "OPTIONS"):
+            ask(shop.app, environ_of(method=method))
+        assert (await shop.span()).operation == "GET:/"
+
+
 async def test_without_an_agent_the_application_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SW_AGENT_PROTOCOL", "pigeon")
     app = SkyWalkingMiddleware(answers("200 OK", b"ok"))
     for _ in range(2):
-        with contextlib.nullcontext():
-            assert ask(app, environ_of()).body == b"ok"
+        assert ask(app, environ_of()).body == b"ok"

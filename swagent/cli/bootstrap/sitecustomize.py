@@ -28,7 +28,7 @@ def _chain() -> None:
 
 def _refuse(reason: object) -> None:
     # `site` would print a traceback and go on without the agent, but the user asked for it by name
-    sys.stderr.write("swagent run: %s\n" % (reason,))
+    sys.stderr.write(f"swagent run: {reason}\n")
     sys.stderr.flush()
     os._exit(2)
 
@@ -40,9 +40,10 @@ def _begin() -> None:
         from swagent.instrument.launch import launch
     except Exception as error:
         if is_expected:
+            version = ".".join(map(str, sys.version_info[:2]))
             _refuse(
-                "the command runs %s (Python %d.%d), which cannot use swagent: %s. Install swagent into its "
-                "environment, and start `swagent run` from there" % ((sys.executable,) + sys.version_info[:2] + (error,))
+                f"the command runs {sys.executable} (Python {version}), which cannot use swagent: {error}. Install "
+                "swagent into its environment, and start `swagent run` from there"
             )
         return
     try:

@@ -7,6 +7,7 @@ needed it meanwhile or not.
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs
 
 from ..bounded_cache import BoundedCache
 from ..cardinality import OVERFLOW, CardinalityLimit
@@ -26,6 +27,7 @@ OTHER = "_OTHER"
 
 _ENTRY, _HTTP = SpanKind.ENTRY, Layer.HTTP
 _MAX_HOST = 255
+_MAX_PARAMETERS = 1000
 
 
 class Facts(NamedTuple):
@@ -65,6 +67,16 @@ def admit(template: SpanTemplate, facts: Facts, endpoints: CardinalityLimit) -> 
 def name_by_path(method: str, path: str) -> str:
     """The name of a request's operation as long as no route is known."""
     return name_of(f"{method}:{path}")
+
+
+def parameters_tag(query: bytes, length: int) -> tuple[Tag, ...]:
+    """The parameters of a query as a tag, as the official agent writes them; none, where there are none.
+
+    :param length: in characters; 0: any
+    """
+    parsed = parse_qs(query.decode("latin-1"), keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
+    text = "\n".join(f"{name}=[{','.join(values)}]" for name, values in parsed.items())
+    return (("http.params", short(text[:length] if length else text)),) if text else ()
 
 
 def _describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
