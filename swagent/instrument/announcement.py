@@ -6,7 +6,7 @@ import logging
 from collections import defaultdict
 
 from ..agent_log import log, say
-from .installation import Report, State, report
+from .installation import Report, State, is_any_wanted, report
 
 # Those that record, and those that will once their library is imported, by the words for who does it.
 _RECORDED = {State.ACTIVE: State.ACTIVE.value, State.WAITING: State.ACTIVE.value}
@@ -18,6 +18,8 @@ def announce() -> None:
     if not (log.isEnabledFor(logging.INFO) and log.hasHandlers()):
         return
     try:
+        if not is_any_wanted():
+            return
         line = summary(report())
     except Exception as error:  # noqa: BLE001, RUF100  (another package's instrumentation, and it is a word only)
         say(logging.WARNING, "it cannot be told what is recorded: %r", error)

@@ -54,6 +54,11 @@ class Installation:
         self._patches: dict[str, Patches] = {}
         self._lock = threading.Lock()
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it was asked for, and not switched off since."""
+        return self._is_wanted
+
     def install(self) -> None:
         """Call the hook for each module once it is imported; now, if it is."""
         with self._lock:
@@ -137,6 +142,11 @@ def uninstrument(*names: str) -> None:
 def report() -> list[Report]:
     """What became of each instrumentation, by name."""
     return [Report(each.instrumentation.name, each.state, each.reason) for each in _chosen(())]
+
+
+def is_any_wanted() -> bool:
+    """Whether any instrumentation was asked for, and not switched off since."""
+    return any(each.is_wanted for each in _chosen(()))
 
 
 def is_off(name: str) -> bool:

@@ -33,7 +33,8 @@ async def lifespan(_: Starlette) -> AsyncGenerator[None]:
 
     with swagent.local_span("start-up"):
         agent = running()
-        print("the agent is at home in", "nothing" if agent is None else _home(), flush=True)
+        # in one piece: workers write to one pipe
+        print(f"the agent is at home in {'nothing' if agent is None else _home()}\n", end="", flush=True)
         yield
 
 

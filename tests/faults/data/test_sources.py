@@ -29,6 +29,7 @@ _LOADS: dict[str, set[str]] = {
     "agent_thread.py": {"import_module"},
     "installation.py": {"load"},
     "command.py": {"import_module"},
+    "files.py": {"import_module"},
     "sitecustomize.py": {"exec_module"},
     "run.py": {"execvpe"},
 }
