@@ -131,5 +131,6 @@ def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
         endpoint_limit=config.endpoint_limit,
         peer_limit=config.peer_limit,
         real_path=config.http_url_real_path,
+        traceparent=config.propagate_traceparent,
         grace=config.span_grace,
     )

@@ -37,6 +37,7 @@ class Tracer:
         endpoint_limit: int = 1000,
         peer_limit: int = 1000,
         real_path: bool = False,
+        traceparent: bool = True,
         grace: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -45,6 +46,7 @@ class Tracer:
         :param correlation_limits: how many elements, and how many characters a value
         :param propagate_to: hosts that may be told the context; empty means all
         :param real_path: whether the URL of a request shows its path, and not its route
+        :param traceparent: whether `traceparent` travels beside `sw8`, and is read where no `sw8` came
         :param grace: seconds for which a segment whose root has ended waits for its other spans
         :param clock: monotonic seconds
         """
@@ -55,6 +57,7 @@ class Tracer:
         self.correlation_limits = correlation_limits
         self.trust_incoming = trust_incoming
         self.real_path = real_path
+        self.traceparent = traceparent
         self.endpoints = CardinalityLimit("endpoints", endpoint_limit)
         self.peers = CardinalityLimit("peers", peer_limit)
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
