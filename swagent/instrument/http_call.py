@@ -17,7 +17,7 @@ from ..record.trace.span import Span
 from .call import begin_call
 from .settings import current
 
-CONTEXT_HEADERS = ("sw8", "sw8-correlation")
+CONTEXT_HEADERS = ("sw8", "sw8-correlation", "traceparent", "tracestate")
 """What `propagate` may write."""
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 # A number, a UUID, a long hexadecimal number, or a long word with a digit in it.

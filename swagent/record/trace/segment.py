@@ -201,6 +201,12 @@ class Segment:
                 self._mark_incomplete(span)
             self.leave(span, span.now())
 
+    def newest_open(self) -> SpanRecord | None:
+        """The span that began last and is open still."""
+        with self.tracer.lock:
+            newest = next(reversed(self._open.values()), None)
+        return newest() if newest is not None else None
+
     def withdraw(self, span: SpanRecord) -> bool:
         """Take an open span out that says what another one says, and forget it. False: something stands on it, or its
         place is told, so it stays."""

@@ -18,7 +18,7 @@ _MAX_MEMBERS = 32
 _OURS = "sw"
 _FORM = re.compile("([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 _HEX = re.compile("[0-9a-f]{32}")
-_MEMBER = re.compile("[a-z0-9][-a-z0-9_*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}")
+_MEMBER = re.compile(r"[a-z0-9][-a-z0-9_*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}")
 _ZERO_TRACE, _ZERO_SPAN = "0" * 32, "0" * 16
 
 
