@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-OpenTelemetry's instrumentations know an API, and not what stands behind it. The bridge stands there, in place of an SDK:
+OpenTelemetry's instrumentations know an API, and not what stands behind it. The bridge stands there, for an SDK:
 a provider whose spans are swagent's own (`provider.py`, `span.py`), and a context that is swagent's context variable
 (`runtime_context.py`). So there is one truth of what is active: native spans and bridged ones are each other's parents,
 in one segment, and a call's headers are those of the span that is sent.

@@ -78,11 +78,17 @@ class Described(NamedTuple):
     tags: list[tuple[str, str]]
 
 
-def describe(library: Library, kind: SpanKind, name: str, attributes: dict[str, Any], real_path: bool) -> Described:
-    """A span as a native one."""
+def describe(
+    library: Library, kind: SpanKind, name: str, attributes: dict[str, Any], peer: str, real_path: bool
+) -> Described:
+    """A span as a native one.
+
+    :param peer: where it is known already, since the context went there
+    """
     layer, system = layer_of(attributes)
     tags = tags_of(attributes, is_cache=layer is Layer.CACHE)
-    peer = client_of(attributes) if kind is _ENTRY and layer is not Layer.MQ else server_of(attributes, system)
+    if not peer and kind is not _LOCAL:
+        peer = client_of(attributes) if kind is _ENTRY and layer is not Layer.MQ else server_of(attributes, system)
     component = library.component(kind, system)
     if layer is Layer.HTTP:
         name = _describe_http(kind, name, attributes, tags, real_path)
@@ -102,23 +108,27 @@ def describe(library: Library, kind: SpanKind, name: str, attributes: dict[str, 
 def layer_of(attributes: dict[str, Any]) -> tuple[Layer, str]:
     """The layer, and the system that is talked to, as far as an attribute names it."""
     # a library of messages or databases may well talk HTTP, and say so
-    for keys, layer in _LAYERS:
-        for key in keys:
-            found = attributes.get(key)
-            if found:
-                system = as_text(found).lower()
-                if layer is Layer.DATABASE and system in CACHES:
-                    return Layer.CACHE, system
-                return layer, system
+    for key, layer in _LAYERS:
+        if key in attributes:
+            system = as_text(attributes[key]).lower()
+            if layer is Layer.DATABASE and system in CACHES:
+                return Layer.CACHE, system
+            return layer, system
     return Layer.UNKNOWN, ""
 
 
 _LAYERS = (
-    (("messaging.system",), Layer.MQ),
-    (("db.system.name", "db.system"), Layer.DATABASE),
-    (("rpc.system.name", "rpc.system"), Layer.RPC_FRAMEWORK),
-    (("http.request.method", "http.method", "url.full", "http.url"), Layer.HTTP),
-    (("faas.trigger", "faas.invoked_name"), Layer.FAAS),
+    ("messaging.system", Layer.MQ),
+    ("db.system.name", Layer.DATABASE),
+    ("db.system", Layer.DATABASE),
+    ("rpc.system.name", Layer.RPC_FRAMEWORK),
+    ("rpc.system", Layer.RPC_FRAMEWORK),
+    ("http.request.method", Layer.HTTP),
+    ("http.method", Layer.HTTP),
+    ("url.full", Layer.HTTP),
+    ("http.url", Layer.HTTP),
+    ("faas.trigger", Layer.FAAS),
+    ("faas.invoked_name", Layer.FAAS),
 )
 
 
@@ -138,26 +148,25 @@ def _describe_http(
     method = tags.get("http.method", "")
     route = attributes.get("http.route") or attributes.get("url.template")
     route = as_text(route) if route else ""
-    scheme, host, path = _url_of(attributes)
-    path = path or route
-    if path or host:
-        shown = path if kind is _ENTRY and real_path else route or template_of(path)
-        tags["http.url"] = short(f"{scheme}://{host}{shown}" if host else shown)
+    origin, path, template = _url_of(attributes)
+    if path or route or origin:
+        shown = path if kind is _ENTRY and real_path else route or template
+        tags["http.url"] = short(origin + shown)
     if kind is _ENTRY and (route or _is_bare(name)):
-        return f"{method}:{route or template_of(path)}"
-    return (route or template_of(path or "/")) if kind is _EXIT and _is_bare(name) else name
+        return f"{method}:{route or template}"
+    return (route or template or "/") if kind is _EXIT and _is_bare(name) else name
 
 
 def _is_bare(name: str) -> bool:
     """Whether a name says no more than the method."""
-    return all(word in _METHODS for word in name.split(" "))
+    return name in _METHODS or all(word in _METHODS for word in name.split(" "))
 
 
 def _url_of(attributes: dict[str, Any]) -> tuple[str, str, str]:
-    """Scheme, host and path, without credentials and query."""
+    """Scheme and host, the path, and the path without identifiers; none with credentials or a query."""
     url = attributes.get("url.full") or attributes.get("http.url")
     if url:
-        return _split(as_text(url))
+        return _split(url if type(url) is str else as_text(url))
     scheme = attributes.get("url.scheme") or attributes.get("http.scheme") or "http"
     target = attributes.get("url.path") or attributes.get("http.target") or ""
     host = attributes.get("server.address") or attributes.get("http.host") or attributes.get("http.server_name") or ""
@@ -165,7 +174,8 @@ def _url_of(attributes: dict[str, Any]) -> tuple[str, str, str]:
     where = as_text(host).rpartition("@")[2]
     if where and port and as_text(port) not in ("80", "443") and ":" not in where:
         where = f"{where}:{as_text(port)}"
-    return as_text(scheme), where, as_text(target).partition("?")[0].partition("#")[0]
+    path = as_text(target).partition("?")[0].partition("#")[0]
+    return f"{as_text(scheme)}://{where}" if where else "", path, template_of(path)
 
 
 @lru_cache(1024)
@@ -173,8 +183,9 @@ def _split(url: str) -> tuple[str, str, str]:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return "http", "", ""
-    return parts.scheme or "http", parts.netloc.rpartition("@")[2], parts.path or "/"
+        return "", "", ""
+    path = parts.path or "/"
+    return f"{parts.scheme or 'http'}://{parts.netloc.rpartition('@')[2]}", path, template_of(path)
 
 
 def _describe_query(name: str, attributes: dict[str, Any], tags: dict[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,19 +31,17 @@ def server_of(attributes: Mapping[str, Any], system: str = "") -> str:
 
     :param system: of the database or queue, for the port that it has where no other is told
     """
-    found = _server_of(attributes, system)
-    return address_of(found) if found else ""
-
-
-def _server_of(attributes: Mapping[str, Any], system: str) -> str:
     host = _first(attributes, _HOSTS)
     if host:
-        return _join(host, _first(attributes, _PORTS), system)
-    for key in _URLS:
-        url = attributes.get(key)
-        if url:
-            return _join(as_text(url), "", system)
-    return ""
+        return _address(host, _first(attributes, _PORTS), system)
+    url = _first(attributes, _URLS)
+    return _address(url, "", system) if url else ""
+
+
+@lru_cache(1024)
+def _address(host: str, port: str, system: str) -> str:
+    """Remembered: most services call few places."""
+    return address_of(_join(host, port, system))
 
 
 def client_of(attributes: Mapping[str, Any]) -> str:

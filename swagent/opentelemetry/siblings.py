@@ -19,7 +19,6 @@ def is_covered(span: Any, end_time: float) -> bool:
     segment = span.segment
     if segment is None or span.is_told or span.failed or span.kind is not _EXIT or not segment.spans:
         return False
-    layer = layer_of(span.attributes)[0]
     # the last ones to end come last
     for other in islice(reversed(segment.spans), _LOOKED_AT):
         if other.end_time < span.start_time:
@@ -27,10 +26,10 @@ def is_covered(span: Any, end_time: float) -> bool:
         if (
             other.kind is _EXIT
             and other.parent_id == span.parent_id
-            and other.layer == layer
             and not isinstance(other, trace.Span)
             and span.start_time <= other.start_time
             and other.end_time <= end_time
+            and other.layer == layer_of(span.attributes)[0]
             and _is_one_peer(span.peer_now(), other.peer)
         ):
             return True

@@ -182,7 +182,9 @@ class BridgedSpan(Span, trace.Span):
 
     def headers(self) -> dict[str, str]:
         """The headers that carry this context to the peer, as far as it is known by now."""
-        return self.headers_for(self.peer_now() if self.kind is _EXIT else self.peer)
+        if self.kind is _EXIT and not self.peer:
+            self.peer = self.peer_now()
+        return self.headers_for(self.peer)
 
     def headers_for(self, peer: str) -> dict[str, str]:
         """The same, for a peer that somebody else knows."""
@@ -229,7 +231,7 @@ class BridgedSpan(Span, trace.Span):
         self.layer = int(described.layer)
         self.component = described.component
         if self.kind is not SpanKind.LOCAL:
-            self.peer = described.peer or self.peer
+            self.peer = described.peer
         room = MAX_TAGS - len(self.tags)
         segment.limited = segment.limited or len(described.tags) > room
         self.tags += described.tags[:room]
@@ -238,7 +240,7 @@ class BridgedSpan(Span, trace.Span):
 
     def _describe(self, segment: Segment) -> conventions.Described:
         real_path = segment.tracer.real_path
-        return conventions.describe(self.library, self.kind, as_text(self._said), self.attributes, real_path)
+        return conventions.describe(self.library, self.kind, as_text(self._said), self.attributes, self.peer, real_path)
 
     def _note_interruption(self, error: BaseException) -> None:
         """Say that it was cut off, where the cancellation or the timeout is on its way out while it ends: most

@@ -386,16 +386,15 @@ class Span:
         segment = self.segment
         if segment is None or not segment.tracer.propagates_to(peer):
             return {}
-        place = segment.reference(self)
-        carrier = Carrier(True, *place[1:6], place.endpoint, peer or "-")
-        headers = {"sw8": format_sw8(carrier)}
+        _, trace_id, segment_id, span_id, service, instance, endpoint, _ = segment.reference(self)
+        headers = {"sw8": format_sw8((True, trace_id, segment_id, span_id, service, instance, endpoint, peer or "-"))}
         if segment.correlation:
             headers["sw8-correlation"] = format_correlation(segment.correlation)
         if segment.tracer.traceparent:
-            traceparent = format_traceparent(*place[1:4])
+            traceparent = format_traceparent(trace_id, segment_id, span_id)
             if traceparent:
                 headers["traceparent"] = traceparent
-                headers["tracestate"] = format_tracestate(segment.tracestate, *place[2:4])
+                headers["tracestate"] = format_tracestate(segment.tracestate, segment_id, span_id)
         return headers
 
     def refer_to(self, reference: Reference) -> None:

@@ -17,7 +17,7 @@ MAX_STATE = 512
 _MAX_MEMBERS = 32
 _OURS = "sw"
 _FORM = re.compile("([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
-_HEX = re.compile("[0-9a-f]{32}")
+_is_hex = re.compile("[0-9a-f]{32}").fullmatch
 _MEMBER = re.compile(r"[a-z0-9][-a-z0-9_*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}")
 _ZERO_TRACE, _ZERO_SPAN = "0" * 32, "0" * 16
 
@@ -58,9 +58,8 @@ def parse_traceparent(value: object, state: object = None) -> Traceparent | None
 
 def format_traceparent(trace_id: str, segment_id: str, span_id: int) -> str:
     """Write a `traceparent` header; empty where the trace's id does not have the form."""
-    if not _HEX.fullmatch(trace_id) or not _HEX.fullmatch(segment_id):
-        return ""
-    return f"00-{trace_id}-{fold(segment_id, span_id):016x}-01"
+    # a segment's id is always this agent's own
+    return f"00-{trace_id}-{fold(segment_id, span_id):016x}-01" if _is_hex(trace_id) else ""
 
 
 def format_tracestate(others: str, segment_id: str, span_id: int) -> str:
@@ -73,8 +72,8 @@ def fold(segment_id: str, span_id: int) -> int:
     """A span's id as 64 bits. Zero is no id for a W3C reader, and one comes of it once in 2**64 times."""
     number = int(segment_id, 16)
     # the receiver writes the span's number into the first four bytes, its lowest byte first
-    low_first = int.from_bytes((span_id & 0xFFFFFFFF).to_bytes(4, "little"), "big")
-    return (number >> 64) ^ (number & 0xFFFFFFFFFFFFFFFF) ^ (low_first << 32)
+    high = span_id << 24 if span_id < 0x100 else int.from_bytes((span_id & 0xFFFFFFFF).to_bytes(4, "little"), "big")
+    return (number >> 64) ^ (number & 0xFFFFFFFFFFFFFFFF) ^ (high << 32)
 
 
 def _others(state: object) -> str:
