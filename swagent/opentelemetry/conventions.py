@@ -152,8 +152,11 @@ def _describe_http(
     if path or route or origin:
         shown = path if kind is _ENTRY and real_path else route or template
         tags["http.url"] = short(origin + shown)
-    if kind is _ENTRY and (route or _is_bare(name)):
-        return f"{method}:{route or template}"
+    if kind is _ENTRY:
+        said, _, rest = name.partition(" ")
+        if route or _is_bare(name):
+            return f"{method}:{route or template}"
+        return f"{said}:{rest}" if said in _METHODS and rest[:1] == "/" else name
     return (route or template or "/") if kind is _EXIT and _is_bare(name) else name
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from opentelemetry import trace
 from opentelemetry.context.context import Context
 from opentelemetry.propagators import textmap
-from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from ..agent_log import RateLimitedLog
@@ -24,7 +24,11 @@ _limited = RateLimitedLog()
 
 
 class SkyWalkingPropagator(textmap.TextMapPropagator):
-    """Writes and reads the headers of SkyWalking. `sw8` wins where both kinds come."""
+    """Writes and reads the headers of SkyWalking. `sw8` wins where several kinds come."""
+
+    def __init__(self, others: Sequence[textmap.TextMapPropagator] = ()) -> None:
+        """:param others: whose headers are written and read as well, such as those of baggage"""
+        self._others = others
 
     def inject(
         self, carrier: Any, context: Context | None = None, setter: textmap.Setter[Any] = textmap.default_setter
@@ -37,12 +41,16 @@ class SkyWalkingPropagator(textmap.TextMapPropagator):
             if must_reach_application(error):
                 raise
             _limited.warn("inject", "the context could not be written into a carrier: %r", error)
+        for other in self._others:
+            other.inject(carrier, context, setter)
 
     def extract(
         self, carrier: Any, context: Context | None = None, getter: textmap.Getter[Any] = textmap.default_getter
     ) -> Context:
         """The context with the caller's span in it, where a carrier names one."""
         context = Context() if context is None else context
+        for other in self._others:
+            context = other.extract(carrier, context, getter)
         tracer = running()
         if tracer is None or tracer.trust_incoming is False:
             return context
@@ -58,16 +66,14 @@ class SkyWalkingPropagator(textmap.TextMapPropagator):
     @property
     def fields(self) -> set[str]:
         """What `inject` may write."""
-        return set(_FIELDS)
+        return _FIELDS.union(*(other.fields for other in self._others))
 
 
-def beside(former: textmap.TextMapPropagator) -> textmap.TextMapPropagator:
-    """A propagator of ours and of what was there, but for the W3C's, which ours writes: that of baggage, and what the
+def beside(former: textmap.TextMapPropagator) -> SkyWalkingPropagator:
+    """A propagator of ours, and of what was there but for the W3C's, which ours writes: that of baggage, and what the
     user chose by `OTEL_PROPAGATORS`."""
     parts: Any = getattr(former, "_propagators", (former,))
-    kept = [each for each in parts if not isinstance(each, (TraceContextTextMapPropagator, SkyWalkingPropagator))]
-    # ours last: where a caller is known by several headers, what is read last counts
-    return CompositePropagator([*kept, SkyWalkingPropagator()])
+    return SkyWalkingPropagator([each for each in parts if not isinstance(each, TraceContextTextMapPropagator)])
 
 
 def _read(carrier: Any, getter: textmap.Getter[Any], tracer: Tracer) -> RemoteSpan | None:

@@ -64,7 +64,7 @@ _PRIVATE = (
     "http.request.header", "http.response.header", "http.request.body", "http.response.body",
     "rpc.grpc.request.metadata", "rpc.grpc.response.metadata", "rpc.request.metadata", "rpc.response.metadata",
     "rpc.message.body", "messaging.message.body", "messaging.kafka.message.key", "messaging.message.id",
-    "messaging.message_id", "db.query.parameter", "db.statement.parameter", "db.sql.parameters", "db.redis.args",
+    "messaging.message_id", "db.query.parameter", "db.statement.parameter", "db.sql.parameters",
     "db.cassandra.parameters", "db.mongodb.document", "graphql.document", "graphql.source", "graphql.variable",
     "graphql.args", "gen_ai.prompt", "gen_ai.completion", "gen_ai.content", "gen_ai.input", "gen_ai.output.messages",
     "gen_ai.system_instructions", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.tool.definitions",

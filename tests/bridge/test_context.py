@@ -1,4 +1,4 @@
-"""One truth of what is active: native spans and OpenTelemetry's are each other's parents, on every loop and in threads."""
+"""One truth of what is active: native spans and bridged ones are each other's parents, on every loop and in threads."""
 
 from __future__ import annotations
 
