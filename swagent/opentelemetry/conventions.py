@@ -201,6 +201,8 @@ def _describe_query(name: str, attributes: dict[str, Any], tags: dict[str, str])
         if settings().sql_statements:
             tags["db.statement"] = short(as_text(statement))
     # some take the statement itself for a name
+    if name.upper() == keyword:
+        return keyword
     is_statement = name == statement or "\n" in name or len(name.split()) > _SOME_WORDS
     return (keyword or keyword_of(name) or tags.get("db.type", "query")) if is_statement else name
 

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Collection, Iterable
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, entry_points
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -37,6 +38,7 @@ _EXTRA = re.compile(r"""extra\s*==\s*["']instruments(-any|_any)?["']""")
 class BridgeState(enum.Enum):
     """What became of an OpenTelemetry instrumentation."""
 
+    ABSENT = "not installed"
     WAITING = "not imported yet"
     ACTIVE = "bridge"
     FOREIGN = "bridge, switched on by the application"
@@ -65,6 +67,7 @@ class Instrumentor:
         self._point = point
         self._is_watched = False
         self._is_wanted = False
+        self._needed: list[str] = []
         self._instrumentor: Any = None
         # re-entrant: loading it may import the module that it waits for
         self._lock = threading.RLock()
@@ -73,14 +76,14 @@ class Instrumentor:
         """Switch it on once its library is imported; now, if it is."""
         with self._lock:
             self._is_wanted = True
-            self.state, self.reason = BridgeState.WAITING, ""
-            modules = _modules_of(self._point)
+            modules, self._needed = _modules_of(self._point)
+            self.state, self.reason = BridgeState.WAITING if modules else BridgeState.ABSENT, ""
             is_watched, self._is_watched = self._is_watched, True
-        for module in modules:
-            if is_watched and module in sys.modules:
-                self._imported(None)
-            elif not is_watched:
-                register_post_import_hook(self._imported, module)
+        for name in modules:
+            if not is_watched:
+                register_post_import_hook(self._imported, name)
+            elif name in sys.modules:
+                self._imported(sys.modules[name])
 
     def leave(self, state: BridgeState, reason: str = "") -> None:
         """Switch it off, or leave it off."""
@@ -94,10 +97,13 @@ class Instrumentor:
             except Exception as error:  # noqa: BLE001, RUF100  (a foreign package's fault)
                 say(logging.WARNING, "the OpenTelemetry instrumentation %s could not be undone: %r", self.name, error)
 
-    def _imported(self, _: object) -> None:
-        """Load it and switch it on. Never raises: it would be the application's import."""
+    def _imported(self, module: ModuleType) -> None:
+        """Load it and switch it on, once all that it needs is there. Never raises: it would be the application's
+        import."""
         with self._lock:
             if not self._is_wanted or self.state is not BridgeState.WAITING:
+                return
+            if not all(name == module.__name__ or _is_ready(name) for name in self._needed):
                 return
             try:
                 self._switch_on()
@@ -113,7 +119,9 @@ class Instrumentor:
             return
         conflict = instrumentor._check_dependency_conflicts()  # noqa: SLF001
         if conflict is not None:
-            self.state, self.reason = BridgeState.UNSUPPORTED, str(conflict)
+            is_there = conflict.found or getattr(conflict, "found_any", None)
+            self.state = BridgeState.UNSUPPORTED if is_there else BridgeState.ABSENT
+            self.reason = str(conflict) if is_there else ""
             return
         instrumentor.instrument(skip_dep_check=True)
         self._instrumentor = instrumentor
@@ -163,26 +171,35 @@ def _name_of(point: EntryPoint) -> str:
     return point.name
 
 
-def _modules_of(point: EntryPoint) -> list[str]:
-    """The modules whose import it waits for."""
-    required = _required_by(point.dist) if point.dist is not None else []
-    if not required:
+def _modules_of(point: EntryPoint) -> tuple[list[str], list[str]]:
+    """The modules whose import it waits for, and those of them that must all be there."""
+    required, any_of = _required_by(point.dist) if point.dist is not None else ([], [])
+    if not required and not any_of:
         name = _STANDARD.get(point.name, point.name)
         # one for no library in particular has nothing to wait for
-        return [name if name.partition(".")[0] in sys.stdlib_module_names else "sys"]
-    return list(dict.fromkeys(module for name in required for module in _modules_in(name)))
+        return [name if name.partition(".")[0] in sys.stdlib_module_names else "sys"], []
+    needed = [module for name in required for module in _modules_in(name)]
+    return list(dict.fromkeys([*needed, *(module for name in any_of for module in _modules_in(name))])), needed
 
 
-def _required_by(package: Distribution) -> list[str]:
-    """The distributions that it instruments, by its own word: they stand under an extra of that name."""
-    names: list[str] = []
+def _required_by(package: Distribution) -> tuple[list[str], list[str]]:
+    """The distributions that it instruments, by its own word: those that it needs, and those one of which will do."""
+    all_of: list[str] = []
+    any_of: list[str] = []
     for line in package.requires or ():
-        if _EXTRA.search(line):
+        found = _EXTRA.search(line)
+        if found is not None:
             try:
-                names.append(Requirement(line).name)
+                (any_of if found[1] else all_of).append(Requirement(line).name)
             except InvalidRequirement:
                 continue
-    return names
+    return all_of, any_of
+
+
+def _is_ready(name: str) -> bool:
+    """Whether a module is imported, and not just being so: what imports it then would find the half of it."""
+    module = sys.modules.get(name)
+    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
 def _modules_in(name: str) -> list[str]:

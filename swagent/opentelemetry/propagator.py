@@ -66,7 +66,7 @@ class SkyWalkingPropagator(textmap.TextMapPropagator):
     @property
     def fields(self) -> set[str]:
         """What `inject` may write."""
-        return _FIELDS.union(*(other.fields for other in self._others))
+        return {*_FIELDS, *(field for other in self._others for field in other.fields)}
 
 
 def beside(former: textmap.TextMapPropagator) -> SkyWalkingPropagator:

@@ -81,7 +81,7 @@ class BridgeTracer(trace.Tracer):
         """Begin a span, and do not make it the current one. Never raises."""
         try:
             at = None if start_time is None else int(start_time) / _NANOSECONDS
-            return self._start(name, context, _KINDS.get(kind, _LOCAL), attributes, links or (), at)
+            return self._start(name, context, kind, attributes, links or (), at)
         except BaseException as error:  # noqa: BLE001, RUF100  (ours; it costs the span, and not the call)
             if must_reach_application(error):
                 raise
@@ -96,11 +96,12 @@ class BridgeTracer(trace.Tracer):
         self,
         name: str,
         context: Context | None,
-        kind: SpanKind,
+        given: trace.SpanKind,
         attributes: Mapping[str, Any] | None,
         links: Sequence[Any],
         at: float | None,
     ) -> Span:
+        kind = _KINDS.get(given, _LOCAL)
         tracer = running()
         if tracer is None or not self._provider.is_open or suppress_instrumentation.get():
             return INVALID_SPAN
@@ -119,7 +120,7 @@ class BridgeTracer(trace.Tracer):
             if entry is not None:
                 if is_same_request(library, kind, attributes) or is_same_message(entry, _carrier_of(parent)):
                     return Absorbed(around)
-                if kind is _ENTRY and not _is_message(attributes):
+                if given is trace.SpanKind.SERVER:
                     kind, parent = _LOCAL, around
         span = BridgedSpan(library, name, kind, attributes, tracer)
         return _begin(span, parent, links, at)
@@ -204,8 +205,8 @@ class CurrentSpan:
 
 
 def _begin(span: BridgedSpan, parent: Any, links: Sequence[Any], at: float | None) -> BridgedSpan:
-    if parent is None and links:
-        parent = _first_link(links)
+    if links and (parent is None or span.kind is _ENTRY):
+        parent = _first_link(links) or parent
     if type(parent) is Arrival and parent.carrier is not None:
         span.carrier, span.correlation = parent.carrier, parent.correlation
         parent = None
@@ -223,13 +224,9 @@ def _carrier_of(parent: Any) -> Any:
     return parent.carrier if type(parent) is Arrival else None
 
 
-def _is_message(attributes: Mapping[str, Any] | None) -> bool:
-    """Whether an entry span is a message that a service takes while it serves a request."""
-    return attributes is not None and "messaging.system" in attributes
-
-
 def _first_link(links: Sequence[Any]) -> Arrival | None:
-    """What a span without a parent continues: the first link to one of ours, as for the first message of a batch."""
+    """What a span without a parent continues, and one of a message in any case, since its parent is the one who asked
+    for messages: the first link to one of ours, as for the first message of a batch."""
     for link in links:
         if reference_of(link.context) is not None:
             return Arrival(None, trace.NonRecordingSpan(link.context))

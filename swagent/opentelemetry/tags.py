@@ -71,6 +71,7 @@ _PRIVATE = (
     "llm.prompts", "llm.completions", "llm.input", "llm.output", "llm.request.functions", "llm.headers",
     "traceloop.entity.input", "traceloop.entity.output", "mcp.request.argument", "mcp.response.value", "input.value",
     "output.value", "enduser.", "user.", "celery.args", "celery.kwargs", "aws.request.body", "faas.document.name",
+    "process.command", "process.executable", "process.pid",
 )  # fmt: skip
 _COUNTS = ("_tokens", ".tokens", ".size", ".count", "_count", "_size")
 _PRIVATE_WORDS = frozenset({"argument", "arguments", "body", "cookie", "header", "headers", "kwargs", "parameters",
