@@ -103,6 +103,7 @@ CASES: dict[str, Case] = {
     "meter_reporter_max_buffer_size": _number("7", 7, "0", "1000001", "2.5"),
     "pvm_meter_reporter_active": _flag(),
     "propagate_threads": _flag(),
+    "propagate_traceparent": _flag(),
     "http_url_real_path": _flag(),
     "gc_freeze": _flag(),
     "kafka_bootstrap_servers": _list("a:1,b", ("a:1", "b:9092")),
