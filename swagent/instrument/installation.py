@@ -47,7 +47,7 @@ class Installation:
 
     def __init__(self, instrumentation: Instrumentation) -> None:
         self.instrumentation = instrumentation
-        self.state = State.WAITING if gate.is_installed(instrumentation) else State.ABSENT
+        self.state = State.WAITING
         self.reason = ""
         self._is_watched = False
         self._is_wanted = False
@@ -76,8 +76,12 @@ class Installation:
             for patches in self._patches.values():
                 patches.undo()
             self._patches.clear()
-            if self.state is not State.ABSENT:
-                self.state, self.reason = State.OFF, reason
+            self.state, self.reason = State.OFF, reason
+
+    def report(self) -> Report:
+        """What became of it. Only here is asked whether the library is there at all: that takes a while."""
+        is_absent = self.state is State.WAITING and not gate.is_installed(self.instrumentation)
+        return Report(self.instrumentation.name, State.ABSENT if is_absent else self.state, self.reason)
 
     def _install_again(self, modules: tuple[str, ...]) -> None:
 
@@ -144,11 +148,11 @@ def uninstrument(*names: str) -> None:
 
 def report() -> list[Report]:
     """What became of each instrumentation, by name."""
-    return [Report(each.instrumentation.name, each.state, each.reason) for each in _chosen(())]
+    return [each.report() for each in _chosen(())]
 
 
 def active() -> Iterator[Instrumentation]:
-    """The instrumentations that record, or will once their library is imported."""
+    """The instrumentations that record, or will once their library is imported, if it ever is."""
     for each in _chosen(()):
         if each.state in (State.ACTIVE, State.WAITING):
             yield each.instrumentation

@@ -27,6 +27,7 @@ _MODULES = frozenset({
 _LOADS: dict[str, set[str]] = {
     "transport_choice.py": {"load"},
     "agent_thread.py": {"import_module"},
+    "installation.py": {"load"},
     "command.py": {"import_module"},
     "sitecustomize.py": {"exec_module"},
     "run.py": {"execvpe"},
