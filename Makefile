@@ -27,7 +27,7 @@ test-all:
 test-rest: $(VENV)/.dev
 	$(MAKE) --no-print-directory -j2 test-slow test-e2e
 
-test-slow: $(VENV)/.dev
+test-slow: $(VENV)/.bridge
 	$(BIN)/python -m pytest -m "slow and not e2e"
 	$(BIN)/python -m pytest tests/page
 
@@ -91,6 +91,11 @@ $(VENV)/.demo: pyproject.toml
 $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+# what only the slow tests of OpenTelemetry's bridge need
+$(VENV)/.bridge: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,test-bridge]'
 	touch $@
 
 $(VENV)/.docs: pyproject.toml

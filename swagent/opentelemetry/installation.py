@@ -125,7 +125,7 @@ class Bridge:
 
         self._shared.former = self._context._RUNTIME_CONTEXT  # noqa: SLF001
         self._former_propagator = self._propagate.get_global_textmap()
-        self._propagator = beside(self._former_propagator)
+        self._propagator = beside(self._former_propagator, self._shared.has_values)
         self._propagate.set_global_textmap(self._propagator)
         self._context._RUNTIME_CONTEXT = self._shared  # noqa: SLF001
         self._once = self._trace._TRACER_PROVIDER_SET_ONCE  # noqa: SLF001

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opentelemetry import trace
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.context.context import Context
 from opentelemetry.propagators import textmap
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -26,9 +27,15 @@ _limited = RateLimitedLog()
 class SkyWalkingPropagator(textmap.TextMapPropagator):
     """Writes and reads the headers of SkyWalking. `sw8` wins where several kinds come."""
 
-    def __init__(self, others: Sequence[textmap.TextMapPropagator] = ()) -> None:
-        """:param others: whose headers are written and read as well, such as those of baggage"""
+    def __init__(
+        self, others: Sequence[textmap.TextMapPropagator] = (), has_values: Callable[[], bool] = lambda: True
+    ) -> None:
+        """
+        :param others: whose headers are written and read as well, such as those of baggage
+        :param has_values: says whether there can be any baggage
+        """
         self._others = others
+        self._has_values = has_values
 
     def inject(
         self, carrier: Any, context: Context | None = None, setter: textmap.Setter[Any] = textmap.default_setter
@@ -42,7 +49,8 @@ class SkyWalkingPropagator(textmap.TextMapPropagator):
                 raise
             _limited.warn("inject", "the context could not be written into a carrier: %r", error)
         for other in self._others:
-            other.inject(carrier, context, setter)
+            if type(other) is not W3CBaggagePropagator or context is not None or self._has_values():
+                other.inject(carrier, context, setter)
 
     def extract(
         self, carrier: Any, context: Context | None = None, getter: textmap.Getter[Any] = textmap.default_getter
@@ -69,11 +77,12 @@ class SkyWalkingPropagator(textmap.TextMapPropagator):
         return {*_FIELDS, *(field for other in self._others for field in other.fields)}
 
 
-def beside(former: textmap.TextMapPropagator) -> SkyWalkingPropagator:
+def beside(former: textmap.TextMapPropagator, has_values: Callable[[], bool]) -> SkyWalkingPropagator:
     """A propagator of ours, and of what was there but for the W3C's, which ours writes: that of baggage, and what the
     user chose by `OTEL_PROPAGATORS`."""
     parts: Any = getattr(former, "_propagators", (former,))
-    return SkyWalkingPropagator([each for each in parts if not isinstance(each, TraceContextTextMapPropagator)])
+    kept = [each for each in parts if not isinstance(each, TraceContextTextMapPropagator)]
+    return SkyWalkingPropagator(kept, has_values)
 
 
 def _read(carrier: Any, getter: textmap.Getter[Any], tracer: Tracer) -> RemoteSpan | None:

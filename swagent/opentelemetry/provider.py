@@ -148,7 +148,9 @@ class CurrentSpan:
         self._token: Any = None
 
     def __enter__(self) -> Any:
-        arguments = {key: value for key, value in self._kwargs.items() if key != "end_on_exit"}
+        arguments = self._kwargs
+        if "end_on_exit" in arguments:
+            arguments = {key: value for key, value in arguments.items() if key != "end_on_exit"}
         span = self._span = self._tracer.start_span(*self._args[:8], **arguments)
         if type(span) is BridgedSpan:
             self._token = self._context.attach_span(span)

@@ -102,6 +102,11 @@ class Attachment:
         self.before: Attachment | None = before if depth < _MOST_ATTACHED else None
         self.depth: int = depth if depth < _MOST_ATTACHED else 0
 
+    @property
+    def is_span_alone(self) -> bool:
+        """Whether nobody has asked what else there is."""
+        return self._context is None
+
     def context(self, former: RuntimeContext) -> Context:
         """What is attached; most of the time nobody asks for it."""
         context = self._context
@@ -160,6 +165,14 @@ class SharedContext(RuntimeContext):
             last = last.before
         if last is not None:
             last.before, last.stood = token.before, token.stood
+
+    def has_values(self) -> bool:
+        """Whether the current context holds more than a span, baggage for instance."""
+        last = _attached.get()
+        while last is not None and last.is_span_alone:
+            last = last.before
+        values = last.context(self.former) if last is not None else self.former.get_current()
+        return len(values) > (SPAN_KEY in values)
 
     def get_current(self) -> Context:
         """The current context, with what is active now as its span."""

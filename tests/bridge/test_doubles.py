@@ -21,8 +21,8 @@ orm = trace.get_tracer(PREFIX + "sqlalchemy")
 driver = trace.get_tracer(PREFIX + "asyncpg")
 web = trace.get_tracer(PREFIX + "starlette")
 asgi = trace.get_tracer(PREFIX + "asgi")
-QUERY = {"db.system": "postgresql", "net.peer.name": "db", "net.peer.port": 5432}
-REQUEST = {"http.request.method": "GET", "url.path": "/orders"}
+QUERY: dict[str, Any] = {"db.system": "postgresql", "net.peer.name": "db", "net.peer.port": 5432}
+REQUEST: dict[str, Any] = {"http.request.method": "GET", "url.path": "/orders"}
 
 
 def _query(*, peer: str = "db:5432") -> None:

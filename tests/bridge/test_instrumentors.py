@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("opentelemetry.instrumentation")
 
-from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined, unused-ignore]
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 from swagent.opentelemetry import instrumentors
 from swagent.opentelemetry.instrumentors import BridgeState, Instrumentor, switch_off, switch_on
@@ -37,7 +37,7 @@ class Package(Distribution):
         return Path(path)
 
 
-class ShopInstrumentor(BaseInstrumentor):
+class ShopInstrumentor(BaseInstrumentor):  # type: ignore[misc]
     """Of a library that the tests write."""
 
     calls: ClassVar[list[str]] = []
@@ -69,8 +69,9 @@ class Conflict:
 
 @pytest.fixture(autouse=True)
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name, value in {"calls": [], "conflict": None, "fault": None, "_instance": None}.items():
-        monkeypatch.setattr(ShopInstrumentor, name, value)
+    monkeypatch.setattr(ShopInstrumentor, "calls", [])
+    for name in ("conflict", "fault", "_instance"):
+        monkeypatch.setattr(ShopInstrumentor, name, None)
     monkeypatch.setattr(ShopInstrumentor, "_is_instrumented_by_opentelemetry", False)
     for module in ("swagent_tested_shop", "swagent_tested_stock"):
         (tmp_path / f"{module}.py").write_text("")
@@ -112,9 +113,10 @@ def test_it_waits_for_all_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None
     shop = _known(monkeypatch, SHOP, STOCK)
     switch_on(())
     import_module("swagent_tested_stock")
-    assert shop.state is BridgeState.WAITING
+    states = [shop.state]
     import_module("swagent_tested_shop")
-    assert shop.state is BridgeState.ACTIVE
+    states.append(shop.state)
+    assert states == [BridgeState.WAITING, BridgeState.ACTIVE]
 
 
 def test_it_does_not_meet_a_library_that_is_half_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

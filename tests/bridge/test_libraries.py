@@ -57,8 +57,8 @@ def served(server: BaseServer) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
-        host, port = server.server_address  # type: ignore[misc]
-        yield f"{host}:{port}"
+        address: Any = server.server_address
+        yield f"{address[0]}:{address[1]}"
     finally:
         server.shutdown()
         server.server_close()

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 tracer = trace.get_tracer("a.library")
 orm = trace.get_tracer("opentelemetry.instrumentation.sqlalchemy")
 JOBS = 200
-QUERY = {"db.system": "postgresql", "server.address": "db", "server.port": 5432}
+QUERY: dict[str, Any] = {"db.system": "postgresql", "server.address": "db", "server.port": 5432}
 
 
 class Jobs:

@@ -26,7 +26,7 @@ def _received(headers: dict[str, str], name: str = "receive") -> None:
 
 def test_a_call_carries_its_own_place_and_the_peer_known_so_far(recorder: Recorder) -> None:
     headers: dict[str, str] = {}
-    attributes = {"net.peer.name": "shop", "net.peer.port": 80}
+    attributes: dict[str, Any] = {"net.peer.name": "shop", "net.peer.port": 80}
     with entry_span("GET:/cart"), tracer.start_as_current_span("call", kind=SpanKind.CLIENT, attributes=attributes):
         propagate.inject(headers)
     carrier = parse_sw8(headers["sw8"])

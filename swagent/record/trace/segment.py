@@ -203,8 +203,10 @@ class Segment:
 
     def newest_open(self) -> SpanRecord | None:
         """The span that began last and is open still."""
-        with self.tracer.lock:
+        try:
             newest = next(reversed(self._open.values()), None)
+        except RuntimeError:
+            return None  # another thread has just begun or ended one
         return newest() if newest is not None else None
 
     def withdraw(self, span: SpanRecord) -> bool:
