@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 import pytest
 
 pytest.importorskip("opentelemetry.instrumentation")
-
-from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
+BaseInstrumentor: Any = import_module("opentelemetry.instrumentation.instrumentor").BaseInstrumentor
 
 from swagent.opentelemetry import instrumentors
 from swagent.opentelemetry.instrumentors import BridgeState, Instrumentor, switch_off, switch_on

@@ -133,18 +133,6 @@ def test_click(recorder: Recorder, switch_on: SwitchOn) -> None:
     assert trees(recorder) == "Local bill process.exit.code=0\n  Local inside"
 
 
-def test_asyncclick(recorder: Recorder, switch_on: SwitchOn) -> None:
-    click = switch_on("asyncclick", "asyncclick")
-
-    async def bill() -> None:
-        await asyncio.sleep(0)
-        with local_span("inside"):
-            pass
-
-    asyncio.run(click.command()(bill).main([], prog_name="shop", standalone_mode=False))
-    assert trees(recorder) == "Local shop process.exit.code=0\n  Local inside"
-
-
 class Memcached(StreamRequestHandler):
     """As much of memcached as a client needs to set and get."""
 
@@ -346,4 +334,30 @@ def test_ollama(recorder: Recorder, switch_on: SwitchOn) -> None:
         "  Exit ollama.chat gen_ai.system=Ollama llm.request.type=chat gen_ai.request.model=tiny "
         "llm.is_streaming=False gen_ai.response.model=tiny llm.usage.total_tokens=8 gen_ai.usage.output_tokens=5 "
         "gen_ai.usage.input_tokens=3"
+    )
+
+
+def test_groq(recorder: Recorder, switch_on: SwitchOn) -> None:
+    groq = switch_on("groq", "groq")
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "secret"}}
+    usage = {"prompt_tokens": 3, "completion_tokens": 5, "total_tokens": 8}
+    answer = {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "tiny",
+        "choices": [choice],
+        "usage": usage,
+    }
+    with (
+        served(_json_server(lambda _, __: answer)) as address,
+        groq.Groq(api_key="k", base_url=f"http://{address}") as client,
+        entry_span("job"),
+    ):
+        client.chat.completions.create(model="tiny", messages=[{"role": "user", "content": "secret"}])
+    assert trees(recorder) == (
+        "Entry job\n"
+        "  Exit chat tiny gen_ai.provider.name=groq gen_ai.operation.name=chat gen_ai.request.model=tiny "
+        "gen_ai.is_streaming=False gen_ai.response.finish_reasons=stop gen_ai.response.model=tiny "
+        "gen_ai.response.id=1 gen_ai.usage.total_tokens=8 gen_ai.usage.output_tokens=5 gen_ai.usage.input_tokens=3"
     )
