@@ -266,6 +266,14 @@ class Config:
         0,
         3600,
     )
+    loop_block_limit: float = kinds.number(
+        100.0,
+        "SW_AGENT_LOOP_BLOCK_LIMIT",
+        "Milliseconds for which something may hold the application's event loop before the agent says what it is, and "
+        "which requests had to wait; 0: it is not watched.",
+        0,
+        60_000,
+    )
     span_limit: int = kinds.number(
         512,
         "SW_AGENT_SPAN_LIMIT_PER_SEGMENT",

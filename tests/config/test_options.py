@@ -81,6 +81,7 @@ CASES: dict[str, Case] = {
     "sample_n_per_3_secs": _number("7", 7, "-2", "2.5"),
     "ignore_suffix": _list(" .a, .b ,,", (".a", ".b")),
     "trace_ignore_path": _list("/a/**,/b", ("/a/**", "/b")),
+    "loop_block_limit": _number("50", 50.0, "-1", "60001"),
     "span_grace": _number("1.5", 1.5, "-1", "3601"),
     "span_limit": _number("7", 7, "0", "100001", "2.5"),
     "endpoint_limit": _number("7", 7, "0", "1000001", "2.5"),
