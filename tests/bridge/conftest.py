@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from record.recorded import Recorder, recording
-
-pytest.importorskip("opentelemetry.trace")
+from swagent.opentelemetry import install, uninstall
 
 
 @pytest.fixture
@@ -19,8 +18,6 @@ def recorder() -> Iterator[Recorder]:
 
 @pytest.fixture(autouse=True)
 def bridge() -> Iterator[None]:
-    from swagent.opentelemetry import install, uninstall
-
     assert install(instrument=False)
     yield
     uninstall()

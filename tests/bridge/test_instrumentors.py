@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-pytest.importorskip("opentelemetry.instrumentation")
-BaseInstrumentor: Any = import_module("opentelemetry.instrumentation.instrumentor").BaseInstrumentor
-
 from swagent.opentelemetry import instrumentors
 from swagent.opentelemetry.instrumentors import BridgeState, Instrumentor, switch_off, switch_on
+
+pytest.importorskip("opentelemetry.instrumentation")
+BaseInstrumentor: Any = import_module("opentelemetry.instrumentation.instrumentor").BaseInstrumentor
 
 
 class Package(Distribution):
