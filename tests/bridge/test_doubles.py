@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -12,6 +12,7 @@ from anyio.lowlevel import checkpoint
 from opentelemetry import context, propagate, trace
 from opentelemetry.trace import INVALID_SPAN, SpanKind, use_span
 
+from asgi.calling import traced
 from instrument.trees import trees
 from record.recorded import Recorder
 from swagent import database_span, entry_span, exit_span, local_span
@@ -164,11 +165,8 @@ def test_a_message_that_is_recorded_has_no_second_entry_and_another_one_has(reco
 
 
 @pytest.mark.anyio
-async def test_fastapis_own_spans_are_left_out(recorder: Recorder) -> None:
+async def test_fastapis_own_spans_are_left_out() -> None:
     fastapi = pytest.importorskip("fastapi")
-    httpx = pytest.importorskip("httpx")
-    from swagent.asgi import SkyWalkingMiddleware
-
     app = fastapi.FastAPI()
 
     async def read(item: str) -> dict[str, str]:
@@ -177,16 +175,9 @@ async def test_fastapis_own_spans_are_left_out(recorder: Recorder) -> None:
         return {"item": item}
 
     app.get("/orders/{item}")(read)
-    served: Callable[..., Awaitable[None]] = SkyWalkingMiddleware(app, agent=_Running(recorder))  # type: ignore[arg-type]
-    transport = httpx.ASGITransport(app=served)
-    async with httpx.AsyncClient(transport=transport, base_url="http://shop.test") as client:
+    async with traced(app) as shop, shop.client() as client:
         assert (await client.get("/orders/17")).status_code == 200
-    assert recorder.only.names == ["GET:/orders/{item}", "inside"]
-    assert recorder.parent_of("inside") == "GET:/orders/{item}"
-
-
-class _Running:
-    """As much of an agent as the middleware asks for."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.tracer = recorder.tracer
+        [segment] = await shop.segments()
+    assert sorted(span.operation for span in segment.spans) == ["GET:/orders/{item}", "inside"]
+    [inside] = [span for span in segment.spans if span.operation == "inside"]
+    assert inside.parent_span_id == 0
