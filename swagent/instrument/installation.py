@@ -55,6 +55,11 @@ class Installation:
         # re-entrant: a hook may import the next module that is waited for
         self._lock = threading.RLock()
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it was asked for."""
+        return self._is_wanted
+
     def install(self) -> None:
         """Call the hook for each module once it is imported; now, if it is."""
         with self._lock:
@@ -155,6 +160,14 @@ def active() -> Iterator[Instrumentation]:
     """The instrumentations that record, or will once their library is imported, if it ever is."""
     for each in _chosen(()):
         if each.state in (State.ACTIVE, State.WAITING):
+            yield each.instrumentation
+
+
+def covering() -> Iterator[Instrumentation]:
+    """The instrumentations whose library is not to be recorded in another way: those that record or will, and those
+    that somebody switched off. One that was never asked for, or does not fit, stands in nobody's way."""
+    for each in _chosen(()):
+        if each.state is State.OFF or (each.is_wanted and each.state in (State.ACTIVE, State.WAITING)):
             yield each.instrumentation
 
 

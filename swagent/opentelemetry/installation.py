@@ -71,9 +71,9 @@ def _leave(reason: str) -> None:
 
 
 def _covered() -> set[str]:
-    from ..instrument.installation import active  # noqa: PLC0415, RUF100
+    from ..instrument.installation import covering  # noqa: PLC0415, RUF100
 
-    return {name for each in active() for name in each.opentelemetry}
+    return {name for each in covering() for name in each.opentelemetry}
 
 
 def _new_bridge() -> Bridge | None:

@@ -132,3 +132,22 @@ def test_an_api_with_other_places_is_left_alone(
     assert not install()
     assert "does not fit" in caplog.text
     assert report() == []
+
+
+def test_native_instrumentations_that_are_asked_for_cover_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("opentelemetry.instrumentation")
+    from swagent.instrument import Instrumentation, instrument, uninstrument
+    from swagent.instrument import installation as native
+    from swagent.opentelemetry import instrumentors
+
+    covered: list[set[str]] = []
+    monkeypatch.setattr(instrumentors, "switch_on", lambda names: covered.append(set(names)))
+    shop = Instrumentation("shop", "swagent_tested_shop", lambda *_: None, opentelemetry=("shop", "stock"))
+    monkeypatch.setattr(native, "_installations", {"shop": native.Installation(shop)})
+    install()
+    instrument("shop")
+    install()
+    uninstrument("shop")
+    install()
+    # what was never asked for covers nothing, and what somebody switched off is not to be recorded by others
+    assert covered == [set(), {"shop", "stock"}, {"shop", "stock"}]

@@ -75,7 +75,7 @@ def format_sw8(carrier: tuple[bool, str, str, int, str, str, str, str]) -> str:
     cost the peer the whole context."""
     sampled, trace_id, segment_id, span_id, service, instance, endpoint, address = carrier
     return (
-        f"{'1' if sampled else '0'}-{_field(trace_id)}-{_field(segment_id)}-{span_id}-"
+        f"{'1' if sampled else '0'}-{_WRITTEN_IDS[trace_id]}-{_WRITTEN_IDS[segment_id]}-{span_id}-"
         f"{_WRITTEN[service]}-{_WRITTEN[instance]}-{_WRITTEN[endpoint]}-{_WRITTEN[address]}"
     )
 
@@ -148,8 +148,10 @@ def _field(text: str) -> str:
     return _encode(text)
 
 
-# An agent has one service and one instance, and few operations call few peers. The ids are always others.
+# An agent has one service and one instance, and few operations call few peers. The ids are others in each request: they
+# have a cache of their own, for a request that makes several calls, and push none of those out.
 _WRITTEN: BoundedCache[str, str] = BoundedCache(_field)
+_WRITTEN_IDS: BoundedCache[str, str] = BoundedCache(_field)
 
 
 def _encode(text: str) -> str:
