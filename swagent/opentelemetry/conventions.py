@@ -194,6 +194,8 @@ def _split(url: str) -> tuple[str, str, str]:
 def _describe_query(name: str, attributes: dict[str, Any], tags: dict[str, str]) -> str:
     statement = attributes.get("db.query.text") or attributes.get("db.statement")
     keyword = ""
+    if " " in tags.get("db.operation", ""):
+        tags["db.operation"] = tags["db.operation"].partition(" ")[0]
     if statement:
         keyword = keyword_of(statement)
         if keyword:

@@ -3,8 +3,8 @@
 * **Nested**: a call inside a call is one call, as it is for the native instrumentations: the outer one has the span. A
   request that our own middleware has taken is one request, whatever a framework's instrumentation says of it.
 * **Side by side**: a span that was never active cannot be found by what goes on inside it. So an ORM's span and its
-  driver's lie next to each other, with one parent. Where a native span lies within the time of a bridged one, to the
-  same peer, the bridged one is withdrawn (`siblings.py`).
+  driver's lie next to each other, with one parent. Where the span of another library lies within the time of a bridged
+  one, to the same peer, the bridged one is withdrawn (`siblings.py`). A native span is never withdrawn.
 * **Twins**: an instrumentation that is registered twice begins two spans for a query and ends one of them. The first is
   withdrawn when the second begins.
 

@@ -26,8 +26,8 @@ QUERY: dict[str, Any] = {"db.system": "postgresql", "net.peer.name": "db", "net.
 REQUEST: dict[str, Any] = {"http.request.method": "GET", "url.path": "/orders"}
 
 
-def _query(*, peer: str = "db:5432") -> None:
-    with database_span("PostgreSQL/AsyncPG/query", peer):
+def _query() -> None:
+    with database_span("PostgreSQL/AsyncPG/query", "db:5432", type="PostgreSQL"):
         pass
 
 
@@ -60,15 +60,32 @@ def test_a_native_call_beside_a_bridged_one_that_holds_it_wins(recorder: Recorde
     assert [span.id for span in sorted(recorder.only.spans, key=lambda span: span.id)] == [0, 2]
 
 
+def test_of_two_bridged_calls_side_by_side_the_inner_one_stays(recorder: Recorder) -> None:
+    with local_span("job"):
+        span = orm.start_span("SELECT shop", kind=SpanKind.CLIENT, attributes={"db.system": "postgresql"})
+        driver.start_span("query", kind=SpanKind.CLIENT, attributes=QUERY).end()
+        span.end()
+    assert recorder.only.names == ["job", "query"]
+
+
+def test_two_calls_of_one_library_at_the_same_time_are_two(recorder: Recorder) -> None:
+    with local_span("job"):
+        slow = driver.start_span("slow", kind=SpanKind.CLIENT, attributes=QUERY)
+        driver.start_span("quick", kind=SpanKind.CLIENT, attributes=QUERY).end()
+        slow.end()
+    assert recorder.only.names == ["job", "slow", "quick"]
+
+
 @pytest.mark.parametrize(
     ("attributes", "before_end"),
     [
         ({"db.system": "mysql", "net.peer.name": "other"}, lambda span: None),
+        ({"db.system": "mysql"}, lambda span: None),
         ({"messaging.system": "kafka"}, lambda span: None),
         (QUERY, lambda span: span.set_status(trace.StatusCode.ERROR)),
         (QUERY, lambda span: span.get_span_context()),
     ],
-    ids=["another peer", "another layer", "a failure", "a place that is told"],
+    ids=["another peer", "another kind of database", "another layer", "a failure", "a place that is told"],
 )
 def test_a_bridged_call_that_says_more_stays(
     attributes: dict[str, str], before_end: Callable[[Any], None], recorder: Recorder
