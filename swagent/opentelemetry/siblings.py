@@ -6,11 +6,12 @@ from itertools import islice
 from typing import Any
 
 from ..record.limits import as_text
-from ..record.trace.model import SpanKind, SpanRecord
+from ..record.trace.model import Layer, SpanKind, SpanRecord
 from .conventions import layer_of
 
 _EXIT = SpanKind.EXIT
 _LOOKED_AT = 16
+_LAYERS = (Layer.DATABASE, Layer.CACHE)
 _TYPES = ("db.type", "cache.type")
 
 
@@ -45,7 +46,8 @@ def _is_of_another_library(span: Any, other: Any) -> bool:
 def _is_one_call(span: Any, other: SpanRecord) -> bool:
     """Whether both talk to the same server, as far as they tell: an ORM may not know the port, or the server."""
     layer, system = layer_of(span.attributes)
-    if other.layer != layer:
+    # two clients may well call one HTTP server at the same time
+    if other.layer != layer or layer not in _LAYERS:
         return False
     ours, theirs = span.peer_now(), other.peer
     if ours:

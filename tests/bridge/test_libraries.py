@@ -25,7 +25,7 @@ import pytest
 from instrument.trees import trees
 from record.recorded import Recorder
 from swagent import entry_span, local_span
-from swagent.opentelemetry import install, report
+from swagent.opentelemetry import install, report, uninstall
 from swagent.opentelemetry.instrumentors import BridgeState
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -300,6 +300,11 @@ def test_threading(recorder: Recorder, switch_on: SwitchOn) -> None:
         thread.join()
         pool.submit(work).result()
     assert trees(recorder) == "Entry job\n  Local in a thread\n  Local in a thread"
+    # undone, it leaves a copy of what a subclass had from its base
+    uninstall()
+    for name in {"start", "run"} & vars(threading.Timer).keys():
+        if vars(threading.Timer)[name] is vars(threading.Thread)[name]:
+            delattr(threading.Timer, name)
 
 
 def test_asyncio(recorder: Recorder, switch_on: SwitchOn, monkeypatch: pytest.MonkeyPatch) -> None:

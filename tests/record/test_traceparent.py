@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent import entry_span, exit_span, local_span
+from swagent.record.trace.sampling import Sampler
 from swagent.record.trace.traceparent import Traceparent, fold, format_traceparent, parse_traceparent
 
-from .recorded import Recorder, recording
+from .recorded import Clock, Recorder, recording
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 CALLER = f"00-{TRACE}-{SPAN}-01"
@@ -121,6 +122,15 @@ def test_without_the_setting_it_is_neither_written_nor_read() -> None:
         with request, exit_span("call", "shop:80") as call:
             assert sorted(call.headers()) == ["sw8"]
     assert recorder.only.trace_id != TRACE
+
+
+@pytest.mark.parametrize(("flags", "count"), [("00", 1), ("01", 3)])
+def test_a_trace_that_the_caller_does_not_record_is_sampled_as_one_of_ours(flags: str, count: int) -> None:
+    with recording(sampler=Sampler(1, Clock())) as recorder:
+        for _ in range(3):
+            with entry_span("request", traceparent=f"00-{TRACE}-{SPAN}-{flags}"):
+                pass
+    assert len(recorder.segments) == count
 
 
 def test_who_is_not_to_be_told_gets_neither() -> None:

@@ -264,7 +264,10 @@ class Span:
         if tracer is None or suppressed or tracer.is_ignored(self.name):
             return
         carrier = self.carrier
-        if (carrier is not None and not carrier.sampled) or not tracer.samples(carrier is not None or bool(source)):
+        if carrier is not None and not carrier.sampled:
+            return
+        forced = carrier.is_recorded if isinstance(carrier, Traceparent) else bool(carrier or source)
+        if not tracer.samples(forced):
             return
         if isinstance(carrier, Traceparent):
             segment = self._continue_trace(tracer, carrier)

@@ -39,6 +39,11 @@ class Traceparent(NamedTuple):
         that samples one trace of a hundred is no reason to see nothing here."""
         return True
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the caller says that it records the trace."""
+        return bool(self.flags & 1)
+
     def __str__(self) -> str:
         return f"00-{self.trace_id}-{self.span_id}-{self.flags:02x}"
 
