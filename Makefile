@@ -24,7 +24,7 @@ test-all:
 
 # What `make test` leaves out, in two runs side by side, since both mostly wait for somebody else's deadline. The real
 # servers are started once, in one of them. The page's is a process of its own: see pyproject.toml.
-test-rest: $(VENV)/.dev
+test-rest: $(VENV)/.bridge
 	$(MAKE) --no-print-directory -j2 test-slow test-e2e
 
 test-slow: $(VENV)/.bridge
