@@ -11,7 +11,7 @@ from opentelemetry.util.types import AttributeValue
 from swagent.instrument.call import end_call
 from swagent.instrument.http_call import begin_http_call, note_status
 from swagent.instrument.http_call import propagate as write_context
-from swagent.instrument.sql_call import begin_query
+from swagent.instrument.sql_call import begin_query, database_at
 from swagent.record.trace.model import Component
 
 _CLIENT = trace.SpanKind.CLIENT
@@ -22,6 +22,7 @@ _QUERY: dict[str, AttributeValue] = {
     "db.statement": "SELECT 1",
 }
 _REQUEST: dict[str, AttributeValue] = {"http.method": "GET", "http.url": "http://stock.test/orders/17"}
+_DATABASE = database_at("PostgreSQL", Component.ASYNCPG, "db", 5432)
 _asyncpg = trace.get_tracer("opentelemetry.instrumentation.asyncpg")
 _httpx = trace.get_tracer("opentelemetry.instrumentation.httpx")
 
@@ -35,9 +36,7 @@ class Case(NamedTuple):
 
 
 def _native_query() -> None:
-    span = begin_query(
-        "PostgreSQL/AsyncPG/query", "db:5432", Component.ASYNCPG, type="PostgreSQL", statement="SELECT 1"
-    )
+    span = begin_query("PostgreSQL/AsyncPG/query", _DATABASE, "SELECT 1")
     if span is not None:
         end_call(span)
 
@@ -46,7 +45,7 @@ def _native_request() -> None:
     span = begin_http_call("GET", "http", "stock.test", None, "/orders/17", Component.HTTPX)
     if span is not None:
         headers: dict[str, str] = {}
-        write_context(span, span.peer, headers.__setitem__)
+        write_context(span, span.peer, headers)
         note_status(span, 200)
         end_call(span)
 

@@ -106,6 +106,7 @@ CASES: dict[str, Case] = {
     "propagate_threads": _flag(),
     "propagate_traceparent": _flag(),
     "http_url_real_path": _flag(),
+    "endpoint_style": _choice("Path", "path", "method"),
     "gc_freeze": _flag(),
     "kafka_bootstrap_servers": _list("a:1,b", ("a:1", "b:9092")),
     "kafka_namespace": _text("test", "a b", "a/b"),
