@@ -9,10 +9,11 @@ takes an explicit step, `to_span`, which opens the segment; from then on the req
 from __future__ import annotations
 
 import time
+from operator import itemgetter
 from typing import Any
 
 from ..record.suppression import suppress_instrumentation
-from ..record.trace.carrier import Carrier
+from ..record.trace.carrier import Carrier, carrier_of
 from ..record.trace.context import active_span, current, nearest_open, switch
 from ..record.trace.ids import ids_of, new_number
 from ..record.trace.model import Component, Origin, Reference, RefKind, SpanKind
@@ -21,10 +22,14 @@ from ..record.trace.span import parent_link
 from ..record.trace.tracer import Tracer
 from .faults import Faults
 from .request import RequestSpan
-from .scope import Scope, read_carrier, read_facts
+from .scope import Scope, find_caller, read_carrier, read_facts
 
 UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
+UNREAD: Any = object()
+"""Stands for a caller whose header nobody has looked for."""
 _NOTHING: Scope = {}
+_NAME = itemgetter(0)
+"""Of a header."""
 
 
 class Following:
@@ -52,7 +57,7 @@ class PendingRequest:
     :ivar following: what is known of a response that is more than a status and one body
     """
 
-    __slots__ = ("_known", "end_time", "ended", "faults", "following", "number", "previous", "scope", "span",
+    __slots__ = ("_caller", "_facts", "end_time", "ended", "faults", "following", "number", "previous", "scope", "span",
                  "start_time", "status", "tracer")  # fmt: skip
     frame = None
 
@@ -66,7 +71,8 @@ class PendingRequest:
         self.ended = False
         self.span: RequestSpan | None = None
         self.following: Following | None = None
-        self._known: tuple[Carrier | None, tuple[Any, ...]] | None = None
+        self._caller: Carrier | bytes | None = UNREAD
+        self._facts: tuple[Any, ...] | None = None
         inherited = current.get()
         if type(inherited) is PendingRequest and inherited.ended and inherited.previous is None:
             # the request before this one, in a server that keeps one context for a connection
@@ -93,15 +99,18 @@ class PendingRequest:
     @property
     def carrier(self) -> Carrier | None:
         """The caller's context."""
-        if self._known is not None:
-            return self._known[0]
-        try:
-            # asked for first: most requests bring none
-            has_one = b"sw8" in dict(self.scope["headers"])
-            return read_carrier(self.scope, self.tracer)[0] if has_one else None
-        except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
-            self.faults.note("reading the headers of a request", error)
-            return None
+        caller = self._caller
+        if caller is UNREAD:
+            try:
+                caller = find_caller(self.scope, self.tracer)
+            except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
+                self.faults.note("reading the headers of a request", error)
+                caller = None
+        if caller is not None:
+            # read once, and not at all where nobody asks
+            caller = carrier_of(caller)
+        self._caller = caller
+        return caller
 
     def reference(self) -> Reference | None:
         """How another segment of this process refers to it; None when the trace is not recorded."""
@@ -150,29 +159,30 @@ class PendingRequest:
     def finish(self) -> None:
         """End now. It stays the active one: what the application does after its response belongs to the trace still.
         A second end does nothing."""
-        scope, carrier, client = self.scope, None, None
         offer = self.tracer.offer_request
         if offer is None:
             self.to_span()
         if self.span is None and not self.ended:
+            scope, client, caller = self.scope, None, self._caller
             try:
-                headers = dict(scope["headers"])
-                facts = read_facts(scope, headers, self.status, self.faults)
+                names = list(map(_NAME, scope["headers"]))
+                facts = read_facts(scope, names, self.status, self.faults)
                 client = scope.get("client")
-                if b"sw8" in headers:
-                    carrier = self.carrier
+                if caller is UNREAD:
+                    caller = find_caller(scope, self.tracer) if b"sw8" in names else None
             except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
                 self.faults.note("reading a request", error)
-                facts = UNREADABLE
+                facts, caller = UNREADABLE, None
             now = time.monotonic()
             # no call in these lines, so nothing comes between them: another thread may be opening it
             if self.span is None and not self.ended:
                 self.end_time = now
                 self.ended = True
-                self._known = carrier, facts
+                self._caller = caller
+                self._facts = facts
                 self.scope = _NOTHING
-                if offer is not None and (carrier is None or carrier.sampled):
-                    offer((self.number, self.start_time, now, client, carrier, *facts))
+                if offer is not None:
+                    offer((self.number, self.start_time, now, client, caller, *facts))
                 return
         if self.span is not None:
             self.span.stop()
@@ -217,19 +227,19 @@ class PendingRequest:
 
     def _read(self) -> tuple[Any, ...]:
         try:
-            return read_facts(self.scope, dict(self.scope["headers"]), self.status, self.faults)
+            return read_facts(self.scope, list(map(_NAME, self.scope["headers"])), self.status, self.faults)
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
             self.faults.note("reading a request", error)
             return UNREADABLE
 
     def facts(self) -> Facts:
         """What is known of the request by now."""
-        facts = self._known[1] if self._known is not None else self._read()
+        facts = self._facts if self._facts is not None else self._read()
         return UNREADABLE if facts is UNREADABLE else Facts(*facts)
 
     def forget(self) -> None:
         """Let go of the scope; the request has ended."""
-        self._known = None, self._read()
+        self._facts = self._read()
         self.scope = _NOTHING
 
     def __repr__(self) -> str:

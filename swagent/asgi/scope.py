@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
-from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
+from ..record.trace.carrier import Carrier, carrier_of, parse_correlation
 from ..record.trace.model import Component
 from ..record.trace.request import OTHER, UNMATCHED, WEBSOCKET
 from ..record.trace.tracer import Tracer
@@ -15,10 +15,10 @@ from .routes import METHODS, component_of, is_unmatched, route_template
 Scope = MutableMapping[str, Any]
 
 
-def read_facts(scope: Scope, headers: dict[bytes, bytes], status: int, faults: Faults) -> tuple[Any, ...]:
+def read_facts(scope: Scope, names: list[bytes], status: int, faults: Faults) -> tuple[Any, ...]:
     """What `Facts` holds, of a request that has been routed, as far as frameworks tell.
 
-    :param headers: of the scope
+    :param names: of the scope's headers
     :param status: of the response, 0 until it has begun
     :param faults: told where a framework's objects cannot be read
     :raises Exception: whatever comes of a scope that is not of the ASGI specification
@@ -37,7 +37,7 @@ def read_facts(scope: Scope, headers: dict[bytes, bytes], status: int, faults: F
     return (
         method if method in METHODS else OTHER,
         scope.get("scheme", "http" if is_http else "ws"),
-        host if (host := headers.get(b"host")) is not None else _server(scope),
+        scope["headers"][names.index(b"host")][1] if b"host" in names else _server(scope),
         scope["path"],
         template,
         component,
@@ -45,14 +45,19 @@ def read_facts(scope: Scope, headers: dict[bytes, bytes], status: int, faults: F
     )
 
 
-def read_carrier(scope: Scope, tracer: Tracer) -> tuple[Carrier | None, dict[str, str] | None]:
-    """The caller's context and what it sent along, where there is exactly one and it is trusted."""
+def find_caller(scope: Scope, tracer: Tracer) -> bytes | None:
+    """The header `sw8`, where there is exactly one and it is trusted."""
     found = [value for name, value in scope["headers"] if name == b"sw8"]
-    if len(found) != 1 or not tracer.trusts(scope):
+    return found[0] if len(found) == 1 and tracer.trusts(scope) else None
+
+
+def read_carrier(scope: Scope, tracer: Tracer) -> tuple[Carrier | None, dict[str, str] | None]:
+    """The caller's context and what it sent along, where it is trusted."""
+    carrier = carrier_of(find_caller(scope, tracer))
+    if carrier is None:
         return None, None
-    carrier = parse_sw8(found[0])
     correlation = [value for name, value in scope["headers"] if name == b"sw8-correlation"]
-    if carrier is None or not correlation or not correlation[-1]:
+    if not correlation or not correlation[-1]:
         return carrier, None
     return carrier, parse_correlation(correlation[-1], *tracer.correlation_limits)
 

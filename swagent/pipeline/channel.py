@@ -73,7 +73,10 @@ class Lease:
 
 
 class Channel:
-    """One signal's bounded hand-over from any thread to the one reporter."""
+    """One signal's bounded hand-over from any thread to the one reporter.
+
+    :ivar ring_at: how many records have to wait before the reader wants to hear of them; infinite: it has no need to
+    """
 
     def __init__(self, signal: Signal, bounds: Bounds, clock: Callable[[], float] = time.monotonic) -> None:
         self.signal = signal
@@ -89,7 +92,7 @@ class Channel:
         self._refuses: Refusal | None = None
         self._urgent = False
         self._notifier: LoopNotifier | None = None
-        self._ring_at: float = _NEVER
+        self.ring_at: float = _NEVER
         self._ring_at_bytes: float = _NEVER
         self._settled = anyio.Event()
         self._bell: MemoryObjectSendStream[None] | None = None
@@ -133,9 +136,9 @@ class Channel:
     def _pass_ring(self) -> LoopNotifier | None:
         """Whom to let ring, where the reader has asked for it."""
         queued, queued_bytes = self._held - self._leased, self._held_bytes - self._leased_bytes
-        if queued < self._ring_at and queued_bytes < self._ring_at_bytes:
+        if queued < self.ring_at and queued_bytes < self._ring_at_bytes:
             return None
-        self._ring_at = self._ring_at_bytes = _NEVER
+        self.ring_at = self._ring_at_bytes = _NEVER
         return self._notifier
 
     def offer_many(self, payloads: Sequence[bytes], times: Sequence[float]) -> None:
@@ -179,9 +182,9 @@ class Channel:
 
     def wake_reader(self) -> None:
         """Wake the reader if it waits for a first record: `pull_pending` will bring one in."""
-        if self._ring_at <= 1:
+        if self.ring_at <= 1:
             with self._lock:
-                self._ring_at = self._ring_at_bytes = _NEVER
+                self.ring_at = self._ring_at_bytes = _NEVER
                 notify = self._notifier
             if notify is not None:
                 notify(self._ring)
@@ -254,17 +257,17 @@ class Channel:
 
     def _until_due(self, batcher: Batcher) -> float | None:
         # the wake is requested before the look, or a record that comes in between would be missed
-        self._ring_at = self._ring_at_bytes = 1
+        self.ring_at = self._ring_at_bytes = 1
         self.pull_pending()
         with self._lock:
             if not self._queue:
                 return None if self._refuses is not None else math.inf
-            self._ring_at = self._ring_at_bytes = _NEVER
+            self.ring_at = self._ring_at_bytes = _NEVER
             if self._refuses is not None or self._urgent:
                 return 0.0
             size = self._held_bytes - self._leased_bytes
             due = batcher.due_at(len(self._queue), size, self._queue.oldest_time)
-            self._ring_at, self._ring_at_bytes = batcher.max_items, batcher.max_bytes
+            self.ring_at, self._ring_at_bytes = batcher.max_items, batcher.max_bytes
             return due - self.clock()
 
     def lease(self, max_items: int, max_bytes: int) -> Lease:

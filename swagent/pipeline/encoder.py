@@ -12,11 +12,11 @@ from ..record.bounded_cache import BoundedCache
 from ..record.events import Event
 from ..record.logs.entry import LogEntry
 from ..record.meters.samples import Sample
-from ..record.trace.model import Component, Layer, Reference, SpanRecord
+from ..record.trace.model import Component, Layer, SpanRecord
 from ..record.trace.segment import Segment
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 from .meter_encoding import encode_meters
-from .segment_template import Lengths, SegmentTemplate
+from .segment_template import Lengths, make_template
 
 
 class Encoder:
@@ -44,7 +44,8 @@ class Encoder:
         self._service = service
         self._instance = instance
         self._segment_object: Callable[..., bytes | str] = wire.segment_object
-        self._segment_reference: Callable[..., Any] = wire.segment_reference
+        self.reference: Callable[..., Any] = wire.segment_reference
+        """Encodes a SegmentReference, field by field, as a part of what is encoded."""
         self._span_object: Callable[..., Any] = wire.span_object
         self._log: Callable[..., Any] = wire.log
         self.times = BoundedCache(encode_time)
@@ -75,21 +76,16 @@ class Encoder:
                                     span.failed, span.tags, (), False)  # fmt: skip
         return _as_bytes(self._segment_object(trace_id, segment_id, (written,), self._service, self._instance, False))
 
-    def reference(self, reference: Reference) -> Any:
-        """A SegmentReference, as a part of what is encoded."""
-        return self._segment_reference(*reference)
-
-    def template(
-        self, span: SpanTemplate, lengths: Lengths, prefixes: tuple[str, str] = ("", "")
-    ) -> SegmentTemplate | None:
-        """What renders the segments of one span template, with parts of the same lengths; None where nothing can."""
+    def template(self, span: SpanTemplate, lengths: Lengths, prefixes: tuple[str, str] = ("", "")) -> bytes | None:
+        """A format of the segments of one span template, with parts of the same lengths; None where there can be none.
+        See `make_template`."""
 
         def encode(segment: SingleSpanSegment, reference: str) -> bytes:
             written: Any = reference.encode() if self._wire_is_binary else reference
             return self.encode_generic(segment, written)
 
         try:
-            return SegmentTemplate(span, lengths, encode, self.times.__getitem__, prefixes)
+            return make_template(span, lengths, encode, self.times.__getitem__, prefixes)
         except ValueError:
             return None
 
@@ -125,7 +121,7 @@ class Encoder:
             span.parent_id,
             int(span.start_time * 1000),
             int(span.end_time * 1000),
-            [self._segment_reference(*reference) for reference in span.refs] if span.refs else (),
+            [self.reference(*reference) for reference in span.refs] if span.refs else (),
             span.name,
             span.peer,
             span.kind,

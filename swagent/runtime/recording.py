@@ -51,7 +51,7 @@ class Recording:
         self._offer_samples = self._offer(Signal.METER, encoder.meters)
         self._offer_event = self._offer(Signal.EVENT, encoder.event)
         self.tracer = _build_tracer(config, self._offer_segment)
-        self._segments = pipelines.segment_intake(encoder.segment, RequestEncoder(encoder, self.tracer).encode)
+        self._segments = pipelines.segment_intake(encoder.segment, RequestEncoder(encoder, self.tracer))
         self.tracer.offer_request = self._segments.offer_request
         self._logs = LogCapture(self._offer(Signal.LOG, encoder.log), LogSettings.from_config(config))
         self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None

@@ -57,6 +57,11 @@ def parse_sw8(value: object) -> Carrier | None:
     return None if names is None else Carrier(fields[0] == "1", trace_id, segment_id, int(span_id), *names)
 
 
+def carrier_of(caller: Carrier | bytes | None) -> Carrier | None:
+    """What a header says; it may be read already, or not be there."""
+    return caller if caller is None or isinstance(caller, Carrier) else parse_sw8(caller)
+
+
 def _decode_names(written: tuple[str, ...]) -> tuple[str, str, str, str] | None:
     service, instance, endpoint, address = map(_decode, written)
     if not (service and instance and endpoint and address):

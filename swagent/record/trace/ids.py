@@ -11,7 +11,9 @@ import os
 from collections.abc import Callable
 
 _process = _other = ""
-new_number: Callable[[], int] = itertools.count(1).__next__
+FIRST_NUMBER = 16**11
+"""From here on a number has twelve digits, and need not be filled up with zeros, which costs more than its digits."""
+new_number: Callable[[], int] = itertools.count(FIRST_NUMBER).__next__
 """What two fresh ids are made of, see `ids_of`. Any thread."""
 
 

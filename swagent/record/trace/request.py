@@ -107,7 +107,8 @@ class FinishedRequest(NamedTuple):
     """As the end, by the monotonic clock."""
     end: float
     client: tuple[Any, ...] | None
-    carrier: Carrier | None
+    caller: Carrier | bytes | None
+    """The header `sw8` that came with it, where it is trusted; read already or not."""
     method: str
     scheme: str
     host: bytes
@@ -115,3 +116,6 @@ class FinishedRequest(NamedTuple):
     template: str | None
     component: int
     status: int
+
+
+FIELDS = len(FinishedRequest._fields)
