@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any
 
 from ..record.suppression import suppress_instrumentation
-from ..record.trace.carrier import Carrier, carrier_of
+from ..record.trace.carrier import Carrier, parse_sw8
 from ..record.trace.context import active_span, current, nearest_open, switch
 from ..record.trace.ids import ids_of, new_number
 from ..record.trace.model import Component, Origin, Reference, RefKind, SpanKind
@@ -26,7 +26,7 @@ from .scope import Scope, find_caller, read_carrier, read_facts
 
 UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
 UNREAD: Any = object()
-"""Stands for a caller whose header nobody has looked for."""
+"""Stands for what nobody has looked for."""
 _NOTHING: Scope = {}
 _NAME = itemgetter(0)
 """Of a header."""
@@ -57,8 +57,8 @@ class PendingRequest:
     :ivar following: what is known of a response that is more than a status and one body
     """
 
-    __slots__ = ("_caller", "_facts", "end_time", "ended", "faults", "following", "number", "previous", "scope", "span",
-                 "start_time", "status", "tracer")  # fmt: skip
+    __slots__ = ("_caller", "_carrier", "_facts", "end_time", "ended", "faults", "following", "number", "previous",
+                 "scope", "span", "start_time", "status", "tracer")  # fmt: skip
     frame = None
 
     def __init__(self, tracer: Tracer, scope: Scope, faults: Faults) -> None:
@@ -71,7 +71,8 @@ class PendingRequest:
         self.ended = False
         self.span: RequestSpan | None = None
         self.following: Following | None = None
-        self._caller: Carrier | bytes | None = UNREAD
+        self._caller: bytes | None = UNREAD
+        self._carrier: Carrier | None = UNREAD
         self._facts: tuple[Any, ...] | None = None
         inherited = current.get()
         if type(inherited) is PendingRequest and inherited.ended and inherited.previous is None:
@@ -99,18 +100,16 @@ class PendingRequest:
     @property
     def carrier(self) -> Carrier | None:
         """The caller's context."""
-        caller = self._caller
-        if caller is UNREAD:
+        if self._carrier is UNREAD:
+            self._carrier = None
             try:
-                caller = find_caller(self.scope, self.tracer)
+                if self._caller is UNREAD:
+                    self._caller = find_caller(self.scope, self.tracer)
+                if self._caller is not None:
+                    self._carrier = parse_sw8(self._caller)
             except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
                 self.faults.note("reading the headers of a request", error)
-                caller = None
-        if caller is not None:
-            # read once, and not at all where nobody asks
-            caller = carrier_of(caller)
-        self._caller = caller
-        return caller
+        return self._carrier
 
     def reference(self) -> Reference | None:
         """How another segment of this process refers to it; None when the trace is not recorded."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
-from ..record.trace.carrier import Carrier, carrier_of, parse_correlation
+from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
 from ..record.trace.model import Component
 from ..record.trace.request import OTHER, UNMATCHED, WEBSOCKET
 from ..record.trace.tracer import Tracer
@@ -53,7 +53,8 @@ def find_caller(scope: Scope, tracer: Tracer) -> bytes | None:
 
 def read_carrier(scope: Scope, tracer: Tracer) -> tuple[Carrier | None, dict[str, str] | None]:
     """The caller's context and what it sent along, where it is trusted."""
-    carrier = carrier_of(find_caller(scope, tracer))
+    caller = find_caller(scope, tracer)
+    carrier = parse_sw8(caller) if caller is not None else None
     if carrier is None:
         return None, None
     correlation = [value for name, value in scope["headers"] if name == b"sw8-correlation"]

@@ -162,4 +162,11 @@ def _digits(number: int) -> bytes:
 
 def plain(text: str) -> bytes | None:
     """What stands for a text on the wire, where that is the text itself whatever the codec."""
-    return text.encode() if text.isascii() and text.isprintable() and not {'"', "\\"} & {*text} else None
+    if not text.isascii():
+        return None
+    data = text.encode()
+    return None if data.translate(None, PLAIN) else data
+
+
+PLAIN = bytes(letter for letter in range(0x20, 0x7F) if chr(letter) not in '"\\')
+"""The letters of ASCII that every codec writes as they are."""

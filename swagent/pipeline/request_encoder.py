@@ -13,19 +13,16 @@ from math import floor
 from typing import Any
 
 from ..record.bounded_cache import BoundedCache
-from ..record.trace.carrier import Carrier, carrier_of
+from ..record.trace.carrier import parse_sw8
 from ..record.trace.ids import id_prefixes, ids_of
 from ..record.trace.ignore import Suffixes
 from ..record.trace.model import RefKind
 from ..record.trace.request import FIELDS, PEERS, UNMATCHED, Facts, admit, describe, name_by_path
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 from ..record.trace.tracer import Tracer
+from .caller_encoder import ODD, CallerEncoder
 from .encoder import Encoder, plain
 from .segment_template import EARLIEST, LATEST, Lengths
-
-# Stands for a text that is not written as it is. It is longer than any, so no template has room for it.
-_ODD = b"?" * 100_000
-
 
 class RequestEncoder:
     """Encodes the requests of one agent, within its limits. One caller at a time."""
@@ -39,6 +36,7 @@ class RequestEncoder:
         self._asks_always = not isinstance(tracer.is_ignored, Suffixes)
         self._times = BoundedCache(partial(_plain_time, encoder.times))
         self._peers = BoundedCache(_plain_peer)
+        self._callers = CallerEncoder(encoder)
         # by what the requests of one template have in common, and the lengths of what they have not
         self._templates: dict[tuple[Any, ...], bytes] = {}
         self._most = 1024
@@ -89,7 +87,7 @@ class RequestEncoder:
         client = tuple(client) if client else None
         if self._is_ignored(name_by_path(facts.method, facts.path)):
             return None
-        carrier = carrier_of(caller)
+        carrier = parse_sw8(caller) if caller is not None else None
         if carrier is not None and not carrier.sampled:
             return None
         span = describe(facts, self._real_path)
@@ -101,34 +99,21 @@ class RequestEncoder:
         trace_id, segment_id = ids_of(number)
         reference = None
         if carrier is not None:
-            trace_id, reference = carrier.trace_id, self._reference(carrier)
+            trace_id, reference = carrier.trace_id, self._encoder.reference(RefKind.CROSS_PROCESS, *carrier[1:])
         times = int((epoch + start) * 1000), int((epoch + end) * 1000)
         peer = PEERS[client] if client else ""
         return self._encoder.encode_generic(SingleSpanSegment(span, trace_id, segment_id, *times, peer), reference)
 
     def _read(self, callers: Sequence[Any]) -> tuple[list[bytes], list[bytes]]:
         """The traces' ids and the references of requests that were called by others, as they are written."""
-        read = [self._read_one(each) if each is not None else (b"", b"") for each in callers]
+        read = [self._callers.encode(each) for each in callers]
         return [trace_id for trace_id, _ in read], [reference for _, reference in read]
-
-    def _read_one(self, caller: Any) -> tuple[bytes, bytes]:
-        carrier = carrier_of(caller)
-        if carrier is None:
-            return b"", b""
-        trace_id = plain(carrier.trace_id) if carrier.sampled else None
-        if trace_id is None:
-            return _ODD, b""
-        reference = self._reference(carrier)
-        return trace_id, reference if isinstance(reference, bytes) else str(reference).encode()
-
-    def _reference(self, carrier: Carrier) -> Any:
-        return self._encoder.reference(RefKind.CROSS_PROCESS, *carrier[1:])
 
     def _learn(self, facts: Facts, span: SpanTemplate, client: Any, caller: Any) -> None:
         """Make a template of the first request of a kind, unless it is odd."""
         peer = self._peers[client]
-        trace_id, reference = self._read_one(caller)
-        if _ODD in (peer, trace_id):
+        trace_id, reference = self._callers.encode(caller)
+        if ODD in (peer, trace_id):
             return
         lengths = Lengths(len(peer), len(trace_id) or 32, len(reference))
         of_traces, of_segments = id_prefixes()
@@ -148,4 +133,4 @@ def _plain_time(times: Mapping[int, bytes], milliseconds: int) -> bytes:
 
 def _plain_peer(client: tuple[Any, ...] | None) -> bytes:
     written = plain(PEERS[client]) if client else b""
-    return _ODD if written is None else written
+    return ODD if written is None else written

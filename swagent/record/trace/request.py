@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from ..bounded_cache import BoundedCache
 from ..cardinality import OVERFLOW, CardinalityLimit
 from ..limits import address_of, name_of, short
-from .carrier import Carrier
 from .model import Layer, SpanKind
 from .single_span import SpanTemplate
 
@@ -107,8 +106,8 @@ class FinishedRequest(NamedTuple):
     """As the end, by the monotonic clock."""
     end: float
     client: tuple[Any, ...] | None
-    caller: Carrier | bytes | None
-    """The header `sw8` that came with it, where it is trusted; read already or not."""
+    caller: bytes | None
+    """The header `sw8` that came with it, where it is trusted."""
     method: str
     scheme: str
     host: bytes
