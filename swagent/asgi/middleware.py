@@ -67,13 +67,13 @@ class SkyWalkingMiddleware:
         request = None
         if MARK not in scope:
             kind = scope["type"]
-            if kind == "lifespan":
+            if kind in _TRACED:
+                request = self._open(scope)
+            elif kind == "lifespan":
                 scope[MARK] = self
                 if self._agent is None:
                     await self._live(scope, receive, send)
                     return
-            elif kind in _TRACED:
-                request = self._open(scope)
         if request is None:
             await self.app(scope, receive, send)
             return

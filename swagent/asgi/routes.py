@@ -13,7 +13,7 @@ from ..record.trace.model import Component
 from ..record.trace.request import UNMATCHED, WEBSOCKET
 
 # Looking up a member in its enum takes longer than most lines here.
-_PYTHON, _FASTAPI = Component.PYTHON, Component.FASTAPI
+PYTHON, FASTAPI = Component.PYTHON, Component.FASTAPI
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", WEBSOCKET})
 """Known ones (RFC 9110, section 9, and RFC 5789); servers hand on any token."""
@@ -31,9 +31,8 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
     path = None
     # FastAPI composes the prefix of `include_router()` here; its `route` knows only its own part
     fastapi: Any = scope.get("fastapi")
-    if isinstance(fastapi, dict):
-        included = fastapi.get("effective_route_context")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        path = _path_of(included) if included is not None else None
+    if type(fastapi) is dict and (included := fastapi.get("effective_route_context")) is not None:
+        path = _path_of(included)
     if path is None and (route := scope.get("route")) is not None:
         path = _path_of(route)
     if path is None:
@@ -42,7 +41,7 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
         path = template if isinstance(template, str) and template else None
     # Starlette's mounts add to the path of the application's own root
     root = scope.get("app_root_path")
-    if path is None or path is UNMATCHED or root is None or scope.get("root_path", "") == root:
+    if root is None or path is None or path is UNMATCHED or scope.get("root_path", "") == root:
         return path
     mount = _mounted_at(scope, path)
     return mount + path if mount else path
@@ -98,4 +97,4 @@ def _mounted_at(scope: Mapping[str, Any], template: str) -> str:
 
 def component_of(scope: Mapping[str, Any]) -> Component:
     """The framework that serves the request, as far as it shows itself."""
-    return _FASTAPI if "fastapi" in scope or type(scope.get("app")).__name__ == "FastAPI" else _PYTHON
+    return FASTAPI if "fastapi" in scope or type(scope.get("app")).__name__ == "FastAPI" else PYTHON

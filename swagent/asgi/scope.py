@@ -6,11 +6,10 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
-from ..record.trace.model import Component
 from ..record.trace.request import OTHER, UNMATCHED, WEBSOCKET
 from ..record.trace.tracer import Tracer
 from .faults import Faults
-from .routes import METHODS, component_of, is_unmatched, route_template
+from .routes import FASTAPI, METHODS, PYTHON, component_of, is_unmatched, route_template
 
 Scope = MutableMapping[str, Any]
 
@@ -23,20 +22,19 @@ def read_facts(scope: Scope, names: list[bytes], status: int, faults: Faults) ->
     :param faults: told where a framework's objects cannot be read
     :raises Exception: whatever comes of a scope that is not of the ASGI specification
     """
-    template, component = None, Component.PYTHON
+    template, component = None, PYTHON
     try:
-        component = component_of(scope)
+        component = FASTAPI if "fastapi" in scope else component_of(scope)
         template = route_template(scope)
         if template is None and is_unmatched(scope, status > 0):
             template = UNMATCHED
     except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
         faults.note("naming an operation", error)
-    is_http = scope["type"] == "http"
-    method = scope["method"] if is_http else WEBSOCKET
+    method, scheme = (scope["method"], "http") if scope["type"] == "http" else (WEBSOCKET, "ws")
     # no Facts yet: making one takes as long as all of this, and most requests need none
     return (
         method if method in METHODS else OTHER,
-        scope.get("scheme", "http" if is_http else "ws"),
+        scope.get("scheme", scheme),
         scope["headers"][names.index(b"host")][1] if b"host" in names else _server(scope),
         scope["path"],
         template,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..record.bounded_cache import BoundedCache
-from ..record.trace.carrier import parent_of, split_sw8
+from ..record.trace.carrier import is_simple, parent_of, split_sw8
 from ..record.trace.model import RefKind
-from .encoder import PLAIN, Encoder
+from .encoder import Encoder
 
 ODD = b"?" * 100_000
 """Stands for a text that is not written as it is. It is longer than any, so no template has room for it."""
@@ -30,7 +30,7 @@ class CallerEncoder:
         if parts is None:
             return b"", b""
         sampled, trace_id, segment_id, rest = parts
-        if not sampled or trace_id.translate(None, PLAIN) or segment_id.translate(None, PLAIN):
+        if not (sampled and is_simple(trace_id) and is_simple(segment_id)):
             return ODD, b""
         template = self._templates[rest, len(trace_id), len(segment_id)]
         return (trace_id, template % (trace_id, segment_id)) if template else (ODD, b"")
