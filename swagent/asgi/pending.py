@@ -13,16 +13,16 @@ from operator import itemgetter
 from typing import Any
 
 from ..record.suppression import suppress_instrumentation
-from ..record.trace.carrier import Carrier, parse_sw8
+from ..record.trace.carrier import parse_sw8
 from ..record.trace.context import active_span, current, nearest_open, switch
-from ..record.trace.ids import ids_of, new_number
+from ..record.trace.ids import new_number, segment_id_of, trace_id_of
 from ..record.trace.model import Component, Origin, Reference, RefKind, SpanKind
-from ..record.trace.request import OTHER, Facts, describe, name_by_path
+from ..record.trace.request import OTHER, Facts, name_by_path, name_so_far
 from ..record.trace.span import parent_link
 from ..record.trace.tracer import Tracer
 from .faults import Faults
 from .request import RequestSpan
-from .scope import Scope, find_caller, read_carrier, read_facts
+from .scope import Scope, find_caller, read_carrier, read_facts, read_operation
 
 UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
 UNREAD: Any = object()
@@ -57,7 +57,7 @@ class PendingRequest:
     :ivar following: what is known of a response that is more than a status and one body
     """
 
-    __slots__ = ("_caller", "_carrier", "_facts", "end_time", "ended", "faults", "following", "number", "previous",
+    __slots__ = ("_caller", "_facts", "_trace_id", "end_time", "ended", "faults", "following", "number", "previous",
                  "scope", "span", "start_time", "status", "tracer")  # fmt: skip
     frame = None
 
@@ -72,7 +72,7 @@ class PendingRequest:
         self.span: RequestSpan | None = None
         self.following: Following | None = None
         self._caller: bytes | None = UNREAD
-        self._carrier: Carrier | None = UNREAD
+        self._trace_id: str | None = None
         self._facts: tuple[Any, ...] | None = None
         inherited = current.get()
         if type(inherited) is PendingRequest and inherited.ended and inherited.previous is None:
@@ -92,24 +92,24 @@ class PendingRequest:
         """The trace's id; empty when the trace is not recorded."""
         if self.span is not None:
             return self.span.trace_id
-        carrier = self.carrier
-        if carrier is None:
-            return ids_of(self.number)[0]
-        return carrier.trace_id if carrier.sampled else ""
+        if self._trace_id is None:
+            self._trace_id = self._find_trace_id()
+        return self._trace_id
 
-    @property
-    def carrier(self) -> Carrier | None:
-        """The caller's context."""
-        if self._carrier is UNREAD:
-            self._carrier = None
-            try:
-                if self._caller is UNREAD:
-                    self._caller = find_caller(self.scope, self.tracer)
-                if self._caller is not None:
-                    self._carrier = parse_sw8(self._caller)
-            except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
-                self.faults.note("reading the headers of a request", error)
-        return self._carrier
+    def _find_trace_id(self) -> str:
+        """The caller's, where one called."""
+        carrier = None
+        try:
+            if self._caller is UNREAD:
+                has_one = b"sw8" in map(_NAME, self.scope["headers"])
+                self._caller = find_caller(self.scope, self.tracer) if has_one else None
+            if self._caller is not None:
+                carrier = parse_sw8(self._caller)
+        except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
+            self.faults.note("reading the headers of a request", error)
+        if carrier is None:
+            return trace_id_of(self.number)
+        return carrier.trace_id if carrier.sampled else ""
 
     def reference(self) -> Reference | None:
         """How another segment of this process refers to it; None when the trace is not recorded."""
@@ -126,13 +126,23 @@ class PendingRequest:
         """Where a log record comes from that is logged here; None when the trace is not recorded."""
         if self.span is not None:
             return self.span.origin()
-        trace_id, facts = self.trace_id, self.facts()
-        if not trace_id or self._is_ignored(facts):
+        trace_id, tracer = self.trace_id, self.tracer
+        method, path, template = self._operation()
+        if not trace_id:
             return None
-        return describe(facts).name, trace_id, ids_of(self.number)[1], 0
+        if (not tracer.ignores_dots_only or "." in path) and tracer.is_ignored(name_by_path(method, path)):
+            return None
+        return name_so_far(method, path, template), trace_id, segment_id_of(self.number), 0
 
-    def _is_ignored(self, facts: Facts) -> bool:
-        return self.tracer.is_ignored(name_by_path(facts.method, facts.path))
+    def _operation(self) -> tuple[str, str, str | None]:
+        """Method, path and template, as far as they are known by now."""
+        if self._facts is None:
+            try:
+                return read_operation(self.scope, self.status, self.faults)
+            except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
+                self.faults.note("reading a request", error)
+        facts = self.facts()
+        return facts.method, facts.path, facts.template
 
     def carried(self) -> dict[str, str]:
         """What travels with the trace."""

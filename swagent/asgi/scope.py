@@ -6,6 +6,7 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
+from ..record.trace.model import Component
 from ..record.trace.request import OTHER, UNMATCHED, WEBSOCKET
 from ..record.trace.tracer import Tracer
 from .faults import Faults
@@ -22,14 +23,7 @@ def read_facts(scope: Scope, names: list[bytes], status: int, faults: Faults) ->
     :param faults: told where a framework's objects cannot be read
     :raises Exception: whatever comes of a scope that is not of the ASGI specification
     """
-    template, component = None, PYTHON
-    try:
-        component = FASTAPI if "fastapi" in scope else component_of(scope)
-        template = route_template(scope)
-        if template is None and is_unmatched(scope, status > 0):
-            template = UNMATCHED
-    except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
-        faults.note("naming an operation", error)
+    component, template = read_route(scope, status, faults)
     method, scheme = (scope["method"], "http") if scope["type"] == "http" else (WEBSOCKET, "ws")
     # no Facts yet: making one takes as long as all of this, and most requests need none
     return (
@@ -41,6 +35,25 @@ def read_facts(scope: Scope, names: list[bytes], status: int, faults: Faults) ->
         component,
         status,
     )
+
+
+def read_route(scope: Scope, status: int, faults: Faults) -> tuple[Component, str | None]:
+    """The framework, and the template of the route, as `read_facts`."""
+    template, component = None, PYTHON
+    try:
+        component = FASTAPI if "fastapi" in scope else component_of(scope)
+        template = route_template(scope)
+        if template is None and is_unmatched(scope, status > 0):
+            template = UNMATCHED
+    except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
+        faults.note("naming an operation", error)
+    return component, template
+
+
+def read_operation(scope: Scope, status: int, faults: Faults) -> tuple[str, str, str | None]:
+    """Method, path and template of `Facts`: what names the operation so far."""
+    method = scope["method"] if scope["type"] == "http" else WEBSOCKET
+    return method if method in METHODS else OTHER, scope["path"], read_route(scope, status, faults)[1]
 
 
 def find_caller(scope: Scope, tracer: Tracer) -> bytes | None:

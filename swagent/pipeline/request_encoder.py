@@ -15,7 +15,6 @@ from typing import Any
 from ..record.bounded_cache import BoundedCache
 from ..record.trace.carrier import parse_sw8
 from ..record.trace.ids import id_prefixes, ids_of
-from ..record.trace.ignore import Suffixes
 from ..record.trace.model import RefKind
 from ..record.trace.request import FIELDS, PEERS, UNMATCHED, Facts, admit, describe, name_by_path
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
@@ -33,7 +32,7 @@ class RequestEncoder:
         self._is_ignored = tracer.is_ignored
         # with it no two requests need be alike, and there are no templates
         self._real_path = tracer.real_path
-        self._asks_always = not isinstance(tracer.is_ignored, Suffixes)
+        self._asks_always = not tracer.ignores_dots_only
         self._times = BoundedCache(partial(_plain_time, encoder.times))
         self._peers = BoundedCache(_plain_peer)
         self._callers = CallerEncoder(encoder)

@@ -61,6 +61,11 @@ def admit(template: SpanTemplate, facts: Facts, endpoints: CardinalityLimit) -> 
     return endpoints.keep(name, f"{facts.method}:{OVERFLOW}", from_client=facts.template is None)
 
 
+def name_so_far(method: str, path: str, template: str | None) -> str:
+    """The name of a request's operation, by its route where one is known."""
+    return name_by_path(method, path) if template is None else _NAMES[method, template]
+
+
 def name_by_path(method: str, path: str) -> str:
     """The name of a request's operation as long as no route is known."""
     return name_of(f"{method}:{path}")
@@ -95,6 +100,7 @@ PEERS = BoundedCache(_peer)
 METHODS: BoundedCache[str, Tag] = BoundedCache(lambda method: ("http.method", "GET" if method == WEBSOCKET else method))
 STATUSES: BoundedCache[int, Tag] = BoundedCache(lambda status: ("http.status_code", str(int(status))))
 _TEMPLATES = BoundedCache(_describe)
+_NAMES: BoundedCache[tuple[str, str], str] = BoundedCache(lambda key: name_by_path(*key))
 
 
 class FinishedRequest(NamedTuple):
