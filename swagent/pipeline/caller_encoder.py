@@ -8,6 +8,7 @@ from ..record.bounded_cache import BoundedCache
 from ..record.trace.carrier import is_simple, parent_of, split_sw8
 from ..record.trace.model import RefKind
 from .encoder import Encoder
+from .gaps import make_mark, put_gaps
 
 ODD = b"?" * 100_000
 """Stands for a text that is not written as it is. It is longer than any, so no template has room for it."""
@@ -38,13 +39,12 @@ class CallerEncoder:
     def _make_template(self, key: tuple[bytes, int, int]) -> bytes:
         """A format of the references from one span of a caller; empty where there can be none."""
         rest, trace_id_length, segment_id_length = key
-        trace_id, segment_id = "~" * trace_id_length, "^" * segment_id_length
+        trace_id, segment_id = make_mark("~", trace_id_length), make_mark("^", segment_id_length)
         parent = parent_of(rest)
         assert parent is not None, "it is well-formed"  # noqa: S101
         written: Any = self._encode(RefKind.CROSS_PROCESS, trace_id, segment_id, *parent)
-        template = (written if isinstance(written, bytes) else str(written).encode()).replace(b"%", b"%%")
-        for mark in (trace_id.encode(), segment_id.encode()):
-            if template.count(mark) != 1:
-                return b""
-            template = template.replace(mark, b"%b")
-        return template
+        encoded = written if isinstance(written, bytes) else str(written).encode()
+        try:
+            return put_gaps(encoded, [(trace_id.encode(), b""), (segment_id.encode(), b"")])
+        except ValueError:
+            return b""

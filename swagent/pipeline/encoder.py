@@ -40,9 +40,9 @@ class Encoder:
 
             wire, encode_time = wire_json, _digits
         self._wire = wire
-        self._wire_is_binary = codec == "protobuf"
-        self._service = service
-        self._instance = instance
+        self.is_binary = codec == "protobuf"
+        self.service = service
+        self.instance = instance
         self._segment_object: Callable[..., bytes | str] = wire.segment_object
         self.reference: Callable[..., Any] = wire.segment_reference
         """Encodes a SegmentReference, field by field, as a part of what is encoded."""
@@ -74,14 +74,14 @@ class Encoder:
         refs = (reference,) if reference else ()
         written = self._span_object(0, -1, start, end, refs, span.name, peer, span.kind, span.layer, span.component,
                                     span.failed, span.tags, (), False)  # fmt: skip
-        return _as_bytes(self._segment_object(trace_id, segment_id, (written,), self._service, self._instance, False))
+        return _as_bytes(self._segment_object(trace_id, segment_id, (written,), self.service, self.instance, False))
 
     def template(self, span: SpanTemplate, lengths: Lengths, prefixes: tuple[str, str] = ("", "")) -> bytes | None:
         """A format of the segments of one span template, with parts of the same lengths; None where there can be none.
         See `make_template`."""
 
         def encode(segment: SingleSpanSegment, reference: str) -> bytes:
-            written: Any = reference.encode() if self._wire_is_binary else reference
+            written: Any = reference.encode() if self.is_binary else reference
             return self.encode_generic(segment, written)
 
         try:
@@ -95,17 +95,17 @@ class Encoder:
         context = wire.trace_context(entry.trace_id, entry.segment_id, entry.span_id) if entry.trace_id else None
         body = wire.log_data_body("text", wire.text_log(entry.text), None, None)
         return _as_bytes(wire.log_data(
-            entry.time, self._service, self._instance, entry.endpoint, body, context, wire.log_tags(entry.tags), ""
+            entry.time, self.service, self.instance, entry.endpoint, body, context, wire.log_tags(entry.tags), ""
         ))  # fmt: skip
 
     def meters(self, samples: Sequence[Sample]) -> bytes:
         """A MeterDataCollection: the meters of one period, as of now."""
         now = int(time.time() * 1000)
-        return _as_bytes(encode_meters(self._wire, samples, self._service, self._instance, now))
+        return _as_bytes(encode_meters(self._wire, samples, self.service, self.instance, now))
 
     def event(self, event: Event) -> bytes:
         """An Event of this instance."""
-        source = self._wire.source(self._service, self._instance, "")
+        source = self._wire.source(self.service, self.instance, "")
         times = event.start_time, event.end_time
         return _as_bytes(
             self._wire.event(event.id, source, event.name, 0, event.message, event.parameters, *times, "GENERAL")

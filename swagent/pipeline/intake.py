@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -22,6 +21,7 @@ from ..record.trace.request import FIELDS, FinishedRequest
 from .channel import Channel
 
 T = TypeVar("T")
+R = TypeVar("R")
 GROUP = 32
 # Requests are many and small.
 REQUESTS = 64
@@ -48,7 +48,7 @@ class Pending:
     def __init__(self, channel: Channel, limited: RateLimitedLog) -> None:
         self._channel = channel
         self._limited = limited
-        self._pending: deque[Any] | list[Any] = deque()
+        self._pending: list[Any] = []
         # re-entrant: encoding may set a finaliser or a signal handler going that looks at the channel
         self._lock = threading.RLock()
         self._is_encoding = False
@@ -77,6 +77,36 @@ class Pending:
     def _encode_group(self) -> None:
         raise NotImplementedError
 
+    def _take(self, most: int) -> list[Any]:
+        # what comes meanwhile is put to the end, and nobody else takes out
+        row = self._pending[:most]
+        del self._pending[: len(row)]
+        return row
+
+    def _encode_each(
+        self, records: Sequence[R], payloads: list[bytes | None], times: list[float], encode: Callable[[R], bytes | None]
+    ) -> None:
+        """Encode those that are not encoded yet, and let the channel have what comes of all."""
+        channel = self._channel
+        if not all(payloads):
+            has_room, kept = channel.has_room_for(len(payloads) - 1), 0
+            for record, payload, at in zip(records, tuple(payloads), tuple(times), strict=True):
+                if payload is None and not has_room and not channel.has_room_for(kept):
+                    # asked before encoding, so that an overload costs as little as can be
+                    channel.refuse(Refusal.FULL)
+                    continue
+                try:
+                    encoded = encode(record) if payload is None else payload
+                except Exception as error:  # noqa: BLE001, RUF100  (a poison record fails alone)
+                    self._refuse_poison(error)
+                    continue
+                if encoded is not None:
+                    payloads[kept], times[kept] = encoded, at
+                    kept += 1
+            del payloads[kept:], times[kept:]
+        if payloads:
+            channel.offer_many(cast("list[bytes]", payloads), times)
+
     def _refuse_poison(self, error: Exception) -> None:
         """A record that cannot be encoded fails alone."""
         signal = self._channel.signal.value
@@ -96,26 +126,16 @@ class Intake(Pending, Generic[T]):
     def offer(self, record: T) -> None:
         """Hand a finished record over. Never raises, never waits for longer than a group takes to encode."""
         pending = self._pending
-        pending.append((record, self._clock()))
-        if len(pending) >= GROUP:
+        pending.extend((record, self._clock()))
+        if len(pending) >= 2 * GROUP:
             self.encode()
         elif self._channel.ring_at <= 1:
             # not for the first record only: two threads may each find the other's here
             self._channel.wake_reader()
 
     def _encode_group(self) -> None:
-        record, at = self._pending.popleft()
-        channel = self._channel
-        if not channel.is_open:
-            # asked before encoding, so that an overload costs as little as can be
-            channel.refuse(Refusal.FULL)
-            return
-        try:
-            payload = self._encode(record)
-        except Exception as error:  # noqa: BLE001, RUF100  (a poison record fails alone)
-            self._refuse_poison(error)
-        else:
-            channel.offer(payload, at)
+        row = self._take(2 * GROUP)
+        self._encode_each(row[0::2], [None] * (len(row) // 2), row[1::2], self._encode)
 
 
 class SegmentIntake(Pending):
@@ -133,7 +153,6 @@ class SegmentIntake(Pending):
         :param requests: encodes requests; it may raise for one of them, which costs that one only
         """
         super().__init__(channel, limited)
-        self._pending: list[Any] = []
         self._encode = encode
         self._requests = requests
 
@@ -153,11 +172,7 @@ class SegmentIntake(Pending):
             self._channel.wake_reader()
 
     def _encode_group(self) -> None:
-        pending, channel = self._pending, self._channel
-        # what comes meanwhile is put to the end, and nobody else takes out
-        row = pending[:_FULL]
-        del pending[: len(row)]
-        count = len(row) // FIELDS
+        channel, row = self._channel, self._take(_FULL)
         now = time.monotonic()
         epoch = time.time() - now
         times: list[float] = row[2::FIELDS]
@@ -165,32 +180,11 @@ class SegmentIntake(Pending):
             to_channel = channel.clock() - now
             # a segment's is by the channel's clock already
             times = [end + to_channel if number else end for number, end in zip(row[::FIELDS], times, strict=True)]
-        payloads: list[bytes | None] = [None] * count
-        if channel.has_room_for(count - 1):
+        payloads: list[bytes | None] = [None] * len(times)
+        if channel.has_room_for(len(times) - 1):
             payloads = [*self._requests.encode_alike(row, epoch)]
-        if not all(payloads):
-            self._encode_each(row, epoch, payloads, times)
-        if payloads:
-            channel.offer_many(cast("list[bytes]", payloads), times)
-
-    def _encode_each(self, row: list[Any], epoch: float, payloads: list[bytes | None], times: list[float]) -> None:
-        """Encode those that are not encoded yet, and leave out what comes to nothing."""
-        channel = self._channel
-        kept = 0
-        for at, payload in enumerate(payloads):
-            if payload is None and not channel.has_room_for(kept):
-                # asked before encoding, so that an overload costs as little as can be
-                channel.refuse(Refusal.FULL)
-                continue
-            if payload is None:
-                try:
-                    payload = self._encode_one(row[at * FIELDS : (at + 1) * FIELDS], epoch)  # noqa: PLW2901, RUF100
-                except Exception as error:  # noqa: BLE001, RUF100  (a poison record fails alone)
-                    self._refuse_poison(error)
-            if payload is not None:
-                payloads[kept], times[kept] = payload, times[at]
-                kept += 1
-        del payloads[kept:], times[kept:]
+        records = range(0, len(row), FIELDS)
+        self._encode_each(records, payloads, times, lambda at: self._encode_one(row[at : at + FIELDS], epoch))
 
     def _encode_one(self, finished: Sequence[Any], epoch: float) -> bytes | None:
         return self._requests.encode(finished, epoch) if finished[0] else self._encode(finished[4])

@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
+from .gaps import put_gaps
 
 # Milliseconds of the years 2001 to 2109: 13 digits, and six bytes as a varint.
 EARLIEST, LATEST = 10**12, 2**42 - 1
@@ -49,16 +50,4 @@ def make_template(
     encoded = encode(SingleSpanSegment(span_template, trace_id, _SEGMENT_ID, _START, _END, peer), reference)
     marks = [trace_id.encode(), _SEGMENT_ID.encode(), encode_time(_START), encode_time(_END)]
     before = [prefixes[0].encode(), prefixes[1].encode()]
-    form = b""
-    for mark, prefix in zip_longest([*marks, reference.encode(), peer.encode()], before, fillvalue=b""):
-        piece = b""
-        if mark:
-            if encoded.count(mark) != 1:
-                raise ValueError(f"{mark!r} is not there once")
-            piece, encoded = encoded.split(mark)
-        form += _escape(piece + prefix) + b"%b"
-    return form + _escape(encoded)
-
-
-def _escape(piece: bytes) -> bytes:
-    return piece.replace(b"%", b"%%")
+    return put_gaps(encoded, zip_longest([*marks, reference.encode(), peer.encode()], before, fillvalue=b""))

@@ -13,6 +13,7 @@ from ..agent_log import RateLimitedLog
 from ..config import Config
 from ..pipeline.encoder import Encoder
 from ..pipeline.pipelines import Pipelines
+from ..pipeline.log_encoder import log_encoding
 from ..pipeline.request_encoder import RequestEncoder
 from ..record.events import started, stopping
 from ..record.logs.capture import LogCapture, LogSettings
@@ -53,7 +54,7 @@ class Recording:
         self.tracer = _build_tracer(config, self._offer_segment)
         self._segments = pipelines.segment_intake(encoder.segment, RequestEncoder(encoder, self.tracer))
         self.tracer.offer_request = self._segments.offer_request
-        self._logs = LogCapture(self._offer(Signal.LOG, encoder.log), LogSettings.from_config(config))
+        self._logs = LogCapture(self._offer(Signal.LOG, log_encoding(encoder)), LogSettings.from_config(config))
         self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
         self._threads = ThreadPropagation() if config.propagate_threads else None
         ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)

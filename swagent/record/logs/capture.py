@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from ..foreign import must_reach_application
@@ -98,11 +97,13 @@ class LogCapture:
     def _report_logging(self, record: logging.LogRecord) -> None:
         # a record's class may be anybody's
         entry = alone_shortly(self._conversion.plain, record) if type(record) is logging.LogRecord else None
-        if entry is not None:
-            with suppress(Exception):
-                self._offer(entry)
-        else:
+        if entry is None:
             alone(self._report, self._conversion.from_logging, record)
+            return
+        try:
+            self._offer(entry)
+        except Exception:  # noqa: BLE001, RUF100, S110  (ours, and the application only logged something)
+            pass
 
     def _is_wanted(self, record: logging.LogRecord) -> bool:
         try:
