@@ -96,14 +96,18 @@ class LogCapture:
 
     def _report_logging(self, record: logging.LogRecord) -> None:
         # a record's class may be anybody's
-        entry = alone_shortly(self._conversion.plain, record) if type(record) is logging.LogRecord else None
-        if entry is None:
+        if type(record) is not logging.LogRecord or not alone_shortly(self._report_plain, record):
             alone(self._report, self._conversion.from_logging, record)
-            return
+
+    def _report_plain(self, record: logging.LogRecord) -> bool:
+        entry = self._conversion.plain(record)
+        if entry is None:
+            return False
         try:
             self._offer(entry)
         except Exception:  # noqa: BLE001, RUF100, S110  (ours, and the application only logged something)
             pass
+        return True
 
     def _is_wanted(self, record: logging.LogRecord) -> bool:
         try:
