@@ -31,8 +31,9 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
     path = None
     # FastAPI composes the prefix of `include_router()` here; its `route` knows only its own part
     fastapi: Any = scope.get("fastapi")
-    if type(fastapi) is dict and (included := fastapi.get("effective_route_context")) is not None:
-        path = _path_of(included)
+    if type(fastapi) is dict:
+        included = fastapi.get("effective_route_context")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        path = _path_of(included) if included is not None else None
     if path is None and (route := scope.get("route")) is not None:
         path = _path_of(route)
     if path is None:

@@ -23,7 +23,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -119,7 +118,7 @@ class Channel:
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
                 self._make_room(size)
             ledger, put = self._ledger, self._queue.put
-            entry = (payload, self.clock() if at is None else at, ledger.offered + 1)
+            entry = ([payload], [self.clock() if at is None else at], ledger.offered + 1)
             # looked at again, and without a call from here to `put`: a nested offer may have taken the room
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
                 ledger.refuse(Refusal.FULL)
@@ -145,14 +144,13 @@ class Channel:
         """Hand records over that were finished one after the other, as `offer` does each of them."""
         sizes = list(map(len, payloads))
         count, size, largest = len(sizes), sum(sizes), max(sizes, default=0)
-        row: list[Any] = [None] * (3 * count)
-        row[0::3], row[1::3] = payloads, times
+        records, offered_at = [*payloads], [*times]
         bounds, ledger, put = self.bounds, self._ledger, self._queue.put
         with self._lock:
             is_taken = False
             while largest <= bounds.max_item_bytes and not is_taken:
                 first = ledger.offered + 1
-                row[2::3] = range(first, first + count)
+                entry = (records, offered_at, first)
                 # without a call from here to `put`: a nested offer may have taken the room, or the numbers
                 if self._refuses is not None or self._held + count > bounds.max_items:
                     break
@@ -162,7 +160,7 @@ class Channel:
                     ledger.offered += count
                     self._held += count
                     self._held_bytes += size
-                    put(row)
+                    put(entry)
                     is_taken = True
             notify = self._pass_ring() if is_taken else None
         if not is_taken:

@@ -84,7 +84,11 @@ class Pending:
         return row
 
     def _encode_each(
-        self, records: Sequence[R], payloads: list[bytes | None], times: list[float], encode: Callable[[R], bytes | None]
+        self,
+        records: Sequence[R],
+        payloads: list[bytes | None],
+        times: list[float],
+        encode: Callable[[R], bytes | None],
     ) -> None:
         """Encode those that are not encoded yet, and let the channel have what comes of all."""
         channel = self._channel

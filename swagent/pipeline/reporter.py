@@ -54,8 +54,8 @@ class Reporter:
                     lease.release()
 
     async def _feed(self, group: TaskGroup) -> None:
-        # A loop full of tasks comes round seldom, once in some seconds with 10,000 of them. So whatever may leave leaves
-        # in one turn, and a free slot is taken without giving up the turn.
+        # A loop full of tasks comes round seldom, once in some seconds with 10,000 of them. So whatever may leave
+        # leaves in one turn, and a free slot is taken without giving up the turn.
         slots = anyio.Semaphore(self._in_flight, fast_acquire=True)
         while await self._channel.wait_due(self._batcher):
             await slots.acquire()

@@ -23,6 +23,7 @@ from .caller_encoder import ODD, CallerEncoder
 from .encoder import Encoder, plain
 from .segment_template import EARLIEST, LATEST, Lengths
 
+
 class RequestEncoder:
     """Encodes the requests of one agent, within its limits. One caller at a time."""
 
@@ -76,7 +77,9 @@ class RequestEncoder:
         segment_ids = (b"%x " * len(numbers) % tuple(numbers)).split()
         if trace_ids:
             trace_ids = [own or other for own, other in zip(trace_ids, segment_ids, strict=True)]
-        parts = zip(trace_ids or segment_ids, segment_ids, times, times[len(numbers) :], references, peers, strict=False)
+        parts = zip(
+            trace_ids or segment_ids, segment_ids, times, times[len(numbers) :], references, peers, strict=False
+        )
         return [None if form is None else form % each for form, each in zip(forms, parts, strict=True)]
 
     def encode(self, finished: Sequence[Any], epoch: float) -> bytes | None:

@@ -12,8 +12,8 @@ from typing import TypeVar
 from ..agent_log import RateLimitedLog
 from ..config import Config
 from ..pipeline.encoder import Encoder
-from ..pipeline.pipelines import Pipelines
 from ..pipeline.log_encoder import log_encoding
+from ..pipeline.pipelines import Pipelines
 from ..pipeline.request_encoder import RequestEncoder
 from ..record.events import started, stopping
 from ..record.logs.capture import LogCapture, LogSettings

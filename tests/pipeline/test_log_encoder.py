@@ -11,14 +11,16 @@ from swagent.pipeline.log_encoder import log_encoding
 from swagent.record.logs.entry import LogEntry
 from swagent_proto.messages import LogData
 
-TEXTS = st.text(max_size=20) | st.sampled_from(["~~", "<~", "100%", "%b", "^", "\ud800", "two\nlines", 200 * "x", 37 * "é"])
+ODD = ["~~", "<~", "100%", "%b", "^", "\ud800", "two\nlines", 200 * "x", 37 * "é"]
+TEXTS = st.text(max_size=20) | st.sampled_from(ODD)
+NOW = 1_790_000_000_123
 IDS = st.sampled_from(["", "~", "<~~", "^^", "%", 126 * "a", 37 * "b", 32 * "f", "a.b.1", "träce"])
 TAGS = st.lists(st.tuples(st.sampled_from(["level", "logger", "task", "%s"]), TEXTS), max_size=4)
 
 
 @given(
     several=st.lists(
-        st.builds(LogEntry, st.sampled_from([0, 1, 1_790_000_000_123]), TEXTS, TAGS, TEXTS, IDS, IDS, st.integers(-1, 200)),
+        st.builds(LogEntry, st.sampled_from([0, 1, NOW]), TEXTS, TAGS, TEXTS, IDS, IDS, st.integers(-1, 200)),
         max_size=3,
     )
 )
@@ -36,7 +38,7 @@ def test_a_usual_record_takes_no_whole_encoding(monkeypatch: pytest.MonkeyPatch)
     encode = log_encoding(encoder)
     monkeypatch.setattr(encoder, "log", None)
     tags = [("level", "WARNING"), ("logger", "shop"), ("thread", "MainThread"), ("task", "Task-7")]
-    entry = LogEntry(1_790_000_000_123, "sold out", tags, "GET:/items/{id}", 32 * "a", "a.1.2", 0)
+    entry = LogEntry(NOW, "sold out", tags, "GET:/items/{id}", 32 * "a", "a.1.2", 0)
     assert LogData().parse(encode(entry)).tags.data[3].value == "Task-7"
 
 

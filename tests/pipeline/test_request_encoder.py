@@ -31,7 +31,8 @@ CALLER = Carrier(True, "trace", "segment", 7, "gate", "gate-1", "GET:/", "shop:8
 
 
 def made(codec: Codec, endpoint_limit: int = 4) -> tuple[RequestEncoder, Encoder, Tracer]:
-    encoder, tracer = Encoder(codec, "shop", "one"), Tracer("shop", "one", lambda _: None, endpoint_limit=endpoint_limit)
+    encoder = Encoder(codec, "shop", "one")
+    tracer = Tracer("shop", "one", lambda _: None, endpoint_limit=endpoint_limit)
     return RequestEncoder(encoder, tracer), encoder, tracer
 
 
@@ -56,9 +57,8 @@ def by_the_full_path(encoder: Encoder, tracer: Tracer, finished: FinishedRequest
     carrier = parse_sw8(caller) if caller is not None else None
     facts = Facts(*finished[5:])
     described = describe(facts)
-    span = Span(
-        described.name, SpanKind(described.kind), PEERS[tuple(client)] if client else "", described.layer, described.component
-    )
+    peer = PEERS[tuple(client)] if client else ""
+    span = Span(described.name, SpanKind(described.kind), peer, described.layer, described.component)
     span.id, span.start_time, span.end_time = 0, start, end
     span.name = admit(described, facts, tracer.endpoints)
     span.tags, span.failed, span.ended = list(described.tags), described.failed, True

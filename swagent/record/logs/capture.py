@@ -105,8 +105,8 @@ class LogCapture:
             return False
         try:
             self._offer(entry)
-        except Exception:  # noqa: BLE001, RUF100, S110  (ours, and the application only logged something)
-            pass
+        except Exception:  # noqa: BLE001, RUF100  (ours, and the application only logged something)
+            return True
         return True
 
     def _is_wanted(self, record: logging.LogRecord) -> bool:

@@ -44,7 +44,7 @@ class PlainRecords:
         if not self._is_on or record.exc_info or record.exc_text or record.stack_info:
             return None
         message, args = record.msg, record.args
-        level, logger, thread = record.levelname, record.name, record.threadName
+        level, logger, thread = kind = record.levelname, record.name, record.threadName
         try:
             if args:
                 if type(args) is not tuple or not _PLAIN.issuperset(map(type, args)):
@@ -52,7 +52,7 @@ class PlainRecords:
                 message = message % args if type(message) is str else None
             if not (type(message) is type(level) is type(logger) is type(thread) is str):
                 return None
-            tags, layout = self._kinds[level, logger, thread]
+            tags, layout = self._kinds[kind]
             text = layout % self._values(record, message)
         except (TypeError, ValueError, AttributeError, OverflowError):
             # arguments that do not fit the message, or a record without some field
@@ -62,7 +62,7 @@ class PlainRecords:
         tags = [*tags, ("task", cut(task, MAX_TAG))] if (task := task_name()) else [*tags]
         return new_entry((int(record.created * 1000), text, tags, *origin()))
 
-    def _values(self, record: logging.LogRecord, message: str) -> dict[str, Any]:
+    def _values(self, record: logging.LogRecord, message: object) -> dict[str, Any]:
         values: dict[str, Any] = {"message": message}
         if self._tells_time:
             values["asctime"] = self._time_of(record)
@@ -72,13 +72,13 @@ class PlainRecords:
                 raise TypeError("foreign code would make a text of it")
         return values
 
-    def _find_kind(self, key: tuple[str, str, str]) -> Kind:
+    def _find_kind(self, key: tuple[str, str, str | None]) -> Kind:
         """The tags of such records, and the layout with these fields filled in."""
-        shown = dict(zip(("levelname", "name", "threadName"), key, strict=True))
+        level, logger, thread = key
+        shown = {"%(levelname)s": level, "%(name)s": logger, "%(threadName)s": thread}
 
         def fill(field: re.Match[str]) -> str:
-            return shown[field[1]].replace("%", "%%") if field[1] in shown else field[0]
+            return (shown.get(field[0]) or "").replace("%", "%%") if field[0] in shown else field[0]
 
-        level, logger, thread = key
         tags = make_tags((("level", level), ("logger", logger), ("thread", thread)))
         return tags, _FIELD.sub(fill, self._layout)

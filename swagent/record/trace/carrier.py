@@ -50,7 +50,7 @@ def split_sw8(value: object) -> tuple[bool, bytes, bytes, bytes] | None:
     the ids of trace and segment, and the rest as it stands there. None when anything of it is not well-formed."""
     # as servers hand it over; what is no ASCII is no Base64 either
     header = value if type(value) is bytes and len(value) <= MAX_HEADER else _as_bytes(value)
-    parts = header.split(b"-", _FIRST_FIELDS) if header is not None else ()
+    parts: list[bytes] = header.split(b"-", _FIRST_FIELDS) if header is not None else []
     if len(parts) <= _FIRST_FIELDS or parts[0] not in (b"0", b"1"):
         return None
     sampled, trace, segment, rest = parts

@@ -35,12 +35,12 @@ def new_id() -> str:
 
 def trace_id_of(number: int) -> str:
     """The trace's id of a number from `new_number`."""
-    return _process + "%x" % number
+    return f"{_process}{number:x}"
 
 
 def segment_id_of(number: int) -> str:
     """The first segment's id of a number from `new_number`."""
-    return _other + "%x" % number
+    return f"{_other}{number:x}"
 
 
 def ids_of(number: int) -> tuple[str, str]:
