@@ -174,7 +174,7 @@ class PendingRequest:
         if self.span is None and not self.ended:
             scope, client, caller = self.scope, None, self._caller
             try:
-                names = list(map(_NAME, scope["headers"]))
+                names = [*map(_NAME, scope["headers"])]
                 facts = read_facts(scope, names, self.status, self.faults)
                 client = scope.get("client")
                 if caller is UNREAD:
@@ -237,7 +237,7 @@ class PendingRequest:
 
     def _read(self) -> tuple[Any, ...]:
         try:
-            return read_facts(self.scope, list(map(_NAME, self.scope["headers"])), self.status, self.faults)
+            return read_facts(self.scope, [*map(_NAME, self.scope["headers"])], self.status, self.faults)
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
             self.faults.note("reading a request", error)
             return UNREADABLE

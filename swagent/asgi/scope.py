@@ -23,7 +23,8 @@ def read_facts(scope: Scope, names: list[bytes], status: int, faults: Faults) ->
     :param faults: told where a framework's objects cannot be read
     :raises Exception: whatever comes of a scope that is not of the ASGI specification
     """
-    component, template = read_route(scope, status, faults)
+    component = FASTAPI if "fastapi" in scope else _read_component(scope, faults)
+    template = read_template(scope, status, faults)
     method, scheme = (scope["method"], "http") if scope["type"] == "http" else (WEBSOCKET, "ws")
     # no Facts yet: making one takes as long as all of this, and most requests need none
     return (
@@ -37,23 +38,28 @@ def read_facts(scope: Scope, names: list[bytes], status: int, faults: Faults) ->
     )
 
 
-def read_route(scope: Scope, status: int, faults: Faults) -> tuple[Component, str | None]:
-    """The framework, and the template of the route, as `read_facts`."""
-    template, component = None, PYTHON
+def read_template(scope: Scope, status: int, faults: Faults) -> str | None:
+    """The template of the route, as `Facts` has it."""
     try:
-        component = FASTAPI if "fastapi" in scope else component_of(scope)
         template = route_template(scope)
-        if template is None and is_unmatched(scope, status > 0):
-            template = UNMATCHED
+        return UNMATCHED if template is None and is_unmatched(scope, status > 0) else template
     except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
         faults.note("naming an operation", error)
-    return component, template
+        return None
+
+
+def _read_component(scope: Scope, faults: Faults) -> Component:
+    try:
+        return component_of(scope)
+    except Exception as error:  # noqa: BLE001, RUF100  (as above)
+        faults.note("naming an operation", error)
+        return PYTHON
 
 
 def read_operation(scope: Scope, status: int, faults: Faults) -> tuple[str, str, str | None]:
     """Method, path and template of `Facts`: what names the operation so far."""
     method = scope["method"] if scope["type"] == "http" else WEBSOCKET
-    return method if method in METHODS else OTHER, scope["path"], read_route(scope, status, faults)[1]
+    return method if method in METHODS else OTHER, scope["path"], read_template(scope, status, faults)
 
 
 def find_caller(scope: Scope, tracer: Tracer) -> bytes | None:
