@@ -372,6 +372,12 @@ class Agent:
         """Whether it was started, does not stop yet, and has a loop to report from."""
         return self._phase is Phase.RUNNING and not self._own.is_lost()
 
+    def watch_loop(self) -> None:
+        """Tell when the running event loop is held up, too: it is the application's, and not the one of the start. A
+        second call does nothing, and so does one before the start."""
+        if self._phase is Phase.RUNNING:
+            self._recording.watch_loop()
+
     def statistics(self) -> Statistics:
         """What became of every record so far. Any thread, in every phase; empty before the start."""
         if self._pipelines is None:

@@ -106,6 +106,7 @@ class SkyWalkingMiddleware:
                 if agent is None:
                     return None
                 tracer = self._tracer = agent.tracer
+                agent.watch_loop()
                 follow_routes()
             # not the request itself: scope and request would hold each other
             scope[MARK] = True

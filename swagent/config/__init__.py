@@ -269,6 +269,14 @@ class Config(PluginOptions):
         0,
         3600,
     )
+    loop_block_limit: float = kinds.number(
+        100.0,
+        "SW_AGENT_LOOP_BLOCK_LIMIT",
+        "Milliseconds for which something may hold the application's event loop before the agent says what it is, and "
+        "which requests had to wait; 0: it is not watched.",
+        0,
+        60_000,
+    )
     span_limit: int = kinds.number(
         512,
         "SW_AGENT_SPAN_LIMIT_PER_SEGMENT",
@@ -378,6 +386,14 @@ class Config(PluginOptions):
         "SW_AGENT_HTTP_URL_REAL_PATH",
         "Show the path that was asked for in a request's `http.url`, where the template of its route stands otherwise; "
         "never the query. A path may hold what is secret, such as the token of a reset link, and a request costs more.",
+    )
+    endpoint_style: str = kinds.choice(
+        "route",
+        "SW_AGENT_ENDPOINT_STYLE",
+        "How incoming requests are named: by method and route, `GET:/orders/{item}`, or by the path that was asked "
+        "for, `/orders/lamp`, as the official agent names them, within SW_AGENT_ENDPOINT_LIMIT.",
+        "route",
+        "path",
     )
     gc_freeze: bool = kinds.flag(
         False,
