@@ -33,8 +33,8 @@ tests run with the oldest and the newest version.
 An operation stands for others like it. Tags in parentheses are collected only where a setting asks for them.
 """
 SERVERS = frozenset({
-    "aiohttp_server", "bottle", "django", "falcon", "flask", "granian", "gunicorn", "http_server", "hypercorn", "pyramid",
-    "sanic", "tornado", "uvicorn", "werkzeug", "wsgiref",
+    "aiohttp_server", "bottle", "django", "falcon", "flask", "granian", "gunicorn", "http_server", "hypercorn",
+    "pyramid", "sanic", "tornado", "uvicorn", "werkzeug", "wsgiref",
 })  # fmt: skip
 COLUMNS = ("library", "versions", "by", "kind", "operations", "component", "layer", "tags")
 
