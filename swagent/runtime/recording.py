@@ -176,5 +176,6 @@ def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
         real_path=config.http_url_real_path or config.endpoint_style == "path",
         parameters_of=_shows_parameters(config),
         parameters_length=config.plugin_http_http_params_length_threshold,
+        traceparent=config.propagate_traceparent,
         grace=config.span_grace,
     )
