@@ -49,7 +49,9 @@ def _hook(module: Any, patches: Patches) -> None:
 
 def _begin_unbuffered(connection: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
     is_unbuffered = args[1] if len(args) > 1 else kwargs.get("unbuffered")
-    return begin_query(_NAME + "execute", _database_of(connection), args[0]) if is_unbuffered else None
+    if not is_unbuffered:
+        return None
+    return begin_query(_NAME + "execute", _database_of(connection), args[0] if args else kwargs.get("sql"))
 
 
 def _database_of_cursor(cursor: Any) -> Database | None:

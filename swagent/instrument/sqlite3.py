@@ -13,7 +13,6 @@ from contextvars import copy_context
 from functools import lru_cache
 from typing import Any
 
-from ..record.limits import as_text
 from ..record.trace.context import current
 from ..record.trace.model import Component
 from .call import safely
@@ -68,8 +67,7 @@ def _hook(module: Any, patches: Patches) -> None:
 
 
 def _note_database(connection: Any, database: Any) -> None:
-    path: str | bytes = os.fspath(database)
-    name = os.path.basename(os.fsdecode(path) if isinstance(path, bytes) else as_text(path))
+    name = os.path.basename(os.fsdecode(database))
     connection._swagent_database = database_at("SQLite", Component.SQLITE, name or "temporary", None)  # noqa: SLF001
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 
 import asyncpg
@@ -13,6 +13,7 @@ from kit.real.databases import Postgres
 from record.recorded import recording
 from swagent import exit_span, local_span
 from swagent.instrument import settings
+from swagent.record.trace.context import current
 
 from .trees import trees
 
@@ -169,18 +170,30 @@ async def test_a_statement_is_shown_where_settings_say_so(connection: Any, monke
     assert dict(span.logs[0][1])["message"] == 'duplicate key value violates unique constraint "orders_pkey"'
 
 
-async def test_a_timeout_and_a_cancellation_show_as_such(connection: Any) -> None:
+async def test_a_timeout_and_a_cancellation_show_as_such(connection: Any, place: dict[str, Any]) -> None:
+    observer = await asyncpg.connect(**place)
+    running = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep($1)' AND state = 'active'"
     with recording() as recorder:
         with pytest.raises(asyncio.TimeoutError):
-            await connection.fetchval("SELECT pg_sleep(30)", timeout=0.01)
-        query = asyncio.ensure_future(connection.fetchval("SELECT pg_sleep(30)"))
-        await asyncio.sleep(0)  # until it waits for the answer
-        query.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await query
-    outcomes = [dict(segment.spans[0].tags)["outcome"] for segment in recorder.segments]
-    assert outcomes == ["timed_out", "cancelled"]
-    assert not any(segment.spans[0].failed for segment in recorder.segments)
+            await connection.fetchval("SELECT pg_sleep(30)", timeout=0.2)
+        with exit_span("looking on", "127.0.0.1:5432"):
+            query = asyncio.ensure_future(_alone(connection.fetchval("SELECT pg_sleep($1)", 30)))
+            # one that comes before the query does is lost
+            while not await observer.fetchval(running):
+                pass
+            query.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await query
+    await observer.close(timeout=10)
+    timed_out, cancelled = (segment.spans[0] for segment in recorder.segments[:2])
+    assert [dict(span.tags)["outcome"] for span in (timed_out, cancelled)] == ["timed_out", "cancelled"]
+    assert (timed_out.failed, cancelled.failed) == (False, False)
+
+
+async def _alone(query: Awaitable[Any]) -> None:
+    """In no trace that there is already."""
+    current.set(None)
+    await query
 
 
 async def test_within_a_span_by_hand_it_is_one_call_and_a_task_that_outlives_it_goes_on(place: dict[str, Any]) -> None:
