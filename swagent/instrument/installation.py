@@ -58,11 +58,6 @@ class Installation:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether it was asked for."""
-        return self._is_wanted
-
-    @property
-    def is_wanted(self) -> bool:
         """Whether it was asked for, and not switched off since."""
         return self._is_wanted
 
