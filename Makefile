@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test test-all test-rest test-slow test-e2e fuzz soak compare pipeline cost profile check docs generate clean
+.PHONY: demo test test-all test-rest test-slow test-e2e test-oldest fuzz soak compare pipeline cost profile check docs generate libraries clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -33,6 +33,10 @@ test-slow: $(VENV)/.dev
 
 test-e2e: $(VENV)/.dev
 	$(BIN)/python -m pytest -m e2e
+
+# the instrumentations with the oldest version of each library; make test-oldest ARGS="--only redis"
+test-oldest: $(VENV)/.dev
+	$(BIN)/python tests/instrument/versions.py $(ARGS)
 
 # new inputs for the parsers, for a minute each, from a seed that is printed; make fuzz ARGS="sw8 --seconds 1800 --seed 7"
 fuzz: $(VENV)/.dev
@@ -69,6 +73,7 @@ check: $(VENV)/.dev
 	$(BIN)/python tests/page/vendored.py --check
 	$(BIN)/swagent config --markdown | diff - docs/options.md
 	$(FAULTS) --check docs/faults.md
+	$(BIN)/python tests/instrument/libraries.py --check docs/libraries.md
 
 # the docs as a site in site/, with search and the public API; whatever is amiss fails
 .PHONY: docs
@@ -79,6 +84,13 @@ generate: $(VENV)/.dev
 	$(BIN)/python proto_gen/generate.py
 	$(BIN)/swagent config --markdown > docs/options.md
 	mkdir -p .cache && $(FAULTS) > .cache/faults.md && mv .cache/faults.md docs/faults.md
+	$(BIN)/python tests/instrument/libraries.py > .cache/libraries.md && mv .cache/libraries.md docs/libraries.md
+
+# docs/libraries.md from the tests of the instrumentations, which see anew what each of them collects
+libraries: $(VENV)/.dev
+	$(BIN)/python tests/instrument/libraries.py --record
+	mkdir -p .cache
+	$(BIN)/python tests/instrument/libraries.py > .cache/libraries.md && mv .cache/libraries.md docs/libraries.md
 
 clean:
 	rm -rf $(VENV) dist build site

@@ -17,6 +17,7 @@ from ..agent_log import say
 from ..errors import ConfigError
 from . import gate
 from .instrumentation import Instrumentation
+from .official_agent import watch_for_official_agent
 from .patches import Patches
 
 GROUP = "swagent.instrumentations"
@@ -53,6 +54,11 @@ class Installation:
         self._is_wanted = False
         self._patches: dict[str, Patches] = {}
         self._lock = threading.Lock()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it was asked for, and not switched off since."""
+        return self._is_wanted
 
     def install(self) -> None:
         """Call the hook for each module once it is imported; now, if it is."""
@@ -116,6 +122,7 @@ def instrument(*names: str, is_off: Callable[[Instrumentation], str | None] = la
     :param is_off: says why one is switched off; None: it is not
     :raises ConfigError: there is none of that name
     """
+    watch_for_official_agent()
     for installation in _chosen(names):
         reason = is_off(installation.instrumentation)
         if reason is None:
@@ -137,6 +144,22 @@ def uninstrument(*names: str) -> None:
 def report() -> list[Report]:
     """What became of each instrumentation, by name."""
     return [Report(each.instrumentation.name, each.state, each.reason) for each in _chosen(())]
+
+
+def is_any_wanted() -> bool:
+    """Whether any instrumentation was asked for, and not switched off since."""
+    return any(each.is_wanted for each in _chosen(()))
+
+
+def is_off(name: str) -> bool:
+    """Whether the instrumentation of this name was switched off."""
+    installation = _known().get(name)
+    return installation is not None and installation.state is State.OFF
+
+
+def known() -> list[Instrumentation]:
+    """All instrumentations, by name, whatever became of them."""
+    return [each.instrumentation for each in _chosen(())]
 
 
 def active() -> Iterator[Instrumentation]:
