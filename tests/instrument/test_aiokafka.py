@@ -7,7 +7,7 @@ import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-from uuid import uuid4
+from zlib import crc32
 
 import pytest
 
@@ -232,8 +232,9 @@ async def producer(kafka: Kafka) -> AsyncIterator[Any]:
 
 
 @pytest.fixture
-def topic() -> str:
-    return f"orders-{uuid4().hex[:8]}"
+def topic(request: pytest.FixtureRequest) -> str:
+    """A topic of the test's own, of the same name in every run."""
+    return f"orders-{crc32(request.node.nodeid.encode()):08x}"
 
 
 class TestThroughARealBroker:
@@ -298,9 +299,9 @@ class TestThroughARealBroker:
         config = Config(
             service="shop", protocol="kafka", kafka_bootstrap_servers=(kafka.address,), kafka_namespace=topic
         )
-        agent = await Agent(config).start()
-        with local_span("job"):
-            pass
-        assert await agent.flush(timeout=60)
-        statistics = await agent.stop()
+        async with Agent(config) as agent:
+            with local_span("job"):
+                pass
+            assert await agent.flush(timeout=60)
+        statistics = agent.statistics()
         assert (statistics.segment.offered, statistics.segment.confirmed) == (1, 1)
