@@ -12,12 +12,18 @@ from kit.servers import nobody
 from record.recorded import Recorder, recording
 from swagent import exit_span, local_span
 from swagent.record.suppression import suppress_instrumentation
+from swagent.record.trace.model import Component, SpanRecord
 
 from .blocking_clients import CLIENTS
 from .http_server import HttpServer
 from .trees import trees
 
 INSTRUMENTED = tuple(CLIENTS)
+
+
+def collected_by(span: SpanRecord) -> str | None:
+    components = {component: name for name, (_, component) in CLIENTS.items()}
+    return components.get(Component(span.component).name)
 
 
 class Client:
