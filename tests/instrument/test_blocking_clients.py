@@ -18,7 +18,8 @@ from .blocking_clients import CLIENTS
 from .http_server import HttpServer
 from .trees import trees
 
-INSTRUMENTED = tuple(CLIENTS)
+INSTRUMENTED = ("requests", "urllib3", "urllib-request")
+NEEDS = ("swagent[grpc,collector]",)
 
 
 def collected_by(span: SpanRecord) -> str | None:

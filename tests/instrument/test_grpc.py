@@ -20,6 +20,7 @@ from .ends import root_of, wait_for_ends
 from .trees import trees
 
 INSTRUMENTED = ("grpc",)
+NEEDS = ("swagent[grpc,collector]",)
 PATIENCE = 10.0
 
 

@@ -19,6 +19,7 @@ from .trees import trees
 ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=["asyncio", "uvloop"])]
 INSTRUMENTED = ("grpc",)
+NEEDS = ("swagent[grpc,collector]",)
 
 
 class Stock:

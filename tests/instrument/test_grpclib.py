@@ -24,6 +24,7 @@ from .trees import trees
 ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=["asyncio", "uvloop"])]
 INSTRUMENTED = ("grpclib",)
+NEEDS = ("swagent[grpc,collector]",)
 
 
 class Bytes(CodecBase):

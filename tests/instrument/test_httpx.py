@@ -28,6 +28,7 @@ from .trees import trees
 
 pytestmark = pytest.mark.anyio
 INSTRUMENTED = ("httpx",)
+NEEDS = ("swagent[grpc,collector]",)
 
 
 def collected_by(span: SpanRecord) -> str | None:

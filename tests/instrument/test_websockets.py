@@ -33,6 +33,7 @@ except ImportError:
     trio_client = None  # of an older version
 
 INSTRUMENTED = ("websockets",)
+NEEDS = ("swagent[grpc,collector]",)
 ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
 # what older versions do anyway
 DIRECTLY: dict[str, Any] = {"proxy": None} if "proxy" in signature(websockets.sync.client.connect).parameters else {}
