@@ -19,7 +19,7 @@ from .http_server import HttpServer
 from .trees import trees
 
 INSTRUMENTED = ("requests", "urllib3", "urllib-request")
-NEEDS = ("swagent[grpc,collector]",)
+NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 
 
 def collected_by(span: SpanRecord) -> str | None:
