@@ -19,6 +19,7 @@ from .trees import trees
 
 pytestmark = pytest.mark.e2e
 INSTRUMENTED = ("psycopg",)
+NEEDS = ("psycopg-binary==3.1.8",)
 on_asyncio = pytest.mark.parametrize(
     "anyio_backend",
     [("asyncio", {"debug": True, "loop_factory": asyncio.SelectorEventLoop}), ("asyncio", {"use_uvloop": True})],
