@@ -12,11 +12,11 @@ from record.recorded import Recorder, recording
 from swagent.instrument import State, instrument, report, uninstrument
 
 from . import collecting
+from .http_server import HttpServer
 
 _IS_WRITING = os.environ.get("SWAGENT_TESTS_COLLECT") == "write"
 _all: collecting.Collected = {}
 _incomplete: list[str] = []
-from .http_server import HttpServer
 
 
 @pytest.fixture
