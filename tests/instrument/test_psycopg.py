@@ -31,7 +31,7 @@ CREATE = "CREATE TEMPORARY TABLE orders (id int PRIMARY KEY, item text)"
 
 @pytest.fixture
 def place(postgres: Postgres) -> str:
-    return f"host=127.0.0.1 port={postgres.port} user=shop dbname=shop"
+    return postgres.url
 
 
 @pytest.fixture
