@@ -16,6 +16,7 @@ from kit.real.databases import Mariadb, Postgres
 from kit.real.jars import UnavailableError
 from kit.real.kafka import Kafka
 from kit.real.oap import Oap
+from kit.real.rabbitmq import RabbitMQ
 from kit.real.redis import Redis, RedisCluster
 from kit.real.server import Server
 
@@ -71,6 +72,16 @@ def mariadb() -> Iterator[Mariadb]:
 @pytest.fixture(scope="session")
 def redis_cluster() -> Iterator[RedisCluster]:
     with make(RedisCluster) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def rabbitmq() -> Iterator[RabbitMQ]:
+    try:
+        server = RabbitMQ()
+    except UnavailableError as exc:
+        give_up(str(exc))
+    with server:
         yield server
 
 

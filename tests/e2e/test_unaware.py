@@ -37,7 +37,7 @@ async def test_services_without_a_line_of_ours_give_one_joined_trace(
     orders_port, stock_port = free_ports(2)
     environ = {
         "SW_AGENT_COLLECTOR_BACKEND_SERVICES": oap.grpc_address,
-        "DATABASE": postgres.url.replace("postgresql://", "postgresql+asyncpg://"),
+        "DATABASE": f"postgresql+asyncpg://{postgres.database}@{postgres.address}/{postgres.database}",
         "CACHE": f"redis://{redis_server.address}/0",
         "BROKER": kafka.address,
         "STOCK": f"http://127.0.0.1:{stock_port}",
