@@ -48,7 +48,7 @@ class Installation:
 
     def __init__(self, instrumentation: Instrumentation) -> None:
         self.instrumentation = instrumentation
-        self.state = State.WAITING if gate.is_installed(instrumentation) else State.ABSENT
+        self.state = State.WAITING
         self.reason = ""
         self._is_watched = False
         self._is_wanted = False
@@ -87,8 +87,7 @@ class Installation:
             for patches in self._patches.values():
                 patches.undo()
             self._patches.clear()
-            if self.state is not State.ABSENT:
-                self.state, self.reason = State.OFF, reason
+            self.state, self.reason = State.OFF, reason
 
     def _install_again(self, modules: tuple[str, ...]) -> None:
 
@@ -96,6 +95,11 @@ class Installation:
             module = sys.modules.get(name)
             if module is not None:
                 self._hook(module)
+
+    def report(self) -> Report:
+        """What became of it. Only here is asked whether the library is there at all: that takes a while."""
+        is_absent = self.state is State.WAITING and not gate.is_installed(self.instrumentation)
+        return Report(self.instrumentation.name, State.ABSENT if is_absent else self.state, self.reason)
 
     def _hook(self, module: ModuleType) -> None:
         """Call the hook for a module that was just imported. Never raises: it would be the application's import."""
@@ -156,7 +160,7 @@ def uninstrument(*names: str) -> None:
 
 def report() -> list[Report]:
     """What became of each instrumentation, by name."""
-    return [Report(each.instrumentation.name, each.state, each.reason) for each in _chosen(())]
+    return [each.report() for each in _chosen(())]
 
 
 def is_any_wanted() -> bool:
@@ -179,6 +183,14 @@ def active() -> Iterator[Instrumentation]:
     """The instrumentations that record, or will once their library is imported."""
     for each in _chosen(()):
         if each.state in (State.ACTIVE, State.WAITING):
+            yield each.instrumentation
+
+
+def covering() -> Iterator[Instrumentation]:
+    """The instrumentations whose library is not to be recorded in another way: those that record or will, and those
+    that somebody switched off. One that was never asked for, or does not fit, stands in nobody's way."""
+    for each in _chosen(()):
+        if each.state is State.OFF or (each.is_wanted and each.state in (State.ACTIVE, State.WAITING)):
             yield each.instrumentation
 
 
