@@ -54,6 +54,8 @@ def serve_grpc_call(method: str, metadata: Mapping[str, Any], peer: str) -> Span
         method,
         sw8=metadata.get("sw8") if trusted else None,
         correlation=metadata.get("sw8-correlation") if trusted else None,
+        traceparent=metadata.get("traceparent") if trusted else None,
+        tracestate=metadata.get("tracestate") if trusted else None,
         component=Component.GRPC,
         layer=Layer.RPC_FRAMEWORK,
     )
