@@ -77,7 +77,8 @@ def owners(span: SpanRecord, module: ModuleType) -> Iterable[str]:
     names: tuple[str, ...] = getattr(module, "INSTRUMENTED", ())
     named: Any = getattr(module, "collected_by", None)
     if named is not None:
-        return [name for name in names if name == named(span)]
+        chosen: str | None = named(span)
+        return [chosen] if chosen else []
     component = Component(span.component).name.lower()
     return [component] if component in names else names
 
