@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
@@ -13,6 +13,14 @@ from .signals import Signal
 
 Codec = Literal["protobuf", "json"]
 Runtime = Literal["asyncio", "trio"]
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a collector asks of the agent, as it said it: nothing of it is checked."""
+
+    name: str
+    arguments: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,22 @@ class Transport(Protocol):
 
     async def aclose(self) -> None:
         """Let go of the connection, at once. Calls under way end as ambiguous; twice is harmless."""
+        ...
+
+
+class CommandTransport(Transport, Protocol):
+    """What a transport has beside where a collector can give it profile tasks. One without these methods gets none."""
+
+    async def profile_commands(self, instance: Instance, since: int) -> Sequence[Command]:
+        """Ask for the profile tasks that were made after a moment. An answer that cannot be read, or that is too long,
+        raises RejectedError.
+
+        :param since: milliseconds since the epoch
+        """
+        ...
+
+    async def report_profile_finish(self, instance: Instance, task: str) -> None:
+        """Tell the collector that a profile task is over."""
         ...
 
 

@@ -80,6 +80,7 @@ from .runtime.agent_tasks import AgentTasks
 from .runtime.first_record import forget
 from .runtime.heartbeat import Heartbeat
 from .runtime.instance import describe_instance
+from .runtime.profile_tasks import profile_tasks
 from .runtime.recording import Recording
 from .runtime.segment_watch import SegmentWatch
 from .runtime.transport_choice import find_transport, warn_of_plaintext
@@ -255,14 +256,16 @@ class Agent:
         self._route = Route(
             self._transports, Failover(len(self._transports), random.random), self._clock, self._limited
         )
-        heartbeat = Heartbeat(self._route, describe_instance(config), config.heartbeat_period, config.properties_factor)
+        instance = describe_instance(config)
+        heartbeat = Heartbeat(self._route, instance, config.heartbeat_period, config.properties_factor)
         self._pipelines = Pipelines(config, transport_class, self._route, self._clock, self._limited)
         self._route.watch(lambda: self.statistics().losses)
         self._encoder = Encoder(transport_class.codec, config.service_name, config.instance)
         self._recording = Recording(config, self._pipelines, self._encoder, self._limited, task_counter())
         meters, runtimes = self._recording.meter_report, transport_class.runtimes
         watch = SegmentWatch(self._recording.tracer)
-        self._tasks = AgentTasks(heartbeat, meters, watch, self._pipelines, self._route, runtimes, self._limited)
+        tasks = profile_tasks(config, transport_class, self._pipelines, self._route, self._recording.profiler, instance)
+        self._tasks = AgentTasks(heartbeat, meters, watch, tasks, self._pipelines, self._route, runtimes, self._limited)
         self._stopped = anyio.Event()
         self._phase = Phase.RUNNING
 

@@ -194,6 +194,11 @@ class Statistics:
         return self[Signal.EVENT]
 
     @property
+    def profile(self) -> SignalStatistics:
+        """The profile snapshots' ledger."""
+        return self[Signal.PROFILE]
+
+    @property
     def balanced(self) -> bool:
         """Whether every signal's identity holds."""
         return all(each.balanced for each in self)

@@ -24,6 +24,8 @@ class Signal(enum.Enum):
     """One record holds all meters of one period: a MeterDataCollection, which the collector takes as one input set."""
     EVENT = "event"
     """One record says that the instance started, or that it stops."""
+    PROFILE = "profile"
+    """One record is where one task or thread of a request was at one moment, while a profile task is carried out."""
 
 
 class Overflow(enum.Enum):
@@ -74,6 +76,10 @@ _BOUNDS: dict[Signal, Bounds] = {
         max_items=64, max_bytes=MIB, max_item_bytes=16 * KIB, max_age=300.0,
         batch_items=64, batch_bytes=MIB, batch_delay=0.0, overflow=Overflow.REFUSE_NEWEST,
     ),
+    Signal.PROFILE: Bounds(
+        max_items=5_000, max_bytes=8 * MIB, max_item_bytes=64 * KIB, max_age=300.0,
+        batch_items=256, batch_bytes=MIB, batch_delay=0.5, overflow=Overflow.REFUSE_NEWEST,
+    ),
 }  # fmt: skip
 
 
@@ -84,6 +90,8 @@ def bounds_of(signal: Signal, config: Config) -> Bounds:
         return replace(bounds, max_items=config.trace_max_buffer_size)
     if signal is Signal.LOG:
         return replace(bounds, max_items=config.log_reporter_max_buffer_size)
+    if signal is Signal.PROFILE:
+        return replace(bounds, max_items=config.profile_snapshot_transport_buffer_size)
     return bounds
 
 
@@ -95,4 +103,6 @@ def is_wanted(signal: Signal, config: Config) -> bool | None:
         return config.meter_reporter_active
     if signal is Signal.EVENT:
         return config.event_reporter_active
+    if signal is Signal.PROFILE and not config.profile_active:
+        return False
     return None

@@ -149,6 +149,11 @@ class PendingRequest:
             return None
         return name_so_far(method, path, template), trace_id, segment_id_of(self.number), 0
 
+    def operation(self) -> tuple[str, bool]:
+        """The name of its operation as far as it is known by now, and whether its route is."""
+        method, path, template = self._operation()
+        return name_so_far(method, path, template), template is not None
+
     def _operation(self) -> tuple[str, str, str | None]:
         """Method, path and template, as far as they are known by now."""
         if self._facts is None:
@@ -223,6 +228,11 @@ class PendingRequest:
 
     def _open_among(self, inherited: Any) -> None:
         """Open at once, where more than the request decides whether it is recorded."""
+        watch = self.tracer.request_watch
+        if watch is not None:
+            watch(self)
+            if inherited is None and self.tracer.may_decide_late and not suppress_instrumentation.get():
+                return
         entry = active_span(inherited)
         live = entry.to_span() if entry is not None else None
         source = live or parent_link(inherited, SpanKind.ENTRY)

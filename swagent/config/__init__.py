@@ -340,6 +340,38 @@ class Config(PluginOptions):
     event_reporter_active: bool | None = kinds.unset_flag(
         "SW_AGENT_EVENT_REPORTER_ACTIVE", "Report the instance's start and stop as events."
     )
+    profile_active: bool = kinds.flag(
+        True,
+        "SW_AGENT_PROFILE_ACTIVE",
+        "Carry out the profile tasks that are made at the collector. They come over gRPC alone.",
+    )
+    get_profile_task_interval: float = kinds.number(
+        20.0,
+        "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL",
+        "Seconds between two questions for profile tasks.",
+        0.05,
+        3600,
+    )
+    profile_max_parallel: int = kinds.number(
+        5, "SW_AGENT_PROFILE_MAX_PARALLEL", "How many requests are profiled at the same time.", 1, 100
+    )
+    profile_duration: float = kinds.number(
+        10.0, "SW_AGENT_PROFILE_DURATION", "Minutes for which one request is profiled at most.", 0.01, 60
+    )
+    profile_dump_max_stack_depth: int = kinds.number(
+        500,
+        "SW_AGENT_PROFILE_DUMP_MAX_STACK_DEPTH",
+        "How many frames a stack of a profile has; of a deeper one, the innermost.",
+        1,
+        500,
+    )
+    profile_snapshot_transport_buffer_size: int = kinds.number(
+        5000,
+        "SW_AGENT_PROFILE_SNAPSHOT_TRANSPORT_BUFFER_SIZE",
+        "How many stacks of a profile may wait or be under way.",
+        1,
+        1_000_000,
+    )
     log_reporter_active: bool | None = kinds.unset_flag("SW_AGENT_LOG_REPORTER_ACTIVE", "Report log records.")
     log_reporter_safe_mode: bool = kinds.flag(
         False,

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 # What stands behind it is an argument of the Kafka client. The official agent wants it in lower case, any case will do.
 KAFKA_CLIENT = "SW_KAFKA_REPORTER_CONFIG_"
 
-_NOT_PROFILED = "this agent does not profile yet"
 _NO_PLUGIN = "no instrumentation here has such a setting"
 _BY_SW_PYTHON = "`sw-python` sets it for the processes that it starts; `swagent run` takes its place"
 _BATCHES = "a batch goes out when it is full or half a second old"
@@ -27,12 +26,6 @@ _AGENT: dict[str, str] = {
     "SW_AGENT_SW_PYTHON_BOOTSTRAP_PROPAGATE": "the Python processes that a command starts under `swagent run` always "
     "have the agent, too",
     "SW_AGENT_SW_PYTHON_CLI_DEBUG_ENABLED": "`swagent run` has nothing to debug; see SW_AGENT_LOGGING_LEVEL",
-    "SW_AGENT_PROFILE_ACTIVE": _NOT_PROFILED,
-    "SW_AGENT_PROFILE_MAX_PARALLEL": _NOT_PROFILED,
-    "SW_AGENT_PROFILE_DURATION": _NOT_PROFILED,
-    "SW_AGENT_PROFILE_DUMP_MAX_STACK_DEPTH": _NOT_PROFILED,
-    "SW_AGENT_PROFILE_SNAPSHOT_TRANSPORT_BUFFER_SIZE": _NOT_PROFILED,
-    "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL": _NOT_PROFILED,
     "SW_PYTHON_PREFIX": _BY_SW_PYTHON,
     "SW_PYTHON_VERSION": _BY_SW_PYTHON,
     "SW_KAFKA_REPORTER_CUSTOM_CONFIGURATIONS": f"the official agent does not use it either; see {KAFKA_CLIENT}*",

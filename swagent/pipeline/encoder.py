@@ -12,6 +12,7 @@ from ..record.bounded_cache import BoundedCache
 from ..record.events import Event
 from ..record.logs.entry import LogEntry
 from ..record.meters.samples import Sample
+from ..record.snapshot import ProfileSnapshot
 from ..record.trace.model import Component, Layer, SpanRecord
 from ..record.trace.segment import Segment
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
@@ -63,6 +64,14 @@ class Encoder:
             segment.trace_id, segment.id, [self._span(span) for span in spans], tracer.service, tracer.instance,
             segment.limited,
         ))  # fmt: skip
+
+    def snapshot(self, snapshot: ProfileSnapshot) -> bytes:
+        """A ThreadSnapshot.
+
+        :raises ValueError: when a number does not fit its field
+        """
+        wire, (task, segment, time_, sequence, stack) = self._wire, snapshot
+        return _as_bytes(wire.thread_snapshot(task, segment, time_, sequence, wire.thread_stack(stack)))
 
     def encode_generic(self, segment: SingleSpanSegment, reference: Any = None) -> bytes:
         """A SegmentObject of one span.

@@ -9,7 +9,7 @@ heartbeat has opened it again. It tries the next collector of the list first.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
@@ -19,6 +19,8 @@ from ..backend import Runner
 from ..errors import DeliveryError, RejectedError, RetryableError
 from ..ledger import Losses
 from .failover import Failover
+
+T = TypeVar("T")
 
 
 class Route:
@@ -51,14 +53,14 @@ class Route:
         """In a forked child: the transports' connections belong to the parent, and are not touched any more."""
         self._run = _never
 
-    async def call(self, function: Callable[..., Awaitable[None]], *args: Any) -> None:
+    async def call(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
         """Await a method of a transport where it can run.
 
         :raises DeliveryError: what the transport raises, and RetryableError where there is no such place
         """
         if self._run is None:
             raise RetryableError("there is no event loop for the transports")
-        await self._run(function, *args)
+        return await self._run(function, *args)
 
     @property
     def has_given_up(self) -> bool:

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from asyncio.base_events import BaseEventLoop
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextvars import Context
 from importlib import import_module
 from typing import Any, Protocol
@@ -46,6 +46,14 @@ class LoopView(Protocol):
 
     def ready(self) -> Iterator[Task]:
         """The tasks that wait for nothing but the loop; the running one may be among them."""
+        ...
+
+    def tasks(self) -> Iterable[Task]:
+        """All its tasks."""
+        ...
+
+    def is_ready(self, task: Task) -> bool:
+        """Whether a task waits for nothing but the loop; the running one may be said to."""
         ...
 
     def steps(self) -> dict[Task, int]:
@@ -94,10 +102,14 @@ class _AsyncioView:
         return asyncio.current_task(self._loop)
 
     def ready(self) -> Iterator[Task]:
-        for task in asyncio.all_tasks(self._loop):
-            waiter = getattr(task, "_fut_waiter", _NO_WAITER)
-            if waiter is None or (waiter is not _NO_WAITER and waiter.done()):
-                yield task
+        return filter(self.is_ready, self.tasks())
+
+    def tasks(self) -> Iterable[Task]:
+        return asyncio.all_tasks(self._loop)
+
+    def is_ready(self, task: Task) -> bool:
+        waiter = getattr(task, "_fut_waiter", _NO_WAITER)
+        return waiter is None or (waiter is not _NO_WAITER and bool(waiter.done()))
 
     def steps(self) -> dict[Task, int]:
         return {}
@@ -123,9 +135,13 @@ class _TrioView:
         return self._run.get("task")
 
     def ready(self) -> Iterator[Task]:
-        for task in tuple(self._runner.tasks):
-            if task._next_send_fn is not None:  # noqa: SLF001
-                yield task
+        return filter(self.is_ready, self.tasks())
+
+    def tasks(self) -> Iterable[Task]:
+        return tuple(self._runner.tasks)
+
+    def is_ready(self, task: Task) -> bool:
+        return task._next_send_fn is not None  # noqa: SLF001
 
     def steps(self) -> dict[Task, int]:
         return {task: task._schedule_points for task in tuple(self._runner.tasks)}  # noqa: SLF001

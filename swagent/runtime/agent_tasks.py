@@ -21,6 +21,7 @@ from ..record.suppression import suppress_instrumentation
 from ..signals import Signal
 from .heartbeat import Heartbeat
 from .meter_report import MeterReport
+from .profile_tasks import ProfileTasks
 from .segment_watch import SegmentWatch
 from .supervisor import Supervisor
 from .transport_runner import transport_runner
@@ -29,7 +30,7 @@ Child = Callable[[], Awaitable[None]]
 
 
 class AgentTasks:
-    """Heartbeat, report of meters, watch over segments, and one reporter a signal.
+    """Heartbeat, report of meters, watch over segments, profile tasks, and one reporter a signal.
 
     :ivar begun: set when they have begun
     :ivar ended: set when the channels are closed and empty, or nobody is left to empty them
@@ -41,15 +42,20 @@ class AgentTasks:
         heartbeat: Heartbeat,
         meter_report: MeterReport,
         segment_watch: SegmentWatch,
+        profile_tasks: ProfileTasks | None,
         pipelines: Pipelines,
         route: Route,
         runtimes: frozenset[str],
         limited: RateLimitedLog,
     ) -> None:
-        """:param runtimes: where the transports run by themselves"""
+        """
+        :param profile_tasks: None: none can come
+        :param runtimes: where the transports run by themselves
+        """
         self._heartbeat = heartbeat
         self._meter_report = meter_report
         self._segment_watch = segment_watch
+        self._profile_tasks = profile_tasks
         self._pipelines = pipelines
         self._route = route
         self._runtimes = runtimes
@@ -107,6 +113,8 @@ class AgentTasks:
                 switch_off = partial(pipelines.switch_off, Signal.METER)
                 group.start_soon(self._supervised(self._meter_report.run, "report of meters", switch_off).run, group)
             group.start_soon(self._supervised(self._segment_watch.run, "watch over segments", _nothing).run, group)
+            if self._profile_tasks is not None:
+                group.start_soon(self._supervised(self._profile_tasks.run, "profile tasks", _nothing).run, group)
             async with anyio.create_task_group() as reporters:
                 for signal, reporter in pipelines:
                     name, switch_off = f"reporter of {signal.value}s", partial(pipelines.switch_off, signal)
@@ -155,4 +163,4 @@ class AgentTasks:
 
 
 def _nothing() -> None:
-    """What is switched off with the watch: segments wait for the stop then."""
+    """What is switched off with the watch over segments, which wait for the stop then, and with profile tasks."""

@@ -20,6 +20,8 @@ from ..pipeline.request_encoder import RequestEncoder
 from ..profile.blocks import Blocks
 from ..profile.loop_view import view_of_this_loop
 from ..profile.loop_watch import LoopWatch
+from ..profile.profiler import Profiler
+from ..profile.sampler import Limits
 from ..record.events import started, stopping
 from ..record.logs.capture import LogCapture, LogSettings
 from ..record.meters.definitions import REGISTRY
@@ -68,9 +70,15 @@ class Recording:
         self._blocks = Blocks(self._offer_event)
         self._block_limit = config.loop_block_limit / 1000
         self._loop_watches: dict[int, LoopWatch] = {}
+        limits = Limits(
+            config.profile_max_parallel, config.profile_dump_max_stack_depth, 60 * config.profile_duration
+        )  # fmt: skip
+        self.profiler = Profiler(self.tracer, limits, self._offer(Signal.PROFILE, encoder.snapshot))
+        """Carries out profile tasks."""
         ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)
         sources: list[Source] = [
-            ledger.collect, self.tracer.endpoints.collect, self.tracer.peers.collect, self._blocks.collect
+            ledger.collect, self.tracer.endpoints.collect, self.tracer.peers.collect, self._blocks.collect,
+            self.profiler.collect,
         ]  # fmt: skip
         if self._runtime is not None:
             sources.append(self._runtime.collect)
@@ -113,6 +121,7 @@ class Recording:
         self._logs.detach()
         for watch in self._loop_watches.values():
             watch.stop()
+        self.profiler.stop()
         self.tracer.finish_open_segments()
         if self._pipelines.is_on(Signal.METER):
             self.meter_report.report_now()
@@ -124,6 +133,7 @@ class Recording:
     def after_fork_in_child(self) -> None:
         """In a forked child: record nothing more for the parent's agent."""
         self._loop_watches.clear()
+        self.profiler.after_fork_in_child()
         tracers.uninstall(self.tracer)
         if self._threads is not None:
             self._threads.detach()

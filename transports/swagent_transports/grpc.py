@@ -14,7 +14,7 @@ from typing import ClassVar
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-from swagent.abc import Address, Codec, Instance, Runtime
+from swagent.abc import Address, Codec, Command, Instance, Runtime
 from swagent.config import Config
 from swagent.errors import AmbiguousError, DeliveryError, RejectedError, RetryableError
 from swagent.signals import Signal
@@ -32,6 +32,7 @@ _COLLECT = {
     Signal.LOG: "/skywalking.v3.LogReportService/collect",
     Signal.METER: "/skywalking.v3.MeterReportService/collect",
     Signal.EVENT: "/skywalking.v3.EventService/collect",
+    Signal.PROFILE: "/skywalking.v3.ProfileTask/collectSnapshot",
 }
 _REPORT_PROPERTIES = "/skywalking.v3.ManagementService/reportInstanceProperties"
 _KEEP_ALIVE = "/skywalking.v3.ManagementService/keepAlive"
@@ -90,6 +91,20 @@ class GrpcTransport:
     async def keep_alive(self, instance: Instance) -> None:
         """Tell the collector that the instance lives."""
         await self._call(_KEEP_ALIVE, pack([wire.instance_ping_pkg(instance.service, instance.name, "")]))
+
+    async def profile_commands(self, instance: Instance, since: int) -> Sequence[Command]:
+        """Ask for the profile tasks that were made after a moment."""
+        # rare, so what they need is loaded when it is needed first
+        from . import _grpc_commands as commands  # noqa: PLC0415, RUF100
+
+        reply = await self._call(commands.ASK, pack([commands.question(instance, since)]))
+        return commands.read(reply)
+
+    async def report_profile_finish(self, instance: Instance, task: str) -> None:
+        """Tell the collector that a profile task is over."""
+        from . import _grpc_commands as commands  # noqa: PLC0415, RUF100
+
+        await self._call(commands.FINISH, pack([commands.finish(instance, task)]))
 
     async def aclose(self) -> None:
         """Abort the connection. A call that still dials ends as unsent."""

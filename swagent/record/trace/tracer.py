@@ -82,11 +82,22 @@ class Tracer:
         """Takes a request whose span nobody needed, see `FinishedRequest`. None: a span is made of each."""
         self._sampler = sampler or Sampler(0)
         self._samples_all = self._sampler.takes_all
-        self.decides_late = self._samples_all and isinstance(trust_incoming, bool) and not parameters_of
+        self.may_decide_late = self._samples_all and isinstance(trust_incoming, bool) and not parameters_of
+        self.decides_late = self.may_decide_late
         """Whether a root span may ask later if it is recorded: none are counted, no code of the user's is asked, and
-        there is no more to be shown than a fast path knows."""
+        there is no more to be shown than a fast path knows. Not while requests are watched."""
+        self.request_watch: Callable[[Any], object] | None = None
         self._hosts = frozenset(host.lower() for host in propagate_to)
         _tracers.add(self)
+
+    def watch_requests(self, watch: Callable[[Any], object] | None) -> None:
+        """Have a function told of each request that begins, in the request's own task. It must not raise. While there
+        is none, it costs nothing.
+
+        :param watch: None: nobody is told any more
+        """
+        self.request_watch = watch
+        self.decides_late = self.may_decide_late and watch is None
 
     def samples(self, forced: bool) -> bool:
         """Whether one trace more is recorded."""

@@ -1,0 +1,95 @@
+"""Where a coroutine is: the frames from its outermost call to what it awaits, while it does not run.
+
+A coroutine that waits has no thread, so its frames hang on what each of them awaits. Python shows most of these links.
+Those that it hides are told by the garbage collector: what an object of these few types refers to. SQLAlchemy's async
+sessions go through a greenlet, whose frames hang on the greenlet.
+
+All of it is read from another thread, so a chain may move meanwhile. Then it is cut short.
+"""
+
+from __future__ import annotations
+
+import gc
+from types import FrameType
+from typing import Any, NamedTuple
+
+MAX_FRAMES = 500
+# Where the frame and the awaited object stand: in coroutines, asynchronous generators and generators.
+_LINKS = (("cr_frame", "cr_await"), ("ag_frame", "ag_await"), ("gi_frame", "gi_yieldfrom"))
+# Between two of these there may be an object that shows neither.
+_WRAPPERS = frozenset({
+    "coroutine_wrapper", "async_generator_asend", "async_generator_athrow", "anext_awaitable", "FutureIter",
+})  # fmt: skip
+_GREENLET = "greenlet_spawn"
+
+
+class Chain(NamedTuple):
+    """The frames of a coroutine, and what the innermost one awaits."""
+
+    frames: list[FrameType]
+    """The outermost first."""
+    awaited: Any
+    """None: nothing is known of it."""
+
+
+def chain_of(coroutine: Any) -> Chain:
+    """The chain of a coroutine that does not run now."""
+    frames: list[FrameType] = []
+    at = coroutine
+    for _ in range(2 * MAX_FRAMES):
+        if at is None or len(frames) >= MAX_FRAMES:
+            break
+        link = next((link for link in _LINKS if hasattr(at, link[1])), None)
+        if link is not None:
+            frame: FrameType | None = getattr(at, link[0], None)
+            if frame is not None:
+                frames.append(frame)
+                frames += _greenlet_frames(frame)
+            at = getattr(at, link[1], None)
+        elif type(at).__name__ in _WRAPPERS:
+            at = _wrapped(at)
+        else:
+            break
+    return Chain(frames, at)
+
+
+def running_frames(coroutine: Any, innermost: FrameType | None) -> list[FrameType] | None:
+    """The frames of a coroutine that runs now, the outermost first. None: it does not.
+
+    :param innermost: where its thread is
+    """
+    root = next((frame for link in _LINKS if (frame := getattr(coroutine, link[0], None)) is not None), None)
+    frames: list[FrameType] = []
+    frame = innermost
+    while frame is not None and frame is not root:
+        frames.append(frame)
+        frame = frame.f_back
+    if root is None or not frames and frame is None:
+        return None
+    if frame is None and frames[-1].f_code.co_name in ("<module>", "_bootstrap"):
+        return None
+    # a greenlet's stack ends where the greenlet began, and nothing leads from there to the coroutine
+    frames.append(root)
+    frames.reverse()
+    return frames
+
+
+def _wrapped(wrapper: Any) -> Any:
+    """What a wrapper hands on."""
+    for each in gc.get_referents(wrapper):
+        if hasattr(each, "add_done_callback") or any(hasattr(each, link[1]) for link in _LINKS):
+            return each
+    return None
+
+
+def _greenlet_frames(frame: FrameType) -> list[FrameType]:
+    """The frames of the greenlet that SQLAlchemy runs below this frame."""
+    if frame.f_code.co_name != _GREENLET:
+        return []
+    at: FrameType | None = getattr(frame.f_locals.get("context"), "gr_frame", None)
+    frames: list[FrameType] = []
+    while at is not None and len(frames) < MAX_FRAMES:
+        frames.append(at)
+        at = at.f_back
+    frames.reverse()
+    return frames

@@ -1,0 +1,96 @@
+"""The stack of a task or a thread as a profile shows it: one text a frame, and the task's state as the last.
+
+The state is one of `[running]`, `[ready, loop busy]` and `[awaiting …]`: so the collector's own sums say how long a
+request ran, had to wait for the loop, and waited for what.
+"""
+
+from __future__ import annotations
+
+import sysconfig
+from collections.abc import Sequence
+from contextvars import Context
+from types import FrameType
+from typing import Any
+
+from ..record.limits import short
+from ..record.trace.context import active_span, current
+from ..record.trace.model import SpanKind
+from ..record.trace.outcome import name_of_task
+from .await_chain import Chain, chain_of, running_frames
+from .loop_view import LoopView, Task, frame_of
+
+RUNNING = "[running]"
+READY = "[ready, loop busy]"
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_EXIT = SpanKind.EXIT
+
+
+def task_stack(view: LoopView, task: Task, context: Context, depth: int) -> list[str]:
+    """Where a task is, the outermost call first; empty: it has ended.
+
+    :param context: the task's
+    :param depth: how many frames at most; the innermost ones are kept
+    """
+    coroutine: Any = task.get_coro() if hasattr(task, "get_coro") else getattr(task, "coro", None)
+    if view.running() is task:
+        # the loop may go on between the two looks
+        frames = running_frames(coroutine, frame_of(view.thread))
+        if frames is not None and view.running() is task:
+            return [*map(signature, frames[-depth:]), RUNNING]
+    is_ready = view.is_ready(task)
+    chain = chain_of(coroutine)
+    if not chain.frames:
+        return []
+    state = READY if is_ready else f"[awaiting {_name_awaited(chain, context)}]"
+    return [*map(signature, chain.frames[-depth:]), state]
+
+
+def thread_stack(frame: FrameType | None, depth: int) -> list[str]:
+    """Where a thread is, the outermost call first.
+
+    :param frame: its innermost
+    """
+    found: list[str] = []
+    while frame is not None and len(found) < depth:
+        found.append(signature(frame))
+        frame = frame.f_back
+    found.reverse()
+    return found
+
+
+def signature(frame: FrameType) -> str:
+    """A frame in one line. No value of any variable is in it."""
+    code = frame.f_code
+    name: str = getattr(code, "co_qualname", code.co_name)
+    return short(f"{frame.f_globals.get('__name__', '?')}.{name}:{frame.f_lineno}")
+
+
+def _name_awaited(chain: Chain, context: Context) -> str:
+    """What a task waits for: the call that is under way, or else the library's function that it is in."""
+    span = active_span(context.get(current))
+    if getattr(span, "kind", None) is _EXIT:
+        return short(f"{span.name} {span.peer}".strip())
+    awaited = chain.awaited
+    if hasattr(awaited, "get_coro"):
+        return f"task {name_of_task(awaited)}"
+    return _entrance(chain.frames) or type(awaited).__name__
+
+
+def _entrance(frames: Sequence[FrameType]) -> str:
+    """The function by which the application's code, or another library, entered the innermost library. Empty: the
+    innermost frame is the application's own."""
+    innermost = frames[-1]
+    if not innermost.f_code.co_filename.startswith(_LIBRARIES):
+        return ""
+    package = _package(innermost)
+    entrance = innermost
+    for frame in reversed(frames):
+        if _package(frame) != package:
+            break
+        entrance = frame
+    code = entrance.f_code
+    return short(f"{package}.{getattr(code, 'co_qualname', code.co_name)}")
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "?")).partition(".")[0]

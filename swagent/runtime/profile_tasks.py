@@ -1,0 +1,97 @@
+"""Asks the collector for profile tasks, and has each carried out: one at a time, and no question meanwhile.
+
+A question that fails changes nothing: whether the collector is there is the heartbeat's to tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, cast
+
+import anyio
+
+from ..abc import Command, CommandTransport, Instance, Transport
+from ..backend import loop_notifier
+from ..config import Config
+from ..errors import DeliveryError, RejectedError
+from ..pipeline.pipelines import Pipelines
+from ..pipeline.route import Route
+from ..profile.profile_task import ProfileTask
+from ..profile.profiler import Profiler
+from ..signals import Signal
+
+_MAX_UNREPORTED = 16
+
+
+class ProfileTasks:
+    """One agent's."""
+
+    def __init__(self, route: Route, profiler: Profiler, instance: Instance, interval: float) -> None:
+        """:param interval: seconds between two questions"""
+        self._route = route
+        self._profiler = profiler
+        self._instance = instance
+        self._interval = interval
+        self._pause = 0.0
+        self._unreported: list[str] = []
+
+    async def run(self) -> None:
+        """Ask and profile until it is cancelled."""
+        while True:
+            await anyio.sleep(max(self._interval, self._pause))
+            self._pause = 0.0
+            await self._report()
+            task = self._profiler.choose(await self._ask())
+            if task is not None:
+                await self._carry_out(task)
+
+    async def _carry_out(self, task: ProfileTask) -> None:
+        await anyio.sleep(max(0.0, task.start / 1000 - self._profiler.now()))
+        is_over, notify = anyio.Event(), loop_notifier()
+        try:
+            self._profiler.start(task, lambda: notify(is_over.set))
+            with anyio.move_on_after(min(task.duration, max(0.0, task.end / 1000 - self._profiler.now()))):
+                await is_over.wait()
+        finally:
+            self._profiler.stop()
+        self._unreported = [*self._unreported[1 - _MAX_UNREPORTED :], task.id]
+        await self._report()
+
+    async def _ask(self) -> Sequence[Command]:
+        since = self._profiler.last_command
+        return await self._call("profile_commands", self._instance, since) or ()
+
+    async def _report(self) -> None:
+        """Say which tasks are over; one that could not be told is told the next time."""
+        for task in self._unreported.copy():
+            if await self._call("report_profile_finish", self._instance, task) is False:
+                return
+            self._unreported.remove(task)
+
+    async def _call(self, method: str, *args: Any) -> Any:
+        """Call a transport's method. False: it failed."""
+        transport = await self._route.wait_ready()
+        if transport is None:
+            return False
+        function: Callable[..., Awaitable[Any]] = getattr(cast("CommandTransport", transport), method)
+        try:
+            return await self._route.call(function, *args)
+        except DeliveryError as error:
+            self._profiler.count("unanswered")
+            if isinstance(error, RejectedError):
+                self._pause = error.pause
+            return False
+
+
+def profile_tasks(
+    config: Config,
+    transport: type[Transport],
+    pipelines: Pipelines,
+    route: Route,
+    profiler: Profiler,
+    instance: Instance,
+) -> ProfileTasks | None:
+    """What asks for profile tasks; None: the transport brings none, or nobody wants them."""
+    if not pipelines.is_on(Signal.PROFILE) or not hasattr(transport, "profile_commands"):
+        return None
+    return ProfileTasks(route, profiler, instance, config.get_profile_task_interval)
