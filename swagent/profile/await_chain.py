@@ -64,7 +64,7 @@ def running_frames(coroutine: Any, innermost: FrameType | None) -> list[FrameTyp
     while frame is not None and frame is not root:
         frames.append(frame)
         frame = frame.f_back
-    if root is None or not frames and frame is None:
+    if root is None or (not frames and frame is None):
         return None
     if frame is None and frames[-1].f_code.co_name in ("<module>", "_bootstrap"):
         return None

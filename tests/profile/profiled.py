@@ -1,0 +1,124 @@
+"""An application whose agent is given profile tasks by a collector in memory, and what that collector gets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+
+from asgi.calling import SEGMENTS_ONLY, Traced
+from swagent import Agent, Config
+from swagent.abc import Command, Instance
+from swagent.asgi import SkyWalkingMiddleware
+from swagent.asgi.lifespan import App
+from swagent.profile import sampler
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector
+from swagent_proto.messages import ThreadSnapshot
+
+DEADLINE = 20.0
+
+
+def profile_command(endpoint: str = "GET:/slow", name: str = "ProfileTaskQuery", **changes: str) -> Command:
+    """A profile task as OAP sends it."""
+    now = str(int(time.time() * 1000))
+    given = {
+        "SerialNumber": "1", "TaskId": "task-1", "EndpointName": endpoint, "Duration": "5", "MinDurationThreshold": "0",
+        "DumpPeriod": "10", "MaxSamplingCount": "1", "StartTime": now, "CreateTime": now,
+    }  # fmt: skip
+    return Command(name, {**given, **changes})
+
+
+class Looks:
+    """What the sampler has seen so far; the application may wait for it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.states: list[str] = []
+        self.stacks: list[list[str]] = []
+        for name in ("task_stack", "thread_stack"):
+            monkeypatch.setattr(sampler, name, self._noted(getattr(sampler, name)))
+
+    def has(self, text: str, since: int = 0) -> bool:
+        return any(text in line for stack in self.stacks[since:] for line in stack)
+
+    async def wait(self, text: str) -> None:
+        """Wait in the loop, again and again."""
+        with anyio.fail_after(DEADLINE):
+            while not self.has(text):  # noqa: ASYNC110  (what is looked at is this wait)
+                await anyio.sleep(0.01)
+
+    def hold(self, text: str) -> None:
+        """Hold this thread."""
+        until = time.monotonic() + DEADLINE
+        while not self.has(text) and time.monotonic() < until:
+            time.sleep(0.002)
+        assert self.has(text), self.stacks[-3:]
+
+    def _noted(self, look: Callable[..., list[str]]) -> Callable[..., list[str]]:
+        def noted(*args: Any) -> list[str]:
+            stack = look(*args)
+            self.stacks.append(stack)
+            return stack
+
+        return noted
+
+
+class Profiled(Traced):
+    """An application whose requests are profiled."""
+
+    commands: list[Command]
+    asked: list[int]
+    finished: list[str]
+
+    async def wait_watched(self) -> None:
+        """Wait until a task is being carried out."""
+        with anyio.fail_after(DEADLINE):
+            while self.agent.tracer.request_watch is None:  # noqa: ASYNC110  (it comes over the agent's road)
+                await anyio.sleep(0.005)
+
+    async def wait_finished(self) -> None:
+        """Wait until the collector knows that a task is over, and has the snapshots."""
+        with anyio.fail_after(DEADLINE):
+            while not self.finished:  # noqa: ASYNC110  (as above)
+                await anyio.sleep(0.005)
+        assert await self.agent.flush(DEADLINE)
+
+    def snapshots(self) -> list[ThreadSnapshot]:
+        """Those that arrived, but for the ones that only list a segment."""
+        return [each for each in self.all_snapshots() if each.sequence]
+
+    def all_snapshots(self) -> list[ThreadSnapshot]:
+        return [ThreadSnapshot().parse(each) for each in self.collector.records[Signal.PROFILE]]
+
+    def outcomes(self) -> dict[str, float]:
+        """How many commands there were, by what became of them."""
+        profiler: Any = self.agent._recording.profiler  # noqa: SLF001
+        return {dict(each.labels)["outcome"]: each.value for each in profiler.collect()}
+
+
+@asynccontextmanager
+async def profiled(app: App, *commands: Command, **config: Any) -> AsyncGenerator[Profiled]:
+    """The application, and an agent whose collector gives these commands at each question."""
+    collector = MemoryCollector()
+    given = [*commands]
+    asked: list[int] = []
+    finished: list[str] = []
+
+    class Transport(collector.transport):  # type: ignore[misc, name-defined]
+        async def profile_commands(self, instance: Instance, since: int) -> Sequence[Command]:
+            assert instance.service == "shop"
+            asked.append(since)
+            return given
+
+        async def report_profile_finish(self, instance: Instance, task: str) -> None:
+            finished.append(task)
+
+    settings = {**SEGMENTS_ONLY, "service": "shop", "get_profile_task_interval": 0.05, **config}
+    async with Agent(Config(**settings), transport=Transport) as agent:
+        found = Profiled(SkyWalkingMiddleware(app, agent=agent), agent, collector)
+        found.commands, found.asked, found.finished = given, asked, finished
+        yield found
