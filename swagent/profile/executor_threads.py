@@ -14,7 +14,7 @@ from typing import Any
 _WORKERS = (
     ("run", "_asyncio.py"),
     ("run", "thread.py"),
-    ("_handle_job", "_thread_cache.py"),
+    ("worker_fn", "_threads.py"),
 )
 _MAX_FRAMES = 500
 
@@ -38,12 +38,11 @@ def context_of_work(frame: FrameType | None) -> Context | None:
 
 def _context_in(names: Any) -> Context | None:
     context = names.get("context")
-    if isinstance(context, Context):  # anyio
+    if isinstance(context, Context):  # anyio, trio
         return context
-    work = names.get("fn")  # trio
-    if work is None:  # concurrent.futures; another attribute from Python 3.14 on
-        item = names.get("self")
-        work = getattr(item, "fn", None) or next(iter(getattr(item, "task", None) or ()), None)
+    # concurrent.futures; another attribute from Python 3.14 on
+    item = names.get("self")
+    work = getattr(item, "fn", None) or next(iter(getattr(item, "task", None) or ()), None)
     if isinstance(work, functools.partial):
         owner = getattr(work.func, "__self__", None)
         return owner if isinstance(owner, Context) else None

@@ -49,3 +49,22 @@ EVENTS = """query ($condition: EventQueryCondition) {
 MAP = """query ($service: ID!, $duration: Duration!) {
   found: getServiceTopology(serviceId: $service, duration: $duration) { nodes { name type } }
 }"""
+
+CREATE_PROFILE_TASK = """mutation ($request: ProfileTaskCreationRequest) {
+  found: createProfileTask(creationRequest: $request) { errorReason id }
+}"""
+
+PROFILE_TASK_LOGS = "query ($task: String) { found: getProfileTaskLogs(taskID: $task) { instanceName operationType } }"
+
+PROFILED_SEGMENTS = """query ($task: ID!) {
+  found: getProfileTaskSegments(taskID: $task) {
+    traceId duration endpointNames spans { spanId segmentId startTime endTime endpointName type profiled }
+  }
+}"""
+
+PROFILE_ANALYSIS = """query ($queries: [SegmentProfileAnalyzeQuery!]!) {
+  found: getSegmentsProfileAnalyze(queries: $queries) {
+    tip
+    trees { elements { id parentId codeSignature duration durationChildExcluded count } }
+  }
+}"""

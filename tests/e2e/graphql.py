@@ -68,18 +68,18 @@ class OapQuery:
         return [Service.read(each) for each in data["found"]]
 
     async def instances(self, service: str) -> list[Instance]:
-        data = await self.ask(documents.INSTANCES, service=_service_id(service), duration=_duration())
+        data = await self.ask(documents.INSTANCES, service=service_id(service), duration=_duration())
         return [Instance.read(each) for each in data["found"]]
 
     async def endpoints(self, service: str) -> list[str]:
         """Operation names of the entry spans."""
-        data = await self.ask(documents.ENDPOINTS, service=_service_id(service))
+        data = await self.ask(documents.ENDPOINTS, service=service_id(service))
         return [each["name"] for each in data["found"]]
 
     async def traces(self, service: str, *, limit: int = 100, **condition: object) -> list[TraceLine]:
         """One line a segment, newest first. More conditions by GraphQL's names: traceState=, tags=[...]."""
         condition = {"traceState": "ALL", "queryOrder": "BY_START_TIME", **condition}
-        condition |= {"serviceId": _service_id(service), "queryDuration": _duration()}
+        condition |= {"serviceId": service_id(service), "queryDuration": _duration()}
         data = await self.ask(documents.TRACES, condition={**condition, "paging": _first(limit)})
         return [TraceLine.read(each) for each in data["found"]["traces"]]
 
@@ -90,7 +90,7 @@ class OapQuery:
 
     async def map_of(self, service: str) -> list[Json]:
         """What stands around a service on the map: names and types."""
-        data = await self.ask(documents.MAP, service=_service_id(service), duration=_duration())
+        data = await self.ask(documents.MAP, service=service_id(service), duration=_duration())
         nodes: list[Json] = data["found"]["nodes"]
         return nodes
 
@@ -98,7 +98,7 @@ class OapQuery:
         self, service: str, *, trace_id: str | None = None, limit: int = 100, **condition: object
     ) -> list[LogLine]:
         """Newest first. More conditions by GraphQL's names: tags=[{"key": ..., "value": ...}]."""
-        condition |= {"serviceId": _service_id(service), "queryDuration": _duration()}
+        condition |= {"serviceId": service_id(service), "queryDuration": _duration()}
         if trace_id is not None:
             condition["relatedTrace"] = {"traceId": trace_id}
         data = await self.ask(documents.LOGS, condition={**condition, "paging": _first(limit)})
@@ -119,7 +119,7 @@ class OapQuery:
         return [Event.read(each) for each in data["found"]["events"]]
 
 
-def _service_id(name: str) -> str:
+def service_id(name: str) -> str:
     """OAP's id of a service that reports itself (1), unlike one only seen as a peer (0)."""
     return f"{base64.b64encode(name.encode()).decode()}.1"
 

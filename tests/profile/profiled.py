@@ -37,13 +37,15 @@ class Looks:
     """What the sampler has seen so far; the application may wait for it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.states: list[str] = []
         self.stacks: list[list[str]] = []
         for name in ("task_stack", "thread_stack"):
             monkeypatch.setattr(sampler, name, self._noted(getattr(sampler, name)))
 
-    def has(self, text: str, since: int = 0) -> bool:
-        return any(text in line for stack in self.stacks[since:] for line in stack)
+    def has(self, text: str) -> bool:
+        return any(text in line for stack in self.stacks for line in stack)
+
+    def count(self, text: str) -> int:
+        return sum(any(text in line for line in stack) for stack in self.stacks)
 
     async def wait(self, text: str) -> None:
         """Wait in the loop, again and again."""
@@ -96,7 +98,7 @@ class Profiled(Traced):
 
     def outcomes(self) -> dict[str, float]:
         """How many commands there were, by what became of them."""
-        profiler: Any = self.agent._recording.profiler  # noqa: SLF001
+        profiler: Any = self.agent._recording.profiler
         return {dict(each.labels)["outcome"]: each.value for each in profiler.collect()}
 
 

@@ -5,7 +5,7 @@ What a request does lasts until the sampler has seen it, and for no fixed time.
 
 from __future__ import annotations
 
-import sys
+import asyncio
 import threading
 from itertools import pairwise
 from typing import Any
@@ -15,12 +15,14 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from asgi.calling import body, call, http_scope, start
+from asgi.calling import answers, body, call, http_scope, start
 from swagent import exit_span
 from swagent.asgi.lifespan import Receive, Scope, Send
+from swagent.wsgi import SkyWalkingMiddleware as WsgiMiddleware
 
 from .profiled import DEADLINE, Looks, profile_command, profiled
 
+ON_ASYNCIO = [("asyncio", {}), ("asyncio", {"use_uvloop": True})]
 pytestmark = pytest.mark.anyio
 
 
@@ -79,7 +81,7 @@ async def test_the_numbers_leave_no_gap_and_one_snapshot_lists_the_segment(looks
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         since = len(looks.stacks)
         with anyio.fail_after(DEADLINE):
-            while len(looks.stacks) < since + 8:
+            while len(looks.stacks) < since + 8:  # noqa: ASYNC110  (what is looked at is this wait)
                 await anyio.sleep(0.005)
         await _answer(send)
 
@@ -114,7 +116,7 @@ async def test_the_tasks_of_a_request_show_under_their_names_and_are_numbered_ap
             for name in ("left", "right"):
                 group.start_soon(wait_for, done, name=name)
             with anyio.fail_after(DEADLINE):
-                while len([stack for stack in looks.stacks if any("wait_for:" in line for line in stack)]) < 8:
+                while looks.count("wait_for:") < 8:  # noqa: ASYNC110  (as above)
                     await anyio.sleep(0.005)
             done.set()
         await _answer(send)
@@ -149,6 +151,81 @@ async def test_the_threads_of_a_pool_belong_to_the_request(looks: Looks) -> None
     assert any(stack[0] == "GET:/slow / thread" and any("compute:" in line for line in stack) for stack in stacks)
 
 
+@pytest.mark.parametrize("anyio_backend", ON_ASYNCIO, ids=["asyncio", "uvloop"])
+async def test_so_do_those_of_asyncio(looks: Looks) -> None:
+    def compute() -> None:
+        looks.hold("compute:")
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.to_thread(compute)
+        await _answer(send)
+
+    async with profiled(app, profile_command()) as shop:
+        await shop.wait_watched()
+        await call(shop.app, http_scope("/slow"))
+        await shop.wait_finished()
+    stacks = [each.stack.code_signatures for each in shop.snapshots()]
+    assert any(stack[0] == "GET:/slow / thread" and any("compute:" in line for line in stack) for stack in stacks)
+
+
+@pytest.mark.parametrize("anyio_backend", ON_ASYNCIO, ids=["asyncio", "uvloop"])
+async def test_sqlalchemys_greenlet_is_walked_through(looks: Looks) -> None:
+    concurrency = pytest.importorskip("sqlalchemy.util.concurrency")
+    pytest.importorskip("greenlet")
+
+    async def ask_driver(text: str) -> None:
+        await looks.wait(text)
+
+    def execute() -> None:
+        concurrency.await_only(ask_driver("ask_driver:"))
+        compute()
+
+    def compute() -> None:
+        looks.hold("compute:")
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await concurrency.greenlet_spawn(execute)
+        await _answer(send)
+
+    async with profiled(app, profile_command()) as shop:
+        await shop.wait_watched()
+        await call(shop.app, http_scope("/slow"))
+        await shop.wait_finished()
+    stacks = [each.stack.code_signatures for each in shop.snapshots()]
+    awaiting = next(stack for stack in stacks if any("ask_driver:" in line for line in stack))
+    order = [place for place, line in enumerate(awaiting) for name in ("greenlet_spawn:", "execute:", "ask_driver:")
+             if name in line]  # fmt: skip
+    assert len(order) == 3
+    assert order == sorted(order)
+    running = next(stack for stack in stacks if any("compute:" in line for line in stack))
+    assert running[-1] == "[running]"
+    assert any("execute:" in line for line in running)
+
+
+@pytest.mark.one_loop
+async def test_a_thread_that_serves_a_request_shows_its_frames(looks: Looks) -> None:
+    def compute() -> None:
+        looks.hold("compute:")
+
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        compute()
+        start_response("200 OK", [])
+        return [b""]
+
+    async with profiled(answers(), profile_command()) as shop:
+        await shop.wait_watched()
+        served = WsgiMiddleware(app, agent=shop.agent)
+        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/slow", "wsgi.url_scheme": "http", "HTTP_HOST": "shop.test"}
+        thread = threading.Thread(target=lambda: served(environ, lambda *_: lambda _: None))
+        thread.start()
+        await shop.wait_finished()
+        thread.join()
+    stacks = [each.stack.code_signatures for each in shop.snapshots()]
+    assert stacks
+    assert all(stack[0] == "GET:/slow" for stack in stacks)
+    assert any("compute:" in line for stack in stacks for line in stack)
+
+
 async def test_only_requests_of_the_endpoint_are_profiled_and_no_more_than_asked_for(looks: Looks) -> None:
     done = anyio.Event()
 
@@ -158,7 +235,7 @@ async def test_only_requests_of_the_endpoint_are_profiled_and_no_more_than_asked
         elif scope["path"] == "/first":
             # the route that took it is known late
             scope["path_template"] = "/{name}"
-            await looks.wait("GET:/{name}") if False else await looks.wait("[awaiting")
+            await looks.wait("[awaiting")
         else:
             scope["path_template"] = "/{name}"
         await _answer(send)
@@ -260,5 +337,5 @@ async def test_what_the_agent_has_when_it_stops_is_sent(looks: Looks) -> None:
         await shop.agent.stop()
         group.cancel_scope.cancel()
     assert shop.snapshots()
-    assert shop.agent.statistics().profile.complete if False else shop.agent.statistics().complete
-    assert sys.getswitchinterval() > 0
+    ledger = shop.agent.statistics().profile
+    assert ledger.confirmed == ledger.offered == len(shop.all_snapshots())

@@ -1,0 +1,138 @@
+"""A profile task that is made at the real OAP is carried out, and the OAP's own analysis says why requests are slow."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from e2e import documents
+from e2e.graphql import OapQuery, eventually, service_id
+from kit.real.oap import Oap
+from kit.real.ports import free_ports, is_listening
+
+pytestmark = pytest.mark.anyio
+HERE = Path(__file__).parent
+SERVERS: Mapping[str, tuple[str, ...]] = {
+    "uvicorn-uvloop": ("uvicorn", "profiled_app:app", "--port", "{port}", "--loop", "uvloop"),
+    "hypercorn-trio": ("hypercorn", "profiled_app:app", "--bind", "127.0.0.1:{port}", "--worker-class", "trio"),
+}
+ENDPOINT = "GET:/orders/{item}"
+SECONDS = 1.0
+PERIOD = 10
+
+
+@contextmanager
+def _serve(server: str, service: str, oap: Oap) -> Iterator[str]:
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", *(part.format(port=port) for part in SERVERS[server])]
+    environ = {
+        "SW_AGENT_NAME": service,
+        "SW_AGENT_COLLECTOR_BACKEND_SERVICES": oap.grpc_address,
+        "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL": "0.5",
+        "PYTHONPATH": str(HERE),
+    }
+    process = subprocess.Popen(command, cwd=HERE, env={**os.environ, **environ})
+    try:
+        yield f"127.0.0.1:{port}"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) in (0, -signal.SIGTERM), f"{server} did not end cleanly"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@asynccontextmanager
+async def _client(address: str) -> AsyncIterator[httpx.AsyncClient]:
+    with anyio.fail_after(30):
+        while not is_listening(int(address.rpartition(":")[2])):  # noqa: ASYNC110  (another process's start)
+            await anyio.sleep(0.05)
+    async with httpx.AsyncClient(base_url=f"http://{address}", trust_env=False, timeout=30) as client:
+        yield client
+
+
+@pytest.mark.parametrize("server", SERVERS)
+async def test_the_oap_shows_why_two_concurrent_requests_are_slow(server: str, oap: Oap, query: OapQuery) -> None:
+    service = f"profiled-{server}-{uuid.uuid4().hex[:6]}"
+    with _serve(server, service, oap) as address:
+        async with _client(address) as client:
+            # the service is known by a request
+            await client.get("/orders/chair", params={"seconds": 0})
+            await eventually(query.services, until=lambda found: service in {each.name for each in found})
+            task = await _create_task(query, service)
+            # it is made known to the agents some seconds later
+            await eventually(lambda: _operations(query, task), timeout=60, until=lambda found: "NOTIFIED" in found)
+            await anyio.sleep(1)
+            async with anyio.create_task_group() as group:
+                for item in ("lamp", "chair"):
+                    group.start_soon(_order, client, item)
+            await eventually(lambda: _operations(query, task), until=lambda found: "EXECUTION_FINISHED" in found)
+            segments = await eventually(lambda: _segments(query, task), until=lambda found: len(found) == 2)
+    stacks = [await _analysed(query, segment) for segment in segments]
+    lamp, chair = sorted(stacks, key=lambda found: not _sum(found, "ask_stock:"))
+    # each says what the slow coroutine was and what it waited for, and nothing of the other one
+    assert _sum(lamp, "profiled_app.ask_stock:") > 0
+    assert _sum(lamp, "[awaiting stock/left stock:8002]") == pytest.approx(1000 * SECONDS, rel=0.4)
+    assert not _sum(lamp, "ask_elsewhere:")
+    assert _sum(chair, "profiled_app.ask_elsewhere:") > 0
+    assert _sum(chair, "sleep]") == pytest.approx(1000 * SECONDS, rel=0.4)
+    assert not _sum(chair, "ask_stock:")
+    assert all(_sum(each, "profiled_app.compute_price:") > 0 for each in stacks)
+    assert all(_sum(each, "[running]") > 0 for each in stacks)
+    # together they lose nothing to each other
+    together = await _analysed(query, *segments)
+    assert _count(together, "[awaiting stock/left stock:8002]") == _count(lamp, "[awaiting stock/left stock:8002]")
+    assert _count(together, "sleep]") == _count(chair, "sleep]")
+
+
+async def _order(client: httpx.AsyncClient, item: str) -> None:
+    assert (await client.get(f"/orders/{item}", params={"seconds": SECONDS})).status_code == 200
+
+
+async def _create_task(query: OapQuery, service: str) -> str:
+    request = {
+        "serviceId": service_id(service), "endpointName": ENDPOINT, "duration": 1, "minDurationThreshold": 0,
+        "dumpPeriod": PERIOD, "maxSamplingCount": 2,
+    }  # fmt: skip
+    found = (await query.ask(documents.CREATE_PROFILE_TASK, request=request))["found"]
+    assert not found["errorReason"], found
+    return str(found["id"])
+
+
+async def _operations(query: OapQuery, task: str) -> list[str]:
+    return [each["operationType"] for each in (await query.ask(documents.PROFILE_TASK_LOGS, task=task))["found"]]
+
+
+async def _segments(query: OapQuery, task: str) -> list[dict[str, Any]]:
+    """The entry spans of the profiled segments."""
+    found = (await query.ask(documents.PROFILED_SEGMENTS, task=task))["found"]
+    return [next(span for span in each["spans"] if span["type"] == "Entry") for each in found]
+
+
+async def _analysed(query: OapQuery, *segments: dict[str, Any]) -> list[dict[str, Any]]:
+    queries = [
+        {"segmentId": each["segmentId"], "timeRange": {"start": each["startTime"], "end": each["endTime"]}}
+        for each in segments
+    ]
+    found = (await query.ask(documents.PROFILE_ANALYSIS, queries=queries))["found"]
+    assert not found["tip"], found["tip"]
+    return [element for tree in found["trees"] for element in tree["elements"]]
+
+
+def _sum(elements: list[dict[str, Any]], text: str) -> int:
+    """Milliseconds of all nodes with a text in their signature."""
+    return sum(each["duration"] for each in elements if text in each["codeSignature"])
+
+
+def _count(elements: list[dict[str, Any]], text: str) -> int:
+    return sum(each["count"] for each in elements if text in each["codeSignature"])

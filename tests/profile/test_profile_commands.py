@@ -1,0 +1,132 @@
+"""What a collector may ask for: profile tasks within limits, one at a time, once each. All else changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from asgi.calling import answers, call, http_scope
+from swagent.abc import Command, Instance
+from swagent.errors import RejectedError
+from swagent.profile.profile_task import read_task
+from swagent_proto.messages import Command as Sent
+from swagent_proto.messages import Commands, KeyStringValuePair
+from swagent_transports import _grpc_commands as over_grpc
+
+from .profiled import DEADLINE, Looks, profile_command, profiled
+
+pytestmark = pytest.mark.anyio
+NOW = 1_700_000_000_000
+MINUTE = 60_000
+
+
+def read(**changes: str) -> Any:
+    command = profile_command(**{"StartTime": str(NOW), "CreateTime": str(NOW), **changes})
+    return read_task(command.arguments, NOW)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "field", "value"),
+    [
+        ("Duration", "5", "duration", 300.0),
+        ("Duration", "0", "duration", 60.0),
+        ("Duration", "52560000", "duration", 900.0),
+        ("DumpPeriod", "0", "period", 0.01),
+        ("DumpPeriod", "25", "period", 0.025),
+        ("DumpPeriod", "999999999", "period", 60.0),
+        ("MaxSamplingCount", "2147483647", "samples", 9),
+        ("MaxSamplingCount", "0", "samples", 1),
+        ("MinDurationThreshold", "250", "min_duration", 0.25),
+    ],
+)
+def test_numbers_are_brought_into_their_range(name: str, text: str, field: str, value: float) -> None:
+    assert getattr(read(**{name: text}), field) == value
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"Duration": text} for text in ("-1", "1e309", "nan", "9" * 5000, "", "٣", "5.0", " 5")),
+        {"TaskId": ""}, {"TaskId": "a\0b"}, {"EndpointName": "x" * 600}, {"EndpointName": "a\nb"},
+        {"CreateTime": str(NOW + 48 * 60 * MINUTE)}, {"StartTime": "9" * 18},
+    ],
+)  # fmt: skip
+def test_what_is_no_task_is_void(changes: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"is no|lies ahead|a day ahead"):
+        read(**changes)
+
+
+async def _until(condition: Callable[[], object]) -> None:
+    with anyio.fail_after(DEADLINE):
+        while not condition():  # noqa: ASYNC110  (it comes over the agent's road)
+            await anyio.sleep(0.005)
+
+
+async def test_each_command_is_counted_and_only_one_task_is_carried_out() -> None:
+    commands = [
+        Command("FormatDisk", {"now": "yes"}),
+        Command("", {}),
+        profile_command(Duration="nan"),
+        profile_command(TaskId="old", StartTime="1000", CreateTime="1000"),
+        profile_command(TaskId="first"),
+        profile_command(TaskId="second"),
+    ]
+    async with profiled(answers(), *commands) as shop:
+        await shop.wait_watched()
+        assert shop.outcomes() == {"unknown": 2, "malformed": 1, "expired": 1, "accepted": 1, "one_too_many": 1}
+        assert shop.asked == [0], "nobody asks while a task is carried out"
+
+
+async def test_a_task_that_is_told_again_is_not_carried_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = Looks(monkeypatch)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await looks.wait("[awaiting")
+        await answers()(scope, receive, send)
+
+    command = profile_command()
+    async with profiled(app, command) as shop:
+        await shop.wait_watched()
+        await call(shop.app, http_scope("/slow"))
+        await shop.wait_finished()
+        await _until(lambda: shop.outcomes().get("replayed", 0) >= 2)
+        assert shop.finished == ["task-1"]
+        assert shop.asked[-1] == int(command.arguments["CreateTime"])
+        assert shop.agent.tracer.request_watch is None
+
+
+async def test_answers_that_fail_are_counted_and_asked_again() -> None:
+    verdicts: list[Exception] = [RejectedError("an answer that cannot be read")]
+
+    async def fail(*_: object) -> None:
+        raise verdicts[0]
+
+    async with profiled(answers()) as shop:
+        transport: Any = shop.agent._transports[0]
+        transport.profile_commands = fail
+        await _until(lambda: shop.outcomes().get("unanswered", 0) >= 2)
+        assert shop.agent.statistics().complete
+        assert shop.agent.tracer.request_watch is None
+
+
+async def test_nobody_is_asked_where_it_is_off() -> None:
+    async with profiled(answers(), profile_command(), profile_active=False) as shop:
+        assert shop.agent._tasks._profile_tasks is None
+        assert shop.agent.statistics().profile.state == "off: switched off"
+    assert shop.asked == []
+
+
+@pytest.mark.one_loop
+async def test_an_answer_over_grpc_is_read_or_refused() -> None:
+    given = profile_command()
+    pairs = [KeyStringValuePair(*each) for each in given.arguments.items()]
+    assert over_grpc.read(bytes(Commands([Sent(given.name, pairs)]))) == [given]
+    assert over_grpc.read(b"") == []
+    for answer in (b"\x0a\x00" * 5000, b"\x0a\x03\x0a\x01\xff", b"\xff" * 20):
+        with pytest.raises(RejectedError):
+            over_grpc.read(answer)
+    assert over_grpc.question(Instance("shop", "i1"), 7) == b"\x0a\x04shop\x12\x02i1\x18\x07"
+    assert over_grpc.finish(Instance("shop", "i1"), "t") == b"\x0a\x04shop\x12\x02i1\x1a\x01t"
