@@ -16,8 +16,9 @@ HOT = (
     *("LogData", "LogDataBody", "TextLog", "JSONLog", "YAMLLog", "TraceContext", "LogTags"),
     *("Label", "MeterBucketValue", "MeterSingleValue", "MeterHistogram", "MeterData", "MeterDataCollection"),
     *("InstanceProperties", "InstancePingPkg", "ThreadSnapshot", "ThreadStack", "Event", "Source"),
+    *("ProfileTaskCommandQuery", "ProfileTaskFinishReport"),
 )
-"""The messages that get an encoder: all that an agent sends, but for queries and acknowledgements."""
+"""The messages that get an encoder: all that an agent sends."""
 
 UNIQUE = re.compile(r"trace_id|\w*trace_segment_id|uuid|text|json|yaml|message")
 """The string fields that hardly ever repeat, and so are kept out of the caches."""

@@ -78,6 +78,7 @@ _PAIRS_6 = Pairs(6)
 _EVENT_7 = Numbers(Number(7, "Event.start_time", 64))
 _EVENT_8 = Numbers(Number(8, "Event.end_time", 64))
 _TEXTS_9 = Texts(9)
+_PROFILE_TASK_COMMAND_QUERY_3 = Numbers(Number(3, "ProfileTaskCommandQuery.last_command_time", 64))
 
 
 def segment_object(
@@ -329,3 +330,15 @@ def event(
 
 def source(service: str, service_instance: str, endpoint: str) -> Encoded:
     return b"".join([_TEXTS_1[service], _TEXTS_2[service_instance], _TEXTS_3[endpoint]])
+
+
+def profile_task_command_query(service: str, service_instance: str, last_command_time: int) -> Encoded:
+    return b"".join([
+        _TEXTS_1[service],
+        _TEXTS_2[service_instance],
+        _PROFILE_TASK_COMMAND_QUERY_3[last_command_time],
+    ])
+
+
+def profile_task_finish_report(service: str, service_instance: str, task_id: str) -> Encoded:
+    return b"".join([_TEXTS_1[service], _TEXTS_2[service_instance], _TEXTS_3[task_id]])

@@ -72,6 +72,9 @@ _REPEATED_TEXTS = RepeatedTexts()
 _EVENT_4 = Numbers(Number('"type":', "Event.type", 32, {0: "Normal", 1: "Error"}))
 _EVENT_7 = Numbers(Number('"startTime":', "Event.start_time", 64))
 _EVENT_8 = Numbers(Number('"endTime":', "Event.end_time", 64))
+_PROFILE_TASK_COMMAND_QUERY_3 = Numbers(
+    Number('"lastCommandTime":', "ProfileTaskCommandQuery.last_command_time", 64),
+)
 
 
 def segment_object(
@@ -359,5 +362,23 @@ def source(service: str, service_instance: str, endpoint: str) -> Encoded:
         _TEXTS_SERVICE[service],
         _TEXTS_SERVICE_INSTANCE[service_instance],
         _TEXTS_ENDPOINT[endpoint],
+    ])
+    return "{" + fields[:-1] + "}"
+
+
+def profile_task_command_query(service: str, service_instance: str, last_command_time: int) -> Encoded:
+    fields = "".join([
+        _TEXTS_SERVICE[service],
+        _TEXTS_SERVICE_INSTANCE[service_instance],
+        _PROFILE_TASK_COMMAND_QUERY_3[last_command_time],
+    ])
+    return "{" + fields[:-1] + "}"
+
+
+def profile_task_finish_report(service: str, service_instance: str, task_id: str) -> Encoded:
+    fields = "".join([
+        _TEXTS_SERVICE[service],
+        _TEXTS_SERVICE_INSTANCE[service_instance],
+        _TEXTS_TASK_ID[task_id],
     ])
     return "{" + fields[:-1] + "}"

@@ -20,7 +20,8 @@ from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
 SEGMENTS_ONLY: dict[str, Any] = {
-    "log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False
+    "log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False,
+    "profile_active": False,
 }  # fmt: skip
 CONFIG = Config(service="shop", **SEGMENTS_ONLY)
 # The context of a caller.

@@ -33,7 +33,10 @@ LOOPS: dict[str, dict[str, Any]] = {
     "trio": {"backend": "trio"},
 }
 # only what is recorded by command is under way
-SEGMENTS_ONLY = {"log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False}
+SEGMENTS_ONLY = {
+    "log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False,
+    "profile_active": False,
+}  # fmt: skip
 TICK = 0.02
 Answer = dict[str, Any]
 

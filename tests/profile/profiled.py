@@ -119,7 +119,7 @@ async def profiled(app: App, *commands: Command, **config: Any) -> AsyncGenerato
         async def report_profile_finish(self, instance: Instance, task: str) -> None:
             finished.append(task)
 
-    settings = {**SEGMENTS_ONLY, "service": "shop", "get_profile_task_interval": 0.05, **config}
+    settings = {**SEGMENTS_ONLY, "profile_active": True, "service": "shop", "get_profile_task_interval": 0.05, **config}
     async with Agent(Config(**settings), transport=Transport) as agent:
         found = Profiled(SkyWalkingMiddleware(app, agent=agent), agent, collector)
         found.commands, found.asked, found.finished = given, asked, finished

@@ -123,10 +123,18 @@ async def test_nobody_is_asked_where_it_is_off() -> None:
 async def test_an_answer_over_grpc_is_read_or_refused() -> None:
     given = profile_command()
     pairs = [KeyStringValuePair(*each) for each in given.arguments.items()]
-    assert over_grpc.read(bytes(Commands([Sent(given.name, pairs)]))) == [given]
-    assert over_grpc.read(b"") == []
-    for answer in (b"\x0a\x00" * 5000, b"\x0a\x03\x0a\x01\xff", b"\xff" * 20):
+    assert await over_grpc.read_commands(bytes(Commands([Sent(given.name, pairs)]))) == [given]
+    assert await over_grpc.read_commands(b"") == ()
+    for answer in (
+        b"\x0a\x00" * 129,
+        b"\x8a\x00\x00" * 129,
+        b"\x0a\x82\x02" + b"\x12\x00" * 129,
+        bytes(9000),
+        b"\x0a\x7fshort",
+        b"\x0a\x03\x0a\x01\xff",
+        b"\xff" * 20,
+    ):
         with pytest.raises(RejectedError):
-            over_grpc.read(answer)
+            await over_grpc.read_commands(answer)
     assert over_grpc.question(Instance("shop", "i1"), 7) == b"\x0a\x04shop\x12\x02i1\x18\x07"
     assert over_grpc.finish(Instance("shop", "i1"), "t") == b"\x0a\x04shop\x12\x02i1\x1a\x01t"

@@ -28,7 +28,7 @@ Scalars = dict[int, st.SearchStrategy[Any]]
 
 ROOTS = (
     *("SegmentObject", "SegmentCollection", "LogData", "MeterDataCollection", "InstanceProperties"),
-    *("InstancePingPkg", "ThreadSnapshot", "Event"),
+    *("InstancePingPkg", "ThreadSnapshot", "Event", "ProfileTaskCommandQuery", "ProfileTaskFinishReport"),
 )
 """The messages that are sent: all others are reached through these."""
 

@@ -1,18 +1,31 @@
-"""Profile tasks over gRPC: what is asked, and how the answer is read, by betterproto's generated messages."""
+"""Profile tasks over gRPC: what is asked, and how an answer is read, by betterproto's generated messages.
+
+Mostly an answer is empty. The first one that is not loads betterproto, which takes longer than the loop may be held: so
+it is read in a thread.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+
+import anyio
 
 from swagent.abc import Command, Instance
+from swagent.backend import loop_notifier
 from swagent.errors import RejectedError
-from swagent_proto.messages import Commands, ProfileTaskCommandQuery, ProfileTaskFinishReport
+from swagent_proto import wire
+
+from ._retry_info import fields
 
 ASK = "/skywalking.v3.ProfileTask/getProfileTaskCommands"
 FINISH = "/skywalking.v3.ProfileTask/reportTaskFinish"
 
-# A task takes some 300 bytes. To read the smallest messages of a longer answer would hold the loop for too long.
-_MAX_ANSWER = 8 * 1024
+_MAX_BYTES = 8 * 1024
+# A task has some thirty. betterproto takes tens of microseconds for each.
+_MAX_FIELDS = 128
+# Where the commands stand in the answer, and the arguments in a command.
+_NESTED = (1, 2)
 
 
 def question(instance: Instance, since: int) -> bytes:
@@ -20,24 +33,65 @@ def question(instance: Instance, since: int) -> bytes:
 
     :param since: milliseconds since the epoch
     """
-    return bytes(ProfileTaskCommandQuery(instance.service, instance.name, since))
+    return wire.profile_task_command_query(instance.service, instance.name, since)
 
 
 def finish(instance: Instance, task: str) -> bytes:
     """That a task is over."""
-    return bytes(ProfileTaskFinishReport(instance.service, instance.name, task))
+    return wire.profile_task_finish_report(instance.service, instance.name, task)
 
 
-def read(answer: bytes) -> Sequence[Command]:
+async def read_commands(answer: bytes) -> Sequence[Command]:
     """The commands of an answer.
 
-    :raises RejectedError: when they cannot be read
+    :raises RejectedError: when it cannot be read, or says too much
     """
-    if len(answer) > _MAX_ANSWER:
-        raise RejectedError(f"an answer of {len(answer)} bytes to a question for profile tasks")
+    if not answer:
+        return ()
+    _check(answer)
+    found: list[Sequence[Command] | Exception] = []
+    is_done, notify = anyio.Event(), loop_notifier()
+
+    def read() -> None:
+        try:
+            found.append(_read(answer))
+        except Exception as error:
+            # whatever its bytes make the parser do
+            found.append(error)
+        notify(is_done.set)
+
     try:
-        found = Commands().parse(answer).commands
-        return [Command(each.command, {pair.key: pair.value for pair in each.args}) for each in found]
-    except Exception as error:
-        # whatever its bytes make the parser do
-        raise RejectedError(f"an answer that cannot be read: {type(error).__name__}") from error
+        threading.Thread(target=read, name="swagent-commands", daemon=True).start()
+    except RuntimeError as error:
+        raise RejectedError(f"an answer that could not be read: {error}") from error
+    await is_done.wait()
+    (outcome,) = found
+    if isinstance(outcome, Exception):
+        raise RejectedError(f"an answer that cannot be read: {type(outcome).__name__}") from outcome
+    return outcome
+
+
+def _check(answer: bytes) -> None:
+    """Refuse what would take long to read."""
+    try:
+        is_too_much = len(answer) > _MAX_BYTES or any(place >= _MAX_FIELDS for place, _ in enumerate(_walk(answer)))
+    except (ValueError, IndexError) as error:
+        raise RejectedError("an answer to a question for profile tasks that cannot be read") from error
+    if is_too_much:
+        raise RejectedError(f"an answer of {len(answer)} bytes to a question for profile tasks")
+
+
+def _walk(message: bytes, depth: int = 0) -> Iterator[None]:
+    """Once for each field of an answer, and of what is nested in it."""
+    for number, value in fields(message):
+        yield
+        if depth < len(_NESTED) and number == _NESTED[depth] and isinstance(value, bytes):
+            yield from _walk(value, depth + 1)
+
+
+def _read(answer: bytes) -> Sequence[Command]:
+    # rare, so it is loaded when it is needed first
+    from swagent_proto.messages import Commands  # noqa: PLC0415, RUF100
+
+    found = Commands().parse(answer).commands
+    return [Command(each.command, {pair.key: pair.value for pair in each.args}) for each in found]

@@ -32,7 +32,7 @@ def read_retry_delay(text: str) -> float | None:
 
 
 def _seconds(duration: bytes) -> float:
-    numbers = {number: value for number, value in _fields(duration) if isinstance(value, int)}
+    numbers = {number: value for number, value in fields(duration) if isinstance(value, int)}
     if any(value >= _NEGATIVE for value in numbers.values()):
         return 0.0
     return min(numbers.get(_SECONDS, 0) + numbers.get(_NANOS, 0) / 1e9, LONGEST)
@@ -43,10 +43,10 @@ def _first(message: bytes, wanted: int) -> bytes:
 
 
 def _each(message: bytes, wanted: int) -> Iterator[bytes]:
-    return (value for number, value in _fields(message) if number == wanted and isinstance(value, bytes))
+    return (value for number, value in fields(message) if number == wanted and isinstance(value, bytes))
 
 
-def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     """The numbers and values of a message's fields.
 
     :raises ValueError: when it cannot be read any further

@@ -21,6 +21,7 @@ from swagent.signals import Signal
 from swagent.stop_budgets import TRANSPORT_CALL_END
 from swagent_proto import wire
 
+from . import _grpc_commands as commands
 from ._grpclib import GrpcChannel, Progress, exchange, pack
 from ._grpclib_processor import NotProcessedError
 from ._meters import elements
@@ -94,16 +95,11 @@ class GrpcTransport:
 
     async def profile_commands(self, instance: Instance, since: int) -> Sequence[Command]:
         """Ask for the profile tasks that were made after a moment."""
-        # rare, so what they need is loaded when it is needed first
-        from . import _grpc_commands as commands  # noqa: PLC0415, RUF100
-
         reply = await self._call(commands.ASK, pack([commands.question(instance, since)]))
-        return commands.read(reply)
+        return await commands.read_commands(reply)
 
     async def report_profile_finish(self, instance: Instance, task: str) -> None:
         """Tell the collector that a profile task is over."""
-        from . import _grpc_commands as commands  # noqa: PLC0415, RUF100
-
         await self._call(commands.FINISH, pack([commands.finish(instance, task)]))
 
     async def aclose(self) -> None:
