@@ -159,8 +159,8 @@ class Sampler:
         span = request.to_span()
         # asked for, so that its root stays in this segment
         reference = span.reference() if span is not None else None
-        if reference is None:
-            return
+        if span is None or reference is None:
+            return  # it has just ended, or its trace is not recorded
         began = int(span.start_time * 1000)
         trail = Trail(self._task.id, reference.segment_id, began, name, self._offer)
         self._left -= 1

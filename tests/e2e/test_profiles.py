@@ -25,6 +25,7 @@ pytestmark = pytest.mark.anyio
 HERE = Path(__file__).parent
 SERVERS: Mapping[str, tuple[str, ...]] = {
     "uvicorn-uvloop": ("uvicorn", "profiled_app:app", "--port", "{port}", "--loop", "uvloop"),
+    "flask": ("flask", "--app", "profiled_flask", "run", "--port", "{port}"),
     "hypercorn-trio": ("hypercorn", "profiled_app:app", "--bind", "127.0.0.1:{port}", "--worker-class", "trio"),
 }
 ENDPOINT = "GET:/orders/{item}"
@@ -61,18 +62,12 @@ async def _client(address: str) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("server", ["uvicorn-uvloop", "hypercorn-trio"])
 async def test_the_oap_shows_why_two_concurrent_requests_are_slow(server: str, oap: Oap, query: OapQuery) -> None:
     service = f"profiled-{server}-{uuid.uuid4().hex[:6]}"
     with _serve(server, service, oap) as address:
         async with _client(address) as client:
-            # the service is known by a request
-            await client.get("/orders/chair", params={"seconds": 0})
-            await eventually(query.services, until=lambda found: service in {each.name for each in found})
-            task = await _create_task(query, service)
-            # it is made known to the agents some seconds later
-            await eventually(lambda: _operations(query, task), timeout=60, until=lambda found: "NOTIFIED" in found)
-            await anyio.sleep(1)
+            task = await _begin_task(query, client, service, ENDPOINT, 2)
             async with anyio.create_task_group() as group:
                 for item in ("lamp", "chair"):
                     group.start_soon(_order, client, item)
@@ -95,14 +90,38 @@ async def test_the_oap_shows_why_two_concurrent_requests_are_slow(server: str, o
     assert _count(together, "sleep]") == _count(chair, "sleep]")
 
 
+async def test_the_oap_shows_what_a_flask_endpoint_is_at(oap: Oap, query: OapQuery) -> None:
+    service = f"profiled-flask-{uuid.uuid4().hex[:6]}"
+    with _serve("flask", service, oap) as address:
+        async with _client(address) as client:
+            task = await _begin_task(query, client, service, "GET:/orders/<item>", 1)
+            await _order(client, "lamp")
+            await eventually(lambda: _operations(query, task), until=lambda found: "EXECUTION_FINISHED" in found)
+            segments = await eventually(lambda: _segments(query, task))
+    found = await _analysed(query, *segments)
+    assert _sum(found, "profiled_flask.ask_stock:") == pytest.approx(1000, rel=0.4)
+
+
+async def _begin_task(query: OapQuery, client: httpx.AsyncClient, service: str, endpoint: str, samples: int) -> str:
+    """Make a task, and wait until the agent carries it out."""
+    # the service is known by a request
+    await client.get("/orders/chair", params={"seconds": 0})
+    await eventually(query.services, until=lambda found: service in {each.name for each in found})
+    task = await _create_task(query, service, endpoint, samples)
+    # it is made known to the agents some seconds later, and the agent begins when it has read the answer
+    await eventually(lambda: _operations(query, task), timeout=60, until=lambda found: "NOTIFIED" in found)
+    await anyio.sleep(1)
+    return task
+
+
 async def _order(client: httpx.AsyncClient, item: str) -> None:
     assert (await client.get(f"/orders/{item}", params={"seconds": SECONDS})).status_code == 200
 
 
-async def _create_task(query: OapQuery, service: str) -> str:
+async def _create_task(query: OapQuery, service: str, endpoint: str, samples: int) -> str:
     request = {
-        "serviceId": service_id(service), "endpointName": ENDPOINT, "duration": 1, "minDurationThreshold": 0,
-        "dumpPeriod": PERIOD, "maxSamplingCount": 2,
+        "serviceId": service_id(service), "endpointName": endpoint, "duration": 1, "minDurationThreshold": 0,
+        "dumpPeriod": PERIOD, "maxSamplingCount": samples,
     }  # fmt: skip
     found = (await query.ask(documents.CREATE_PROFILE_TASK, request=request))["found"]
     assert not found["errorReason"], found

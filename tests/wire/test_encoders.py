@@ -204,7 +204,7 @@ def public_functions(codec: ModuleType) -> dict[str, inspect.Signature]:
 
 
 def test_both_codecs_have_the_same_functions() -> None:
-    assert len(public_functions(wire)) == 25
+    assert len(public_functions(wire)) == 27
     assert public_functions(wire) == public_functions(wire_json)
 
 

@@ -32,7 +32,8 @@ _PERIOD = 0.005
 
 def lively(**settings: Any) -> Config:
     # what psutil has to say of the process takes longer than the rest of a life
-    chosen = config(**dict.fromkeys(SEGMENTS_ONLY), pvm_meter_reporter_active=False, **settings)
+    everything = {**dict.fromkeys(SEGMENTS_ONLY), "profile_active": True}
+    chosen = config(**everything, pvm_meter_reporter_active=False, **settings)
     object.__setattr__(chosen, "heartbeat_period", _PERIOD)
     object.__setattr__(chosen, "meter_reporter_period", _PERIOD)
     return chosen
