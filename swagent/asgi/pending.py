@@ -13,16 +13,17 @@ from operator import itemgetter
 from typing import Any
 
 from ..record.suppression import suppress_instrumentation
-from ..record.trace.carrier import parse_sw8
+from ..record.trace.carrier import Carrier, parse_sw8
 from ..record.trace.context import active_span, current, nearest_open, switch
 from ..record.trace.ids import new_number, segment_id_of, trace_id_of
 from ..record.trace.model import Component, Origin, Reference, RefKind, SpanKind
 from ..record.trace.request import OTHER, Facts, name_by_path, name_so_far
 from ..record.trace.span import parent_link
+from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
 from .faults import Faults
 from .request import RequestSpan
-from .scope import Scope, find_caller, read_carrier, read_facts, read_operation
+from .scope import Scope, find_caller, read_carrier, read_facts, read_operation, read_traceparent
 
 UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
 UNREAD: Any = object()
@@ -108,8 +109,20 @@ class PendingRequest:
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
             self.faults.note("reading the headers of a request", error)
         if carrier is None:
-            return trace_id_of(self.number)
+            span = self._continue_trace()
+            return trace_id_of(self.number) if span is None else span.trace_id
         return carrier.trace_id if carrier.sampled else ""
+
+    def _continue_trace(self) -> RequestSpan | None:
+        """The span, where the caller told its trace without `sw8`: most callers do not, so the fast path knows nothing
+        of it."""
+        try:
+            if not self.tracer.traceparent or b"traceparent" not in dict(self.scope["headers"]):
+                return None
+        except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
+            self.faults.note("reading the headers of a request", error)
+            return None
+        return self.to_span()
 
     def reference(self) -> Reference | None:
         """How another segment of this process refers to it; None when the trace is not recorded."""
@@ -127,6 +140,8 @@ class PendingRequest:
         if self.span is not None:
             return self.span.origin()
         trace_id, tracer = self.trace_id, self.tracer
+        if self.span is not None:  # a caller without `sw8` has told the trace
+            return self.span.origin()
         method, path, template = self._operation()
         if not trace_id:
             return None
@@ -179,6 +194,8 @@ class PendingRequest:
                 client = scope.get("client")
                 if caller is UNREAD:
                     caller = find_caller(scope, self.tracer) if b"sw8" in names else None
+                if caller is None and b"traceparent" in names:
+                    self._continue_trace()
             except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
                 self.faults.note("reading a request", error)
                 facts, caller = UNREADABLE, None
@@ -214,9 +231,12 @@ class PendingRequest:
 
     def _open(self, live: Any, source: Any) -> None:
         facts = self.facts()
-        carrier = correlation = None
+        carrier: Carrier | Traceparent | None = None
+        correlation = None
         try:
             carrier, correlation = read_carrier(self.scope, self.tracer)
+            if carrier is None:
+                carrier = read_traceparent(self.scope, self.tracer)
         except Exception as error:  # noqa: BLE001, RUF100  (ours, and the application may stand behind this call)
             self.faults.note("opening the span of a request", error)
         with self.tracer.lock:

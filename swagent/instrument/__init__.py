@@ -1,0 +1,22 @@
+"""Client libraries and servers that record by themselves: `from swagent.instrument import instrument`.
+
+Theory of operation
+-------------------
+One small module knows one library: it names the library, the versions that it was tested with, and a *hook*. Entry
+points of the group `swagent.instrumentations` name these modules, so that other packages add theirs.
+
+`instrument()` imports none of the libraries. It waits until the application does, then asks the gate whether the
+version fits, and calls the hook, which replaces functions of the library through its `Patches`. A library that nobody
+imports costs nothing. A hook that does not fit (it raises, or a function is not where it was) leaves the library as it
+is, and one line says so: the application goes on, unseen.
+
+What a hook puts in place never raises into the application, and keeps its hands off the agent's own calls.
+"""
+
+from .configured import instrument as instrument
+from .installation import Report as Report
+from .installation import State as State
+from .installation import report as report
+from .installation import uninstrument as uninstrument
+from .instrumentation import Instrumentation as Instrumentation
+from .patches import Patches as Patches

@@ -1,0 +1,40 @@
+"""Whether a library is there, in a version that its hook knows."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion
+
+from .instrumentation import STANDARD_LIBRARY, Instrumentation
+
+
+def is_installed(instrumentation: Instrumentation) -> bool:
+    """Whether the library is there at all."""
+    return instrumentation.package == STANDARD_LIBRARY or _version_of(instrumentation.package) is not None
+
+
+def why_unsupported(instrumentation: Instrumentation) -> str | None:
+    """Why the installed version is left alone; None: it is known."""
+    if instrumentation.package == STANDARD_LIBRARY or not instrumentation.versions:
+        return None
+    found = _version_of(instrumentation.package)
+    if found is None:
+        # imported from somewhere else than from an installed distribution: nobody knows what it is
+        return f"its version is unknown; {instrumentation.versions} is supported"
+    try:
+        # a release candidate of a known version is as good as that
+        fits = SpecifierSet(instrumentation.versions).contains(found, prereleases=True)
+    except InvalidVersion:
+        fits = False
+    return None if fits else f"version {found} is installed; {instrumentation.versions} is supported"
+
+
+def _version_of(distributions: str) -> str | None:
+    for distribution in distributions.split():
+        try:
+            return version(distribution)
+        except PackageNotFoundError:
+            continue
+    return None

@@ -1,0 +1,208 @@
+"""Which instrumentations there are, and what became of each in this process."""
+
+from __future__ import annotations
+
+import enum
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import NamedTuple
+
+from wrapt import register_post_import_hook
+
+from ..agent_log import say
+from ..errors import ConfigError
+from . import gate
+from .instrumentation import Instrumentation
+from .official_agent import watch_for_official_agent
+from .patches import Patches
+
+GROUP = "swagent.instrumentations"
+
+
+class State(enum.Enum):
+    """What became of an instrumentation."""
+
+    ABSENT = "not installed"
+    WAITING = "not imported yet"
+    ACTIVE = "native"
+    OFF = "switched off"
+    UNSUPPORTED = "left alone"
+    FAILED = "failed"
+
+
+class Report(NamedTuple):
+    """One instrumentation, as `swagent doctor` tells of it."""
+
+    name: str
+    state: State
+    reason: str
+    """Empty where the state says all."""
+
+
+class Installation:
+    """One instrumentation in this process."""
+
+    def __init__(self, instrumentation: Instrumentation) -> None:
+        self.instrumentation = instrumentation
+        self.state = State.WAITING
+        self.reason = ""
+        self._is_watched = False
+        self._is_wanted = False
+        self._patches: dict[str, Patches] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it was asked for, and not switched off since."""
+        return self._is_wanted
+
+    def install(self) -> None:
+        """Call the hook for each module once it is imported; now, if it is."""
+        with self._lock:
+            self._is_wanted = True
+            if self.state is State.OFF:
+                self.state, self.reason = State.WAITING, ""
+            modules = (self.instrumentation.module, *self.instrumentation.also)
+            was_watched, self._is_watched = self._is_watched, True
+        for name in modules:
+            if not was_watched:
+                register_post_import_hook(self._hook, name)
+            elif name in sys.modules:
+                self._hook(sys.modules[name])
+
+    def switch_off(self, reason: str) -> None:
+        """Leave the library alone, or let it be as it was."""
+        with self._lock:
+            self._is_wanted = False
+            for patches in self._patches.values():
+                patches.undo()
+            self._patches.clear()
+            self.state, self.reason = State.OFF, reason
+
+    def report(self) -> Report:
+        """What became of it. Only here is asked whether the library is there at all: that takes a while."""
+        is_absent = self.state is State.WAITING and not gate.is_installed(self.instrumentation)
+        return Report(self.instrumentation.name, State.ABSENT if is_absent else self.state, self.reason)
+
+    def _hook(self, module: ModuleType) -> None:
+        """Call the hook for a module that was just imported. Never raises: it would be the application's import."""
+        name, patches = module.__name__, Patches()
+        with self._lock:
+            if not self._is_wanted or name in self._patches:
+                return
+            problem = gate.why_unsupported(self.instrumentation)
+            if problem is not None:
+                self._leave_alone(State.UNSUPPORTED, problem)
+                return
+            self._patches[name] = patches
+        # without the lock: a hook may import, and another thread that imports the same may wait for us in here
+        try:
+            self.instrumentation.hook(module, patches)
+        except Exception as error:  # noqa: BLE001, RUF100  (whatever is wrong: the library stays as it is)
+            patches.undo()
+            self._leave_alone(State.FAILED, f"{name} is not as expected: {error}")
+        else:
+            self.state, self.reason = State.ACTIVE, ""
+
+    def _leave_alone(self, state: State, reason: str) -> None:
+        said = self.reason == reason
+        self.state, self.reason = state, reason
+        if not said:
+            say(logging.WARNING, "%s is not recorded: %s", self.instrumentation.name, reason)
+
+
+_installations: dict[str, Installation] | None = None
+_lock = threading.Lock()
+
+
+def instrument(*names: str, is_off: Callable[[Instrumentation], str | None] = lambda _: None) -> None:
+    """Record what the application does with its libraries, from their import on. A second call does nothing.
+
+    :param names: of instrumentations; none: all
+    :param is_off: says why one is switched off; None: it is not
+    :raises ConfigError: there is none of that name
+    """
+    watch_for_official_agent()
+    for installation in _chosen(names):
+        reason = is_off(installation.instrumentation)
+        if reason is None:
+            installation.install()
+        else:
+            installation.switch_off(reason)
+
+
+def uninstrument(*names: str) -> None:
+    """Let libraries be as they were. What somebody else has wrapped around ours meanwhile stays.
+
+    :param names: of instrumentations; none: all
+    :raises ConfigError: there is none of that name
+    """
+    for installation in _chosen(names):
+        installation.switch_off("by uninstrument()")
+
+
+def report() -> list[Report]:
+    """What became of each instrumentation, by name."""
+    return [each.report() for each in _chosen(())]
+
+
+def is_any_wanted() -> bool:
+    """Whether any instrumentation was asked for, and not switched off since."""
+    return any(each.is_wanted for each in _chosen(()))
+
+
+def is_off(name: str) -> bool:
+    """Whether the instrumentation of this name was switched off."""
+    installation = _known().get(name)
+    return installation is not None and installation.state is State.OFF
+
+
+def known() -> list[Instrumentation]:
+    """All instrumentations, by name, whatever became of them."""
+    return [each.instrumentation for each in _chosen(())]
+
+
+def active() -> Iterator[Instrumentation]:
+    """The instrumentations that record, or will once their library is imported."""
+    for each in _chosen(()):
+        if each.state in (State.ACTIVE, State.WAITING):
+            yield each.instrumentation
+
+
+def covering() -> Iterator[Instrumentation]:
+    """The instrumentations whose library is not to be recorded in another way: those that record or will, and those
+    that somebody switched off. One that was never asked for, or does not fit, stands in nobody's way."""
+    for each in _chosen(()):
+        if each.state is State.OFF or (each.is_wanted and each.state in (State.ACTIVE, State.WAITING)):
+            yield each.instrumentation
+
+
+def _chosen(names: tuple[str, ...]) -> list[Installation]:
+    known = _known()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ConfigError("instrumentation", unknown[0], ", ".join(sorted(known)))
+    return [known[name] for name in sorted(names or known)]
+
+
+def _known() -> dict[str, Installation]:
+    global _installations  # noqa: PLW0603, RUF100
+    with _lock:
+        if _installations is None:
+            found = (each for point in entry_points(group=GROUP) for each in _load(point))
+            _installations = {each.name: Installation(each) for each in found}
+        return _installations
+
+
+def _load(point: EntryPoint) -> tuple[Instrumentation, ...]:
+    """The instrumentations of an entry point: one, or a tuple of them. One that cannot be loaded is told of."""
+    try:
+        found: Instrumentation | tuple[Instrumentation, ...] = point.load()
+    except Exception as error:  # noqa: BLE001, RUF100  (another package's fault is no reason to record nothing)
+        say(logging.WARNING, "the instrumentation %s cannot be loaded: %r", point.name, error)
+        return ()
+    return (found,) if isinstance(found, Instrumentation) else found

@@ -1,0 +1,75 @@
+"""What a hook has replaced in a library, and the way back."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import SwagentError
+
+_MISSING: Any = object()
+_DECORATORS: tuple[Any, ...] = (staticmethod, classmethod)
+
+
+class HookError(SwagentError):
+    """A library is not as its hook expects it."""
+
+
+class Patches:
+    """Replaces attributes of modules and classes, and puts them back."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], object]] = []
+
+    def wrap(self, owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Put a function around a function.
+
+        :param owner: the module or class that has it, or whose base class has it
+        :param make: gets the original function and returns the one to take its place, with the same arguments; a
+            coroutine function for a coroutine function
+        :raises HookError: the owner has no such function, or does not let it be replaced
+        """
+        found: Any = inspect.getattr_static(owner, name, _MISSING)
+        kind: Any = next((each for each in _DECORATORS if isinstance(found, each)), None)
+        original = found.__func__ if kind is not None else found
+        if not callable(original):
+            raise HookError(f"{_name_of(owner)} has no function {name}")
+        replacement: Any = make(original)
+        functools.update_wrapper(replacement, original)
+        self.set(owner, name, kind(replacement) if kind is not None else replacement)
+
+    def set(self, owner: Any, name: str, value: object) -> None:
+        """Give an attribute another value.
+
+        :raises HookError: the owner does not let it be replaced
+        """
+        own: Any = owner.__dict__.get(name, _MISSING)
+        try:
+            setattr(owner, name, value)
+        except (AttributeError, TypeError) as error:
+            raise HookError(f"{_name_of(owner)}.{name} cannot be replaced: {error}") from error
+        self._undo.append(functools.partial(_put_back, owner, name, value, own))
+
+    def on_undo(self, undo: Callable[[], object]) -> None:
+        """Have this called when the library is to be as it was."""
+        self._undo.append(undo)
+
+    def undo(self) -> None:
+        """Put everything back, the last first. What somebody else has replaced since stays as it is."""
+        while self._undo:
+            self._undo.pop()()
+
+
+def _put_back(owner: Any, name: str, ours: object, own: object) -> None:
+    if owner.__dict__.get(name, _MISSING) is not ours:
+        return
+    if own is _MISSING:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, own)
+
+
+def _name_of(owner: Any) -> str:
+    return str(getattr(owner, "__name__", owner))

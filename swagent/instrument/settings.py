@@ -1,0 +1,42 @@
+"""What instrumentations collect beside names, peers and outcomes. What may be private is off unless it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The switches that instrumentations look at."""
+
+    sql_statements: bool = False
+    """Tag a query with its statement, as the application wrote it: with placeholders, or with values in it."""
+    sql_parameters_max_length: int = 0
+    """How many characters of a query's parameters are shown; 0: none."""
+    cache_keys: bool = False
+    """Tag a cache's command with its key."""
+    mongo_parameters: bool = False
+    """Tag a MongoDB command with what it asks for."""
+    mongo_parameters_max_length: int = 512
+    elasticsearch_dsl: bool = False
+    """Tag a search with its body."""
+    celery_parameters_max_length: int = 0
+    """How many characters of a job's arguments are shown; 0: none."""
+    grpc_ignored_methods: tuple[str, ...] = ()
+    """Methods that are not recorded, such as `/grpc.health.v1.Health/Check`."""
+    http_ignored_methods: tuple[str, ...] = ()
+    """Methods of HTTP, in upper case, that are not recorded, at either end."""
+
+
+_current = Settings()
+
+
+def current() -> Settings:
+    """The settings of this process."""
+    return _current
+
+
+def use(settings: Settings) -> None:
+    """Let these be the settings from now on."""
+    global _current  # noqa: PLW0603, RUF100
+    _current = settings
