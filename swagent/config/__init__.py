@@ -384,6 +384,14 @@ class Config:
         "Show the path that was asked for in a request's `http.url`, where the template of its route stands otherwise; "
         "never the query. A path may hold what is secret, such as the token of a reset link, and a request costs more.",
     )
+    endpoint_style: str = kinds.choice(
+        "route",
+        "SW_AGENT_ENDPOINT_STYLE",
+        "How incoming requests are named: by method and route, `GET:/orders/{item}`, or by the path that was asked "
+        "for, `/orders/lamp`, as the official agent names them, within SW_AGENT_ENDPOINT_LIMIT.",
+        "route",
+        "path",
+    )
     gc_freeze: bool = kinds.flag(
         False,
         "SW_AGENT_GC_FREEZE",

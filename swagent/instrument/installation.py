@@ -17,6 +17,7 @@ from ..agent_log import say
 from ..errors import ConfigError
 from . import gate
 from .instrumentation import Instrumentation
+from .official_agent import watch_for_official_agent
 from .patches import Patches
 
 GROUP = "swagent.instrumentations"
@@ -120,6 +121,7 @@ def instrument(*names: str, is_off: Callable[[Instrumentation], str | None] = la
     :param is_off: says why one is switched off; None: it is not
     :raises ConfigError: there is none of that name
     """
+    watch_for_official_agent()
     for installation in _chosen(names):
         reason = is_off(installation.instrumentation)
         if reason is None:

@@ -27,6 +27,7 @@ from ..record.suppression import suppress_instrumentation
 from ..record.threads import ThreadPropagation
 from ..record.trace import tracer as tracers
 from ..record.trace.ignore import compile_ignored
+from ..record.trace.request import use_endpoint_style
 from ..record.trace.sampling import Sampler
 from ..record.trace.segment import Segment
 from ..record.trace.tracer import Tracer
@@ -145,6 +146,7 @@ def _nowhere(_: object) -> None:
 
 
 def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
+    use_endpoint_style(config.endpoint_style)
     return Tracer(
         config.service_name,
         config.instance,
@@ -157,6 +159,7 @@ def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
         trust_incoming=config.trust_incoming,
         endpoint_limit=config.endpoint_limit,
         peer_limit=config.peer_limit,
-        real_path=config.http_url_real_path,
+        # where a path is the name, it is no secret in the URL
+        real_path=config.http_url_real_path or config.endpoint_style == "path",
         grace=config.span_grace,
     )

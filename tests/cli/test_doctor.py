@@ -82,6 +82,13 @@ def test_it_tells_when_sw_python_starts_the_official_agent_here(swagent: Run, tm
     assert "is installed as well" not in result.stdout
 
 
+def test_it_tells_when_opentelemetrys_agent_starts_here(swagent: Run, tmp_path: Path) -> None:
+    loader = tmp_path / "opentelemetry" / "instrumentation" / "auto_instrumentation"
+    loader.mkdir(parents=True)
+    result = swagent("doctor", "--no-network", PYTHONPATH=str(loader))
+    assert "! opentelemetry-instrument starts OpenTelemetry's agent in this environment." in result.stdout
+
+
 def test_it_tells_when_swagent_run_starts_the_agent_anyway(swagent: Run) -> None:
     result = swagent("run", "--", sys.executable, "-m", "swagent", "doctor", "--no-network")
     assert "! `swagent run` starts the agent in every Python process of this environment." in result.stdout

@@ -105,6 +105,7 @@ CASES: dict[str, Case] = {
     "pvm_meter_reporter_active": _flag(),
     "propagate_threads": _flag(),
     "http_url_real_path": _flag(),
+    "endpoint_style": _choice("Path", "path", "method"),
     "gc_freeze": _flag(),
     "kafka_bootstrap_servers": _list("a:1,b", ("a:1", "b:9092")),
     "kafka_namespace": _text("test", "a b", "a/b"),

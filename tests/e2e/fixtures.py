@@ -12,9 +12,11 @@ from typing import NoReturn, TypeVar
 
 import pytest
 
+from kit.real.databases import Mariadb, Postgres
 from kit.real.jars import UnavailableError
 from kit.real.kafka import Kafka
 from kit.real.oap import Oap
+from kit.real.rabbitmq import RabbitMQ
 from kit.real.redis import Redis, RedisCluster
 from kit.real.server import Server
 
@@ -50,14 +52,36 @@ def kafka_oap(kafka: Kafka) -> Iterator[Oap]:
 
 
 @pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    with make(Postgres) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def redis_server() -> Iterator[Redis]:
     with make(Redis) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
+def mariadb() -> Iterator[Mariadb]:
+    with make(Mariadb) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def redis_cluster() -> Iterator[RedisCluster]:
     with make(RedisCluster) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def rabbitmq() -> Iterator[RabbitMQ]:
+    try:
+        server = RabbitMQ()
+    except UnavailableError as exc:
+        give_up(str(exc))
+    with server:
         yield server
 
 

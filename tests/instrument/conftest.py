@@ -12,6 +12,7 @@ from record.recorded import Recorder, recording
 from swagent.instrument import State, instrument, report, uninstrument
 
 from . import collecting
+from .http_server import HttpServer
 
 _IS_WRITING = os.environ.get("SWAGENT_TESTS_COLLECT") == "write"
 _all: collecting.Collected = {}
@@ -73,3 +74,7 @@ def pytest_sessionfinish() -> None:
         known = collecting.read() if _incomplete else {}
         collecting.merge(known, _all)
         collecting.write(known)
+@pytest.fixture
+def server() -> Iterator[HttpServer]:
+    with HttpServer() as running:
+        yield running

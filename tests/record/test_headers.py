@@ -83,6 +83,8 @@ def test_an_unrecorded_trace_hands_nothing_on(sampled: str) -> None:
         ("[::1]:80", True),
         ("shop.example", False),
         ("evilshop", False),
+        ("shop:9092;db:5432", True),
+        ("shop:9092,db:5433", False),
         ("", False),
     ],
 )

@@ -62,6 +62,11 @@ class LogCapture:
         self._loguru.detach()
         self._patch.remove()
 
+    def attach_loguru(self) -> None:
+        """Report the records of loguru, which the application has loaded just now. A second call does nothing."""
+        if self.is_attached:
+            self._loguru.attach()
+
     # -- what comes in ------------------------------------------------------------------------------------------------
 
     def report_loguru(self, record: Mapping[str, Any]) -> None:

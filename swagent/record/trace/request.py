@@ -25,6 +25,7 @@ OTHER = "_OTHER"
 """Stands for what cannot be read."""
 
 _ENTRY, _HTTP = SpanKind.ENTRY, Layer.HTTP
+_by_path = False
 _MAX_HOST = 255
 
 
@@ -48,7 +49,7 @@ def describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
 
     :param real_path: whether its URL shows the path as it was asked for, and not the route's
     """
-    if real_path or facts.template is None or facts.template is UNMATCHED:
+    if real_path or _by_path or facts.template is None or facts.template is UNMATCHED:
         # not remembered: anybody may make up paths
         return _describe(facts, real_path)
     return _TEMPLATES[facts._replace(path="")]
@@ -59,12 +60,22 @@ def admit(template: SpanTemplate, facts: Facts, endpoints: CardinalityLimit) -> 
     name = template.name
     if name in endpoints or facts.template is UNMATCHED:
         return name
-    return endpoints.keep(name, f"{facts.method}:{OVERFLOW}", from_client=facts.template is None)
+    return endpoints.keep(name, name_by_path(facts.method, OVERFLOW), from_client=_by_path or facts.template is None)
 
 
 def name_by_path(method: str, path: str) -> str:
     """The name of a request's operation as long as no route is known."""
-    return name_of(f"{method}:{path}")
+    return name_of(path if _by_path else f"{method}:{path}")
+
+
+def use_endpoint_style(style: str) -> None:
+    """Name the operations of all requests so from now on.
+
+    :param style: `route`: method and route; `path`: the path that was asked for, as the official agent does
+    """
+    global _by_path  # noqa: PLW0603, RUF100
+    _by_path = style == "path"
+    _TEMPLATES.clear()
 
 
 def _describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
@@ -72,7 +83,8 @@ def _describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
     origin = ORIGINS[scheme, host]
     # The URL shows the route: what stands in the path instead of a parameter may be a secret, such as the token of a
     # reset link. Who wants to see it says so.
-    name = name_by_path(method, path if template is None else template)
+    is_path = template is None or (_by_path and template is not UNMATCHED)
+    name = name_by_path(method, path if is_path else template or "")
     shown = path if real_path or template is None or template is UNMATCHED else template
     tags: tuple[Tag, ...] = (METHODS[method], ("http.url", short(origin + shown)))
     if status:

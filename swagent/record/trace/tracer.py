@@ -83,8 +83,14 @@ class Tracer:
             return self._sampler.take(forced)
 
     def propagates_to(self, peer: str) -> bool:
-        """Whether a call to this peer (`host` or `host:port`) may carry the context."""
-        return not self._hosts or peer.lower() in self._hosts or peer.rpartition(":")[0].lower() in self._hosts
+        """Whether a call to this peer (`host` or `host:port`) may carry the context; of several, as brokers are, each
+        has to be one that may."""
+        if not self._hosts:
+            return True
+        return all(self._may_know(address) for address in peer.lower().replace(",", ";").split(";"))
+
+    def _may_know(self, address: str) -> bool:
+        return address in self._hosts or address.rpartition(":")[0] in self._hosts
 
     def trusts(self, request: Any) -> bool:
         """Whether the context that came with a request (an ASGI scope) is continued."""
