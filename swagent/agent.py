@@ -77,6 +77,7 @@ from .pipeline.route import Route
 from .record.suppression import suppress_instrumentation
 from .record.trace.tracer import Tracer
 from .runtime.agent_tasks import AgentTasks
+from .runtime.first_record import forget
 from .runtime.heartbeat import Heartbeat
 from .runtime.instance import describe_instance
 from .runtime.recording import Recording
@@ -180,6 +181,10 @@ class Agent:
             await self._tasks.begun.wait()
             self._check_not_stopped()
             self._recording.begin()
+            # it is here: no record has to call for it
+            forget()
+            for call in _at_start:
+                call()
         except BaseException as error:
             await self._leave(is_cancelled=isinstance(error, anyio.get_cancelled_exc_class()))
             raise
@@ -406,6 +411,16 @@ def _always() -> bool:
 
 # Those that were started and have not stopped, the last one last.
 _agents: list[Agent] = []
+
+
+_at_start: list[Callable[[], object]] = []
+
+
+def at_start(call: Callable[[], object]) -> None:
+    """Have a function called whenever an agent has started in this process. It must not raise. A second time, this does
+    nothing."""
+    if call not in _at_start:
+        _at_start.append(call)
 
 
 def running() -> Agent | None:

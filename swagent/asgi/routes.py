@@ -21,6 +21,9 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS
 ROUTE = "swagent.route"
 """Where the template stands in the scope of frameworks that do not write it there by themselves, or UNMATCHED."""
 
+COMPONENT = "swagent.component"
+"""Where the framework's component stands in the scope, where somebody has told it."""
+
 
 def route_template(scope: Mapping[str, Any]) -> str | None:
     """The template of the route that took the request; None where the framework does not tell, or none took it.
@@ -98,4 +101,6 @@ def _mounted_at(scope: Mapping[str, Any], template: str) -> str:
 
 def component_of(scope: Mapping[str, Any]) -> Component:
     """The framework that serves the request, as far as it shows itself."""
-    return _FASTAPI if "fastapi" in scope or type(scope.get("app")).__name__ == "FastAPI" else _PYTHON
+    if "fastapi" in scope or type(scope.get("app")).__name__ == "FastAPI":
+        return _FASTAPI
+    return scope.get(COMPONENT, _PYTHON)  # type: ignore[no-any-return]

@@ -48,12 +48,17 @@ class Installation:
 
     def __init__(self, instrumentation: Instrumentation) -> None:
         self.instrumentation = instrumentation
-        self.state = State.WAITING
+        self.state = State.WAITING if gate.is_installed(instrumentation) else State.ABSENT
         self.reason = ""
         self._is_watched = False
         self._is_wanted = False
         self._patches: dict[str, Patches] = {}
         self._lock = threading.Lock()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it was asked for, and not switched off since."""
+        return self._is_wanted
 
     def install(self) -> None:
         """Call the hook for each module once it is imported; now, if it is."""
@@ -76,12 +81,8 @@ class Installation:
             for patches in self._patches.values():
                 patches.undo()
             self._patches.clear()
-            self.state, self.reason = State.OFF, reason
-
-    def report(self) -> Report:
-        """What became of it. Only here is asked whether the library is there at all: that takes a while."""
-        is_absent = self.state is State.WAITING and not gate.is_installed(self.instrumentation)
-        return Report(self.instrumentation.name, State.ABSENT if is_absent else self.state, self.reason)
+            if self.state is not State.ABSENT:
+                self.state, self.reason = State.OFF, reason
 
     def _hook(self, module: ModuleType) -> None:
         """Call the hook for a module that was just imported. Never raises: it would be the application's import."""
@@ -142,11 +143,27 @@ def uninstrument(*names: str) -> None:
 
 def report() -> list[Report]:
     """What became of each instrumentation, by name."""
-    return [each.report() for each in _chosen(())]
+    return [Report(each.instrumentation.name, each.state, each.reason) for each in _chosen(())]
+
+
+def is_any_wanted() -> bool:
+    """Whether any instrumentation was asked for, and not switched off since."""
+    return any(each.is_wanted for each in _chosen(()))
+
+
+def is_off(name: str) -> bool:
+    """Whether the instrumentation of this name was switched off."""
+    installation = _known().get(name)
+    return installation is not None and installation.state is State.OFF
+
+
+def known() -> list[Instrumentation]:
+    """All instrumentations, by name, whatever became of them."""
+    return [each.instrumentation for each in _chosen(())]
 
 
 def active() -> Iterator[Instrumentation]:
-    """The instrumentations that record, or will once their library is imported, if it ever is."""
+    """The instrumentations that record, or will once their library is imported."""
     for each in _chosen(()):
         if each.state in (State.ACTIVE, State.WAITING):
             yield each.instrumentation

@@ -27,6 +27,7 @@ from ..record.suppression import suppress_instrumentation
 from ..record.threads import ThreadPropagation
 from ..record.trace import tracer as tracers
 from ..record.trace.ignore import compile_ignored
+from ..record.trace.model import Component
 from ..record.trace.request import use_endpoint_style
 from ..record.trace.sampling import Sampler
 from ..record.trace.segment import Segment
@@ -145,13 +146,25 @@ def _nowhere(_: object) -> None:
     """Where the records of a signal go that is off."""
 
 
+def _shows_parameters(config: Config) -> frozenset[int]:
+    """The frameworks whose requests show the parameters of their query."""
+    wanted = {
+        Component.FLASK: config.plugin_flask_collect_http_params,
+        Component.SANIC: config.plugin_sanic_collect_http_params,
+        Component.DJANGO: config.plugin_django_collect_http_params,
+        Component.FASTAPI: config.plugin_fastapi_collect_http_params,
+        Component.BOTTLE: config.plugin_bottle_collect_http_params,
+    }
+    return frozenset(component for component, is_wanted in wanted.items() if is_wanted)
+
+
 def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
     use_endpoint_style(config.endpoint_style)
     return Tracer(
         config.service_name,
         config.instance,
         offer,
-        is_ignored=compile_ignored(config.ignore_suffix, config.trace_ignore_path),
+        is_ignored=compile_ignored(config.ignore_suffix, config.trace_ignore_path, config.plugin_http_ignore_method),
         sampler=Sampler(config.sample_n_per_3_secs),
         span_limit=config.span_limit,
         correlation_limits=(config.correlation_element_max_number, config.correlation_value_max_length),
@@ -159,7 +172,13 @@ def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
         trust_incoming=config.trust_incoming,
         endpoint_limit=config.endpoint_limit,
         peer_limit=config.peer_limit,
+<<<<<<< HEAD
         # where a path is the name, it is no secret in the URL
         real_path=config.http_url_real_path or config.endpoint_style == "path",
+=======
+        real_path=config.http_url_real_path,
+        parameters_of=_shows_parameters(config),
+        parameters_length=config.plugin_http_http_params_length_threshold,
+>>>>>>> run
         grace=config.span_grace,
     )

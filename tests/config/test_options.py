@@ -124,6 +124,22 @@ CASES: dict[str, Case] = {
     "kafka_compression_type": _choice("GZIP", "gzip", "brotli"),
     "kafka_max_batch_size": _number("2048", 2048, "1023", "16777217", "2048.5"),
     "kafka_request_timeout_ms": _number("7", 7, "-1", "300001", "2.5"),
+    "disable_plugins": Case("sw_flask, http.*", ("sw_flask", "http.*"), ("(",), (None, 7, [7], ["("])),
+    "plugin_http_ignore_method": _list("head,OPTIONS", ("HEAD", "OPTIONS")),
+    "plugin_http_http_params_length_threshold": _number("7", 7, "-1", "1000001", "2.5"),
+    "plugin_flask_collect_http_params": _flag(),
+    "plugin_sanic_collect_http_params": _flag(),
+    "plugin_django_collect_http_params": _flag(),
+    "plugin_fastapi_collect_http_params": _flag(),
+    "plugin_bottle_collect_http_params": _flag(),
+    "plugin_sql_statements": _flag(),
+    "plugin_sql_parameters_max_length": _number("7", 7, "-1", "1000001", "2.5"),
+    "plugin_cache_keys": _flag(),
+    "plugin_pymongo_trace_parameters": _flag(),
+    "plugin_pymongo_parameters_max_length": _number("7", 7, "-1", "1000001", "2.5"),
+    "plugin_elasticsearch_trace_dsl": _flag(),
+    "plugin_celery_parameters_length": _number("7", 7, "-1", "1000001", "2.5"),
+    "plugin_grpc_ignored_methods": _list("/a/B, /a/C", ("/a/B", "/a/C")),
 }
 
 # what else an option needs so that it can be used at all

@@ -7,6 +7,7 @@ needed it meanwhile or not.
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs
 
 from ..bounded_cache import BoundedCache
 from ..cardinality import OVERFLOW, CardinalityLimit
@@ -27,6 +28,7 @@ OTHER = "_OTHER"
 _ENTRY, _HTTP = SpanKind.ENTRY, Layer.HTTP
 _by_path = False
 _MAX_HOST = 255
+_MAX_PARAMETERS = 1000
 
 
 class Facts(NamedTuple):
@@ -78,6 +80,16 @@ def use_endpoint_style(style: str) -> None:
     _TEMPLATES.clear()
 
 
+def parameters_tag(query: bytes, length: int) -> tuple[Tag, ...]:
+    """The parameters of a query as a tag, as the official agent writes them; none, where there are none.
+
+    :param length: in characters; 0: any
+    """
+    parsed = parse_qs(query.decode("latin-1"), keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
+    text = "\n".join(f"{name}=[{','.join(values)}]" for name, values in parsed.items())
+    return (("http.params", short(text[:length] if length else text)),) if text else ()
+
+
 def _describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
     method, scheme, host, path, template, component, status = facts
     origin = ORIGINS[scheme, host]
@@ -99,7 +111,8 @@ def _origin(key: tuple[str, bytes]) -> str:
 
 
 def _peer(client: tuple[Any, ...]) -> str:
-    return address_of(f"{client[0]}:{client[1]}")
+    # not every server tells the client's port
+    return address_of(f"{client[0]}:{client[1]}" if client[1] else client[0])
 
 
 # What comes again and again, as it is written: connections, hosts, routes, methods, statuses.

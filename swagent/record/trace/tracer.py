@@ -37,6 +37,8 @@ class Tracer:
         endpoint_limit: int = 1000,
         peer_limit: int = 1000,
         real_path: bool = False,
+        parameters_of: frozenset[int] = frozenset(),
+        parameters_length: int = 0,
         grace: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -45,6 +47,8 @@ class Tracer:
         :param correlation_limits: how many elements, and how many characters a value
         :param propagate_to: hosts that may be told the context; empty means all
         :param real_path: whether the URL of a request shows its path, and not its route
+        :param parameters_of: components whose requests show the parameters of their query
+        :param parameters_length: how many characters of these; 0: all
         :param grace: seconds for which a segment whose root has ended waits for its other spans
         :param clock: monotonic seconds
         """
@@ -55,6 +59,8 @@ class Tracer:
         self.correlation_limits = correlation_limits
         self.trust_incoming = trust_incoming
         self.real_path = real_path
+        self.parameters_of = parameters_of
+        self.parameters_length = parameters_length
         self.endpoints = CardinalityLimit("endpoints", endpoint_limit)
         self.peers = CardinalityLimit("peers", peer_limit)
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
@@ -70,8 +76,9 @@ class Tracer:
         """Takes a request whose span nobody needed, see `FinishedRequest`. None: a span is made of each."""
         self._sampler = sampler or Sampler(0)
         self._samples_all = self._sampler.takes_all
-        self.decides_late = self._samples_all and isinstance(trust_incoming, bool)
-        """Whether a root span may ask later if it is recorded: none are counted, and no code of the user's is asked."""
+        self.decides_late = self._samples_all and isinstance(trust_incoming, bool) and not parameters_of
+        """Whether a root span may ask later if it is recorded: none are counted, no code of the user's is asked, and
+        there is no more to be shown than a fast path knows."""
         self._hosts = frozenset(host.lower() for host in propagate_to)
         _tracers.add(self)
 

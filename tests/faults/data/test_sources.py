@@ -30,6 +30,7 @@ _LOADS: dict[str, set[str]] = {
     "installation.py": {"load"},
     "loop_view.py": {"import_module"},
     "command.py": {"import_module"},
+    "files.py": {"import_module"},
     "sitecustomize.py": {"exec_module"},
     "run.py": {"execvpe"},
 }
