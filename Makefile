@@ -24,10 +24,10 @@ test-all:
 
 # What `make test` leaves out, in two runs side by side, since both mostly wait for somebody else's deadline. The real
 # servers are started once, in one of them. The page's is a process of its own: see pyproject.toml.
-test-rest: $(VENV)/.dev
+test-rest: $(VENV)/.bridge
 	$(MAKE) --no-print-directory -j2 test-slow test-e2e
 
-test-slow: $(VENV)/.dev
+test-slow: $(VENV)/.bridge
 	$(BIN)/python -m pytest -m "slow and not e2e"
 	$(BIN)/python -m pytest tests/page
 
@@ -103,6 +103,11 @@ $(VENV)/.demo: pyproject.toml
 $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+# what only the slow tests of OpenTelemetry's bridge need
+$(VENV)/.bridge: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,test-bridge]'
 	touch $@
 
 $(VENV)/.docs: pyproject.toml

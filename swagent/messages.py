@@ -133,12 +133,12 @@ def context_of(message: Any) -> dict[str, Any]:
 
     Of two headers of one name nobody knows which is right, and none counts.
     """
-    sent: dict[str, list[Any]] = {"sw8": [], "sw8-correlation": []}
+    sent: dict[str, list[Any]] = {"sw8": [], "sw8-correlation": [], "traceparent": [], "tracestate": []}
     for key, value in islice(_headers_of(message), _MAX_HEADERS):
         name = key.decode("latin-1") if isinstance(key, bytes) else as_text(key)
         sent.get(name.lower(), []).append(value)
-    sw8, correlation = (values[0] if len(values) == 1 else None for values in sent.values())
-    return {"sw8": sw8, "correlation": correlation}
+    sw8, correlation, traceparent, state = (values[0] if len(values) == 1 else None for values in sent.values())
+    return {"sw8": sw8, "correlation": correlation, "traceparent": traceparent, "tracestate": state}
 
 
 def _headers_of(message: Any) -> Iterator[tuple[Any, Any]]:

@@ -18,10 +18,11 @@ from ..record.trace.ids import ids_of, new_number
 from ..record.trace.model import Component, Origin, Reference, RefKind, SpanKind
 from ..record.trace.request import OTHER, Facts, describe, name_by_path
 from ..record.trace.span import parent_link
+from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
 from .faults import Faults
 from .request import RequestSpan
-from .scope import Scope, read_carrier, read_facts
+from .scope import Scope, read_carrier, read_facts, read_traceparent
 
 UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
 _NOTHING: Scope = {}
@@ -87,7 +88,8 @@ class PendingRequest:
             return self.span.trace_id
         carrier = self.carrier
         if carrier is None:
-            return ids_of(self.number)[0]
+            span = self._continue_trace()
+            return ids_of(self.number)[0] if span is None else span.trace_id
         return carrier.trace_id if carrier.sampled else ""
 
     @property
@@ -102,6 +104,17 @@ class PendingRequest:
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
             self.faults.note("reading the headers of a request", error)
             return None
+
+    def _continue_trace(self) -> RequestSpan | None:
+        """The span, where the caller told its trace without `sw8`: most callers do not, so the fast path knows nothing
+        of it."""
+        try:
+            if not self.tracer.traceparent or b"traceparent" not in dict(self.scope["headers"]):
+                return None
+        except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
+            self.faults.note("reading the headers of a request", error)
+            return None
+        return self.to_span()
 
     def reference(self) -> Reference | None:
         """How another segment of this process refers to it; None when the trace is not recorded."""
@@ -161,6 +174,8 @@ class PendingRequest:
                 client = scope.get("client")
                 if b"sw8" in headers:
                     carrier = self.carrier
+                elif b"traceparent" in headers:
+                    self._continue_trace()
             except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
                 self.faults.note("reading a request", error)
                 facts = UNREADABLE
@@ -194,9 +209,12 @@ class PendingRequest:
 
     def _open(self, live: Any, source: Any) -> None:
         facts = self.facts()
-        carrier = correlation = None
+        carrier: Carrier | Traceparent | None = None
+        correlation = None
         try:
             carrier, correlation = read_carrier(self.scope, self.tracer)
+            if carrier is None:
+                carrier = read_traceparent(self.scope, self.tracer)
         except Exception as error:  # noqa: BLE001, RUF100  (ours, and the application may stand behind this call)
             self.faults.note("opening the span of a request", error)
         with self.tracer.lock:

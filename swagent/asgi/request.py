@@ -15,6 +15,7 @@ from ..record.trace.model import Component, Layer, SpanKind
 from ..record.trace.request import PEERS, WEBSOCKET, Facts, admit, describe, name_by_path, parameters_tag
 from ..record.trace.segment import Segment
 from ..record.trace.span import Span
+from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -28,7 +29,11 @@ class RequestSpan(Span):
     __slots__ = ("pending",)
 
     def __init__(
-        self, pending: PendingRequest, facts: Facts, carrier: Carrier | None, correlation: dict[str, str] | None
+        self,
+        pending: PendingRequest,
+        facts: Facts,
+        carrier: Carrier | Traceparent | None,
+        correlation: dict[str, str] | None,
     ) -> None:
         name = name_by_path(facts.method, facts.path)
         client: Any = pending.scope.get("client")

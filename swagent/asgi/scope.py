@@ -8,6 +8,7 @@ from typing import Any
 from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
 from ..record.trace.model import Component
 from ..record.trace.request import OTHER, UNMATCHED, WEBSOCKET
+from ..record.trace.traceparent import Traceparent, parse_traceparent
 from ..record.trace.tracer import Tracer
 from .faults import Faults
 from .routes import METHODS, component_of, is_unmatched, route_template
@@ -55,6 +56,18 @@ def read_carrier(scope: Scope, tracer: Tracer) -> tuple[Carrier | None, dict[str
     if carrier is None or not correlation or not correlation[-1]:
         return carrier, None
     return carrier, parse_correlation(correlation[-1], *tracer.correlation_limits)
+
+
+def read_traceparent(scope: Scope, tracer: Tracer) -> Traceparent | None:
+    """The trace of a caller that knows no `sw8`, where there is exactly one and it is trusted."""
+    if not tracer.traceparent:
+        return None
+    found = [value for name, value in scope["headers"] if name == b"traceparent"]
+    if len(found) != 1 or not tracer.trusts(scope):
+        return None
+    # several headers of this name are one list, and no header forbids more than that
+    state = b",".join(value for name, value in scope["headers"] if name == b"tracestate")
+    return parse_traceparent(found[0], state)
 
 
 def _server(scope: Scope) -> bytes:

@@ -310,6 +310,12 @@ class Config(PluginOptions):
         "Hosts that outgoing calls may carry the trace's context to; empty: all.",
         is_address=True,
     )
+    propagate_traceparent: bool = kinds.flag(
+        True,
+        "SW_AGENT_PROPAGATE_TRACEPARENT",
+        "Send the W3C's `traceparent` and `tracestate` beside `sw8`, and continue the trace of a caller that sends "
+        "`traceparent` and no `sw8`.",
+    )
     trust_incoming: bool | Callable[[Any], bool] = dataclasses.field(default=True)
     """Whether the context of an incoming request is continued: always, never, or as a callable decides, which gets the
     ASGI scope. In code only."""

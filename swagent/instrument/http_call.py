@@ -22,7 +22,7 @@ from ..record.trace.span import Span
 from .call import begin_call, end_call
 from .settings import current
 
-CONTEXT_HEADERS = ("sw8", "sw8-correlation")
+CONTEXT_HEADERS = ("sw8", "sw8-correlation", "traceparent", "tracestate")
 """What `propagate` may write."""
 _BODY = "_swagent_body"
 _HTTP = Layer.HTTP

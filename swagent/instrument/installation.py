@@ -53,7 +53,13 @@ class Installation:
         self._is_watched = False
         self._is_wanted = False
         self._patches: dict[str, Patches] = {}
-        self._lock = threading.Lock()
+        # re-entrant: a hook may import the next module that is waited for
+        self._lock = threading.RLock()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it was asked for."""
+        return self._is_wanted
 
     @property
     def is_wanted(self) -> bool:
@@ -67,12 +73,12 @@ class Installation:
             if self.state is State.OFF:
                 self.state, self.reason = State.WAITING, ""
             modules = (self.instrumentation.module, *self.instrumentation.also)
-            was_watched, self._is_watched = self._is_watched, True
-        for name in modules:
-            if not was_watched:
-                register_post_import_hook(self._hook, name)
-            elif name in sys.modules:
-                self._hook(sys.modules[name])
+            if self._is_watched:
+                self._install_again(modules)
+                return
+            self._is_watched = True
+        for module in modules:
+            register_post_import_hook(self._hook, module)
 
     def switch_off(self, reason: str) -> None:
         """Leave the library alone, or let it be as it was."""
@@ -84,25 +90,32 @@ class Installation:
             if self.state is not State.ABSENT:
                 self.state, self.reason = State.OFF, reason
 
+    def _install_again(self, modules: tuple[str, ...]) -> None:
+
+        for name in modules:
+            module = sys.modules.get(name)
+            if module is not None:
+                self._hook(module)
+
     def _hook(self, module: ModuleType) -> None:
         """Call the hook for a module that was just imported. Never raises: it would be the application's import."""
-        name, patches = module.__name__, Patches()
         with self._lock:
+            name = module.__name__
             if not self._is_wanted or name in self._patches:
                 return
             problem = gate.why_unsupported(self.instrumentation)
             if problem is not None:
                 self._leave_alone(State.UNSUPPORTED, problem)
                 return
-            self._patches[name] = patches
-        # without the lock: a hook may import, and another thread that imports the same may wait for us in here
-        try:
-            self.instrumentation.hook(module, patches)
-        except Exception as error:  # noqa: BLE001, RUF100  (whatever is wrong: the library stays as it is)
-            patches.undo()
-            self._leave_alone(State.FAILED, f"{name} is not as expected: {error}")
-        else:
-            self.state, self.reason = State.ACTIVE, ""
+            patches = Patches()
+            try:
+                self.instrumentation.hook(module, patches)
+            except Exception as error:  # noqa: BLE001, RUF100  (whatever is wrong: the library stays as it is)
+                patches.undo()
+                self._leave_alone(State.FAILED, f"{name} is not as expected: {error}")
+            else:
+                self._patches[name] = patches
+                self.state, self.reason = State.ACTIVE, ""
 
     def _leave_alone(self, state: State, reason: str) -> None:
         said = self.reason == reason
@@ -166,6 +179,14 @@ def active() -> Iterator[Instrumentation]:
     """The instrumentations that record, or will once their library is imported."""
     for each in _chosen(()):
         if each.state in (State.ACTIVE, State.WAITING):
+            yield each.instrumentation
+
+
+def covering() -> Iterator[Instrumentation]:
+    """The instrumentations whose library is not to be recorded in another way: those that record or will, and those
+    that somebody switched off. One that was never asked for, or does not fit, stands in nobody's way."""
+    for each in _chosen(()):
+        if each.state is State.OFF or (each.is_wanted and each.state in (State.ACTIVE, State.WAITING)):
             yield each.instrumentation
 
 

@@ -172,13 +172,10 @@ def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
         trust_incoming=config.trust_incoming,
         endpoint_limit=config.endpoint_limit,
         peer_limit=config.peer_limit,
-<<<<<<< HEAD
         # where a path is the name, it is no secret in the URL
         real_path=config.http_url_real_path or config.endpoint_style == "path",
-=======
-        real_path=config.http_url_real_path,
         parameters_of=_shows_parameters(config),
         parameters_length=config.plugin_http_http_params_length_threshold,
->>>>>>> run
+        traceparent=config.propagate_traceparent,
         grace=config.span_grace,
     )

@@ -104,6 +104,7 @@ CASES: dict[str, Case] = {
     "meter_reporter_max_buffer_size": _number("7", 7, "0", "1000001", "2.5"),
     "pvm_meter_reporter_active": _flag(),
     "propagate_threads": _flag(),
+    "propagate_traceparent": _flag(),
     "http_url_real_path": _flag(),
     "endpoint_style": _choice("Path", "path", "method"),
     "gc_freeze": _flag(),

@@ -39,6 +39,7 @@ class Tracer:
         real_path: bool = False,
         parameters_of: frozenset[int] = frozenset(),
         parameters_length: int = 0,
+        traceparent: bool = True,
         grace: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -49,6 +50,7 @@ class Tracer:
         :param real_path: whether the URL of a request shows its path, and not its route
         :param parameters_of: components whose requests show the parameters of their query
         :param parameters_length: how many characters of these; 0: all
+        :param traceparent: whether `traceparent` travels beside `sw8`, and is read where no `sw8` came
         :param grace: seconds for which a segment whose root has ended waits for its other spans
         :param clock: monotonic seconds
         """
@@ -61,6 +63,7 @@ class Tracer:
         self.real_path = real_path
         self.parameters_of = parameters_of
         self.parameters_length = parameters_length
+        self.traceparent = traceparent
         self.endpoints = CardinalityLimit("endpoints", endpoint_limit)
         self.peers = CardinalityLimit("peers", peer_limit)
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
