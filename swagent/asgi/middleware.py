@@ -72,13 +72,13 @@ class SkyWalkingMiddleware:
                 adopt(self._config)
         else:
             kind = scope["type"]
-            if kind == "lifespan":
+            if kind in _TRACED:
+                request = self._open(scope)
+            elif kind == "lifespan":
                 scope[MARK] = self
                 if self._agent is None:
                     await self._live(scope, receive, send)
                     return
-            elif kind in _TRACED:
-                request = self._open(scope)
         if request is None:
             await self.app(scope, receive, send)
             return

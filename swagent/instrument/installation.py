@@ -48,18 +48,12 @@ class Installation:
 
     def __init__(self, instrumentation: Instrumentation) -> None:
         self.instrumentation = instrumentation
-        self.state = State.WAITING if gate.is_installed(instrumentation) else State.ABSENT
+        self.state = State.WAITING
         self.reason = ""
         self._is_watched = False
         self._is_wanted = False
         self._patches: dict[str, Patches] = {}
-        # re-entrant: a hook may import the next module that is waited for
-        self._lock = threading.RLock()
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether it was asked for."""
-        return self._is_wanted
+        self._lock = threading.Lock()
 
     @property
     def is_wanted(self) -> bool:
@@ -73,12 +67,12 @@ class Installation:
             if self.state is State.OFF:
                 self.state, self.reason = State.WAITING, ""
             modules = (self.instrumentation.module, *self.instrumentation.also)
-            if self._is_watched:
-                self._install_again(modules)
-                return
-            self._is_watched = True
-        for module in modules:
-            register_post_import_hook(self._hook, module)
+            was_watched, self._is_watched = self._is_watched, True
+        for name in modules:
+            if not was_watched:
+                register_post_import_hook(self._hook, name)
+            elif name in sys.modules:
+                self._hook(sys.modules[name])
 
     def switch_off(self, reason: str) -> None:
         """Leave the library alone, or let it be as it was."""
@@ -87,35 +81,32 @@ class Installation:
             for patches in self._patches.values():
                 patches.undo()
             self._patches.clear()
-            if self.state is not State.ABSENT:
-                self.state, self.reason = State.OFF, reason
+            self.state, self.reason = State.OFF, reason
 
-    def _install_again(self, modules: tuple[str, ...]) -> None:
-
-        for name in modules:
-            module = sys.modules.get(name)
-            if module is not None:
-                self._hook(module)
+    def report(self) -> Report:
+        """What became of it. Only here is asked whether the library is there at all: that takes a while."""
+        is_absent = self.state is State.WAITING and not gate.is_installed(self.instrumentation)
+        return Report(self.instrumentation.name, State.ABSENT if is_absent else self.state, self.reason)
 
     def _hook(self, module: ModuleType) -> None:
         """Call the hook for a module that was just imported. Never raises: it would be the application's import."""
+        name, patches = module.__name__, Patches()
         with self._lock:
-            name = module.__name__
             if not self._is_wanted or name in self._patches:
                 return
             problem = gate.why_unsupported(self.instrumentation)
             if problem is not None:
                 self._leave_alone(State.UNSUPPORTED, problem)
                 return
-            patches = Patches()
-            try:
-                self.instrumentation.hook(module, patches)
-            except Exception as error:  # noqa: BLE001, RUF100  (whatever is wrong: the library stays as it is)
-                patches.undo()
-                self._leave_alone(State.FAILED, f"{name} is not as expected: {error}")
-            else:
-                self._patches[name] = patches
-                self.state, self.reason = State.ACTIVE, ""
+            self._patches[name] = patches
+        # without the lock: a hook may import, and another thread that imports the same may wait for us in here
+        try:
+            self.instrumentation.hook(module, patches)
+        except Exception as error:  # noqa: BLE001, RUF100  (whatever is wrong: the library stays as it is)
+            patches.undo()
+            self._leave_alone(State.FAILED, f"{name} is not as expected: {error}")
+        else:
+            self.state, self.reason = State.ACTIVE, ""
 
     def _leave_alone(self, state: State, reason: str) -> None:
         said = self.reason == reason
@@ -156,7 +147,7 @@ def uninstrument(*names: str) -> None:
 
 def report() -> list[Report]:
     """What became of each instrumentation, by name."""
-    return [Report(each.instrumentation.name, each.state, each.reason) for each in _chosen(())]
+    return [each.report() for each in _chosen(())]
 
 
 def is_any_wanted() -> bool:

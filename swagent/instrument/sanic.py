@@ -109,5 +109,5 @@ INSTRUMENTATION = Instrumentation(
     also=("sanic.response.types", "sanic.worker.manager"),
     hook=_hook,
     versions=">=23,<27",
-    plugins=("sw_sanic",),
+    plugins=("sw_sanic_v2",),
 )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
+from ..agent import running as running_agent
+from ..agent_log import say
 from ..runtime.late_start import hold_back
 from .instrumentation import Instrumentation
 from .patches import Patches
@@ -14,6 +17,11 @@ _SUPERVISORS = {"uvicorn.supervisors.multiprocess": "Multiprocess", "uvicorn.sup
 
 
 def _hook(module: Any, patches: Patches) -> None:
+    if module.__name__ == "uvicorn.server":
+        # older ones do not raise the signal again that ended them
+        if hasattr(module.Server, "_serve"):
+            patches.wrap(module.Server, "_serve", _around_serve)
+        return
     supervisor = _SUPERVISORS.get(module.__name__)
     if supervisor is not None:
         patches.wrap(getattr(module, supervisor), "run", _around_supervising)
@@ -39,6 +47,26 @@ def _around_wsgi(middleware: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
+def _around_serve(serve: Callable[..., Any]) -> Callable[..., Any]:
+    async def serving(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return await serve(self, *args, **kwargs)
+        finally:
+            await _flush()
+
+    return serving
+
+
+async def _flush() -> None:
+    """Send what waits. The server raises next the signal that has ended it, which may end the process at once."""
+    agent = running_agent()
+    try:
+        if agent is not None:
+            await agent.flush(agent.config.shutdown_timeout)
+    except Exception as error:  # noqa: BLE001, RUF100  (the server has ended well)
+        say(logging.WARNING, "the last records could not be sent: %r", error)
+
+
 def _around_supervising(run: Callable[..., Any]) -> Callable[..., Any]:
     def running(self: Any, *args: Any, **kwargs: Any) -> Any:
         hold_back()
@@ -50,7 +78,7 @@ def _around_supervising(run: Callable[..., Any]) -> Callable[..., Any]:
 INSTRUMENTATION = Instrumentation(
     name="uvicorn",
     module="uvicorn.config",
-    also=tuple(_SUPERVISORS),
+    also=(*_SUPERVISORS, "uvicorn.server"),
     hook=_hook,
     versions=">=0.23,<1",
     plugins=("sw_fastapi",),

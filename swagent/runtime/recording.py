@@ -14,6 +14,7 @@ from typing import TypeVar
 from ..agent_log import RateLimitedLog, say
 from ..config import Config
 from ..pipeline.encoder import Encoder
+from ..pipeline.log_encoder import log_encoding
 from ..pipeline.pipelines import Pipelines
 from ..pipeline.request_encoder import RequestEncoder
 from ..profile.blocks import Blocks
@@ -59,9 +60,9 @@ class Recording:
         self._offer_samples = self._offer(Signal.METER, encoder.meters)
         self._offer_event = self._offer(Signal.EVENT, encoder.event)
         self.tracer = _build_tracer(config, self._offer_segment)
-        self._segments = pipelines.segment_intake(encoder.segment, RequestEncoder(encoder, self.tracer).encode)
+        self._segments = pipelines.segment_intake(encoder.segment, RequestEncoder(encoder, self.tracer))
         self.tracer.offer_request = self._segments.offer_request
-        self._logs = LogCapture(self._offer(Signal.LOG, encoder.log), LogSettings.from_config(config))
+        self._logs = LogCapture(self._offer(Signal.LOG, log_encoding(encoder)), LogSettings.from_config(config))
         self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
         self._threads = ThreadPropagation() if config.propagate_threads else None
         self._blocks = Blocks(self._offer_event)

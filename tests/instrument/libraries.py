@@ -32,6 +32,10 @@ tests run with the oldest and the newest version.
 
 An operation stands for others like it. Tags in parentheses are collected only where a setting asks for them.
 """
+SERVERS = frozenset({
+    "aiohttp_server", "bottle", "django", "falcon", "flask", "granian", "gunicorn", "http_server", "hypercorn",
+    "pyramid", "sanic", "tornado", "uvicorn", "werkzeug", "wsgiref",
+})  # fmt: skip
 COLUMNS = ("library", "versions", "by", "kind", "operations", "component", "layer", "tags")
 
 
@@ -39,7 +43,7 @@ def main() -> int:
     """What the arguments ask for; the exit status."""
     if sys.argv[1:] == ["--record"]:
         return _record()
-    natives = sorted(instrumentations(), key=lambda each: each.name)
+    natives = sorted(_calls(), key=lambda each: each.name)
     collected = read()
     page = "\n".join([HEAD, *_table(natives, collected), ""])
     if sys.argv[1:2] != ["--check"]:
@@ -56,6 +60,11 @@ def instrumentations() -> Iterator[Instrumentation]:
     for point in entry_points(group=GROUP):
         found: Instrumentation | tuple[Instrumentation, ...] = point.load()
         yield from (found,) if isinstance(found, Instrumentation) else found
+
+
+def _calls() -> Iterator[Instrumentation]:
+    """Those that record calls. Servers record what comes in, and stand in docs/run.md."""
+    yield from (each for each in instrumentations() if each.name not in SERVERS)
 
 
 def _table(natives: list[Instrumentation], collected: Collected) -> Iterator[str]:

@@ -12,12 +12,19 @@ from kit.servers import nobody
 from record.recorded import Recorder, recording
 from swagent import exit_span, local_span
 from swagent.record.suppression import suppress_instrumentation
+from swagent.record.trace.model import Component, SpanRecord
 
 from .blocking_clients import CLIENTS
 from .http_server import HttpServer
 from .trees import trees
 
 INSTRUMENTED = tuple(CLIENTS)
+
+
+def collected_by(span: SpanRecord) -> str:
+    return {Component.REQUESTS: "requests", Component.URLLIB3: "urllib3"}.get(
+        Component(span.component), "urllib-request"
+    )
 
 
 class Client:

@@ -54,7 +54,7 @@ PLUGINS = frozenset(
     ]
 )
 """Of version 1.3."""
-_OTHERWISE = {"sw_loguru", "sw_fastapi"}
+_OTHERWISE = {"sw_loguru", "sw_fastapi", "sw_sanic"}
 
 
 def test_every_plugin_has_a_row() -> None:

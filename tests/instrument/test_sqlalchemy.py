@@ -19,6 +19,7 @@ from kit.real.databases import Mariadb, Postgres
 from record.recorded import Recorder, recording
 from swagent import exit_span, local_span
 from swagent.instrument import settings
+from swagent.record.trace.model import SpanRecord
 
 from .trees import trees
 
@@ -33,6 +34,12 @@ INSTRUMENTED = ("sqlalchemy", "sqlite3", *DRIVERS)
 on_asyncio = pytest.mark.parametrize(
     "anyio_backend", [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})], ids=["asyncio", "uvloop"]
 )
+
+
+def collected_by(span: SpanRecord) -> str:
+    return "sqlalchemy" if "/SQLAlchemy/" in span.name else "sqlite3"
+
+
 SQLITE = "SQLITE/DATABASE shop.db db.type=SQLite db.operation="
 SELECT = f"Exit SQLite/SQLAlchemy/execute {SQLITE}SELECT"
 INSERT = f"Exit SQLite/SQLAlchemy/execute {SQLITE}INSERT"

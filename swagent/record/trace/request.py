@@ -12,7 +12,6 @@ from urllib.parse import parse_qs
 from ..bounded_cache import BoundedCache
 from ..cardinality import OVERFLOW, CardinalityLimit
 from ..limits import address_of, name_of, short
-from .carrier import Carrier
 from .model import Layer, SpanKind
 from .single_span import SpanTemplate
 
@@ -63,6 +62,11 @@ def admit(template: SpanTemplate, facts: Facts, endpoints: CardinalityLimit) -> 
     if name in endpoints or facts.template is UNMATCHED:
         return name
     return endpoints.keep(name, name_by_path(facts.method, OVERFLOW), from_client=_by_path or facts.template is None)
+
+
+def name_so_far(method: str, path: str, template: str | None) -> str:
+    """The name of a request's operation, by its route where one is known."""
+    return name_by_path(method, path) if template is None else _NAMES[method, template]
 
 
 def name_by_path(method: str, path: str) -> str:
@@ -121,6 +125,7 @@ PEERS = BoundedCache(_peer)
 METHODS: BoundedCache[str, Tag] = BoundedCache(lambda method: ("http.method", "GET" if method == WEBSOCKET else method))
 STATUSES: BoundedCache[int, Tag] = BoundedCache(lambda status: ("http.status_code", str(int(status))))
 _TEMPLATES = BoundedCache(_describe)
+_NAMES: BoundedCache[tuple[str, str], str] = BoundedCache(lambda key: name_by_path(*key))
 
 
 class FinishedRequest(NamedTuple):
@@ -132,7 +137,8 @@ class FinishedRequest(NamedTuple):
     """As the end, by the monotonic clock."""
     end: float
     client: tuple[Any, ...] | None
-    carrier: Carrier | None
+    caller: bytes | None
+    """The header `sw8` that came with it, where it is trusted."""
     method: str
     scheme: str
     host: bytes
@@ -140,3 +146,6 @@ class FinishedRequest(NamedTuple):
     template: str | None
     component: int
     status: int
+
+
+FIELDS = len(FinishedRequest._fields)

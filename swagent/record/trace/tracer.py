@@ -12,6 +12,7 @@ from typing import Any
 
 from ...agent_log import RateLimitedLog
 from ..cardinality import CardinalityLimit
+from .ignore import Suffixes
 from .model import OpenSegment
 from .sampling import Sampler
 
@@ -57,6 +58,8 @@ class Tracer:
         self.service = service
         self.instance = instance
         self.is_ignored = is_ignored
+        self.ignores_dots_only = isinstance(is_ignored, Suffixes)
+        """Whether no operation is ignored that has no dot in its name, so that it need not be made to be asked for."""
         self.span_limit = span_limit
         self.correlation_limits = correlation_limits
         self.trust_incoming = trust_incoming

@@ -16,18 +16,33 @@ import pytest
 import uvicorn
 
 from asgi.calling import SW8, answers
-from record.recorded import Recorder
+from instrument.trees import trees
+from record.recorded import Recorder, recording
 from swagent import current_trace_id
 from swagent.asgi import SkyWalkingMiddleware
-from swagent.instrument import instrument, uninstrument
+from swagent.instrument import State, instrument, report, uninstrument
 from swagent.instrument.tornado import template_of
 from swagent.runtime.late_start import program_of
 from swagent.wsgi import SkyWalkingMiddleware as WsgiMiddleware
 from wsgi.calling import ask, environ_of
 
-from .trees import trees
-
 INSTRUMENTED = ("flask", "http_server", "uvicorn", "wsgiref")
+
+
+@pytest.fixture
+def recorder() -> Iterator[Recorder]:
+    with recording() as fresh:
+        yield fresh
+
+
+@pytest.fixture(autouse=True)
+def instrumented() -> Iterator[None]:
+    instrument(*INSTRUMENTED)
+    try:
+        assert {each.state for each in report() if each.name in INSTRUMENTED} == {State.ACTIVE}
+        yield
+    finally:
+        uninstrument(*INSTRUMENTED)
 
 
 class Handler(BaseHTTPRequestHandler):
