@@ -4,33 +4,26 @@
 it sees with the file, and fails where the file does not know it: `make libraries` runs the tests and writes the files.
 
 A test module says whose spans its are by `INSTRUMENTED = ("redis", "valkey")`. Where these are several, a span belongs
-to the one whose module has begun it, or to the one that the test module's function `collected_by(span)` names.
+to the one that its component is named after, or to the one that the module's function `collected_by(span)` names.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from swagent.instrument import settings
-from swagent.instrument.installation import GROUP
 from swagent.record.trace.model import Component, Layer, SpanRecord
 
 FOLDER = Path(__file__).parent / "collected"
 _EXAMPLES = 3
 # of any span that ended so; not what a library's hook collects
 _OF_THE_AGENT = re.compile(r"outcome|task|incomplete|time\..*|loop\..*")
-
-# what tests and servers make up to be alone with it
-_RANDOM = re.compile(r"(?<=-)(?:[0-9a-f]{8}|[\w-]{22})(?![\w-])")
 
 
 @dataclass
@@ -76,42 +69,18 @@ def describe(span: SpanRecord) -> Spans | None:
     usual = settings.current() == settings.Settings()
     component, layer = Component(span.component).name, Layer(span.layer).name
     kind = span.kind.name.capitalize()
-    return Spans(kind, component, layer, [_RANDOM.sub("{id}", span.name)], tags if usual else [], [] if usual else tags)
+    return Spans(kind, component, layer, [span.name], tags if usual else [], [] if usual else tags)
 
 
-def beginner() -> str:
-    """The module of an instrumentation that begins the span that is begun now; empty: none does."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(("swagent.", __package__ or "-")):
-        module: str = frame.f_globals["__name__"]
-        if module in _modules().values():
-            return module
-        frame = frame.f_back  # type: ignore[assignment]
-    return ""
-
-
-def owners(span: SpanRecord, begun_by: str, module: ModuleType) -> Iterable[str]:
+def owners(span: SpanRecord, module: ModuleType) -> Iterable[str]:
     """The instrumentations of a test module that a span tells of."""
     names: tuple[str, ...] = getattr(module, "INSTRUMENTED", ())
     named: Any = getattr(module, "collected_by", None)
     if named is not None:
-        return [name for name in names if name == named(span)]
-    if begun_by:
-        return [name for name in names if _modules()[name] == begun_by]
-    # by what several have in common
+        chosen: str | None = named(span)
+        return [chosen] if chosen else []
     component = Component(span.component).name.lower()
     return [component] if component in names else names
-
-
-@cache
-def _modules() -> dict[str, str]:
-    """The modules of the instrumentations, by their names."""
-    found = {}
-    for point in entry_points(group=GROUP):
-        one: Any = point.load()
-        for each in one if isinstance(one, tuple) else (one,):
-            found[each.name] = point.module
-    return found
 
 
 def merge(into: Collected, found: Collected) -> None:

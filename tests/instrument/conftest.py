@@ -10,7 +10,6 @@ import pytest
 
 from record.recorded import Recorder, recording
 from swagent.instrument import State, instrument, report, uninstrument
-from swagent.record.trace.span import Span
 
 from . import collecting
 from .http_server import HttpServer
@@ -46,23 +45,17 @@ def instrumented(request: pytest.FixtureRequest) -> Iterator[None]:
 def collected(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Compare what a test records with what is known to be collected, see `collecting`."""
     found: collecting.Collected = {}
-    begun_by: dict[int, str] = {}
-    take, start = Recorder._take, Span.start
-
-    def starting(self: Span) -> Span:
-        begun_by[id(self)] = collecting.beginner()
-        return start(self)
+    take = Recorder._take
 
     def taking(self: Recorder, segment: Any) -> None:
         for span in segment.spans:
             described = collecting.describe(span)
             if described is not None:
-                owners = collecting.owners(span, begun_by.get(id(span), ""), request.module)
+                owners = collecting.owners(span, request.module)
                 collecting.merge(found, {name: [described] for name in owners})
         take(self, segment)
 
     monkeypatch.setattr(Recorder, "_take", taking)
-    monkeypatch.setattr(Span, "start", starting)
     yield
     if _IS_WRITING:
         collecting.merge(_all, found)
@@ -81,8 +74,6 @@ def pytest_sessionfinish() -> None:
         known = collecting.read() if _incomplete else {}
         collecting.merge(known, _all)
         collecting.write(known)
-
-
 @pytest.fixture
 def server() -> Iterator[HttpServer]:
     with HttpServer() as running:
