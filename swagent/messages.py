@@ -129,7 +129,8 @@ def _kafka_name(topic: Any, group: Any) -> str:
 
 
 def context_of(message: Any) -> dict[str, Any]:
-    """What the producer sent along with a message, by its attribute or key `headers`: `sw8` and `correlation`.
+    """What the producer sent along with a message, by its attribute or key `headers`: `sw8`, `correlation`,
+    `traceparent` and `tracestate`, as `entry_span` takes them.
 
     Of two headers of one name nobody knows which is right, and none counts.
     """

@@ -128,17 +128,21 @@ def _let_carry(batch: Any, producer: Any) -> None:
     """Let what is appended to a batch carry the context that is active then."""
     append, broker = batch.append, _broker_of(producer)
 
-    def carrying(*, timestamp: Any, key: Any, value: Any, headers: Any = ()) -> Any:
-        headers = safely(_with_active_context, headers, broker) or headers
-        return append(timestamp=timestamp, key=key, value=value, headers=headers)
+    def carrying(**message: Any) -> Any:
+        headers = safely(_with_active_context, message.get("headers"), broker)
+        if headers is not None:
+            message["headers"] = headers
+        return append(**message)
 
     batch.append = carrying
 
 
 def _with_active_context(headers: Any, broker: str) -> Any:
+    """The headers of a batch's message; None: as they are."""
     span = None if suppress_instrumentation.get() else current_span()
     if span is None or any(key == "sw8" for key, _ in headers or ()):
-        return headers
+        return None
+    # its compiled part takes a list and nothing else
     return [*(headers or ()), *((key, value.encode()) for key, value in span.headers_for(broker).items())]
 
 

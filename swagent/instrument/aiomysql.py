@@ -22,6 +22,6 @@ INSTRUMENTATION = Instrumentation(
     name="aiomysql",
     module="aiomysql.cursors",
     hook=cursor_hook("Cursor", "Mysql/PyMsql/", _database_of, around_async_query),
-    versions=">=0.1,<0.4",
+    versions=">=0.1.1,<0.4",
     opentelemetry=("aiomysql",),
 )

@@ -157,7 +157,7 @@ def _begin_delivery(message: Any) -> Span | None:
 
 INSTRUMENTATIONS = (
     Instrumentation(
-        name="aio_pika",
+        name="aio-pika",
         module="aio_pika.queue",
         also=(_ROBUST,),
         distribution="aio-pika",

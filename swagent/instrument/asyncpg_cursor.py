@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..record.trace.span import Span
-from .call import outer_call, safely
+from .call import outer_call, safely, settle
 from .sql_call import Database, begin_query
 from .sql_error import end_query
 
@@ -60,7 +60,7 @@ def traced_iterator(base: Any, begin: Begin) -> Any:
         def _swagent_end(self, error: BaseException | None) -> None:
             span, self._swagent_span = self._swagent_span, None
             if span is not None:
-                safely(end_query, span, error)
+                settle(end_query, span, error)
 
         def __del__(self) -> None:
             # nobody wants the other rows
@@ -97,9 +97,9 @@ def traced_cursor(base: Any, begin: Begin) -> Any:
             try:
                 result = await call
             except BaseException as error:
-                safely(end_query, span, error)
+                settle(end_query, span, error)
                 raise
-            safely(span.stop)
+            span.stop()
             return result
 
     return _named_as(base, Cursor)

@@ -167,7 +167,7 @@ def _begin_receive(consumer: Any, messages: Any) -> Span | None:
 
 
 INSTRUMENTATION = Instrumentation(
-    name="confluent_kafka",
+    name="confluent-kafka",
     module="confluent_kafka",
     distribution="confluent-kafka",
     hook=_hook,

@@ -29,6 +29,7 @@ _CODES = (
 )  # fmt: skip
 _SERVER_FAULTS = frozenset({"UNKNOWN", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"})
 _OUTCOMES = {"CANCELLED": Outcome.CANCELLED, "DEADLINE_EXCEEDED": Outcome.TIMED_OUT}
+_NOTHING: Mapping[str, Any] = {}
 _SCHEMES = ("ipv4:", "ipv6:")
 
 
@@ -49,11 +50,13 @@ def serve_grpc_call(method: str, metadata: Mapping[str, Any], peer: str) -> Span
 
     :param metadata: what came with it, its names in lower case
     """
-    trusted = is_trusted(method, metadata)
+    context = metadata if is_trusted(method, metadata) else _NOTHING
     span = entry_span(
         method,
-        sw8=metadata.get("sw8") if trusted else None,
-        correlation=metadata.get("sw8-correlation") if trusted else None,
+        sw8=context.get("sw8"),
+        correlation=context.get("sw8-correlation"),
+        traceparent=context.get("traceparent"),
+        tracestate=context.get("tracestate"),
         component=Component.GRPC,
         layer=Layer.RPC_FRAMEWORK,
     )

@@ -121,7 +121,7 @@ def _begin_many(consumer: Any, batches: Any) -> Span | None:
 
 
 INSTRUMENTATION = Instrumentation(
-    name="kafka_python",
+    name="kafka-python",
     module="kafka",
     distribution="kafka-python",
     hook=_hook,

@@ -19,6 +19,7 @@ from ..record.suppression import suppress_instrumentation
 from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
 from ..record.trace.model import Layer, Reference, RefKind, SpanKind
 from ..record.trace.span import Span
+from ..record.trace.traceparent import Traceparent, parse_traceparent
 from ..record.trace.tracer import Tracer, running
 from .call import begin_call, outer_call
 
@@ -80,8 +81,9 @@ def begin_receive(
     if tracer is None or suppress_instrumentation.get():
         return None
     name, _, tags = _describe(name, broker, topic, queue)
+    messages = list(messages)
     carriers, correlation = _carriers_of(messages, tracer)
-    carrier = carriers[0] if carriers else None
+    carrier = carriers[0] if carriers else _traceparent_of(messages, tracer)
     span = Span(name, SpanKind.ENTRY, "", Layer.MQ, component, carrier, correlation, tracer)
     span.tags.extend(tags)
     span.start()
@@ -108,6 +110,18 @@ def _carriers_of(messages: Iterable[Any], tracer: Tracer) -> tuple[list[Carrier]
     sent = found[carriers[0]]
     correlation = parse_correlation(sent, *tracer.correlation_limits) if sent is not None else None
     return [carrier for carrier in carriers if carrier.sampled] or carriers[:1], correlation
+
+
+def _traceparent_of(messages: Iterable[Any], tracer: Tracer) -> Traceparent | None:
+    """The trace of the first producer that sent no `sw8`, but told its trace."""
+    if not tracer.traceparent or tracer.trust_incoming is False:
+        return None
+    for message in messages:
+        context = context_of(message)
+        caller = parse_traceparent(context["traceparent"], context["tracestate"])
+        if caller is not None:
+            return caller
+    return None
 
 
 @lru_cache(1024)

@@ -58,7 +58,7 @@ INSTRUMENTATION = Instrumentation(
     also=("MySQLdb.connections",),
     hook=_hook,
     distribution="mysqlclient",
-    versions=">=2.0,<3",
+    versions=">=2.1,<3",
     plugins=("sw_mysqlclient",),
     opentelemetry=("mysqlclient",),
 )

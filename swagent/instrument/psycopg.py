@@ -13,7 +13,7 @@ from typing import Any
 
 from ..record.trace.model import Component
 from ..record.trace.span import Span
-from .call import safely
+from .call import safely, settle
 from .instrumentation import Instrumentation
 from .patches import Patches
 from .sql_call import Database, database_at
@@ -107,17 +107,17 @@ def _ended(span: Span | None) -> Generator[None, None, None]:
         yield
     except BaseException as error:
         if span is not None:
-            safely(end_query, span, error)
+            settle(end_query, span, error)
         raise
     if span is not None:
-        safely(end_query, span)
+        settle(end_query, span)
 
 
 INSTRUMENTATION = Instrumentation(
     name="psycopg",
     module="psycopg",
     hook=_hook,
-    versions=">=3.1,<4",
+    versions=">=3.1.8,<4",
     plugins=("sw_psycopg",),
     opentelemetry=("psycopg",),
 )

@@ -54,8 +54,8 @@ INSTRUMENTATION = Instrumentation(
     name="psycopg2",
     module="psycopg2",
     hook=_hook,
-    distribution="psycopg2 psycopg2-binary",
-    versions=">=2.8,<3",
+    distribution="psycopg2-binary psycopg2",
+    versions=">=2.9.3,<3",
     plugins=("sw_psycopg2",),
     opentelemetry=("psycopg2",),
 )

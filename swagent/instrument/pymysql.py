@@ -22,7 +22,7 @@ INSTRUMENTATION = Instrumentation(
     name="pymysql",
     module="pymysql.cursors",
     hook=cursor_hook("Cursor", "Mysql/PyMsql/", _database_of, around_query),
-    versions=">=1.0,<2",
+    versions=">=1.0.2,<2",
     plugins=("sw_pymysql",),
     opentelemetry=("pymysql",),
 )

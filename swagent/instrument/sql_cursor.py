@@ -11,13 +11,12 @@ from typing import Any
 
 from ..record.limits import as_text
 from ..record.trace.span import Span
-from .call import is_outermost, safely
+from .call import is_outermost
 from .sql_call import Database, begin_query
 from .sql_error import end_query
-
-Begin = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Span | None"]
-"""Gets the object whose method is called, and the arguments. None: this call has no span."""
-Make = Callable[[Callable[..., Any]], Callable[..., Any]]
+from .wrapping import Begin as Begin
+from .wrapping import Make as Make
+from .wrapping import around_async_call, around_call
 
 _STATEMENTS = ("query", "sql", "operation", "command", "statement")
 _PARAMETERS = ("params", "args", "vars", "parameters", "params_seq", "vars_list")
@@ -57,44 +56,12 @@ def begin_copy_by(name: str, database_of: Callable[[Any], Database | None]) -> B
 
 def around_query(begin: Begin) -> Make:
     """For `Patches.wrap`: a method whose call has a span."""
-
-    def make(query: Callable[..., Any]) -> Callable[..., Any]:
-        def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-            span = safely(begin, self, args, kwargs)
-            if span is None:
-                return query(self, *args, **kwargs)
-            try:
-                result = query(self, *args, **kwargs)
-            except BaseException as error:
-                safely(end_query, span, error)
-                raise
-            safely(span.stop)
-            return result
-
-        return traced
-
-    return make
+    return around_call(begin, fail=end_query)
 
 
 def around_async_query(begin: Begin) -> Make:
     """For `Patches.wrap`: a coroutine function whose call has a span."""
-
-    def make(query: Callable[..., Any]) -> Callable[..., Any]:
-        async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-            span = safely(begin, self, args, kwargs)
-            if span is None:
-                return await query(self, *args, **kwargs)
-            try:
-                result = await query(self, *args, **kwargs)
-            except BaseException as error:
-                safely(end_query, span, error)
-                raise
-            safely(span.stop)
-            return result
-
-        return traced
-
-    return make
+    return around_async_call(begin, fail=end_query)
 
 
 def _text_of(statement: Any, cursor: Any) -> Any:

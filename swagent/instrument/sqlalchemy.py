@@ -79,6 +79,6 @@ INSTRUMENTATION = Instrumentation(
     module="sqlalchemy.engine.base",
     hook=_hook,
     distribution="SQLAlchemy",
-    versions=">=1.4,<2.2",
+    versions=">=2.0,<2.2",
     opentelemetry=("sqlalchemy",),
 )

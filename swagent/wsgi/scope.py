@@ -13,7 +13,13 @@ SCOPE = "swagent.scope"
 """Where a request's scope stands in the environ. It marks a request that is traced, too: a second middleware inside the
 first stands aside, and frameworks note their routes in there."""
 
-_SENT_ALONG = (("HTTP_HOST", b"host"), ("HTTP_SW8", b"sw8"), ("HTTP_SW8_CORRELATION", b"sw8-correlation"))
+_SENT_ALONG = (
+    ("HTTP_HOST", b"host"),
+    ("HTTP_SW8", b"sw8"),
+    ("HTTP_SW8_CORRELATION", b"sw8-correlation"),
+    ("HTTP_TRACEPARENT", b"traceparent"),
+    ("HTTP_TRACESTATE", b"tracestate"),
+)
 
 
 def scope_of(environ: Environ, *, with_all_headers: bool) -> Scope:

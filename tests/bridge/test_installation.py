@@ -142,7 +142,7 @@ def test_native_instrumentations_that_are_asked_for_cover_theirs(monkeypatch: py
 
     covered: list[set[str]] = []
     monkeypatch.setattr(instrumentors, "switch_on", lambda names: covered.append(set(names)))
-    shop = Instrumentation("shop", "swagent_tested_shop", lambda *_: None, opentelemetry=("shop", "stock"))
+    shop = Instrumentation("shop", "swagent_tested_shop", lambda *_: None, "-", opentelemetry=("shop", "stock"))
     monkeypatch.setattr(native, "_installations", {"shop": native.Installation(shop)})
     install()
     instrument("shop")

@@ -77,11 +77,7 @@ def redis_cluster() -> Iterator[RedisCluster]:
 
 @pytest.fixture(scope="session")
 def rabbitmq() -> Iterator[RabbitMQ]:
-    try:
-        server = RabbitMQ()
-    except UnavailableError as exc:
-        give_up(str(exc))
-    with server:
+    with make(RabbitMQ) as server:
         yield server
 
 

@@ -21,7 +21,7 @@ aio_pika = pytest.importorskip("aio_pika")
 aiormq = pytest.importorskip("aiormq")
 
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e, pytest.mark.timeout(600)]
-INSTRUMENTED = ("aio_pika", "aiormq")
+INSTRUMENTED = ("aio-pika", "aiormq")
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
@@ -167,7 +167,7 @@ async def test_what_nobody_will_get_fails(recorder: Recorder, rabbitmq: RabbitMQ
 async def test_aiormq_by_itself(recorder: Recorder, rabbitmq: RabbitMQ) -> None:
     connection = await aiormq.connect(rabbitmq.url)
     channel = await connection.channel()
-    declared = await channel.queue_declare(exclusive=True)
+    declared = await channel.queue_declare("direct", exclusive=True)
     got: asyncio.Queue[Any] = asyncio.Queue()
     await channel.basic_consume(declared.queue, got.put, no_ack=True)
     own = aiormq.spec.Basic.Properties(headers={"tenant": "acme"})

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from e2e.fixtures import give_up
-from kit.real.ports import HOST, free_ports, is_listening
+from kit.real.ports import HOST
+from kit.real.redis import Redis
 from record.recorded import Recorder
 from swagent import local_span
 
@@ -30,22 +28,6 @@ INSTRUMENTED = ("arq",)
 def anyio_backend(request: pytest.FixtureRequest) -> Any:
     """It knows no other."""
     return "asyncio", {"use_uvloop": request.param == "uvloop"}
-
-
-@pytest.fixture(scope="module")
-def redis_port() -> Iterator[int]:
-    program = shutil.which("redis-server")
-    if program is None:
-        give_up("no redis-server on the PATH: install redis-server")
-    [port] = free_ports(1)
-    command = [program, "--port", str(port), "--bind", HOST, "--save", ""]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
-        try:
-            while not is_listening(port):
-                assert server.poll() is None
-            yield port
-        finally:
-            server.terminate()
 
 
 async def price(ctx: Any, item: int) -> int:
@@ -70,10 +52,10 @@ FUNCTIONS = [price, fail, again, arq.func(hang, timeout=0.05, max_tries=1)]
 
 
 @pytest.fixture(params=[None, json], ids=["pickle", "json"])
-async def redis(request: pytest.FixtureRequest, redis_port: int) -> AsyncIterator[Any]:
+async def redis(request: pytest.FixtureRequest, redis_server: Redis) -> AsyncIterator[Any]:
     own = request.param
     redis = await arq.create_pool(
-        arq.connections.RedisSettings(host=HOST, port=redis_port),
+        arq.connections.RedisSettings(host=HOST, port=redis_server.port),
         job_serializer=own and (lambda job: json.dumps(job, default=str).encode()),
         job_deserializer=own and json.loads,
     )
@@ -95,12 +77,12 @@ async def work_off(redis: Any) -> None:
     await worker.async_run()
 
 
-async def test_a_job_joins_its_sender_s_trace(recorder: Recorder, redis: Any, redis_port: int) -> None:
+async def test_a_job_joins_its_sender_s_trace(recorder: Recorder, redis: Any, redis_server: Redis) -> None:
     with local_span("job"):
         job = await redis.enqueue_job("price", 2)
     await work_off(redis)
     assert await job.result(timeout=10) == 4
-    broker = f"{HOST}:{redis_port}"
+    broker = redis_server.address
     tags = f"mq.broker={broker} mq.queue=arq:queue"
     assert trees(recorder) == (
         f"Local job\n  Exit arq/price REDIS/MQ {broker} {tags}\nEntry arq/price PYTHON/MQ {tags}\n  Local work"

@@ -18,7 +18,13 @@ from .blocking_clients import CLIENTS
 from .http_server import HttpServer
 from .trees import trees
 
-INSTRUMENTED = tuple(CLIENTS)
+INSTRUMENTED = ("requests", "urllib3", "urllib-request")
+NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
+
+
+def collected_by(span: SpanRecord) -> str | None:
+    components = {component: name for name, (_, component) in CLIENTS.items()}
+    return components.get(Component(span.component).name)
 
 
 def collected_by(span: SpanRecord) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -17,15 +17,16 @@ from asyncmy import cursors as asyncmy_cursors
 from kit.real.databases import Mariadb
 from record.recorded import recording
 from swagent import local_span
-from swagent.instrument import settings
+from swagent.instrument import instrument, settings, uninstrument
+from swagent.record.trace.model import SpanRecord
 
 from .trees import trees
 
 pytestmark = [pytest.mark.e2e, pytest.mark.anyio]
+INSTRUMENTED = ("aiomysql", "asyncmy", "pymysql")
 HAS_MYSQLCLIENT = find_spec("MySQLdb") is not None
 if HAS_MYSQLCLIENT:
     import_module("MySQLdb.connections")
-INSTRUMENTED = ("aiomysql", "asyncmy", "pymysql", *(("mysqlclient",) if HAS_MYSQLCLIENT else ()))
 
 BLOCKING = [
     pytest.param("pymysql", id="pymysql"),
@@ -47,6 +48,28 @@ CREATE = (
     "CREATE TEMPORARY TABLE orders (id int PRIMARY KEY, item text)",
     "CREATE OR REPLACE PROCEDURE answer() SELECT 42",
 )
+
+
+_driver = ""
+
+
+@pytest.fixture(autouse=True)
+def _choose_driver(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The one that a test is about. mysqlclient is instrumented where it is there."""
+    global _driver  # noqa: PLW0603, RUF100
+    chosen: Any = request.node.callspec.params.get("driver") if hasattr(request.node, "callspec") else None
+    name = chosen if isinstance(chosen, str) else getattr(chosen, "__name__", "")
+    _driver = "mysqlclient" if name == "MySQLdb" else name
+    if HAS_MYSQLCLIENT:
+        instrument("mysqlclient")
+    yield
+    if HAS_MYSQLCLIENT:
+        uninstrument("mysqlclient")
+
+
+def collected_by(span: SpanRecord) -> str:
+    """They have names and components in common."""
+    return _driver
 
 
 def _expected(name: str, component: str, address: str, calls: list[str]) -> list[str]:

@@ -19,6 +19,7 @@ from .trees import trees
 
 pytestmark = pytest.mark.e2e
 INSTRUMENTED = ("psycopg",)
+NEEDS = ("psycopg-binary==3.1.8",)
 on_asyncio = pytest.mark.parametrize(
     "anyio_backend",
     [("asyncio", {"debug": True, "loop_factory": asyncio.SelectorEventLoop}), ("asyncio", {"use_uvloop": True})],
@@ -30,7 +31,7 @@ CREATE = "CREATE TEMPORARY TABLE orders (id int PRIMARY KEY, item text)"
 
 @pytest.fixture
 def place(postgres: Postgres) -> str:
-    return f"host=127.0.0.1 port={postgres.port} user=shop dbname=shop"
+    return postgres.url
 
 
 @pytest.fixture

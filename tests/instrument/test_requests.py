@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.metadata import version
 
 import pytest
 import requests
-import urllib3
 from requests.auth import HTTPDigestAuth
 
 from record.recorded import Recorder
@@ -38,7 +38,7 @@ def test_a_streamed_body_belongs_to_the_call_and_what_is_done_meanwhile_does_not
     assert not call.failed
 
 
-@pytest.mark.skipif(urllib3.__version__ < "2", reason="version 1 takes what has come for the whole body")
+@pytest.mark.skipif(version("urllib3") < "2", reason="version 1 takes what has come for the whole body")
 def test_a_body_that_ends_too_early_failed(recorder: Recorder, session: requests.Session, server: HttpServer) -> None:
     with pytest.raises(requests.RequestException), local_span("job"):
         session.get(f"{server.url}/broken", stream=True).content  # noqa: B018

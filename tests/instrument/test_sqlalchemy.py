@@ -24,13 +24,12 @@ from swagent.record.trace.model import SpanRecord
 from .trees import trees
 
 pytestmark = pytest.mark.anyio
-DRIVERS = ["aiomysql", "aiosqlite", "asyncmy", "asyncpg", "psycopg", "psycopg2", "pymysql"]
-for driver in DRIVERS:
-    import_module(driver)
-if find_spec("MySQLdb") is not None:
-    import_module("MySQLdb.connections")
-    DRIVERS.append("mysqlclient")
-INSTRUMENTED = ("sqlalchemy", "sqlite3", *DRIVERS)
+INSTRUMENTED = (
+    "sqlalchemy", "sqlite3", "aiomysql", "aiosqlite", "asyncmy", "asyncpg", "psycopg", "psycopg2", "pymysql",
+)  # fmt: skip
+NEEDS = ("greenlet", "psycopg-binary==3.1.8")
+for module in INSTRUMENTED:
+    import_module(module)
 on_asyncio = pytest.mark.parametrize(
     "anyio_backend", [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})], ids=["asyncio", "uvloop"]
 )
@@ -43,6 +42,10 @@ def collected_by(span: SpanRecord) -> str:
 SQLITE = "SQLITE/DATABASE shop.db db.type=SQLite db.operation="
 SELECT = f"Exit SQLite/SQLAlchemy/execute {SQLITE}SELECT"
 INSERT = f"Exit SQLite/SQLAlchemy/execute {SQLITE}INSERT"
+
+
+def collected_by(span: SpanRecord) -> str | None:
+    return "sqlalchemy" if "/SQLAlchemy/" in span.name else None
 
 
 class Base(DeclarativeBase):

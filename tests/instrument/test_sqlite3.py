@@ -142,7 +142,7 @@ def test_the_collectors_own_store_is_not_recorded(recorder: Recorder, tmp_path: 
     assert not recorder.segments
 
 
-def test_what_was_connected_before_records_no_more_once_nobody_records(file: Path, recorder: Recorder) -> None:
+def test_connections_are_plain_again_once_nobody_records(file: Path, recorder: Recorder) -> None:
     uninstrument("sqlite3")
     connection = sqlite3.connect(file)
     assert type(connection) is sqlite3.Connection

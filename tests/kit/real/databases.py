@@ -77,6 +77,10 @@ class Postgres(Database):
     maker = "initdb"
     ready_line = "ready to accept connections"
 
+    @property
+    def url(self) -> str:
+        return f"postgresql://{self.database}@{self.address}/{self.database}"
+
     def arguments(self) -> list[str]:
         settings = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=50")
         where = ["-D", str(self._data), "-h", HOST, "-p", str(self.port), "-k", str(self.home)]

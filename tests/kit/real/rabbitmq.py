@@ -2,83 +2,68 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import shutil
 import subprocess
-import tempfile
 import time
 from pathlib import Path
-
-from typing_extensions import Self
 
 from kit.real.jars import UnavailableError
 from kit.real.jvm import start_program
 from kit.real.ports import HOST, free_ports, is_listening
-from kit.real.server import ServerError
+from kit.real.server import Server, ServerError
 
 # the one on the PATH wants to become the user `rabbitmq`, and root to become it
 _SCRIPT = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
-_START_SECONDS = 120.0
-_STOP_SECONDS = 10.0
+_NAMES_SECONDS = 30.0
 
 
-class RabbitMQ:
+class RabbitMQ(Server):
     """Its user is `guest`, with the password `guest`. All it keeps goes with close()."""
+
+    name = "rabbitmq"
 
     def __init__(self) -> None:
         epmd = shutil.which("epmd")
         if epmd is None or not _SCRIPT.exists():
-            raise UnavailableError("no RabbitMQ here: install Debian's rabbitmq-server")
+            raise UnavailableError("no RabbitMQ here: install rabbitmq-server")
         self._epmd = epmd
-        self._folder = tempfile.TemporaryDirectory(prefix="rabbitmq-")
-        self._running: list[subprocess.Popen[bytes]] = []
-        self.home = Path(self._folder.name)
-        self.log = self.home / "server.log"
-        self.port, self._names_port, self._inner_port = free_ports(3)
-        self.address = f"{HOST}:{self.port}"
+        self._names: subprocess.Popen[bytes] | None = None
+        port, inner, self._names_port = free_ports(3)
+        super().__init__((port, inner))
+        self.address = f"{HOST}:{port}"
         self.url = f"amqp://guest:guest@{self.address}/"
-        atexit.register(self.close)
 
-    def __enter__(self) -> Self:
-        try:
-            # its name service; started by the server, it would outlive it
-            self._start(self._epmd, "-port", str(self._names_port), "-address", HOST)
-            self._wait(self._names_port)
-            self._start(str(_SCRIPT), "-noinput")
-            self._wait(self.port)
-        except BaseException:
-            self.close()
-            raise
-        return self
+    def launch(self) -> subprocess.Popen[bytes]:
+        # its name service; started by the server itself, it would outlive it
+        self._names = self._run(self._epmd, "-port", str(self._names_port), "-address", HOST)
+        deadline = time.monotonic() + _NAMES_SECONDS
+        while not is_listening(self._names_port):
+            if self._names.poll() is not None or time.monotonic() > deadline:
+                raise ServerError(f"epmd is not up:\n{self.log.read_text(errors='replace')}")
+            time.sleep(0.05)
+        return self._run(str(_SCRIPT), "-noinput")
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def kill(self) -> None:
+        super().kill()
+        if self._names is not None:
+            self._names.kill()
+            self._names.wait()
+            self._names = None
 
-    def close(self) -> None:
-        atexit.unregister(self.close)
-        for process in reversed(self._running):
-            process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_STOP_SECONDS)
-            process.kill()
-            process.wait()
-        self._running.clear()
-        self._folder.cleanup()
-
-    def _start(self, *command: str) -> None:
-        self._running.append(start_program(command, home=self.home, log=self.log, environment=self._environment()))
+    def _run(self, *command: str) -> subprocess.Popen[bytes]:
+        return start_program(command, home=self.home, log=self.log, environment=self._environment())
 
     def _environment(self) -> dict[str, str]:
         home = str(self.home)
+        port, inner = self.ports
         return {
             "HOME": home,
             "ERL_EPMD_PORT": str(self._names_port),
             "ERL_EPMD_ADDRESS": HOST,
-            "RABBITMQ_NODENAME": f"tests{self.port}@localhost",
+            "RABBITMQ_NODENAME": f"tests{port}@localhost",
             "RABBITMQ_NODE_IP_ADDRESS": HOST,
-            "RABBITMQ_NODE_PORT": str(self.port),
-            "RABBITMQ_DIST_PORT": str(self._inner_port),
+            "RABBITMQ_NODE_PORT": str(port),
+            "RABBITMQ_DIST_PORT": str(inner),
             "RABBITMQ_MNESIA_BASE": home,
             "RABBITMQ_LOGS": "-",
             "RABBITMQ_ENABLED_PLUGINS_FILE": f"{home}/plugins",
@@ -89,10 +74,3 @@ class RabbitMQ:
             # two noisy cores are no reason for spinning
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+sbwt none +sbwtdcpu none +sbwtdio none",
         }
-
-    def _wait(self, port: int) -> None:
-        deadline = time.monotonic() + _START_SECONDS
-        while not is_listening(port):
-            if (code := self._running[-1].poll()) is not None or time.monotonic() > deadline:
-                raise ServerError(f"RabbitMQ is not up ({code}):\n{self.log.read_text(errors='replace')[-3000:]}")
-            time.sleep(0.1)
