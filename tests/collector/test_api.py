@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from collector.served import START, line, serving, shop_and_stock
+from swagent.collector import pace
 from swagent.collector.api import calls as calls_query
-from swagent.collector.api import pace
 from swagent.collector.api.meters import quantile
 from swagent.collector.store.records import Event, KeepAlive, Meter, Properties, ThreadSnapshot
 from swagent.collector.store.store import Store
@@ -85,7 +85,8 @@ async def test_traces_newest_first_page_by_page(api: Api) -> None:
         ({"q": "' OR 1=1 --"}, []),
         ({"service": "stock", "min_ms": 19}, [9]),
         ({"service": "nobody"}, []),
-        ({"endpoint": "/stock", "max_ms": 10}, [0]),
+        ({"endpoint": "/stock", "max_ms": 5}, []),
+        ({"endpoint": "/stock", "min_ms": 6, "limit": 2}, [9, 8]),
         ({"endpoint": "SELECT"}, []),
         ({"sort": "slowest", "limit": 2}, [9, 8]),
     ],
@@ -118,7 +119,8 @@ async def test_one_trace(api: Api) -> None:
     assert trace["spans"][1] == {
         "id": "a-1:1", "parent": "a-1:0", "depth": 1, "service": "shop", "instance": "shop-1", "operation": "/stock",
         "kind": "exit", "layer": "Http", "component": "HTTPX", "peer": "stock:80", "start": START + 1001,
-        "end": START + 1009, "error": False, "tags": [["item", "Lamp 1"]], "logs": [], "missing_parent": False,
+        "end": START + 1009, "shift": 0, "error": False, "tags": [["item", "Lamp 1"]], "logs": [],
+        "missing_parent": False, "parents": [], "consumers": [],
     }  # fmt: skip
     assert [entry["text"] for entry in trace["logs"]] == ["Order 1 of a Größe"]
     missing = await api("traces/nowhere", 404)

@@ -32,9 +32,13 @@ from . import (
     meters as meters_query,
 )
 from . import (
+    trace as trace_query,
+)
+from . import (
     traces as traces_query,
 )
 from .changes import Changes
+from .encoding import encode
 from .memo import Memo
 from .parameters import Parameters
 
@@ -109,7 +113,7 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
             query.limit(50),
             query.text("cursor"),
         ),
-        "/api/traces/{trace:path}": lambda query: traces_query.trace(store, query.path("trace")),
+        "/api/traces/{trace:path}": lambda query: trace_query.trace(store, query.path("trace")),
         "/api/map": lambda _: service_map.ask(),
         "/api/logs": lambda query: logs_query.logs(
             store,
@@ -139,7 +143,7 @@ def _endpoint(query: Query) -> Callable[[Request], Any]:
             return _error(
                 404, f"nothing is kept of {request.url.path.rpartition('/')[2]!r}: it never came, or fell out"
             )
-        return JSONResponse(found, headers={"cache-control": "no-store"})
+        return Response(await encode(found), media_type="application/json", headers={"cache-control": "no-store"})
 
     return answer
 
@@ -166,4 +170,5 @@ async def _store_error(request: Request, error: Exception) -> Response:  # noqa:
 
 
 def _error(status: int, text: str) -> Response:
-    return JSONResponse({"error": text}, status)
+    # what was asked for may hold half a character, which no encoding has
+    return JSONResponse({"error": text.encode("utf-8", "replace").decode()}, status)

@@ -10,7 +10,8 @@ from typing import Any
 
 from ..store.database import Row
 from ..store.store import Store
-from .pace import Pace, pieces
+from ..pace import Pace
+from .pace import pieces
 
 Answer = dict[str, Any]
 # Milliseconds: how exactly it is kept when there were calls, and what a pause counts at most.

@@ -8,7 +8,7 @@ from typing import Any
 from ..store.records import Event, ThreadSnapshot
 from ..store.rows import other_of
 from ..store.store import Store
-from .pace import Pace
+from ..pace import Pace
 
 Answer = dict[str, Any]
 ALIVE_SECONDS = 60.0

@@ -10,7 +10,8 @@ from ..store import rows
 from ..store.rows import LOG_COLUMNS
 from ..store.store import Store
 from .cursor import Page, decode
-from .pace import Pace, pieces
+from ..pace import Pace
+from .pace import pieces
 
 Answer = dict[str, Any]
 _FILTERS = {

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..store.records import Meter
 from ..store.store import Store
-from .pace import Pace
+from ..pace import Pace
 
 Answer = dict[str, Any]
 Buckets = Sequence[Sequence[float]]

@@ -32,7 +32,7 @@ class Keeper:
         """:raises StoreError: when the database cannot be read"""
         self.database = database
         self.rings = {
-            "segments": Ring(database, "segments", limits.segments, (("bodies", "id"), ("calls", "owner"))),
+            "segments": Ring(database, "segments", limits.segments, (("bodies", "id"), ("calls", "owner"), ("links", "owner"))),
             "logs": Ring(database, "logs", limits.logs),
             "meters": Ring(database, "points", limits.points),
             "events": Ring(database, "events", limits.others),
@@ -79,6 +79,8 @@ class Keeper:
         put("bodies", (number, segment.body))
         for call in segment.calls:
             put("calls", (number, *call))
+        for link in segment.links:
+            put("links", (number, *link))
 
     def keep(self, record: Record) -> None:
         """Add another record to the rows that wait for the next write."""
