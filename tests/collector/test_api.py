@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,6 +15,8 @@ import pytest
 from collector.served import START, line, serving, shop_and_stock
 from swagent.collector import pace
 from swagent.collector.api import calls as calls_query
+from swagent.collector.api import instances as instances_query
+from swagent.collector.api import meters as meters_query
 from swagent.collector.api.meters import quantile
 from swagent.collector.store.records import Event, KeepAlive, Meter, Properties, ThreadSnapshot
 from swagent.collector.store.store import Store
@@ -302,7 +305,7 @@ async def test_ledgers(api: Api) -> None:
         api.store.add(Meter("shop", "i1", f"swagent_records_{name}", (*labels, ("signal", "segment")), 9, value))
     api.store.add(Meter("shop", "i1", "cpu", (), 9, 1.0))
     assert (await api("ledgers"))["agents"] == [
-        {"service": "shop", "instance": "i1", "time": 9, "signals": [
+        {"service": "shop", "instance": "i1", "state": "alive", "time": 9, "signals": [
             {"signal": "segment", "offered": 10, "confirmed": 7, "queued": 1, "in_flight": 0,
              "refused": {"queue_full": 3}, "dropped": {"ambiguous": 2}},
         ]},
@@ -383,3 +386,69 @@ async def test_wrong_parameters_are_named(api: Api, path: str, parameters: dict[
 
 async def test_unknown_paths(api: Api) -> None:
     assert "there is nothing at /api/nothing" in (await api("nothing", 404))["error"]
+
+
+async def test_a_meter_that_was_a_histogram_and_then_a_value(api: Api) -> None:
+    """It is shown as what it is now, and what it was comes back when it is that again."""
+    at = {"service": "shop", "instance": "i1", "name": "m"}
+    histogram = Meter("shop", "i1", "m", (), 1, None, ((0.0, 2), (10.0, 0)))
+    api.store.add(histogram)
+    api.store.add(Meter("shop", "i1", "m", (), 2, 7.5))
+    found = await api("meters/series", **at)
+    assert (found["kind"], found["series"]) == ("single", [{"labels": {}, "points": [[2, 7.5]]}])
+    assert [each["kind"] for each in (await api("meters"))["meters"]] == ["single"]
+    api.store.add(replace(histogram, timestamp=3))
+    found = await api("meters/series", **at)
+    assert found["kind"] == "histogram"
+    assert [time for time, _ in found["series"][0]["points"]] == [1, 3]
+
+
+async def test_half_a_character_is_refused_or_finds_nothing(api: Api) -> None:
+    fill(api.store, 1)
+    for path in ("traces", "logs"):
+        error = await api(path, 400, cursor='[1, "\\ud800"]')
+        assert "cursor" in error["error"]
+    assert (await api("traces/%ED%A0%80", 404))["error"]
+    assert (await api("traces", q="%ED%A0%80"))["traces"] == []
+
+
+async def test_whoever_said_that_it_stops_is_not_alive() -> None:
+    now = 1_700_000_000.0
+    store = Store(clock=lambda: now)
+
+    def say(name: str) -> None:
+        store.add(Event(name, "shop", "i1", "", name, "Normal", "m", {}, 5, 5, ""))
+
+    def state() -> tuple[str, str]:
+        [instance] = instances_query.instances(store, "", now)["instances"]
+        [ledger] = meters_query.ledgers(store, now)["agents"]
+        assert instance["alive"] == (instance["state"] == "alive")
+        return instance["state"], ledger["state"]
+
+    say("Start")
+    store.add(Meter("shop", "i1", "swagent_records_queued", (("signal", "segment"),), 9, 3.0))
+    assert state() == ("alive", "alive")
+    say("Shutdown")
+    store.add(Meter("shop", "i1", "swagent_records_queued", (("signal", "segment"),), 9, 3.0))
+    assert state() == ("stopped", "stopped"), "what it sends beside its end is no new life"
+    now += 30
+    store.add(KeepAlive("shop", "i1", ""))
+    assert state() == ("alive", "alive"), "another process has the name"
+    say("Shutdown")
+    say("Start")
+    assert state() == ("alive", "alive")
+    now += 61
+    assert state() == ("silent", "silent")
+
+
+async def test_a_file_remembers_who_has_stopped(tmp_path: Path) -> None:
+    path = str(tmp_path / "store.db")
+    store = Store(path=path)
+    for segment in shop_and_stock(0):
+        store.add(segment)
+    store.add(Event("u", "shop", "shop-1", "", "Shutdown", "Normal", "m", {}, 5, 5, ""))
+    store.close()
+    again = Store(path=path)
+    states = instances_query.states(again, again.started_at)
+    again.close()
+    assert states == {("shop", "shop-1"): "stopped", ("stock", "stock-1"): "alive"}

@@ -125,7 +125,7 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
         "/api/meters/series": lambda query: meters_query.series(
             store, query.needed("service"), query.needed("instance"), query.needed("name"), query.number("from", 0)
         ),
-        "/api/ledgers": lambda _: meters_query.ledgers(store),
+        "/api/ledgers": lambda _: meters_query.ledgers(store, time.time()),
         "/api/events": lambda query: instances_query.events(store, query.text("service")),
         "/api/profiles": lambda _: instances_query.profiles(store),
     }

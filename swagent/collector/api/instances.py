@@ -14,12 +14,25 @@ Answer = dict[str, Any]
 ALIVE_SECONDS = 60.0
 
 
+def states(store: Store, now: float) -> dict[tuple[str, str], str]:
+    """Of each service's instance, whether it is `alive`, has `stopped` as it said, or is `silent`.
+
+    :param now: seconds since the epoch
+    """
+    ended = store.ended()
+    return {
+        key: "stopped" if key in ended else "alive" if now - last_seen <= ALIVE_SECONDS else "silent"
+        for key, last_seen in store.seen().items()
+    }
+
+
 def instances(store: Store, service: str, now: float) -> Answer:
     """The instances of a service, or of all.
 
     :param now: seconds since the epoch
     """
     known = {(each.service, each.instance): each for each in store.instances}
+    found_states = states(store, now)
     meters: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for meter in store.meters:
         meters[meter.service, meter.instance].add(meter.name)
@@ -34,7 +47,8 @@ def instances(store: Store, service: str, now: float) -> Answer:
                 "name": key[1],
                 "properties": properties,
                 "language": properties.get("language", ""),
-                "alive": now - last_seen <= ALIVE_SECONDS,
+                "alive": found_states[key] == "alive",
+                "state": found_states[key],
                 "last_seen": int(last_seen * 1000),
                 "meters": sorted(meters[key]),
             }

@@ -4,7 +4,7 @@ import { useKeys } from './keys.js';
 import { useWide } from './theme.js';
 import { VirtualList } from './virtual.js';
 import { Axis, SpanRow } from './span_row.js';
-import { axis, descendants, earliness, visible } from './span_tree.js';
+import { axis, descendants, visible } from './span_tree.js';
 
 export function Waterfall({ trace, chosen, onChoose }) {
   const { spans } = trace;
@@ -18,8 +18,7 @@ export function Waterfall({ trace, chosen, onChoose }) {
   const scale = useMemo(() => axis(trace), [trace]);
   const logged = useMemo(() => new Set(trace.logs.map(each => `${each.segment_id}:${each.span_id}`)), [trace]);
 
-  const services = useMemo(() => new Map(spans.map(each => [each.id, each.service])), [spans]);
-  const early = useMemo(() => earliness(spans), [spans]);
+  const above = useMemo(() => new Map(spans.map(each => [each.id, each])), [spans]);
 
   const turn = (span, close) =>
     setClosed(old => {
@@ -70,8 +69,8 @@ export function Waterfall({ trace, chosen, onChoose }) {
       index=${index}
       height=${height}
       scale=${scale}
-      enters=${span.service !== services.get(span.parent)}
-      early=${early.get(span.id) ?? 0}
+      enters=${span.service !== above.get(span.parent)?.service}
+      moved=${span.shift !== (above.get(span.parent)?.shift ?? 0)}
       below=${below.get(span.id) ?? 0}
       closed=${closed.has(span.id)}
       active=${index === active}

@@ -10,7 +10,7 @@ from . import rows
 from .database import Database, Row, StoreError
 from .instances import Instances
 from .limits import Limits
-from .records import KeepAlive, LogLine, Meter, Properties, Record
+from .records import Event, KeepAlive, LogLine, Meter, Properties, Record
 from .ring import STEP, Ring
 from .segment_index import Indexed
 from .series import SeriesShelf
@@ -98,6 +98,8 @@ class Keeper:
         else:
             kind = type(record).__name__
             table = "events" if kind == "Event" else "others"
+            if isinstance(record, Event):
+                self.instances.note(record, now)
             self._append(table, table, (now, kind, rows.other_text(record)))
 
     def _append(self, ring: str, table: str, row: Row) -> None:

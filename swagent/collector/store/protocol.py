@@ -126,6 +126,8 @@ def encode_json(name: str, value: object) -> bytes:
         data: bytes = message.SerializeToString()
     except (json_format.ParseError, ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"malformed {name}: {error}") from error
+    except SystemError as error:  # protobuf's answer to half a character in a name
+        raise ValueError(f"malformed {name}: a name in it is no text: {error.__cause__}") from error
     return data
 
 

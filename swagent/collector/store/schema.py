@@ -27,7 +27,7 @@ CREATE TABLE logs (
 );
 CREATE INDEX logs_by_trace ON logs (trace);
 CREATE TABLE series (
-    id INTEGER PRIMARY KEY, service TEXT, instance TEXT, name TEXT, labels TEXT, is_histogram INTEGER
+    id INTEGER PRIMARY KEY, service TEXT, instance TEXT, name TEXT, labels TEXT
 );
 CREATE TABLE points (
     id INTEGER PRIMARY KEY, arrived REAL, series INTEGER, time INTEGER, value REAL, buckets TEXT
@@ -51,7 +51,7 @@ WIDTHS = {
     "calls": 14,
     "links": 4,
     "logs": 14,
-    "series": 6,
+    "series": 5,
     "points": 6,
     "events": 4,
     "others": 4,

@@ -284,6 +284,11 @@ class Store:
         with self._lock:
             return self._keeper.instances.seen()
 
+    def ended(self) -> dict[tuple[str, str], float]:
+        """When each instance said that it ends, of those that were not heard from since; as `seen`."""
+        with self._lock:
+            return self._keeper.instances.ended()
+
     def records(self, kind: type[R]) -> list[R]:
         """The records kept of another kind (`LogLine`, `Event`, `ThreadSnapshot`, ...), oldest first."""
         if kind is LogLine:
