@@ -27,7 +27,9 @@ STREAMS = 4
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-class _Raw(CodecBase):
+class RawCodec(CodecBase):
+    """Bytes in, bytes out."""
+
     @property
     def __content_subtype__(self) -> str:
         return "proto"
@@ -64,7 +66,8 @@ def segment(number: int) -> bytes:
     return _TEMPLATE.replace(_PLACE.encode(), b"%08d" % number)
 
 
-async def _send(channel: Channel, messages: list[bytes]) -> None:
+async def send(channel: Channel, messages: list[bytes]) -> None:
+    """Send segments in one stream, and wait for the answer."""
     path = "/skywalking.v3.TraceSegmentReportService/collect"
     async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=120) as stream:
         await stream.send_request()
@@ -79,9 +82,9 @@ async def load(address: str, first: int, count: int) -> None:
     host, port = address.rsplit(":", 1)
 
     async def lane(lane_number: int) -> None:
-        async with Channel(host, int(port), codec=_Raw()) as channel:
+        async with Channel(host, int(port), codec=RawCodec()) as channel:
             for start in range(first + lane_number * BATCH, first + count, BATCH * STREAMS):
-                await _send(channel, [segment(number) for number in range(start, start + BATCH)])
+                await send(channel, [segment(number) for number in range(start, start + BATCH)])
 
     await asyncio.gather(*map(lane, range(STREAMS)))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import httpx
 import pytest
 
@@ -18,6 +19,7 @@ from swagent.collector.api import calls as calls_query
 from swagent.collector.api import instances as instances_query
 from swagent.collector.api import meters as meters_query
 from swagent.collector.api.meters import quantile
+from swagent.collector.store.database import StoreError
 from swagent.collector.store.records import Event, KeepAlive, Meter, Properties, ThreadSnapshot
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment, Span
@@ -194,7 +196,7 @@ async def test_a_call_without_an_answer_goes_to_the_service_that_answered_there_
     api.store.add(asking)
     assert {node["name"]: node["kind"] for node in (await api("map"))["nodes"]}["stock:80"] == "peer"
     fill(api.store)
-    found = await api("map")
+    found = await fresh(api, "map")
     calls = {(edge["from"], edge["to"]): edge["calls"] for edge in found["edges"]}
     assert calls == {("User", "shop"): 11, ("shop", "stock"): 11, ("stock", "db:5432"): 10}
     assert {node["name"]: node["calls"] for node in found["nodes"]}["stock"] == 10, "what it reported itself"
@@ -211,13 +213,19 @@ async def test_where_several_answer_a_call_without_an_answer_is_one_to_the_peer(
     assert (calls["shop", "stock"], calls["shop", "stock-b"], calls["shop", "stock:80"]) == (2, 1, 1)
 
 
-async def test_sums_are_never_stale_and_made_once_for_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sums_are_there_at_once_made_once_for_many_and_fresh_after(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last answer is given while the next one is made. It says by its version that it is old."""
     fill(api.store, 1)
     made: list[int] = []
+    may_go_on = anyio.Event()
     original = calls_query.service_map
 
     async def counted(store: Store) -> Any:
         made.append(store.version)
+        if len(made) > 1:
+            await may_go_on.wait()
         return await original(store)
 
     monkeypatch.setattr(calls_query, "service_map", counted)
@@ -226,13 +234,46 @@ async def test_sums_are_never_stale_and_made_once_for_many(api: Api, monkeypatch
     async def ask() -> None:
         answers.append(await api("map"))
 
-    for _ in range(2):
-        fill(api.store, 2)
+    async def ask_five_times() -> list[int]:
+        answers.clear()
         async with anyio.create_task_group() as group:
             for _ in range(5):
                 group.start_soon(ask)
-        assert [answer["version"] for answer in answers[-5:]] == [api.store.version] * 5
+        return [answer["version"] for answer in answers]
+
+    first = api.store.version
+    assert await ask_five_times() == [first] * 5
+    fill(api.store, 2)
+    assert await ask_five_times() == [first] * 5, "no answer waits for the one that is being made"
+    may_go_on.set()
+    await fresh(api, "map")
     assert len(made) == 2
+
+
+async def test_sums_survive_a_store_that_cannot_be_read(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(api.store, 1)
+    first = await api("map")
+    original, failures = calls_query.service_map, list[int]()
+
+    async def failing(store: Store) -> Any:
+        if not failures:
+            failures.append(1)
+            raise StoreError("the disk is full")
+        return await original(store)
+
+    monkeypatch.setattr(calls_query, "service_map", failing)
+    fill(api.store, 2)
+    assert await api("map") == first
+    await fresh(api, "map")
+    assert failures == [1]
+
+
+async def fresh(api: Api, path: str) -> Any:
+    """The answer for what is kept now; an old one may come before it."""
+    with anyio.fail_after(20):
+        while (answer := await api(path))["version"] != api.store.version:
+            await anyio.lowlevel.checkpoint()
+    return answer
 
 
 async def test_logs(api: Api) -> None:

@@ -1,7 +1,7 @@
 // A long list, page by page: new rows at the top by themselves while one looks at the top, counted while one does not,
 // or while one is about to click: a row must not move away under the pointer.
 import { useCallback, useEffect, useRef, useState } from './view.js';
-import { address, fetchJson, startLoop } from './api.js';
+import { address, fetchJson, isOld, startLoop } from './api.js';
 import { connection } from './live.js';
 
 const HOLD_MS = 2000; // after the pointer has moved
@@ -23,7 +23,9 @@ export function useList(path, query, { rows, id, limit }) {
       try {
         const page = await fetchJson(key, signal);
         const following = atTop.current && held.current === null;
-        if (!signal.aborted) setState(old => meet(old, key, page, { rows, id, following }));
+        if (signal.aborted) return;
+        setState(old => meet(old, key, page, { rows, id, following }));
+        if (isOld(page)) loop.poke();
       } catch (error) {
         if (!signal.aborted) setState(old => ({ ...(old.key === key ? old : EMPTY), key, error }));
       }

@@ -7,6 +7,8 @@ import { link } from './route.js';
 import { Service } from './parts.js';
 import { placed } from './virtual.js';
 
+const SHOWN = 3; // of the other services; all are in the title
+
 export function Head() {
   return html`
     <div class="trace-head" aria-hidden="true">
@@ -65,11 +67,12 @@ export function Row({ trace, scale, index, height, active, wide, total }) {
             others.length > 0 &&
             html`
               <span class="others" title=${others.join(', ')}>
-                ${others.slice(0, 9).map(
+                ${others.slice(0, SHOWN).map(
                   name => html`
                     <i class=${`dot ${colourClass(name)}`} aria-hidden="true"></i>
+                    <span class="initials">${name.slice(0, 3)}</span>
                   `,
-                )}
+                )}${others.length > SHOWN ? `+${others.length - SHOWN}` : ''}
               </span>
             `
           }
