@@ -40,7 +40,7 @@ QUERIES: dict[str, Query] = {
     "services": calls_query.services,
     "endpoints": lambda store: calls_query.endpoints(store, "shop"),
     "map": calls_query.service_map,
-    "traces": lambda store: traces_query.traces(store, {}, "newest", 1000, ""),
+    "traces": lambda store: traces_query.traces(store, {}, "slowest", 1000, ""),
     "traces of a service": lambda store: traces_query.traces(store, {"service": "shop"}, "slowest", 10, ""),
     "traces with a text": lambda store: traces_query.traces(store, {"q": "lamp"}, "newest", 10, ""),
     "one trace": lambda store: trace_query.trace(store, "trace-1"),

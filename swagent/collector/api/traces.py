@@ -7,6 +7,7 @@ from typing import Any
 
 from ..store.store import Store
 from .cursor import Page, decode
+from .newest import newest
 from ..pace import Pace
 
 Answer = dict[str, Any]
@@ -88,6 +89,10 @@ async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int
     service = "c.service = :service" if "service" in filters else "true"
     outer = [_BOUNDS[each] for each in _BOUNDS if each in filters]
     version, total, page = store.version, 0, Page(limit, column)
+    if not (filters or cursor) and sort == "newest" and (found := newest(store, _RANK, limit + 1)):
+        total, rows = found
+        page.add((*row, total, True, "") for row in rows)
+        return _answer(store, filters, version, total, page)
     async for condition, piece in _ranges(store):
         query = _LIST.format(
             rank=_RANK,
@@ -101,6 +106,10 @@ async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int
         found = store.read(query, {**values, **piece})
         total += found[0][5] if found else 0
         page.add(row for row in found if row[6])
+    return _answer(store, filters, version, total, page)
+
+
+def _answer(store: Store, filters: Mapping[str, Any], version: int, total: int, page: Page) -> Answer:
     heads = _heads(store, [row[0] for row in page.rows])
     return {
         "version": version,
@@ -111,7 +120,7 @@ async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int
             {
                 **{"trace_id": trace, "start": start, "duration": duration, "spans": spans, "errors": errors},
                 **heads[trace],
-                **({"endpoint": filters["endpoint"], "service": service} if called else {}),
+                **({"endpoint": filters["endpoint"], "service": service} if "endpoint" in filters else {}),
             }
             for trace, start, duration, spans, errors, _, _, service in page.rows
             if trace in heads  # else it has fallen out meanwhile
