@@ -24,8 +24,8 @@ from swagent.collector.intake import connections, http, json_pieces, room
 from swagent.collector.pace import Pace
 from swagent.collector.server import Collector
 from swagent.collector.store import wire_pieces
-from swagent.collector.store.segment_index import index, indexing
 from swagent.collector.store.protocol import parse
+from swagent.collector.store.segment_index import index, indexing
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span
 from swagent.collector.store.trace_translation import decode_segment, decoding, message_of

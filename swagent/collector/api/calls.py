@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
+from ..pace import Pace
 from ..store.database import Row
 from ..store.store import Store
-from ..pace import Pace
 from .pace import pieces
 
 Answer = dict[str, Any]

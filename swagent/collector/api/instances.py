@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from ..pace import Pace
 from ..store.records import Event, ThreadSnapshot
 from ..store.rows import other_of
 from ..store.store import Store
-from ..pace import Pace
 
 Answer = dict[str, Any]
 ALIVE_SECONDS = 60.0

@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from ..pace import Pace
 from ..store.records import Meter
 from ..store.store import Store
 from .instances import states
-from ..pace import Pace
 
 Answer = dict[str, Any]
 Buckets = Sequence[Sequence[float]]
@@ -114,8 +114,8 @@ def ledgers(store: Store, now: float) -> Answer:
         if meter.name.startswith(_LEDGER) and meter.value is not None and math.isfinite(meter.value):
             state = known.get((meter.service, meter.instance), "silent")
             head: Answer = {
-                **{"service": meter.service, "instance": meter.instance},
-                **{"state": state, "time": 0, "signals": {}},
+                "service": meter.service, "instance": meter.instance,
+                "state": state, "time": 0, "signals": {},
             }
             agent = agents.setdefault((meter.service, meter.instance), head)
             agent["time"] = max(agent["time"], meter.timestamp)

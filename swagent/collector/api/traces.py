@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from ..pace import Pace
 from ..store.store import Store
 from .cursor import Page, decode
 from .newest import newest
-from ..pace import Pace
 
 Answer = dict[str, Any]
 
@@ -118,7 +118,7 @@ def _answer(store: Store, filters: Mapping[str, Any], version: int, total: int, 
         "next": page.following,
         "traces": [
             {
-                **{"trace_id": trace, "start": start, "duration": duration, "spans": spans, "errors": errors},
+                "trace_id": trace, "start": start, "duration": duration, "spans": spans, "errors": errors,
                 **heads[trace],
                 **({"endpoint": filters["endpoint"], "service": service} if "endpoint" in filters else {}),
             }

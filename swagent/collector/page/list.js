@@ -7,9 +7,10 @@ import { connection } from './live.js';
 const HOLD_MS = 2000; // after the pointer has moved
 const EMPTY = { key: null, items: [], next: null, total: 0, exact: true, fresh: 0, error: null };
 
-export function useList(path, query, { rows, id, limit }) {
+// `kept`: what `keep` made when the list was left
+export function useList(path, query, { rows, id, limit }, kept) {
   const key = address(path, { ...query, limit });
-  const [state, setState] = useState(EMPTY);
+  const [state, setState] = useState(kept?.state ?? EMPTY);
   const atTop = useRef(true);
   const held = useRef(null);
   const current = useRef(state);
@@ -18,7 +19,8 @@ export function useList(path, query, { rows, id, limit }) {
   const refresh = useRef(() => {});
 
   useEffect(() => {
-    atTop.current = true;
+    atTop.current = current.current.key !== key || (kept?.atTop ?? true);
+    if (current.current.key === key) hold(); // one comes back to a row: it stays where it was
     const loop = startLoop(async signal => {
       try {
         const page = await fetchJson(key, signal);
@@ -69,7 +71,8 @@ export function useList(path, query, { rows, id, limit }) {
     held.current = setTimeout(release, HOLD_MS);
   }, []);
   useEffect(() => () => clearTimeout(held.current), []);
-  return { ...state, loading: state.key !== key, more, follow, hold, release };
+  const keep = () => ({ state: current.current, atTop: atTop.current });
+  return { ...state, loading: state.key !== key, more, follow, hold, release, keep };
 }
 
 function meet(old, key, page, { rows, id, following }) {

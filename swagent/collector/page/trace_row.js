@@ -21,7 +21,7 @@ export function Head() {
   `;
 }
 
-export function Row({ trace, scale, index, height, active, wide, total }) {
+export function Row({ trace, scale, index, height, active, wide, total, onOpen }) {
   const others = trace.services.filter(name => name !== trace.service);
   const errors = trace.errors > 0;
   const long = moment(trace.start);
@@ -38,6 +38,7 @@ export function Row({ trace, scale, index, height, active, wide, total }) {
         class=${`trace-row ${active ? 'active' : ''} ${errors ? 'failed' : ''}`}
         href=${link(['traces', trace.trace_id])}
         aria-label=${label}
+        onClick=${onOpen}
       >
         <time class="when" title=${long}>${briefMoment(trace.start, wide)}</time>
         <span class="took">

@@ -32,7 +32,9 @@ class Keeper:
         """:raises StoreError: when the database cannot be read"""
         self.database = database
         self.rings = {
-            "segments": Ring(database, "segments", limits.segments, (("bodies", "id"), ("calls", "owner"), ("links", "owner"))),
+            "segments": Ring(
+                database, "segments", limits.segments, (("bodies", "id"), ("calls", "owner"), ("links", "owner"))
+            ),
             "logs": Ring(database, "logs", limits.logs),
             "meters": Ring(database, "points", limits.points),
             "events": Ring(database, "events", limits.others),
