@@ -19,7 +19,7 @@ class BoundedProtocol(H11Protocol):
 
     _deadline: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the connection, or close it where there are too many."""
         connection = cast("asyncio.Transport", transport)
         super().connection_made(connection)

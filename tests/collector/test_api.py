@@ -431,7 +431,7 @@ async def test_unknown_paths(api: Api) -> None:
 
 async def test_a_meter_that_was_a_histogram_and_then_a_value(api: Api) -> None:
     """It is shown as what it is now, and what it was comes back when it is that again."""
-    at = {"service": "shop", "instance": "i1", "name": "m"}
+    at: dict[str, Any] = {"service": "shop", "instance": "i1", "name": "m"}
     histogram = Meter("shop", "i1", "m", (), 1, None, ((0.0, 2), (10.0, 0)))
     api.store.add(histogram)
     api.store.add(Meter("shop", "i1", "m", (), 2, 7.5))

@@ -14,7 +14,7 @@ import anyio.lowlevel
 import httpx
 import pytest
 from grpclib.client import Channel
-from grpclib.const import Status
+from grpclib.const import Cardinality, Status
 from grpclib.exceptions import GRPCError
 
 from collector.served import START, serving
@@ -78,8 +78,8 @@ def big_segment(spans: int = 5000) -> wire.SegmentObject:
     kinds = [wire.SpanType(0), wire.SpanType(1), wire.SpanType(2)]
     tags = [wire.KeyStringValuePair("key", "value")]
     each = [
-        wire.SpanObject(number, number - 1, START + number, START + number + 9, [], f"/{number}", "p", kinds[number % 3],
-                        tags=tags, is_error=number % 7 == 0)
+        wire.SpanObject(number, number - 1, START + number, START + number + 9, [], f"/{number}", "p",
+                        kinds[number % 3],                        tags=tags, is_error=number % 7 == 0)
         for number in range(spans)
     ]  # fmt: skip
     return wire.SegmentObject("t", "s", each, "shop", "i1")
@@ -179,7 +179,11 @@ async def test_an_element_has_an_end(served: tuple[Collector, httpx.AsyncClient]
 
 async def test_a_collection_of_many_meters(raw: tuple[Collector, Channel]) -> None:
     collector, channel = raw
-    first = bytes(wire.MeterData(wire.MeterSingleValue("m", [], 1.5), None, "shop", "i1", 7))
+    first = bytes(
+        wire.MeterData(
+            single_value=wire.MeterSingleValue("m", [], 1.5), service="shop", service_instance="i1", timestamp=7
+        )
+    )
     data = b"\x0a" + bytes([len(first)]) + first + b"\x0a\x00" * EMPTY
     _, turns = await turns_during(send(channel, "MeterReportService/collectBatch", data))
     assert turns > EMPTY
@@ -191,7 +195,6 @@ async def test_many_messages_in_one_frame(raw: tuple[Collector, Channel]) -> Non
     collector, channel = raw
     _, turns = await turns_during(send(channel, "ManagementService/keepAlive", b""))
     path = "/skywalking.v3.LogReportService/collect"
-    from grpclib.const import Cardinality
 
     async def flood() -> None:
         async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=30) as stream:
@@ -335,16 +338,18 @@ async def test_connections_have_an_end(
 async def test_a_message_over_grpc_has_an_end_in_time(
     raw: tuple[Collector, Channel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from grpclib.const import Cardinality
-
     _, channel = raw
     monkeypatch.setattr("swagent.collector.intake.message_reader.BODY_SECONDS", 0.02)
     path = "/skywalking.v3.TraceSegmentReportService/collect"
-    with pytest.raises(GRPCError) as refused:
+
+    async def send_half() -> None:
         async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=30) as stream:
             await stream.send_request()
             await stream._stream.send_data(struct.pack(">?I", False, 9) + b"x")
             await stream.recv_message()
+
+    with pytest.raises(GRPCError) as refused:
+        await send_half()
     assert refused.value.status is Status.DEADLINE_EXCEEDED
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ..pace import Pace
@@ -20,16 +20,17 @@ async def encode(answer: Mapping[str, Any]) -> bytes:
     pace, parts = Pace(), list[str]()
     for key, value in answer.items():
         parts.append(f"{',' if parts else '{'}{_dumps(key)}:")
-        if isinstance(value, list) and len(cast("list[Any]", value)) > _AT_ONCE:
-            await _encode_list(cast("list[Any]", value), parts, pace)
+        if isinstance(value, list):
+            await _encode_list(cast("Sequence[Any]", value), parts, pace)
         else:
             parts.append(_dumps(value))
         await pace.breathe()
     return ("".join(parts) + "}" if parts else "{}").encode()
 
 
-async def _encode_list(values: list[Any], parts: list[str], pace: Pace) -> None:
+async def _encode_list(values: Sequence[Any], parts: list[str], pace: Pace) -> None:
+    parts.append("[")
     for low in range(0, len(values), _AT_ONCE):
-        parts.append(("," if low else "[") + _dumps(values[low : low + _AT_ONCE])[1:-1])
+        parts.append(("," if low else "") + _dumps(values[low : low + _AT_ONCE])[1:-1])
         await pace.breathe()
     parts.append("]")

@@ -31,8 +31,8 @@ class Memo:
         self._turn = anyio.Lock()
 
     async def ask(self) -> Any:
-        """The last answer, at once; if the store has changed since, the next one is made meanwhile. Who asks first waits
-        for it. An answer tells its version, so who asks sees that it is old.
+        """The last answer, at once; if the store has changed since, the next one is made meanwhile. Who asks
+        first waits for it. An answer tells its version, so who asks sees that it is old.
 
         :raises StoreError: when there is no answer yet, and the store cannot be read
         """

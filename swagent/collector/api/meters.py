@@ -114,8 +114,11 @@ def ledgers(store: Store, now: float) -> Answer:
         if meter.name.startswith(_LEDGER) and meter.value is not None and math.isfinite(meter.value):
             state = known.get((meter.service, meter.instance), "silent")
             head: Answer = {
-                "service": meter.service, "instance": meter.instance,
-                "state": state, "time": 0, "signals": {},
+                "service": meter.service,
+                "instance": meter.instance,
+                "state": state,
+                "time": 0,
+                "signals": {},
             }
             agent = agents.setdefault((meter.service, meter.instance), head)
             agent["time"] = max(agent["time"], meter.timestamp)

@@ -6,6 +6,8 @@ a trace of which nothing arrived lately began later than these is one short look
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..store.database import Row
 from ..store.store import Store
 
@@ -21,9 +23,15 @@ SELECT * FROM (
 """
 
 
-def newest(store: Store, rank: str, limit: int) -> tuple[int, list[Row]] | None:
-    """How many traces are kept, and the newest of them: trace, start, duration, spans, errors. None where a longer look
-    is needed.
+class Newest(NamedTuple):
+    """How many traces are kept, and the newest of them: trace, start, duration, spans, errors."""
+
+    total: int
+    rows: list[Row]
+
+
+def newest(store: Store, rank: str, limit: int) -> Newest | None:
+    """The newest traces; None where a longer look is needed.
 
     :param rank: the expression by which the root of a trace comes first
     """
@@ -36,4 +44,4 @@ def newest(store: Store, rank: str, limit: int) -> tuple[int, list[Row]] | None:
     if latest is not None and (len(found) < limit or found[-1][2] <= latest):
         return None
     ((total,),) = store.read("SELECT count(DISTINCT trace) FROM segments WHERE id <= ?", (last,))
-    return total, [(trace, *others) for trace, _, *others in found]
+    return Newest(total, [(trace, *others) for trace, _, *others in found])

@@ -89,10 +89,11 @@ async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int
     service = "c.service = :service" if "service" in filters else "true"
     outer = [_BOUNDS[each] for each in _BOUNDS if each in filters]
     version, total, page = store.version, 0, Page(limit, column)
-    if not (filters or cursor) and sort == "newest" and (found := newest(store, _RANK, limit + 1)):
-        total, rows = found
-        page.add((*row, total, True, "") for row in rows)
-        return _answer(store, filters, version, total, page)
+    if not (filters or cursor) and sort == "newest":
+        short = newest(store, _RANK, limit + 1)
+        if short is not None:
+            page.add((*row, short.total, True, "") for row in short.rows)
+            return _answer(store, filters, version, short.total, page)
     async for condition, piece in _ranges(store):
         query = _LIST.format(
             rank=_RANK,
@@ -118,7 +119,11 @@ def _answer(store: Store, filters: Mapping[str, Any], version: int, total: int, 
         "next": page.following,
         "traces": [
             {
-                "trace_id": trace, "start": start, "duration": duration, "spans": spans, "errors": errors,
+                "trace_id": trace,
+                "start": start,
+                "duration": duration,
+                "spans": spans,
+                "errors": errors,
                 **heads[trace],
                 **({"endpoint": filters["endpoint"], "service": service} if "endpoint" in filters else {}),
             }

@@ -5,7 +5,7 @@ A request is taken whole or not at all, and answered when all of it is committed
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, cast
 
@@ -96,11 +96,14 @@ async def _take(store: Store, name: str, body: bytes, is_list: bool) -> None:
 async def _encoded(name: str, value: Any, pace: Pace) -> bytes:
     """The bytes of a message. Spans are translated one by one, since a segment may have many."""
     await pace.breathe()
-    spans: Any = value.get("spans") if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType]
-    if name != "SegmentObject" or not isinstance(spans, list):
+    if name != "SegmentObject" or not isinstance(value, dict):
         return await _parsed(name, value)
-    data = bytearray(await _parsed(name, {key: each for key, each in value.items() if key != "spans"}))
-    for span in cast("list[Any]", spans):
+    head = dict(cast("Mapping[str, Any]", value))
+    if not isinstance(head.get("spans"), list):
+        return await _parsed(name, head)
+    spans: Sequence[Any] = head.pop("spans")
+    data = bytearray(await _parsed(name, head))
+    for span in spans:
         with malformed(name):
             data += field_of_span(await _parsed("SpanObject", span))
         await pace.breathe()

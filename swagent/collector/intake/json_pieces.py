@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Generator, Sequence
+from typing import Any, cast
 
 from ..pace import Pace
 
@@ -34,10 +34,13 @@ async def read(body: bytes, pace: Pace) -> Any:
     :raises TooLargeError: when it has too much in it
     """
     if len(body) <= _AT_ONCE:
-        value = json.loads(body)
-        if isinstance(value, list) and len(value) > MAX_ELEMENTS:  # pyright: ignore[reportUnknownArgumentType]
+        value: Any = json.loads(body)
+        if not isinstance(value, list):
+            return value
+        elements = cast("Sequence[Any]", value)
+        if len(elements) > MAX_ELEMENTS:
             raise TooLargeError(f"a list of more than {MAX_ELEMENTS:,} elements")
-        return value
+        return elements
     text = body.decode().strip(" \t\r\n")
     if not text.startswith("["):
         return json.loads(_bounded(text))

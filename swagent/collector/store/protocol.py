@@ -113,7 +113,13 @@ def parse(name: str, data: bytes) -> Any:
 
 
 def encode_json(name: str, value: object) -> bytes:
-    """The bytes of the message that a JSON text holds, by the protocol's JSON names; unknown fields are ignored.
+    """The bytes of the same message as that of `parse_json`."""
+    data: bytes = parse_json(name, value).SerializeToString()
+    return data
+
+
+def parse_json(name: str, value: object) -> Any:
+    """A message from what a JSON text holds, by the protocol's JSON names; unknown fields are ignored.
 
     :raises ValueError: when it is not a message of this kind; says what it is of
     """
@@ -123,12 +129,12 @@ def encode_json(name: str, value: object) -> bytes:
         message = json_format.ParseDict(
             value, message_class(name)(), ignore_unknown_fields=True, max_recursion_depth=_DEPTH
         )
-        data: bytes = message.SerializeToString()
+        message.SerializeToString()
     except (json_format.ParseError, ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"malformed {name}: {error}") from error
     except SystemError as error:  # protobuf's answer to half a character in a name
         raise ValueError(f"malformed {name}: a name in it is no text: {error.__cause__}") from error
-    return data
+    return message
 
 
 def is_long(value: object) -> bool:

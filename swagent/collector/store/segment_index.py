@@ -109,7 +109,7 @@ def indexing(data: bytes) -> Generator[None, None, Indexed]:
             parts.append(index(parse("SegmentObject", piece), b"", endpoint, took))
             endpoint, took = parts[-1].endpoint, parts[-1].took
             yield
-    names = [_last(part[column] for part in parts) for column in range(4)]
+    names = [_last(part.row[column] for part in parts) for column in range(4)]
     calls: list[Row] = []
     links: list[Row] = []
     for part in parts:
@@ -121,7 +121,8 @@ def indexing(data: bytes) -> Generator[None, None, Indexed]:
     start = min((row[_START] for row in full), default=0)
     spans, errors = (sum(row[column] for row in full) for column in (_SPANS, _ERRORS))
     is_root = min((row[_IS_ROOT] for row in full), default=1)
-    return Indexed(*names, (*names, start, took, endpoint, spans, errors, is_root), calls, links, data)
+    row = (*names, start, took, endpoint, spans, errors, is_root)
+    return Indexed(names[0], names[1], names[2], names[3], row, calls, links, data)
 
 
 def _last(values: Iterable[str]) -> str:
