@@ -83,8 +83,8 @@ function Verdict({ agents }) {
   const offered = signals.reduce((total, each) => total + each.signal.offered, 0);
   if (lost === 0) {
     return html`
-      <div class="verdict fine">
-        <${Icon} name="check" />
+      <div class=${`verdict ${unknown > 0 ? 'lossy' : 'fine'}`}>
+        <${Icon} name=${unknown > 0 ? 'warning' : 'check'} />
         <p>
           <b>${gone.length > 0 ? 'Nothing known to be lost.' : 'Nothing lost.'}</b> Of ${plural(offered, 'record')}${' '}
           ${unknown > 0 ? 'most were' : 'each was'} confirmed${onTheWay(agents) > unknown ? ', or is on its way' : ''}.${' '}

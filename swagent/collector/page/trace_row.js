@@ -7,7 +7,7 @@ import { link } from './route.js';
 import { Service } from './parts.js';
 import { placed } from './virtual.js';
 
-const SHOWN = 3; // of the other services; all are in the title
+const SHOWN = 2; // of the other services; all are in the title
 
 export function Head() {
   return html`
