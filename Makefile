@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test test-all test-rest test-slow test-e2e fuzz soak compare pipeline cost profile check docs generate clean
+.PHONY: demo test test-all test-rest test-slow test-e2e test-oldest fuzz soak compare pipeline cost profile check docs generate libraries clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -24,15 +24,19 @@ test-all:
 
 # What `make test` leaves out, in two runs side by side, since both mostly wait for somebody else's deadline. The real
 # servers are started once, in one of them. The page's is a process of its own: see pyproject.toml.
-test-rest: $(VENV)/.dev
+test-rest: $(VENV)/.bridge
 	$(MAKE) --no-print-directory -j2 test-slow test-e2e
 
-test-slow: $(VENV)/.dev
+test-slow: $(VENV)/.bridge
 	$(BIN)/python -m pytest -m "slow and not e2e"
 	$(BIN)/python -m pytest tests/page
 
 test-e2e: $(VENV)/.dev
 	$(BIN)/python -m pytest -m e2e
+
+# the instrumentations with the oldest version of each library; make test-oldest ARGS="--only redis"
+test-oldest: $(VENV)/.dev
+	$(BIN)/python tests/instrument/versions.py $(ARGS)
 
 # new inputs for the parsers, for a minute each, from a seed that is printed; make fuzz ARGS="sw8 --seconds 1800 --seed 7"
 fuzz: $(VENV)/.dev
@@ -69,6 +73,7 @@ check: $(VENV)/.dev
 	$(BIN)/python tests/page/vendored.py --check
 	$(BIN)/swagent config --markdown | diff - docs/options.md
 	$(FAULTS) --check docs/faults.md
+	$(BIN)/python tests/instrument/libraries.py --check docs/libraries.md
 
 # the docs as a site in site/, with search and the public API; whatever is amiss fails
 .PHONY: docs
@@ -79,6 +84,13 @@ generate: $(VENV)/.dev
 	$(BIN)/python proto_gen/generate.py
 	$(BIN)/swagent config --markdown > docs/options.md
 	mkdir -p .cache && $(FAULTS) > .cache/faults.md && mv .cache/faults.md docs/faults.md
+	$(BIN)/python tests/instrument/libraries.py > .cache/libraries.md && mv .cache/libraries.md docs/libraries.md
+
+# docs/libraries.md from the tests of the instrumentations, which see anew what each of them collects
+libraries: $(VENV)/.dev
+	$(BIN)/python tests/instrument/libraries.py --record
+	mkdir -p .cache
+	$(BIN)/python tests/instrument/libraries.py > .cache/libraries.md && mv .cache/libraries.md docs/libraries.md
 
 clean:
 	rm -rf $(VENV) dist build site
@@ -91,6 +103,11 @@ $(VENV)/.demo: pyproject.toml
 $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+# what only the slow tests of OpenTelemetry's bridge need
+$(VENV)/.bridge: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,test-bridge]'
 	touch $@
 
 $(VENV)/.docs: pyproject.toml

@@ -17,6 +17,7 @@ TOP_LEVEL = {"index.md": "README.md", "contributing.md": "CONTRIBUTING.md", "cha
 PUBLIC = (
     "swagent",
     "swagent.asgi",
+    "swagent.wsgi",
     "swagent.messages",
     "swagent.meters",
     "swagent.logs",

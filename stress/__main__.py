@@ -11,6 +11,7 @@ from .environments import SetupError
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "clients": ("stress.clients.command", "the libraries that were chosen from, measured again"),
     "pipeline": ("stress.pipeline.command", "segments per second, latency and memory, from record to acknowledgement"),
+    "calls": ("stress.calls.command", "microseconds of an instrumented call, native and by OpenTelemetry's bridge"),
     "cost": ("stress.cost.command", "instructions a request, bare and with the agent, by callgrind"),
     "profile": ("stress.profile", "a flame graph of the application under load"),
     "soak": ("stress.soak.command", "random faults under load, and a verdict on what became of every record"),

@@ -77,6 +77,7 @@ from .pipeline.route import Route
 from .record.suppression import suppress_instrumentation
 from .record.trace.tracer import Tracer
 from .runtime.agent_tasks import AgentTasks
+from .runtime.first_record import forget
 from .runtime.heartbeat import Heartbeat
 from .runtime.instance import describe_instance
 from .runtime.recording import Recording
@@ -180,6 +181,10 @@ class Agent:
             await self._tasks.begun.wait()
             self._check_not_stopped()
             self._recording.begin()
+            # it is here: no record has to call for it
+            forget()
+            for call in _at_start:
+                call()
         except BaseException as error:
             await self._leave(is_cancelled=isinstance(error, anyio.get_cancelled_exc_class()))
             raise
@@ -367,6 +372,12 @@ class Agent:
         """Whether it was started, does not stop yet, and has a loop to report from."""
         return self._phase is Phase.RUNNING and not self._own.is_lost()
 
+    def watch_loop(self) -> None:
+        """Tell when the running event loop is held up, too: it is the application's, and not the one of the start. A
+        second call does nothing, and so does one before the start."""
+        if self._phase is Phase.RUNNING:
+            self._recording.watch_loop()
+
     def statistics(self) -> Statistics:
         """What became of every record so far. Any thread, in every phase; empty before the start."""
         if self._pipelines is None:
@@ -400,6 +411,16 @@ def _always() -> bool:
 
 # Those that were started and have not stopped, the last one last.
 _agents: list[Agent] = []
+
+
+_at_start: list[Callable[[], object]] = []
+
+
+def at_start(call: Callable[[], object]) -> None:
+    """Have a function called whenever an agent has started in this process. It must not raise. A second time, this does
+    nothing."""
+    if call not in _at_start:
+        _at_start.append(call)
 
 
 def running() -> Agent | None:

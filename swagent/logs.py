@@ -1,8 +1,9 @@
 """Log records of libraries that do not go through `logging`.
 
 Records of `logging` are reported by themselves while an agent runs. So are those of loguru, if the application has
-loaded it before the agent starts. If not, call `logger.add(loguru_sink)`. structlog needs `structlog_processor` among
-its processors. Without a running agent both do nothing.
+loaded it before the agent starts, or later under `swagent run` or after `swagent.instrument.instrument()`. If not, call
+`logger.add(loguru_sink)`. structlog needs `structlog_processor` among its processors. Without a running agent both do
+nothing.
 """
 
 from __future__ import annotations

@@ -62,6 +62,11 @@ class Messages(AsyncIterator[T], Generic[T]):
         self._span: Span | None = None
         self._source = source
         self._messages = source.__aiter__()
+        # one that is instrumented would open a span for each message, too, and knows less; asked of the class, since
+        # a foreign object may have any attribute
+        leave_to_caller = getattr(type(self._messages), "swagent_leaves_to_caller", None)
+        if leave_to_caller is not None:
+            leave_to_caller(self._messages)
         self._said = said
 
     def __aiter__(self) -> Messages[T]:
@@ -105,7 +110,7 @@ def _span_of(
     tracer = running()
     context: dict[str, Any] = {}
     if tracer is not None and tracer.trust_incoming is not False:
-        context = _context_of(message)
+        context = context_of(message)
     topic = getattr(message, "topic", None)
     is_kafka = isinstance(topic, str)
     if name is None:
@@ -123,14 +128,18 @@ def _kafka_name(topic: Any, group: Any) -> str:
     return f"Kafka/{topic}/Consumer/{group}" if isinstance(group, str) and group else f"Kafka/{topic}/Consumer"
 
 
-def _context_of(message: Any) -> dict[str, Any]:
-    """What the producer sent along. Of two headers of one name nobody knows which is right, and none counts."""
-    sent: dict[str, list[Any]] = {"sw8": [], "sw8-correlation": []}
+def context_of(message: Any) -> dict[str, Any]:
+    """What the producer sent along with a message, by its attribute or key `headers`: `sw8`, `correlation`,
+    `traceparent` and `tracestate`, as `entry_span` takes them.
+
+    Of two headers of one name nobody knows which is right, and none counts.
+    """
+    sent: dict[str, list[Any]] = {"sw8": [], "sw8-correlation": [], "traceparent": [], "tracestate": []}
     for key, value in islice(_headers_of(message), _MAX_HEADERS):
         name = key.decode("latin-1") if isinstance(key, bytes) else as_text(key)
         sent.get(name.lower(), []).append(value)
-    sw8, correlation = (values[0] if len(values) == 1 else None for values in sent.values())
-    return {"sw8": sw8, "correlation": correlation}
+    sw8, correlation, traceparent, state = (values[0] if len(values) == 1 else None for values in sent.values())
+    return {"sw8": sw8, "correlation": correlation, "traceparent": traceparent, "tracestate": state}
 
 
 def _headers_of(message: Any) -> Iterator[tuple[Any, Any]]:

@@ -32,6 +32,7 @@ from ..errors import ConfigError
 from ..record.trace.tracer import Tracer
 from ..runtime.adoption import Adopted, adopt
 from ..runtime.agent_thread import start as start_agent
+from ..runtime.late_start import followed
 from .faults import Faults
 from .frameworks import follow_routes
 from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
@@ -65,15 +66,19 @@ class SkyWalkingMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one scope."""
         request = None
-        if MARK not in scope:
+        if MARK in scope:
+            if scope["type"] == "lifespan" and self._config is not None:
+                # the one outside of it has the agent: this says which settings do not count
+                adopt(self._config)
+        else:
             kind = scope["type"]
-            if kind == "lifespan":
+            if kind in _TRACED:
+                request = self._open(scope)
+            elif kind == "lifespan":
                 scope[MARK] = self
                 if self._agent is None:
                     await self._live(scope, receive, send)
                     return
-            elif kind in _TRACED:
-                request = self._open(scope)
         if request is None:
             await self.app(scope, receive, send)
             return
@@ -101,6 +106,7 @@ class SkyWalkingMiddleware:
                 if agent is None:
                     return None
                 tracer = self._tracer = agent.tracer
+                agent.watch_loop()
                 follow_routes()
             # not the request itself: scope and request would hold each other
             scope[MARK] = True
@@ -115,7 +121,7 @@ class SkyWalkingMiddleware:
         lifespan = Lifespan(receive, send, has_started=self._freeze)
         try:
             running = adopt(self._config)
-            async with Agent(self._config) if running is None else Adopted(running) as agent:
+            async with Agent(self._config or followed()) if running is None else Adopted(running) as agent:
                 self._agent = agent
                 try:
                     await lifespan.serve(self.app, scope)
@@ -152,7 +158,7 @@ class SkyWalkingMiddleware:
             return None
         self._may_start_thread = False
         try:
-            self._agent = adopt(self._config) or start_agent(self._config)
+            self._agent = adopt(self._config) or start_agent(self._config or followed())
         except ConfigError as error:
             # the server runs already, and the agent never raises into a running application
             say(logging.ERROR, "swagent is off: %s", error)

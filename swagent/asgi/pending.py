@@ -9,22 +9,28 @@ takes an explicit step, `to_span`, which opens the segment; from then on the req
 from __future__ import annotations
 
 import time
+from operator import itemgetter
 from typing import Any
 
 from ..record.suppression import suppress_instrumentation
-from ..record.trace.carrier import Carrier
+from ..record.trace.carrier import Carrier, parse_sw8
 from ..record.trace.context import active_span, current, nearest_open, switch
-from ..record.trace.ids import ids_of, new_number
+from ..record.trace.ids import new_number, segment_id_of, trace_id_of
 from ..record.trace.model import Component, Origin, Reference, RefKind, SpanKind
-from ..record.trace.request import OTHER, Facts, describe, name_by_path
+from ..record.trace.request import OTHER, Facts, name_by_path, name_so_far
 from ..record.trace.span import parent_link
+from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
 from .faults import Faults
 from .request import RequestSpan
-from .scope import Scope, read_carrier, read_facts
+from .scope import Scope, find_caller, read_carrier, read_facts, read_operation, read_traceparent
 
 UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
+UNREAD: Any = object()
+"""Stands for what nobody has looked for."""
 _NOTHING: Scope = {}
+_NAME = itemgetter(0)
+"""Of a header."""
 
 
 class Following:
@@ -52,8 +58,8 @@ class PendingRequest:
     :ivar following: what is known of a response that is more than a status and one body
     """
 
-    __slots__ = ("_known", "end_time", "ended", "faults", "following", "number", "previous", "scope", "span",
-                 "start_time", "status", "tracer")  # fmt: skip
+    __slots__ = ("_caller", "_facts", "_trace_id", "end_time", "ended", "faults", "following", "number", "previous",
+                 "scope", "span", "start_time", "status", "tracer")  # fmt: skip
     frame = None
 
     def __init__(self, tracer: Tracer, scope: Scope, faults: Faults) -> None:
@@ -66,7 +72,9 @@ class PendingRequest:
         self.ended = False
         self.span: RequestSpan | None = None
         self.following: Following | None = None
-        self._known: tuple[Carrier | None, tuple[Any, ...]] | None = None
+        self._caller: bytes | None = UNREAD
+        self._trace_id: str | None = None
+        self._facts: tuple[Any, ...] | None = None
         inherited = current.get()
         if type(inherited) is PendingRequest and inherited.ended and inherited.previous is None:
             # the request before this one, in a server that keeps one context for a connection
@@ -85,23 +93,36 @@ class PendingRequest:
         """The trace's id; empty when the trace is not recorded."""
         if self.span is not None:
             return self.span.trace_id
-        carrier = self.carrier
+        if self._trace_id is None:
+            self._trace_id = self._find_trace_id()
+        return self._trace_id
+
+    def _find_trace_id(self) -> str:
+        """The caller's, where one called."""
+        carrier = None
+        try:
+            if self._caller is UNREAD:
+                has_one = b"sw8" in map(_NAME, self.scope["headers"])
+                self._caller = find_caller(self.scope, self.tracer) if has_one else None
+            if self._caller is not None:
+                carrier = parse_sw8(self._caller)
+        except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
+            self.faults.note("reading the headers of a request", error)
         if carrier is None:
-            return ids_of(self.number)[0]
+            span = self._continue_trace()
+            return trace_id_of(self.number) if span is None else span.trace_id
         return carrier.trace_id if carrier.sampled else ""
 
-    @property
-    def carrier(self) -> Carrier | None:
-        """The caller's context."""
-        if self._known is not None:
-            return self._known[0]
+    def _continue_trace(self) -> RequestSpan | None:
+        """The span, where the caller told its trace without `sw8`: most callers do not, so the fast path knows nothing
+        of it."""
         try:
-            # asked for first: most requests bring none
-            has_one = b"sw8" in dict(self.scope["headers"])
-            return read_carrier(self.scope, self.tracer)[0] if has_one else None
+            if not self.tracer.traceparent or b"traceparent" not in dict(self.scope["headers"]):
+                return None
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
             self.faults.note("reading the headers of a request", error)
             return None
+        return self.to_span()
 
     def reference(self) -> Reference | None:
         """How another segment of this process refers to it; None when the trace is not recorded."""
@@ -118,13 +139,25 @@ class PendingRequest:
         """Where a log record comes from that is logged here; None when the trace is not recorded."""
         if self.span is not None:
             return self.span.origin()
-        trace_id, facts = self.trace_id, self.facts()
-        if not trace_id or self._is_ignored(facts):
+        trace_id, tracer = self.trace_id, self.tracer
+        if self.span is not None:  # a caller without `sw8` has told the trace
+            return self.span.origin()
+        method, path, template = self._operation()
+        if not trace_id:
             return None
-        return describe(facts).name, trace_id, ids_of(self.number)[1], 0
+        if (not tracer.ignores_dots_only or "." in path) and tracer.is_ignored(name_by_path(method, path)):
+            return None
+        return name_so_far(method, path, template), trace_id, segment_id_of(self.number), 0
 
-    def _is_ignored(self, facts: Facts) -> bool:
-        return self.tracer.is_ignored(name_by_path(facts.method, facts.path))
+    def _operation(self) -> tuple[str, str, str | None]:
+        """Method, path and template, as far as they are known by now."""
+        if self._facts is None:
+            try:
+                return read_operation(self.scope, self.status, self.faults)
+            except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
+                self.faults.note("reading a request", error)
+        facts = self.facts()
+        return facts.method, facts.path, facts.template
 
     def carried(self) -> dict[str, str]:
         """What travels with the trace."""
@@ -150,29 +183,33 @@ class PendingRequest:
     def finish(self) -> None:
         """End now. It stays the active one: what the application does after its response belongs to the trace still.
         A second end does nothing."""
-        scope, carrier, client = self.scope, None, None
         offer = self.tracer.offer_request
         if offer is None:
             self.to_span()
         if self.span is None and not self.ended:
+            scope, client, caller = self.scope, None, self._caller
             try:
-                headers = dict(scope["headers"])
-                facts = read_facts(scope, headers, self.status, self.faults)
+                names = [*map(_NAME, scope["headers"])]
+                facts = read_facts(scope, names, self.status, self.faults)
                 client = scope.get("client")
-                if b"sw8" in headers:
-                    carrier = self.carrier
+                if caller is UNREAD:
+                    caller = find_caller(scope, self.tracer) if b"sw8" in names else None
+                if caller is None and b"traceparent" in names:
+                    self._continue_trace()
             except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
                 self.faults.note("reading a request", error)
-                facts = UNREADABLE
+                facts, caller = UNREADABLE, None
             now = time.monotonic()
             # no call in these lines, so nothing comes between them: another thread may be opening it
             if self.span is None and not self.ended:
                 self.end_time = now
                 self.ended = True
-                self._known = carrier, facts
+                self._caller = caller
+                self._facts = facts
                 self.scope = _NOTHING
-                if offer is not None and (carrier is None or carrier.sampled):
-                    offer((self.number, self.start_time, now, client, carrier, *facts))
+                if offer is not None:
+                    # joined, which takes half as long as unpacking
+                    offer((self.number, self.start_time, now, client, caller) + facts)  # noqa: RUF005
                 return
         if self.span is not None:
             self.span.stop()
@@ -194,9 +231,12 @@ class PendingRequest:
 
     def _open(self, live: Any, source: Any) -> None:
         facts = self.facts()
-        carrier = correlation = None
+        carrier: Carrier | Traceparent | None = None
+        correlation = None
         try:
             carrier, correlation = read_carrier(self.scope, self.tracer)
+            if carrier is None:
+                carrier = read_traceparent(self.scope, self.tracer)
         except Exception as error:  # noqa: BLE001, RUF100  (ours, and the application may stand behind this call)
             self.faults.note("opening the span of a request", error)
         with self.tracer.lock:
@@ -217,19 +257,19 @@ class PendingRequest:
 
     def _read(self) -> tuple[Any, ...]:
         try:
-            return read_facts(self.scope, dict(self.scope["headers"]), self.status, self.faults)
+            return read_facts(self.scope, [*map(_NAME, self.scope["headers"])], self.status, self.faults)
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
             self.faults.note("reading a request", error)
             return UNREADABLE
 
     def facts(self) -> Facts:
         """What is known of the request by now."""
-        facts = self._known[1] if self._known is not None else self._read()
+        facts = self._facts if self._facts is not None else self._read()
         return UNREADABLE if facts is UNREADABLE else Facts(*facts)
 
     def forget(self) -> None:
         """Let go of the scope; the request has ended."""
-        self._known = None, self._read()
+        self._facts = self._read()
         self.scope = _NOTHING
 
     def __repr__(self) -> str:

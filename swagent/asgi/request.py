@@ -12,9 +12,10 @@ from ..record.trace.carrier import Carrier
 from ..record.trace.context import nearest_open
 from ..record.trace.ids import ids_of
 from ..record.trace.model import Component, Layer, SpanKind
-from ..record.trace.request import PEERS, WEBSOCKET, Facts, admit, describe, name_by_path
+from ..record.trace.request import PEERS, WEBSOCKET, Facts, admit, describe, name_by_path, parameters_tag
 from ..record.trace.segment import Segment
 from ..record.trace.span import Span
+from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -28,7 +29,11 @@ class RequestSpan(Span):
     __slots__ = ("pending",)
 
     def __init__(
-        self, pending: PendingRequest, facts: Facts, carrier: Carrier | None, correlation: dict[str, str] | None
+        self,
+        pending: PendingRequest,
+        facts: Facts,
+        carrier: Carrier | Traceparent | None,
+        correlation: dict[str, str] | None,
     ) -> None:
         name = name_by_path(facts.method, facts.path)
         client: Any = pending.scope.get("client")
@@ -70,7 +75,10 @@ class RequestSpan(Span):
             self.name = admit(described, facts, segment.tracer.endpoints)
             self.component = described.component
             self.failed = self.failed or described.failed
-            self.tags = [*described.tags, *self.tags[: MAX_TAGS - len(described.tags)]]
+            tags, tracer = described.tags, segment.tracer
+            if described.component in tracer.parameters_of:
+                tags = (*tags, *parameters_tag(pending.scope.get("query_string", b""), tracer.parameters_length))
+            self.tags = [*tags, *self.tags[: MAX_TAGS - len(tags)]]
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
             pending.faults.note("describing a request", error)
         return True

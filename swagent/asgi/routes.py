@@ -13,13 +13,16 @@ from ..record.trace.model import Component
 from ..record.trace.request import UNMATCHED, WEBSOCKET
 
 # Looking up a member in its enum takes longer than most lines here.
-_PYTHON, _FASTAPI = Component.PYTHON, Component.FASTAPI
+PYTHON, FASTAPI = Component.PYTHON, Component.FASTAPI
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", WEBSOCKET})
 """Known ones (RFC 9110, section 9, and RFC 5789); servers hand on any token."""
 
 ROUTE = "swagent.route"
 """Where the template stands in the scope of frameworks that do not write it there by themselves, or UNMATCHED."""
+
+COMPONENT = "swagent.component"
+"""Where the framework's component stands in the scope, where somebody has told it."""
 
 
 def route_template(scope: Mapping[str, Any]) -> str | None:
@@ -31,7 +34,7 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
     path = None
     # FastAPI composes the prefix of `include_router()` here; its `route` knows only its own part
     fastapi: Any = scope.get("fastapi")
-    if isinstance(fastapi, dict):
+    if type(fastapi) is dict:
         included = fastapi.get("effective_route_context")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         path = _path_of(included) if included is not None else None
     if path is None and (route := scope.get("route")) is not None:
@@ -42,7 +45,7 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
         path = template if isinstance(template, str) and template else None
     # Starlette's mounts add to the path of the application's own root
     root = scope.get("app_root_path")
-    if path is None or path is UNMATCHED or root is None or scope.get("root_path", "") == root:
+    if root is None or path is None or path is UNMATCHED or scope.get("root_path", "") == root:
         return path
     mount = _mounted_at(scope, path)
     return mount + path if mount else path
@@ -98,4 +101,6 @@ def _mounted_at(scope: Mapping[str, Any], template: str) -> str:
 
 def component_of(scope: Mapping[str, Any]) -> Component:
     """The framework that serves the request, as far as it shows itself."""
-    return _FASTAPI if "fastapi" in scope or type(scope.get("app")).__name__ == "FastAPI" else _PYTHON
+    if "fastapi" in scope or type(scope.get("app")).__name__ == "FastAPI":
+        return FASTAPI
+    return scope.get(COMPONENT, PYTHON)  # type: ignore[no-any-return]

@@ -34,7 +34,8 @@ def traced_send(request: PendingRequest, send: Send) -> Send:
         try:
             kind = message["type"]
             if kind == "http.response.start":
-                request.status = int(message["status"])
+                status = message["status"]
+                request.status = status if type(status) is int else int(status)
             elif kind == "http.response.body" and 0 < request.status < 500 and not message.get("more_body", False):
                 # before the last byte: the client may not see the end of a request sooner than its span does
                 if request.following is None:

@@ -8,7 +8,9 @@ import sys
 from collections.abc import Sequence
 
 from ..collector import command as collector
+from ..config import origins_of
 from ..config.table import render_markdown, render_text
+from ..errors import ConfigError
 from . import doctor, run
 
 # As a shell has it for a process that SIGPIPE ended, which Python ignores.
@@ -34,9 +36,21 @@ def _run(args: argparse.Namespace) -> int:
     if args.command == "doctor":
         return doctor.run(args)
     if args.command == "config":
-        print(render_markdown() if args.markdown else render_text(), end="" if args.markdown else "\n")
-        return 0
+        return _show_settings(markdown=args.markdown)
     return run.run(args)
+
+
+def _show_settings(*, markdown: bool) -> int:
+    if markdown:
+        print(render_markdown(), end="")
+        return 0
+    try:
+        origins = origins_of(os.environ)
+    except ConfigError as error:
+        print(f"swagent config: {error}", file=sys.stderr)
+        return 2
+    print(render_text(origins))
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -16,10 +16,11 @@ from typing import Any
 import anyio
 
 from ..abc import Transport, addresses_of
-from ..config import Config, options
+from ..config import Config, options, origins_of
 from ..config.environment import without_meaning
 from ..config.options import Address, Option, Secret
 from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
+from ..instrument.configured import preview
 from ..runtime.agent_thread import loop_of
 from ..runtime.instance import describe_instance
 from ..runtime.transport_choice import find_transport
@@ -41,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"✗ {error}")
         return 2
     print("\n".join(_configuration(config, os.environ)))
+    print("\n".join(_libraries(config)))
     for sentence in other_agents(os.environ):
         print(f"\n! {sentence}.")
     if args.no_network:
@@ -58,8 +60,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _configuration(config: Config, environ: Mapping[str, str]) -> list[str]:
     """Every setting with where its value comes from."""
+    origins = origins_of(environ)
     rows = [
-        (name, _shown(option, getattr(config, name)), f"from {option.env}" if environ.get(option.env) else "default")
+        (name, _shown(option, getattr(config, name)), f"from {origins[name]}" if name in origins else "default")
         for name, option in options()
     ]
     width = max(len(name) for name, _, _ in rows)
@@ -75,6 +78,14 @@ def _shown(option: Option, value: Any) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, value)) or "(none)"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return str(value) if value not in ("", None) else "(none)"
+
+
+def _libraries(config: Config) -> list[str]:
+    """What is instrumented, by what, and what is left out and why."""
+    found = preview(config)
+    width = max((len(each.name) for each in found), default=0)
+    lines = [f"{each.name:<{width}}  {each.state.value}{': ' if each.reason else ''}{each.reason}" for each in found]
+    return ["", "Libraries that record by themselves under `swagent run`, or with `instrument()`:", *lines]
 
 
 async def _examine_all(config: Config, transport: type[Transport]) -> bool:

@@ -11,6 +11,8 @@ from pathlib import Path
 _OWN_BOOTSTRAP = Path(__file__).parent / "bootstrap"
 # Where sw-python, the official agent's starter, has its `sitecustomize`.
 _OFFICIAL_BOOTSTRAP = ("skywalking", "bootstrap", "loader")
+# And opentelemetry-instrument, OpenTelemetry's.
+_OPENTELEMETRY_BOOTSTRAP = ("opentelemetry", "instrumentation", "auto_instrumentation")
 
 
 def other_agents(environ: Mapping[str, str]) -> Iterator[str]:
@@ -23,6 +25,9 @@ def other_agents(environ: Mapping[str, str]) -> Iterator[str]:
     elif version is not None:
         yield (f"the official agent (apache-skywalking {version}) is installed as well. An application that starts it "
                "reports every request twice: let it start one of the two")  # fmt: skip
+    if any(entry.parts[-3:] == _OPENTELEMETRY_BOOTSTRAP for entry in path):
+        yield ("opentelemetry-instrument starts OpenTelemetry's agent in this environment. Two agents record every "
+               "call twice: leave one of them out")  # fmt: skip
     if _OWN_BOOTSTRAP in path:
         yield ("`swagent run` starts the agent in every Python process of this environment. It needs no "
                "SkyWalkingMiddleware and no `swagent.start()` beside it")  # fmt: skip

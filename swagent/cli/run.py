@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from ..config import Config
 from ..errors import ConfigError
 
 _BOOTSTRAP = Path(__file__).parent / "bootstrap"
+# Says to the first interpreter of the command that the agent is to be there, see `bootstrap/sitecustomize.py`.
+_EXPECTED = "SWAGENT_RUN"
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*(?:\.exe)?")
+# Options of an interpreter that keep it from looking where the agent waits for it: -E, -I, -S, also joined, as in -sE.
+_BLIND = re.compile(r"-[A-Za-z]*[EIS]")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,10 +38,15 @@ def run(args: argparse.Namespace) -> int:
     if args.protocol:
         environ["SW_AGENT_PROTOCOL"] = args.protocol
     try:
-        Config.from_env(environ)
+        Config.from_env(environ, folder=os.curdir)
     except ConfigError as error:
         print(f"swagent run: {error}", file=sys.stderr)
         return 2
+    problem = _why_without_agent(argv)
+    if problem is not None:
+        print(f"swagent run: {problem}", file=sys.stderr)
+        return 2
+    environ[_EXPECTED] = str(os.getpid())
     paths = [str(_BOOTSTRAP), *filter(None, [environ.get("PYTHONPATH")])]
     environ["PYTHONPATH"] = os.pathsep.join(paths)
     try:
@@ -43,3 +54,15 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         print(f"swagent run: {argv[0]}: {error.strerror}", file=sys.stderr)
         return 127
+
+
+def _why_without_agent(argv: list[str]) -> str | None:
+    """Why the agent could not get into the command, as far as that can be seen beforehand."""
+    if _PYTHON.fullmatch(os.path.basename(argv[0])) is None:
+        return None
+    for option in argv[1:]:
+        if not option.startswith("-") or option.startswith(("-c", "-m", "--")) or option == "-":
+            break
+        if not option.startswith(("-W", "-X")) and _BLIND.match(option):
+            return f"with {option} Python ignores its environment, and so the agent; leave {option} out"
+    return None

@@ -14,10 +14,12 @@ import socket
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
 from . import environment as environment
+from . import files as files
 from . import kinds as kinds
 from .options import (
     Address,
@@ -34,6 +36,7 @@ from .options import (
     parse_list,
     parse_object,
 )
+from .plugins import PluginOptions
 from .without_meaning import KAFKA_CLIENT
 
 
@@ -62,7 +65,7 @@ def _check_instance(value: Any) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(PluginOptions):
     """Everything that a user can set, checked.
 
     `Config(service="shop", collector="127.0.0.1:11800")` in code, `Config.from_env()` from the environment.
@@ -266,6 +269,14 @@ class Config:
         0,
         3600,
     )
+    loop_block_limit: float = kinds.number(
+        100.0,
+        "SW_AGENT_LOOP_BLOCK_LIMIT",
+        "Milliseconds for which something may hold the application's event loop before the agent says what it is, and "
+        "which requests had to wait; 0: it is not watched.",
+        0,
+        60_000,
+    )
     span_limit: int = kinds.number(
         512,
         "SW_AGENT_SPAN_LIMIT_PER_SEGMENT",
@@ -298,6 +309,12 @@ class Config:
         "SW_AGENT_PROPAGATE_TO",
         "Hosts that outgoing calls may carry the trace's context to; empty: all.",
         is_address=True,
+    )
+    propagate_traceparent: bool = kinds.flag(
+        True,
+        "SW_AGENT_PROPAGATE_TRACEPARENT",
+        "Send the W3C's `traceparent` and `tracestate` beside `sw8`, and continue the trace of a caller that sends "
+        "`traceparent` and no `sw8`.",
     )
     trust_incoming: bool | Callable[[Any], bool] = dataclasses.field(default=True)
     """Whether the context of an incoming request is continued: always, never, or as a callable decides, which gets the
@@ -376,6 +393,14 @@ class Config:
         "Show the path that was asked for in a request's `http.url`, where the template of its route stands otherwise; "
         "never the query. A path may hold what is secret, such as the token of a reset link, and a request costs more.",
     )
+    endpoint_style: str = kinds.choice(
+        "route",
+        "SW_AGENT_ENDPOINT_STYLE",
+        "How incoming requests are named: by method and route, `GET:/orders/{item}`, or by the path that was asked "
+        "for, `/orders/lamp`, as the official agent names them, within SW_AGENT_ENDPOINT_LIMIT.",
+        "route",
+        "path",
+    )
     gc_freeze: bool = kinds.flag(
         False,
         "SW_AGENT_GC_FREEZE",
@@ -451,33 +476,60 @@ class Config:
         return self
 
     @classmethod
-    def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Config:
-        """Read the environment; keyword arguments win over it.
+    def from_env(
+        cls, environ: Mapping[str, str] | None = None, *, folder: str | os.PathLike[str] | None = None, **overrides: Any
+    ) -> Config:
+        """Read the environment, and the file of the project: `swagent.toml`, or `[tool.swagent]` in `pyproject.toml`.
+        The environment wins over the file, and keyword arguments over both.
 
         An `SW_` variable that nobody knows is reported by one warning on the logger `swagent`; those that mean
         something to the official agent alone are named there in one line.
 
-        :param environ: the variables, `os.environ` when left out
-        :raises ConfigError: naming the variable, its value and what is allowed
+        :param environ: the variables; `os.environ` when left out
+        :param folder: where the file is; the working directory when left out, unless `environ` is given: then no file
+            is read
+        :raises ConfigError: naming the variable, or the file and its key, the value and what is allowed
         """
+        if folder is None and environ is None:
+            folder = os.curdir
         environ = environment.fold_kafka_names(os.environ if environ is None else environ)
-        values: dict[str, Any] = {}
-        for field, option in options():
-            text = environ.get(option.env, "")
-            # an empty variable is an unset one, as the official agent has it for most of its options
-            if text != "" and field not in overrides:
-                values[field] = environment.read(option, text)
+        file = files.read_files(Path(folder), _OPTIONS) if folder is not None else files.NONE
+        values, origins = _read(environ, file, overrides)
         environment.warn_of_unknown(environ, _OPTIONS.values())
         if overrides.get("protocol", values.get("protocol")) == "kafka":
             environment.refuse_unknown_kafka(environ, _OPTIONS.values())
         try:
             config = cls(**values, **overrides)
         except ConfigError as error:
-            if error.name not in values:
+            if error.name not in origins:
                 raise
-            raise ConfigError(_OPTIONS[error.name].env, error.value, error.allowed) from None
+            raise ConfigError(origins[error.name], error.value, error.allowed) from None
         environment.name_without_meaning(environ, config.log_level)
         return config
+
+
+def origins_of(environ: Mapping[str, str], folder: str | os.PathLike[str] = os.curdir) -> dict[str, str]:
+    """Where the settings come from that are not left as they are: by their names, the variable or the file and its key.
+
+    :raises ConfigError: when something cannot be read
+    """
+    environ = environment.fold_kafka_names(environ)
+    return _read(environ, files.read_files(Path(folder), _OPTIONS), {})[1]
+
+
+def _read(
+    environ: Mapping[str, str], file: files.FileSettings, overrides: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The settings that are made somewhere, and where."""
+    values = {name: value for name, value in file.values.items() if name not in overrides}
+    origins = {name: f"{file.file}: {name}" for name in values}
+    for name, option in options():
+        text = environ.get(option.env, "")
+        # an empty variable is an unset one, as the official agent has it for most of its options
+        if text != "" and name not in overrides:
+            values[name] = environment.read(option, text)
+            origins[name] = option.env
+    return values, origins
 
 
 def options() -> Iterator[tuple[str, Option]]:
@@ -485,6 +537,12 @@ def options() -> Iterator[tuple[str, Option]]:
     return iter(_OPTIONS.items())
 
 
-_OPTIONS: dict[str, Option] = {
-    field.name: field.metadata["option"] for field in dataclasses.fields(Config) if "option" in field.metadata
-}
+def _in_order() -> Iterator[tuple[str, Option]]:
+    """The options of the agent itself first, then those of its instrumentations."""
+    fields = [field for field in dataclasses.fields(Config) if "option" in field.metadata]
+    theirs = {field.name for field in dataclasses.fields(PluginOptions)}
+    for field in sorted(fields, key=lambda field: field.name in theirs):
+        yield field.name, field.metadata["option"]
+
+
+_OPTIONS: dict[str, Option] = dict(_in_order())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from . import Config, options
 from .options import Secret
@@ -17,9 +17,14 @@ _PAGE_HEAD = """\
 # Settings
 
 In code, `Config(service="shop", collector="127.0.0.1:11800")`; from the environment, `Config.from_env()`, which is
-also what the middleware, `swagent.start()` and `swagent run` use. Names that the official Python agent has mean what
-they mean there. An `SW_` variable that nobody knows is reported by a warning; a value that cannot be used raises
-`ConfigError` at the start, naming the variable, the value and what is allowed.
+also what the middleware, `swagent.start()` and `swagent run` use. It reads a file of the project as well:
+`swagent.toml` in the working directory or, where there is none, the table `[tool.swagent]` of `pyproject.toml`. Its
+keys are the names that stand under "in code", and the environment wins over it. `swagent doctor` tells where each value
+comes from.
+
+Names that the official Python agent has mean what they mean there. An `SW_` variable that nobody knows is reported by a
+warning. A value that cannot be used raises `ConfigError` at the start, naming the variable or the file and its key, the
+value and what is allowed.
 
 Booleans are read in any case. The official agent knows `true` and `false` alone, and takes any other word for the
 default: `SW_AGENT_FORCE_TLS=1` leaves TLS off there, and turns it on here.
@@ -41,10 +46,14 @@ less safe than its user believes.
 """
 
 
-def render_text() -> str:
-    """One paragraph an option."""
+def render_text(origins: Mapping[str, str]) -> str:
+    """One paragraph an option.
+
+    :param origins: where those come from that are set, as `origins_of` tells
+    """
     return "\n\n".join(
         f"{env} (in code: {field})\n    {meaning}\n    default: {default}; allowed: {allowed}"
+        + (f"\n    set here by {origins[field]}" if field in origins else "")
         for env, field, default, meaning, allowed in _rows()
     )
 

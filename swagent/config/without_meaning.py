@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping
 KAFKA_CLIENT = "SW_KAFKA_REPORTER_CONFIG_"
 
 _NOT_PROFILED = "this agent does not profile yet"
-_NOT_INSTRUMENTED = "this agent instruments no client libraries by itself yet"
-_NO_HTTP_PARAMETERS = "query strings, forms and bodies are not collected"
-_NO_PARAMETERS = "the parameters of queries and jobs are not collected"
+_NO_PLUGIN = "no instrumentation here has such a setting"
 _BY_SW_PYTHON = "`sw-python` sets it for the processes that it starts; `swagent run` takes its place"
 _BATCHES = "a batch goes out when it is full or half a second old"
 _OWN_RETRIES = "the agent itself decides what is sent again and when; see SW_AGENT_DELIVERY"
@@ -29,7 +27,6 @@ _AGENT: dict[str, str] = {
     "SW_AGENT_SW_PYTHON_BOOTSTRAP_PROPAGATE": "the Python processes that a command starts under `swagent run` always "
     "have the agent, too",
     "SW_AGENT_SW_PYTHON_CLI_DEBUG_ENABLED": "`swagent run` has nothing to debug; see SW_AGENT_LOGGING_LEVEL",
-    "SW_AGENT_DISABLE_PLUGINS": _NOT_INSTRUMENTED,
     "SW_AGENT_PROFILE_ACTIVE": _NOT_PROFILED,
     "SW_AGENT_PROFILE_MAX_PARALLEL": _NOT_PROFILED,
     "SW_AGENT_PROFILE_DURATION": _NOT_PROFILED,
@@ -38,19 +35,6 @@ _AGENT: dict[str, str] = {
     "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL": _NOT_PROFILED,
     "SW_PYTHON_PREFIX": _BY_SW_PYTHON,
     "SW_PYTHON_VERSION": _BY_SW_PYTHON,
-    "SW_PLUGIN_HTTP_IGNORE_METHOD": "requests are left out by their operation: see SW_AGENT_TRACE_IGNORE_PATH",
-    "SW_PLUGIN_HTTP_HTTP_PARAMS_LENGTH_THRESHOLD": _NO_HTTP_PARAMETERS,
-    "SW_PLUGIN_FLASK_COLLECT_HTTP_PARAMS": _NO_HTTP_PARAMETERS,
-    "SW_PLUGIN_SANIC_COLLECT_HTTP_PARAMS": _NO_HTTP_PARAMETERS,
-    "SW_PLUGIN_DJANGO_COLLECT_HTTP_PARAMS": _NO_HTTP_PARAMETERS,
-    "SW_PLUGIN_FASTAPI_COLLECT_HTTP_PARAMS": _NO_HTTP_PARAMETERS,
-    "SW_PLUGIN_BOTTLE_COLLECT_HTTP_PARAMS": _NO_HTTP_PARAMETERS,
-    "SW_PLUGIN_SQL_PARAMETERS_MAX_LENGTH": _NO_PARAMETERS,
-    "SW_PLUGIN_PYMONGO_TRACE_PARAMETERS": _NO_PARAMETERS,
-    "SW_PLUGIN_PYMONGO_PARAMETERS_MAX_LENGTH": _NO_PARAMETERS,
-    "SW_PLUGIN_ELASTICSEARCH_TRACE_DSL": _NO_PARAMETERS,
-    "SW_PLUGIN_CELERY_PARAMETERS_LENGTH": _NO_PARAMETERS,
-    "SW_PLUGIN_GRPC_IGNORED_METHODS": _NOT_INSTRUMENTED,
     "SW_KAFKA_REPORTER_CUSTOM_CONFIGURATIONS": f"the official agent does not use it either; see {KAFKA_CLIENT}*",
 }
 
@@ -99,7 +83,7 @@ _KAFKA: dict[str, str] = {
 NAMES: Mapping[str, str] = {**_AGENT, **{KAFKA_CLIENT + name: reason for name, reason in _KAFKA.items()}}
 """Name and reason. Kafka's are in upper case."""
 
-_PREFIXES: dict[str, str] = {"SW_PLUGIN_": _NOT_INSTRUMENTED, "SW_PYTHON_": _BY_SW_PYTHON}
+_PREFIXES: dict[str, str] = {"SW_PLUGIN_": _NO_PLUGIN, "SW_PYTHON_": _BY_SW_PYTHON}
 
 
 def reason_of(name: str) -> str | None:

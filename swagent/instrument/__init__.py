@@ -13,9 +13,9 @@ is, and one line says so: the application goes on, unseen.
 What a hook puts in place never raises into the application, and keeps its hands off the agent's own calls.
 """
 
+from .configured import instrument as instrument
 from .installation import Report as Report
 from .installation import State as State
-from .installation import instrument as instrument
 from .installation import report as report
 from .installation import uninstrument as uninstrument
 from .instrumentation import Instrumentation as Instrumentation

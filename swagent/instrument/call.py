@@ -7,7 +7,7 @@ the span. The inner one finds it with `outer_call`, and may tell it what only th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from ..agent_log import RateLimitedLog
 from ..record.foreign import must_reach_application
@@ -36,20 +36,55 @@ def safely(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | N
         return None
 
 
-def begin_call(name: str, peer: str, layer: int, component: int, tags: tuple[tuple[str, str], ...] = ()) -> Span | None:
+def settle(function: Callable[Concatenate[Span, P], object], span: Span, *args: P.args, **kwargs: P.kwargs) -> None:
+    """Call what ends a span or leaves it open on purpose, inside the application's call. If that fails, which is said,
+    the span ends here: as the active one of this context it would swallow every call after it."""
+    try:
+        function(span, *args, **kwargs)
+    except BaseException as error:  # noqa: BLE001, RUF100  (as above)
+        span.stop()
+        if must_reach_application(error):
+            raise
+        _limited.warn(function.__module__, "%s could not record a call: %r", function.__module__, error)
+
+
+def begin_call(
+    name: str,
+    peer: str,
+    layer: int,
+    component: int,
+    tags: tuple[tuple[str, str], ...] = (),
+    make: type[Span] = Span,
+) -> Span | None:
     """Begin the exit span of a call, and make it the active one. None: nothing is recorded here, or the call is a part
     of another one that has a span already.
 
     :param name: one line, at most 150 characters
     :param peer: `host:port`
     :param tags: short texts
+    :param make: the span's class
     """
-    if running() is None or suppress_instrumentation.get() or outer_call() is not None:
-        return None
-    span = Span(name, _EXIT, peer, layer, component)
+    return open_call(name, peer, layer, component, tags, make) if is_outermost() else None
+
+
+def open_call(
+    name: str,
+    peer: str,
+    layer: int,
+    component: int,
+    tags: tuple[tuple[str, str], ...] = (),
+    make: type[Span] = Span,
+) -> Span:
+    """As `begin_call`, where `is_outermost` has been asked already: what describes the call may take its time."""
+    span = make(name, _EXIT, peer, layer, component)
     if tags:
         span.tags.extend(tags)
     return span.start()
+
+
+def is_outermost() -> bool:
+    """Whether a call that begins now has a span of its own."""
+    return running() is not None and not suppress_instrumentation.get() and outer_call() is None
 
 
 def outer_call() -> Span | None:
@@ -58,7 +93,7 @@ def outer_call() -> Span | None:
     if entry is None:
         return None
     span: Span = entry.to_span()
-    return span if span.kind is _EXIT else None
+    return span if span.kind is _EXIT and not suppress_instrumentation.get() else None
 
 
 def end_call(span: Span, error: BaseException | None = None) -> None:

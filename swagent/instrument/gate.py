@@ -31,8 +31,10 @@ def why_unsupported(instrumentation: Instrumentation) -> str | None:
     return None if fits else f"version {found} is installed; {instrumentation.versions} is supported"
 
 
-def _version_of(distribution: str) -> str | None:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None
+def _version_of(distributions: str) -> str | None:
+    for distribution in distributions.split():
+        try:
+            return version(distribution)
+        except PackageNotFoundError:
+            continue
+    return None

@@ -1,33 +1,32 @@
 """httpx: `Client.send` and `AsyncClient.send`, which all its calls come through, redirects and retries of one included.
 
 The span ends with the response's head, or with its body where that is streamed: then it is open while the application
-reads, and no longer the active one. The context's headers are written for each request that goes out, since a redirect
-may lead to another host.
+reads, and no longer the active one. The context's headers are written anew for a redirect, which may lead to another
+host.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from ..record.trace.model import Component
+from ..record.trace.outcome import count_as_timeout
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely
-from .http_call import CONTEXT_HEADERS, begin_http_call, note_status, peer_of, propagate
+from .call import end_call, outer_call, safely, settle
+from .http_call import begin_http_call, end_body, leave_open, note_status, peer_of, propagate
 from .instrumentation import Instrumentation
 from .patches import Patches
-
-_MARK = "swagent.span"
 
 
 def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.Client, "send", _around_send)
     patches.wrap(module.AsyncClient, "send", _around_async_send)
-    patches.wrap(module.Client, "_send_single_request", _around_single_request)
-    patches.wrap(module.AsyncClient, "_send_single_request", _around_single_request)
+    for client in (module.Client, module.AsyncClient):
+        patches.wrap(client, "_build_redirect_request", _around_redirect)
     patches.wrap(module.Response, "close", _around_close)
     patches.wrap(module.Response, "aclose", _around_aclose)
+    patches.on_undo(count_as_timeout(module.TimeoutException))
 
 
 def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,9 +37,9 @@ def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
         try:
             response = send(self, request, *args, **kwargs)
         except BaseException as error:
-            safely(end_call, span, error)
+            settle(end_call, span, error)
             raise
-        safely(_answered, span, response)
+        settle(_answered, span, response)
         return response
 
     return traced
@@ -54,19 +53,19 @@ def _around_async_send(send: Callable[..., Any]) -> Callable[..., Any]:
         try:
             response = await send(self, request, *args, **kwargs)
         except BaseException as error:
-            safely(end_call, span, error)
+            settle(end_call, span, error)
             raise
-        safely(_answered, span, response)
+        settle(_answered, span, response)
         return response
 
     return traced
 
 
-def _around_single_request(send: Callable[..., Any]) -> Callable[..., Any]:
-    # not a coroutine function for the asynchronous client: what it returns is awaited just the same
-    def traced(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        safely(_propagate, request)
-        return send(self, request, *args, **kwargs)
+def _around_redirect(build: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        request = build(self, *args, **kwargs)
+        safely(_propagate, outer_call(), request)
+        return request
 
     return traced
 
@@ -76,7 +75,7 @@ def _around_close(close: Callable[..., Any]) -> Callable[..., Any]:
         try:
             close(self)
         finally:
-            safely(_closed, self)
+            safely(end_body, self)
 
     return traced
 
@@ -86,30 +85,23 @@ def _around_aclose(aclose: Callable[..., Any]) -> Callable[..., Any]:
         try:
             await aclose(self)
         finally:
-            safely(_closed, self)
+            safely(end_body, self)
 
     return traced
 
 
 def _begin(request: Any) -> Span | None:
     url = request.url
-    return begin_http_call(request.method, url.scheme, url.host, url.port, url.path, Component.HTTPX)
+    span = begin_http_call(request.method, url.scheme, url.host, url.port, url.path, Component.HTTPX)
+    safely(_propagate, span or outer_call(), request)
+    return span
 
 
-def _propagate(request: Any) -> None:
-    span = outer_call()
-    if span is None:
-        return
-    headers = request.headers
-    # a redirected request begins with the headers of the one before it, and shares its extensions
-    if request.extensions.get(_MARK) is span:
-        for name in CONTEXT_HEADERS:
-            headers.pop(name, None)
-    elif "sw8" in headers:
-        return  # the application has written them by hand
-    request.extensions[_MARK] = span
-    url = request.url
-    propagate(span, peer_of(url.scheme, url.host, url.port), headers.__setitem__)
+def _propagate(span: Span | None, request: Any) -> None:
+    """Write the context of a call, this one or the one that it is a part of."""
+    if span is not None:
+        url = request.url
+        propagate(span, peer_of(url.scheme, url.host, url.port), request.headers)
 
 
 def _answered(span: Span, response: Any) -> None:
@@ -117,23 +109,14 @@ def _answered(span: Span, response: Any) -> None:
     if response.is_closed:
         span.stop()
     else:
-        span.step_aside()
-        response.extensions[_MARK] = span
-
-
-def _closed(response: Any) -> None:
-    """End the span of a streamed response. What breaks its stream off is known by the exception that is being handled
-    when it is closed."""
-    span: Span | None = response.extensions.pop(_MARK, None)
-    if span is not None:
-        end_call(span, None if response.is_stream_consumed else sys.exc_info()[1])
+        leave_open(span, response)
 
 
 INSTRUMENTATION = Instrumentation(
     name="httpx",
     module="httpx",
     hook=_hook,
-    versions=">=0.23,<1",
+    versions=">=0.23.3,<1",
     plugins=("sw_httpx",),
     opentelemetry=("httpx",),
 )

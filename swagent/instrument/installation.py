@@ -17,6 +17,7 @@ from ..agent_log import say
 from ..errors import ConfigError
 from . import gate
 from .instrumentation import Instrumentation
+from .official_agent import watch_for_official_agent
 from .patches import Patches
 
 GROUP = "swagent.instrumentations"
@@ -47,13 +48,17 @@ class Installation:
 
     def __init__(self, instrumentation: Instrumentation) -> None:
         self.instrumentation = instrumentation
-        self.state = State.WAITING if gate.is_installed(instrumentation) else State.ABSENT
+        self.state = State.WAITING
         self.reason = ""
         self._is_watched = False
         self._is_wanted = False
         self._patches: dict[str, Patches] = {}
-        # re-entrant: a hook may import the next module that is waited for
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it was asked for, and not switched off since."""
+        return self._is_wanted
 
     def install(self) -> None:
         """Call the hook for each module once it is imported; now, if it is."""
@@ -62,12 +67,12 @@ class Installation:
             if self.state is State.OFF:
                 self.state, self.reason = State.WAITING, ""
             modules = (self.instrumentation.module, *self.instrumentation.also)
-            if self._is_watched:
-                self._install_again(modules)
-                return
-            self._is_watched = True
-        for module in modules:
-            register_post_import_hook(self._hook, module)
+            was_watched, self._is_watched = self._is_watched, True
+        for name in modules:
+            if not was_watched:
+                register_post_import_hook(self._hook, name)
+            elif name in sys.modules:
+                self._hook(sys.modules[name])
 
     def switch_off(self, reason: str) -> None:
         """Leave the library alone, or let it be as it was."""
@@ -76,35 +81,32 @@ class Installation:
             for patches in self._patches.values():
                 patches.undo()
             self._patches.clear()
-            if self.state is not State.ABSENT:
-                self.state, self.reason = State.OFF, reason
+            self.state, self.reason = State.OFF, reason
 
-    def _install_again(self, modules: tuple[str, ...]) -> None:
-
-        for name in modules:
-            module = sys.modules.get(name)
-            if module is not None:
-                self._hook(module)
+    def report(self) -> Report:
+        """What became of it. Only here is asked whether the library is there at all: that takes a while."""
+        is_absent = self.state is State.WAITING and not gate.is_installed(self.instrumentation)
+        return Report(self.instrumentation.name, State.ABSENT if is_absent else self.state, self.reason)
 
     def _hook(self, module: ModuleType) -> None:
         """Call the hook for a module that was just imported. Never raises: it would be the application's import."""
+        name, patches = module.__name__, Patches()
         with self._lock:
-            name = module.__name__
             if not self._is_wanted or name in self._patches:
                 return
             problem = gate.why_unsupported(self.instrumentation)
             if problem is not None:
                 self._leave_alone(State.UNSUPPORTED, problem)
                 return
-            patches = Patches()
-            try:
-                self.instrumentation.hook(module, patches)
-            except Exception as error:  # noqa: BLE001, RUF100  (whatever is wrong: the library stays as it is)
-                patches.undo()
-                self._leave_alone(State.FAILED, f"{name} is not as expected: {error}")
-            else:
-                self._patches[name] = patches
-                self.state, self.reason = State.ACTIVE, ""
+            self._patches[name] = patches
+        # without the lock: a hook may import, and another thread that imports the same may wait for us in here
+        try:
+            self.instrumentation.hook(module, patches)
+        except Exception as error:  # noqa: BLE001, RUF100  (whatever is wrong: the library stays as it is)
+            patches.undo()
+            self._leave_alone(State.FAILED, f"{name} is not as expected: {error}")
+        else:
+            self.state, self.reason = State.ACTIVE, ""
 
     def _leave_alone(self, state: State, reason: str) -> None:
         said = self.reason == reason
@@ -124,6 +126,7 @@ def instrument(*names: str, is_off: Callable[[Instrumentation], str | None] = la
     :param is_off: says why one is switched off; None: it is not
     :raises ConfigError: there is none of that name
     """
+    watch_for_official_agent()
     for installation in _chosen(names):
         reason = is_off(installation.instrumentation)
         if reason is None:
@@ -144,13 +147,37 @@ def uninstrument(*names: str) -> None:
 
 def report() -> list[Report]:
     """What became of each instrumentation, by name."""
-    return [Report(each.instrumentation.name, each.state, each.reason) for each in _chosen(())]
+    return [each.report() for each in _chosen(())]
+
+
+def is_any_wanted() -> bool:
+    """Whether any instrumentation was asked for, and not switched off since."""
+    return any(each.is_wanted for each in _chosen(()))
+
+
+def is_off(name: str) -> bool:
+    """Whether the instrumentation of this name was switched off."""
+    installation = _known().get(name)
+    return installation is not None and installation.state is State.OFF
+
+
+def known() -> list[Instrumentation]:
+    """All instrumentations, by name, whatever became of them."""
+    return [each.instrumentation for each in _chosen(())]
 
 
 def active() -> Iterator[Instrumentation]:
     """The instrumentations that record, or will once their library is imported."""
     for each in _chosen(()):
         if each.state in (State.ACTIVE, State.WAITING):
+            yield each.instrumentation
+
+
+def covering() -> Iterator[Instrumentation]:
+    """The instrumentations whose library is not to be recorded in another way: those that record or will, and those
+    that somebody switched off. One that was never asked for, or does not fit, stands in nobody's way."""
+    for each in _chosen(()):
+        if each.state is State.OFF or (each.is_wanted and each.state in (State.ACTIVE, State.WAITING)):
             yield each.instrumentation
 
 

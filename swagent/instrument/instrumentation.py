@@ -25,7 +25,8 @@ class Instrumentation:
     hook: Hook
     """Gets the module, and replaces what it must through the patches. It may raise; then nothing is replaced."""
     distribution: str = ""
-    """On the package index. Empty: the first part of the module's name; `-`: it comes with Python."""
+    """On the package index; several that bring the same module with a blank between them. Empty: the first part of the
+    module's name; `-`: it comes with Python."""
     versions: str = ""
     """Those that were tested, as a specifier: `>=0.24,<1`. Empty: any."""
     plugins: tuple[str, ...] = ()

@@ -23,7 +23,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -73,7 +72,10 @@ class Lease:
 
 
 class Channel:
-    """One signal's bounded hand-over from any thread to the one reporter."""
+    """One signal's bounded hand-over from any thread to the one reporter.
+
+    :ivar ring_at: how many records have to wait before the reader wants to hear of them; infinite: it has no need to
+    """
 
     def __init__(self, signal: Signal, bounds: Bounds, clock: Callable[[], float] = time.monotonic) -> None:
         self.signal = signal
@@ -89,7 +91,7 @@ class Channel:
         self._refuses: Refusal | None = None
         self._urgent = False
         self._notifier: LoopNotifier | None = None
-        self._ring_at: float = _NEVER
+        self.ring_at: float = _NEVER
         self._ring_at_bytes: float = _NEVER
         self._settled = anyio.Event()
         self._bell: MemoryObjectSendStream[None] | None = None
@@ -116,7 +118,7 @@ class Channel:
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
                 self._make_room(size)
             ledger, put = self._ledger, self._queue.put
-            entry = (payload, self.clock() if at is None else at, ledger.offered + 1)
+            entry = ([payload], [self.clock() if at is None else at], ledger.offered + 1)
             # looked at again, and without a call from here to `put`: a nested offer may have taken the room
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
                 ledger.refuse(Refusal.FULL)
@@ -133,23 +135,22 @@ class Channel:
     def _pass_ring(self) -> LoopNotifier | None:
         """Whom to let ring, where the reader has asked for it."""
         queued, queued_bytes = self._held - self._leased, self._held_bytes - self._leased_bytes
-        if queued < self._ring_at and queued_bytes < self._ring_at_bytes:
+        if queued < self.ring_at and queued_bytes < self._ring_at_bytes:
             return None
-        self._ring_at = self._ring_at_bytes = _NEVER
+        self.ring_at = self._ring_at_bytes = _NEVER
         return self._notifier
 
     def offer_many(self, payloads: Sequence[bytes], times: Sequence[float]) -> None:
         """Hand records over that were finished one after the other, as `offer` does each of them."""
         sizes = list(map(len, payloads))
         count, size, largest = len(sizes), sum(sizes), max(sizes, default=0)
-        row: list[Any] = [None] * (3 * count)
-        row[0::3], row[1::3] = payloads, times
+        records, offered_at = [*payloads], [*times]
         bounds, ledger, put = self.bounds, self._ledger, self._queue.put
         with self._lock:
             is_taken = False
             while largest <= bounds.max_item_bytes and not is_taken:
                 first = ledger.offered + 1
-                row[2::3] = range(first, first + count)
+                entry = (records, offered_at, first)
                 # without a call from here to `put`: a nested offer may have taken the room, or the numbers
                 if self._refuses is not None or self._held + count > bounds.max_items:
                     break
@@ -159,7 +160,7 @@ class Channel:
                     ledger.offered += count
                     self._held += count
                     self._held_bytes += size
-                    put(row)
+                    put(entry)
                     is_taken = True
             notify = self._pass_ring() if is_taken else None
         if not is_taken:
@@ -179,9 +180,9 @@ class Channel:
 
     def wake_reader(self) -> None:
         """Wake the reader if it waits for a first record: `pull_pending` will bring one in."""
-        if self._ring_at <= 1:
+        if self.ring_at <= 1:
             with self._lock:
-                self._ring_at = self._ring_at_bytes = _NEVER
+                self.ring_at = self._ring_at_bytes = _NEVER
                 notify = self._notifier
             if notify is not None:
                 notify(self._ring)
@@ -254,17 +255,17 @@ class Channel:
 
     def _until_due(self, batcher: Batcher) -> float | None:
         # the wake is requested before the look, or a record that comes in between would be missed
-        self._ring_at = self._ring_at_bytes = 1
+        self.ring_at = self._ring_at_bytes = 1
         self.pull_pending()
         with self._lock:
             if not self._queue:
                 return None if self._refuses is not None else math.inf
-            self._ring_at = self._ring_at_bytes = _NEVER
+            self.ring_at = self._ring_at_bytes = _NEVER
             if self._refuses is not None or self._urgent:
                 return 0.0
             size = self._held_bytes - self._leased_bytes
             due = batcher.due_at(len(self._queue), size, self._queue.oldest_time)
-            self._ring_at, self._ring_at_bytes = batcher.max_items, batcher.max_bytes
+            self.ring_at, self._ring_at_bytes = batcher.max_items, batcher.max_bytes
             return due - self.clock()
 
     def lease(self, max_items: int, max_bytes: int) -> Lease:

@@ -12,11 +12,11 @@ from ..record.bounded_cache import BoundedCache
 from ..record.events import Event
 from ..record.logs.entry import LogEntry
 from ..record.meters.samples import Sample
-from ..record.trace.model import Component, Layer, Reference, SpanRecord
+from ..record.trace.model import Component, Layer, SpanRecord
 from ..record.trace.segment import Segment
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 from .meter_encoding import encode_meters
-from .segment_template import Lengths, SegmentTemplate
+from .segment_template import Lengths, make_template
 
 
 class Encoder:
@@ -40,11 +40,12 @@ class Encoder:
 
             wire, encode_time = wire_json, _digits
         self._wire = wire
-        self._wire_is_binary = codec == "protobuf"
-        self._service = service
-        self._instance = instance
+        self.is_binary = codec == "protobuf"
+        self.service = service
+        self.instance = instance
         self._segment_object: Callable[..., bytes | str] = wire.segment_object
-        self._segment_reference: Callable[..., Any] = wire.segment_reference
+        self.reference: Callable[..., Any] = wire.segment_reference
+        """Encodes a SegmentReference, field by field, as a part of what is encoded."""
         self._span_object: Callable[..., Any] = wire.span_object
         self._log: Callable[..., Any] = wire.log
         self.times = BoundedCache(encode_time)
@@ -73,23 +74,18 @@ class Encoder:
         refs = (reference,) if reference else ()
         written = self._span_object(0, -1, start, end, refs, span.name, peer, span.kind, span.layer, span.component,
                                     span.failed, span.tags, (), False)  # fmt: skip
-        return _as_bytes(self._segment_object(trace_id, segment_id, (written,), self._service, self._instance, False))
+        return _as_bytes(self._segment_object(trace_id, segment_id, (written,), self.service, self.instance, False))
 
-    def reference(self, reference: Reference) -> Any:
-        """A SegmentReference, as a part of what is encoded."""
-        return self._segment_reference(*reference)
-
-    def template(
-        self, span: SpanTemplate, lengths: Lengths, prefixes: tuple[str, str] = ("", "")
-    ) -> SegmentTemplate | None:
-        """What renders the segments of one span template, with parts of the same lengths; None where nothing can."""
+    def template(self, span: SpanTemplate, lengths: Lengths, prefixes: tuple[str, str] = ("", "")) -> bytes | None:
+        """A format of the segments of one span template, with parts of the same lengths; None where there can be none.
+        See `make_template`."""
 
         def encode(segment: SingleSpanSegment, reference: str) -> bytes:
-            written: Any = reference.encode() if self._wire_is_binary else reference
+            written: Any = reference.encode() if self.is_binary else reference
             return self.encode_generic(segment, written)
 
         try:
-            return SegmentTemplate(span, lengths, encode, self.times.__getitem__, prefixes)
+            return make_template(span, lengths, encode, self.times.__getitem__, prefixes)
         except ValueError:
             return None
 
@@ -99,17 +95,17 @@ class Encoder:
         context = wire.trace_context(entry.trace_id, entry.segment_id, entry.span_id) if entry.trace_id else None
         body = wire.log_data_body("text", wire.text_log(entry.text), None, None)
         return _as_bytes(wire.log_data(
-            entry.time, self._service, self._instance, entry.endpoint, body, context, wire.log_tags(entry.tags), ""
+            entry.time, self.service, self.instance, entry.endpoint, body, context, wire.log_tags(entry.tags), ""
         ))  # fmt: skip
 
     def meters(self, samples: Sequence[Sample]) -> bytes:
         """A MeterDataCollection: the meters of one period, as of now."""
         now = int(time.time() * 1000)
-        return _as_bytes(encode_meters(self._wire, samples, self._service, self._instance, now))
+        return _as_bytes(encode_meters(self._wire, samples, self.service, self.instance, now))
 
     def event(self, event: Event) -> bytes:
         """An Event of this instance."""
-        source = self._wire.source(self._service, self._instance, "")
+        source = self._wire.source(self.service, self.instance, "")
         times = event.start_time, event.end_time
         return _as_bytes(
             self._wire.event(event.id, source, event.name, 0, event.message, event.parameters, *times, "GENERAL")
@@ -125,7 +121,7 @@ class Encoder:
             span.parent_id,
             int(span.start_time * 1000),
             int(span.end_time * 1000),
-            [self._segment_reference(*reference) for reference in span.refs] if span.refs else (),
+            [self.reference(*reference) for reference in span.refs] if span.refs else (),
             span.name,
             span.peer,
             span.kind,
@@ -166,4 +162,11 @@ def _digits(number: int) -> bytes:
 
 def plain(text: str) -> bytes | None:
     """What stands for a text on the wire, where that is the text itself whatever the codec."""
-    return text.encode() if text.isascii() and text.isprintable() and not {'"', "\\"} & {*text} else None
+    if not text.isascii():
+        return None
+    data = text.encode()
+    return None if data.translate(None, PLAIN) else data
+
+
+PLAIN = bytes(letter for letter in range(0x20, 0x7F) if chr(letter) not in '"\\')
+"""The letters of ASCII that every codec writes as they are."""

@@ -12,23 +12,34 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from ..agent_log import RateLimitedLog
 from ..ledger import Refusal
-from ..record.trace.request import FinishedRequest
+from ..record.trace.request import FIELDS, FinishedRequest
 from .channel import Channel
 
 T = TypeVar("T")
+R = TypeVar("R")
 GROUP = 32
 # Requests are many and small.
 REQUESTS = 64
-_FIELDS = len(FinishedRequest._fields)
-_NOTHING = (None,) * (_FIELDS - 4)
-_FULL = REQUESTS * _FIELDS
+# method, scheme, host, path, template, component, status
+_NOTHING = ("", "", b"", "", None, 0, 0)
+_FULL = REQUESTS * FIELDS
+
+
+class RequestEncoding(Protocol):
+    """How requests become bytes. An epoch, added to a request's times, gives seconds since the epoch."""
+
+    def encode_alike(self, row: Sequence[Any], epoch: float) -> Sequence[bytes | None]:
+        """Encode the requests of a row of fields that are like others before; None for each other. Never raises."""
+        ...
+
+    def encode(self, finished: Sequence[Any], epoch: float) -> bytes | None:
+        """Encode one request, whatever it is like; None: it is not recorded. May raise."""
+        ...
 
 
 class Pending:
@@ -37,7 +48,7 @@ class Pending:
     def __init__(self, channel: Channel, limited: RateLimitedLog) -> None:
         self._channel = channel
         self._limited = limited
-        self._pending: deque[Any] = deque()
+        self._pending: list[Any] = []
         # re-entrant: encoding may set a finaliser or a signal handler going that looks at the channel
         self._lock = threading.RLock()
         self._is_encoding = False
@@ -66,6 +77,40 @@ class Pending:
     def _encode_group(self) -> None:
         raise NotImplementedError
 
+    def _take(self, most: int) -> list[Any]:
+        # what comes meanwhile is put to the end, and nobody else takes out
+        row = self._pending[:most]
+        del self._pending[: len(row)]
+        return row
+
+    def _encode_each(
+        self,
+        records: Sequence[R],
+        payloads: list[bytes | None],
+        times: list[float],
+        encode: Callable[[R], bytes | None],
+    ) -> None:
+        """Encode those that are not encoded yet, and let the channel have what comes of all."""
+        channel = self._channel
+        if not all(payloads):
+            has_room, kept = channel.has_room_for(len(payloads) - 1), 0
+            for record, payload, at in zip(records, tuple(payloads), tuple(times), strict=True):
+                if payload is None and not has_room and not channel.has_room_for(kept):
+                    # asked before encoding, so that an overload costs as little as can be
+                    channel.refuse(Refusal.FULL)
+                    continue
+                try:
+                    encoded = encode(record) if payload is None else payload
+                except Exception as error:  # noqa: BLE001, RUF100  (a poison record fails alone)
+                    self._refuse_poison(error)
+                    continue
+                if encoded is not None:
+                    payloads[kept], times[kept] = encoded, at
+                    kept += 1
+            del payloads[kept:], times[kept:]
+        if payloads:
+            channel.offer_many(cast("list[bytes]", payloads), times)
+
     def _refuse_poison(self, error: Exception) -> None:
         """A record that cannot be encoded fails alone."""
         signal = self._channel.signal.value
@@ -85,58 +130,40 @@ class Intake(Pending, Generic[T]):
     def offer(self, record: T) -> None:
         """Hand a finished record over. Never raises, never waits for longer than a group takes to encode."""
         pending = self._pending
-        pending.append((record, self._clock()))
-        if len(pending) >= GROUP:
+        pending.extend((record, self._clock()))
+        if len(pending) >= 2 * GROUP:
             self.encode()
-        else:
+        elif self._channel.ring_at <= 1:
             # not for the first record only: two threads may each find the other's here
             self._channel.wake_reader()
 
     def _encode_group(self) -> None:
-        record, at = self._pending.popleft()
-        channel = self._channel
-        if not channel.is_open:
-            # asked before encoding, so that an overload costs as little as can be
-            channel.refuse(Refusal.FULL)
-            return
-        try:
-            payload = self._encode(record)
-        except Exception as error:  # noqa: BLE001, RUF100  (a poison record fails alone)
-            self._refuse_poison(error)
-        else:
-            channel.offer(payload, at)
+        row = self._take(2 * GROUP)
+        self._encode_each(row[0::2], [None] * (len(row) // 2), row[1::2], self._encode)
 
 
 class SegmentIntake(Pending):
     """Takes what becomes segments, in the order in which it is finished: requests, and segments that are made already.
 
     A request stands in one flat row, field by field: a tuple for each would be an object that the garbage collector
-    counts. A segment stands in the same row, in the place of the client of request number 0.
+    counts. A segment stands in the same row, in the place of the caller of request number 0. Going in is one call.
     """
 
     def __init__(
-        self,
-        channel: Channel,
-        encode: Callable[[Any], bytes],
-        encode_request: Callable[[FinishedRequest, float], bytes | None],
-        limited: RateLimitedLog,
+        self, channel: Channel, encode: Callable[[Any], bytes], requests: RequestEncoding, limited: RateLimitedLog
     ) -> None:
         """
         :param encode: turns a segment and its spans into bytes; it may raise, which costs that segment only
-        :param encode_request: takes a request, and what is to be added to its times for seconds since the epoch; None:
-            it is not recorded. It may raise, too.
+        :param requests: encodes requests; it may raise for one of them, which costs that one only
         """
         super().__init__(channel, limited)
         self._encode = encode
-        self._encode_request = encode_request
-        # no field of it is this one, and nothing but C runs between two fields
-        parts: Iterator[Any] = iter(self._pending.popleft, self)
-        self._oldest: Iterator[Any] = zip(*[parts] * _FIELDS, strict=False)
+        self._requests = requests
 
     def offer(self, segment: Any) -> None:
         """Hand a finished segment over, as `Intake.offer`."""
         now = self._channel.clock()
-        self.offer_request((0, now, now, segment, *_NOTHING))
+        self.offer_request((0, now, now, None, segment, *_NOTHING))
 
     def offer_request(self, finished: FinishedRequest | tuple[Any, ...]) -> None:
         """Hand a finished request over, as `Intake.offer`. A plain tuple will do."""
@@ -144,31 +171,24 @@ class SegmentIntake(Pending):
         pending.extend(finished)
         if len(pending) >= _FULL:
             self.encode()
-        else:
+        elif self._channel.ring_at <= 1:
+            # not for the first record only: two threads may each find the other's here
             self._channel.wake_reader()
 
     def _encode_group(self) -> None:
-        channel, oldest = self._channel, self._oldest
-        count = min(len(self._pending) // _FIELDS, REQUESTS)
+        channel, row = self._channel, self._take(_FULL)
         now = time.monotonic()
         epoch = time.time() - now
-        to_channel = channel.clock() - now
-        has_room = channel.has_room_for(count - 1)
-        payloads: list[bytes] = []
-        times: list[float] = []
-        for finished in islice(oldest, count):
-            if not has_room and not channel.has_room_for(len(payloads)):
-                # asked before encoding, so that an overload costs as little as can be
-                channel.refuse(Refusal.FULL)
-                continue
-            try:
-                payload = self._encode_request(finished, epoch) if finished[0] else self._encode(finished[3])
-            except Exception as error:  # noqa: BLE001, RUF100  (a poison record fails alone)
-                self._refuse_poison(error)
-                continue
-            if payload is not None:
-                payloads.append(payload)
-                # a segment's is by the channel's clock already
-                times.append(finished[2] + to_channel if finished[0] else finished[2])
-        if payloads:
-            channel.offer_many(payloads, times)
+        times: list[float] = row[2::FIELDS]
+        if channel.clock is not time.monotonic:
+            to_channel = channel.clock() - now
+            # a segment's is by the channel's clock already
+            times = [end + to_channel if number else end for number, end in zip(row[::FIELDS], times, strict=True)]
+        payloads: list[bytes | None] = [None] * len(times)
+        if channel.has_room_for(len(times) - 1):
+            payloads = [*self._requests.encode_alike(row, epoch)]
+        records = range(0, len(row), FIELDS)
+        self._encode_each(records, payloads, times, lambda at: self._encode_one(row[at : at + FIELDS], epoch))
+
+    def _encode_one(self, finished: Sequence[Any], epoch: float) -> bytes | None:
+        return self._requests.encode(finished, epoch) if finished[0] else self._encode(finished[4])

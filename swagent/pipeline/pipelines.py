@@ -14,11 +14,10 @@ from ..backend import LoopNotifier
 from ..config import Config
 from ..errors import ConfigError
 from ..ledger import LATENCY_BOUNDS_MS, Drop, Refusal, SignalStatistics, Statistics, nothing
-from ..record.trace.request import FinishedRequest
 from ..signals import Signal, bounds_of, is_wanted
 from .channel import Channel
 from .delivery import Policy
-from .intake import Intake, Pending, SegmentIntake
+from .intake import Intake, Pending, RequestEncoding, SegmentIntake
 from .reporter import Reporter
 from .route import Route
 
@@ -66,11 +65,9 @@ class Pipelines:
         self._intakes.append(intake)
         return intake.offer
 
-    def segment_intake(
-        self, encode: Callable[[Any], bytes], encode_request: Callable[[FinishedRequest, float], bytes | None]
-    ) -> SegmentIntake:
+    def segment_intake(self, encode: Callable[[Any], bytes], requests: RequestEncoding) -> SegmentIntake:
         """Make the intake of segments, see there."""
-        intake = SegmentIntake(self.channels[Signal.SEGMENT], encode, encode_request, self._limited)
+        intake = SegmentIntake(self.channels[Signal.SEGMENT], encode, requests, self._limited)
         self._intakes.append(intake)
         return intake
 

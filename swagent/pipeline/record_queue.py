@@ -1,9 +1,9 @@
 """What waits in a channel: records, the oldest first, each with when it was offered and its number.
 
-They stand in one flat row, record, time, number, record, time, number. A tuple for each record would be an object that
-the garbage collector counts. 500 of them wait for a batch, and with those on their way the collector would run at each
-batch. What it finds alive then brings a full collection nearer, which holds a web application for 40 ms. Bytes, floats
-and ints are not counted.
+They stand in one flat row, as they were offered: several records, their times, the number of the first, and so on. A
+tuple for each record would be an object that the garbage collector counts. 500 of them wait for a batch, and with those
+on their way the collector would run at each batch. What it finds alive then brings a full collection nearer, which
+holds a web application for 40 ms. Bytes, floats and ints are not counted, and two lists serve a whole group of records.
 
 Going in is one call, and coming out is one call, and nothing can interrupt either. So a signal handler or a finaliser
 that offers a record in between finds the row in order.
@@ -12,30 +12,36 @@ that offers a record in between finds the row in order.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, cast
+
+Group = tuple[list[bytes], list[float], int]
 
 
 class RecordQueue:
-    """:ivar put: takes a record in, as `(record, time, number)`"""
+    """:ivar put: takes records in that were offered together, as `(records, times, number of the first)`; they are its
+    own from then on"""
 
-    __slots__ = ("_oldest", "_parts", "_row", "put")
+    __slots__ = ("_oldest", "_row", "put")
 
     def __init__(self) -> None:
         self._row: deque[Any] = deque()
         self.put = self._row.extend
         # no part is None, and nothing but C runs between the three
-        parts = self._parts = iter(self._row.popleft, None)
-        self._oldest = cast("Iterator[tuple[bytes, float, int]]", zip(parts, parts, parts, strict=False))
+        parts = iter(self._row.popleft, None)
+        self._oldest = cast("Iterator[Group]", zip(parts, parts, parts, strict=False))
 
     def __len__(self) -> int:
-        return len(self._row) // 3
+        return sum(map(len, islice(self._row, 0, None, 3)))
+
+    def __bool__(self) -> bool:
+        return bool(self._row)
 
     @property
     def oldest_time(self) -> float:
         """When the oldest was offered. This and the next only while something waits."""
-        return cast("float", self._row[1])
+        return cast("float", self._row[1][0])
 
     @property
     def oldest_number(self) -> int:
@@ -44,27 +50,44 @@ class RecordQueue:
 
     def take(self, most: int, most_bytes: int) -> tuple[list[bytes], list[float], list[int], int]:
         """The oldest, at least one if any waits: records, times, numbers, and the bytes of all."""
-        taken: list[Any] = list(islice(self._parts, 3 * min(most, len(self))))
-        records, times, numbers = taken[0::3], taken[1::3], taken[2::3]
-        sizes = list(map(len, records))
-        size = sum(sizes)
-        if size > most_bytes and len(records) > 1:
-            kept, size = 0, 0
-            while kept < len(sizes) and (not kept or size + sizes[kept] <= most_bytes):
-                size += sizes[kept]
-                kept += 1
-            self._row.extendleft(reversed(taken[3 * kept :]))
-            del records[kept:], times[kept:], numbers[kept:]
-        return records, times, numbers, size
+        records: list[bytes] = []
+        times: list[float] = []
+        numbers: list[int] = []
+        left = most_bytes
+        while self._row and len(records) < most:
+            group, offered_at, first = next(self._oldest)
+            sizes = list(map(len, group))
+            count, size = len(group), sum(sizes)
+            if count > most - len(records) or size > left:
+                count, size = _fitting(sizes, most - len(records), left, is_first=not records)
+            records += group[:count]
+            times += offered_at[:count]
+            numbers += range(first, first + count)
+            left -= size
+            if count < len(group):
+                self._row.extendleft((first + count, offered_at[count:], group[count:]))
+                break
+        return records, times, numbers, most_bytes - left
 
     def take_one(self) -> bytes:
         """The oldest."""
-        return next(self._oldest)[0]
+        return self.take(1, 0)[0][0]
 
     def put_back(self, records: Sequence[bytes], times: Sequence[float], numbers: Sequence[int]) -> None:
         """Put records to the head, but behind those that are older still."""
-        older: list[tuple[bytes, float, int]] = []
+        older: list[Group] = []
         while self._row and self._row[2] < numbers[0]:
             older.append(next(self._oldest))
-        returning: Iterable[Any] = chain(older, zip(records, times, numbers, strict=True))
-        self._row.extendleft(reversed(list(chain.from_iterable(returning))))
+        # those that came between them were offered by others
+        returning = [([record], [at], number) for record, at, number in zip(records, times, numbers, strict=True)]
+        for group in reversed([*older, *returning]):
+            self._row.extendleft(reversed(group))
+
+
+def _fitting(sizes: list[int], most: int, most_bytes: int, *, is_first: bool) -> tuple[int, int]:
+    """How many of these fit, and their bytes; the first of all always does."""
+    count = size = 0
+    while count < min(len(sizes), most) and (size + sizes[count] <= most_bytes or (is_first and not count)):
+        size += sizes[count]
+        count += 1
+    return count, size

@@ -1,18 +1,27 @@
-"""Finished requests become segments of one span: rendered from templates, one for each kind of request."""
+"""Finished requests become segments of one span: rendered from templates, one for each kind of request.
+
+Requests come in groups. What is done for each request of a group is done by column, so that most of it runs in C. A
+request that is like none before it, or that cannot be like any, is encoded by itself, and is an example for the next.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import repeat
+from math import floor
 from typing import Any
 
 from ..record.bounded_cache import BoundedCache
+from ..record.trace.carrier import parse_sw8
 from ..record.trace.ids import id_prefixes, ids_of
-from ..record.trace.ignore import Suffixes
-from ..record.trace.model import Reference, RefKind
-from ..record.trace.request import PEERS, UNMATCHED, Facts, FinishedRequest, admit, describe, name_by_path
+from ..record.trace.model import RefKind
+from ..record.trace.request import FIELDS, PEERS, UNMATCHED, Facts, admit, describe, name_by_path
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 from ..record.trace.tracer import Tracer
+from .caller_encoder import ODD, CallerEncoder
 from .encoder import Encoder, plain
-from .segment_template import EARLIEST, LATEST, Lengths, SegmentTemplate
+from .segment_template import EARLIEST, LATEST, Lengths
 
 
 class RequestEncoder:
@@ -24,71 +33,106 @@ class RequestEncoder:
         self._is_ignored = tracer.is_ignored
         # with it no two requests need be alike, and there are no templates
         self._real_path = tracer.real_path
-        self._asks_always = not isinstance(tracer.is_ignored, Suffixes)
-        self._times = encoder.times
-        self._peers = BoundedCache(_peer)
-        # by what the requests of one template have in common, and the length of the peer
-        self._templates: dict[tuple[Any, ...], SegmentTemplate] = {}
+        self._asks_always = not tracer.ignores_dots_only
+        self._times = BoundedCache(partial(_plain_time, encoder.times))
+        self._peers = BoundedCache(_plain_peer)
+        self._callers = CallerEncoder(encoder)
+        # by what the requests of one template have in common, and the lengths of what they have not
+        self._templates: dict[tuple[Any, ...], bytes] = {}
         self._most = 1024
 
-    def encode(self, finished: FinishedRequest, epoch: float) -> bytes | None:
-        """A SegmentObject; None where the request is not recorded.
+    def encode_alike(self, row: Sequence[Any], epoch: float) -> Sequence[bytes | None]:
+        """SegmentObjects of the requests that are like others before them; None for each other. Never raises.
 
-        :param epoch: added to the request's times it gives seconds since the epoch
+        :param row: the fields of one request after the other
+        :param epoch: added to the requests' times it gives seconds since the epoch
         """
-        number, start, end, client, carrier, method, scheme, host, path, template, component, status = finished
-        if ("." in path or self._asks_always) and self._is_ignored(name_by_path(method, path)):
+        try:
+            return self._render(row, epoch)
+        except Exception:  # noqa: BLE001, RUF100  (what no server says: each is looked at by itself, and may raise)
+            return [None] * (len(row) // FIELDS)
+
+    def _render(self, row: Sequence[Any], epoch: float) -> Sequence[bytes | None]:
+        numbers, starts, ends, clients, callers, methods, schemes, hosts, paths, routes, components, statuses = (
+            row[at::FIELDS] for at in range(FIELDS)
+        )
+        peers = list(map(self._peers.__getitem__, clients))
+        keys: Any = zip(routes, statuses, methods, hosts, schemes, components, map(len, peers), strict=True)
+        trace_ids: list[bytes] = []
+        references: Iterable[bytes] = repeat(b"")
+        if any(callers):
+            trace_ids, references = self._read(callers)
+            keys = [
+                (*key, len(trace_id), len(reference)) if trace_id else key
+                for key, trace_id, reference in zip(keys, trace_ids, references, strict=True)
+            ]
+        forms = list(map(self._templates.get, keys))
+        if self._asks_always or "." in "".join(paths):
+            ignored = map(self._is_ignored, map(name_by_path, methods, paths))
+            forms = [None if skip else each for skip, each in zip(ignored, forms, strict=True)]
+        milliseconds = map(floor, [(epoch + at) * 1000.0 for at in (*starts, *ends)])
+        times = list(map(self._times.__getitem__, milliseconds))
+        if not all(times):
+            return [None] * len(numbers)
+        segment_ids = (b"%x " * len(numbers) % tuple(numbers)).split()
+        if trace_ids:
+            trace_ids = [own or other for own, other in zip(trace_ids, segment_ids, strict=True)]
+        parts = zip(
+            trace_ids or segment_ids, segment_ids, times, times[len(numbers) :], references, peers, strict=False
+        )
+        return [None if form is None else form % each for form, each in zip(forms, parts, strict=True)]
+
+    def encode(self, finished: Sequence[Any], epoch: float) -> bytes | None:
+        """A SegmentObject of one request, whatever it is like; None where it is not recorded."""
+        number, start, end, client, caller, *about = finished
+        facts = Facts(*about)
+        client = tuple(client) if client else None
+        if self._is_ignored(name_by_path(facts.method, facts.path)):
             return None
-        begun, over = int((epoch + start) * 1000), int((epoch + end) * 1000)
-        peer, plain_peer = self._peers[tuple(client)] if client else ("", b"")
-        times, digits, reference = self._times, b"%012x" % number, b""
-        if carrier is None:
-            trace_id: bytes | None = digits
-            key: tuple[Any, ...] = (template, status, method, host, scheme, component, len(plain_peer or b""))
-        else:
-            trace_id = plain(carrier.trace_id)
-            reference = self._encoder.reference(Reference(RefKind.CROSS_PROCESS, *carrier[1:]))
-            lengths = len(plain_peer or b""), len(trace_id or b""), len(reference)
-            key = (template, status, method, host, scheme, component, *lengths)
-        is_plain = template is not None and plain_peer is not None and trace_id is not None
-        if is_plain and EARLIEST <= begun <= over <= LATEST:
-            known = self._templates.get(key)
-            if known is not None:
-                written = reference if type(reference) is bytes else str(reference).encode()
-                return known.render(trace_id or b"", digits, times[begun], times[over], plain_peer or b"", written)
-        return self._encode_first(finished, key if is_plain else None, (begun, over), peer, reference)
-
-    def _encode_first(
-        self, finished: FinishedRequest, key: tuple[Any, ...] | None, times: tuple[int, int], peer: str, reference: Any
-    ) -> bytes:
-        """One that no template is known for, and maybe cannot be.
-
-        :param key: to learn a template by, where there can be one
-        """
-        facts = Facts(*finished[5:])
+        carrier = parse_sw8(caller) if caller is not None else None
+        if carrier is not None and not carrier.sampled:
+            return None
         span = describe(facts, self._real_path)
         name = admit(span, facts, self._endpoints)
         if name != span.name:
             span = SpanTemplate(name, span.kind, span.layer, span.component, span.tags, failed=span.failed)
-        elif key is not None and not self._real_path and facts.template is not UNMATCHED:
-            self._learn(key, span)
-        trace_id, segment_id = ids_of(finished[0])
-        carrier = finished[4]
+        elif facts.template is not None and facts.template is not UNMATCHED and not self._real_path:
+            self._learn(facts, span, client, caller)
+        trace_id, segment_id = ids_of(number)
+        reference = None
         if carrier is not None:
-            trace_id = carrier.trace_id
+            trace_id, reference = carrier.trace_id, self._encoder.reference(RefKind.CROSS_PROCESS, *carrier[1:])
+        times = int((epoch + start) * 1000), int((epoch + end) * 1000)
+        peer = PEERS[client] if client else ""
         return self._encoder.encode_generic(SingleSpanSegment(span, trace_id, segment_id, *times, peer), reference)
 
-    def _learn(self, key: tuple[Any, ...], span: SpanTemplate) -> None:
-        lengths = Lengths(*key[6:])
+    def _read(self, callers: Sequence[Any]) -> tuple[list[bytes], list[bytes]]:
+        """The traces' ids and the references of requests that were called by others, as they are written."""
+        read = [self._callers.encode(each) for each in callers]
+        return [trace_id for trace_id, _ in read], [reference for _, reference in read]
+
+    def _learn(self, facts: Facts, span: SpanTemplate, client: Any, caller: Any) -> None:
+        """Make a template of the first request of a kind, unless it is odd."""
+        peer = self._peers[client]
+        trace_id, reference = self._callers.encode(caller)
+        if ODD in (peer, trace_id):
+            return
+        lengths = Lengths(len(peer), len(trace_id) or 32, len(reference))
         of_traces, of_segments = id_prefixes()
         # a caller's trace has an id of its own
-        template = self._encoder.template(span, lengths, ("" if lengths.reference else of_traces, of_segments))
+        template = self._encoder.template(span, lengths, ("" if trace_id else of_traces, of_segments))
         if template is not None:
             if len(self._templates) >= self._most:
                 self._templates.clear()
-            self._templates[key] = template
+            kind = (facts.template, facts.status, facts.method, facts.host, facts.scheme, facts.component, len(peer))
+            self._templates[(*kind, len(trace_id), len(reference)) if trace_id else kind] = template
 
 
-def _peer(client: tuple[Any, ...]) -> tuple[str, bytes | None]:
-    peer = PEERS[client]
-    return peer, plain(peer)
+def _plain_time(times: Mapping[int, bytes], milliseconds: int) -> bytes:
+    """A time as it is written; nothing where that takes more or fewer bytes than in our age."""
+    return times[milliseconds] if EARLIEST <= milliseconds <= LATEST else b""
+
+
+def _plain_peer(client: tuple[Any, ...] | None) -> bytes:
+    written = plain(PEERS[client]) if client else b""
+    return ODD if written is None else written

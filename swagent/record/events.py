@@ -32,3 +32,17 @@ def stopping() -> Event:
     """The agent takes nothing more in."""
     now = int(time.time() * 1000)
     return Event("Shutdown", "Shutting down Python Application", now, now)
+
+
+def loop_blocked(ended_at: float, seconds: float, frame: str, since_last: int) -> Event:
+    """The event loop did not turn.
+
+    :param ended_at: in seconds since the epoch
+    :param frame: where in the code it was held for longest
+    :param since_last: how often that happened since the last such event, this time included
+    """
+    milliseconds = round(seconds * 1000)
+    parameters = {"duration": str(milliseconds), "frame": frame, "count": str(since_last)}
+    end = int(ended_at * 1000)
+    message = f"The event loop did not turn for {milliseconds} ms: {frame}"
+    return Event("loop_blocked", message, end - milliseconds, end, parameters)

@@ -51,6 +51,7 @@ class Adopted:
         self._agent = agent
 
     async def __aenter__(self) -> Agent:
+        self._agent.watch_loop()
         return self._agent
 
     async def __aexit__(

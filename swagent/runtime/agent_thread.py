@@ -30,7 +30,7 @@ from ..record.suppression import suppress_instrumentation
 from .adoption import adopt
 from .child_end import before_child_ends
 from .first_record import forget, when_recorded
-from .transport_choice import find_transport
+from .system_thread import Flag, SystemThread, is_patched
 
 
 class AgentThread:
@@ -41,10 +41,10 @@ class AgentThread:
         self.config = config
         self.follow_forks = follow_forks
         self._stop: Callable[[], None] | None = None
-        self._started = threading.Event()
+        self._started = Flag()
         self._failure: BaseException | None = None
-        # a daemon: if nobody stops it, it does not hold the interpreter; atexit stops it
-        self._thread = threading.Thread(target=self._run, name="swagent", daemon=True)
+        # if nobody stops it, it does not hold the interpreter; atexit stops it
+        self._thread = SystemThread(self._run, "swagent")
 
     def start(self) -> None:
         """Start the thread and return once traces are taken in.
@@ -52,7 +52,7 @@ class AgentThread:
         :raises ConfigError: when a setting cannot be used
         :raises AgentStateError: when the system has no thread to spare
         """
-        backend, options = loop_of(self.config.backend)
+        backend, options = loop_of(_possible(self.config.backend))
         self._options: tuple[str, dict[str, Any]] = backend, options
         try:
             self._thread.start()
@@ -95,6 +95,14 @@ class AgentThread:
             await stop_requested.wait()
 
 
+def _possible(backend: str) -> str:
+    """The backend, or another one where gevent has taken away what it is made of."""
+    if backend != "trio" or not is_patched():
+        return backend
+    say(logging.WARNING, "trio cannot run beside gevent: the agent runs on asyncio")
+    return "auto"
+
+
 def loop_of(backend: str) -> tuple[str, dict[str, Any]]:
     """The anyio backend and its options for the backend setting; `auto` takes uvloop where it is installed.
 
@@ -125,6 +133,7 @@ def _require(module: str, backend: str) -> None:
 
 
 _agent_thread: AgentThread | None = None
+_failed_in = 0
 # One for each `start()` that found an agent and whose `stop()` is still to come.
 _adopted: list[Agent] = []
 _lock = threading.Lock()
@@ -158,17 +167,6 @@ def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
     return agent_thread.agent
 
 
-def start_at_first_record(config: Config | None = None) -> None:
-    """Start it once this process, or a forked child of it, records its first span or log record.
-
-    :raises ConfigError: when a setting cannot be used
-    """
-    config = config or Config.from_env()
-    # now: in the middle of an import of the application's, the thread that waits for ours may hold its lock
-    find_transport(config)
-    when_recorded(config, partial(_start_if_none, config))
-
-
 def stop() -> Statistics | None:
     """Flush, stop the agent that `start()` started, and return its ledger. Without one it does nothing: None.
 
@@ -179,7 +177,7 @@ def stop() -> Statistics | None:
             agent = _adopted.pop()
             if agent.is_running:
                 return _flush(agent)
-    return _stop_own()
+    return stop_own()
 
 
 def _flush(agent: Agent) -> Statistics:
@@ -189,7 +187,8 @@ def _flush(agent: Agent) -> Statistics:
     return agent.statistics()
 
 
-def _stop_own() -> Statistics | None:
+def stop_own() -> Statistics | None:
+    """Stop the agent that `start()` started in this process, if one did."""
     global _agent_thread  # noqa: PLW0603, RUF100
     with _lock:
         agent_thread, _agent_thread = _agent_thread, None
@@ -200,7 +199,7 @@ def _stop_own() -> Statistics | None:
 
 
 def _stop_at_exit() -> None:
-    _stop_own()
+    stop_own()
 
 
 def running() -> Agent | None:
@@ -215,14 +214,17 @@ def _forget_in_child() -> None:
     _adopted.clear()
     if agent_thread is not None and agent_thread.follow_forks:
         # not now: most children are replaced by another program at once, or record nothing
-        when_recorded(agent_thread.config, partial(_start_if_none, agent_thread.config))
+        when_recorded(agent_thread.config, partial(start_if_none, agent_thread.config))
 
 
-def _start_if_none(config: Config) -> None:
+def start_if_none(config: Config) -> None:
+    """Start it unless an agent runs here. Tried once in each process. Never raises."""
+    global _failed_in  # noqa: PLW0603, RUF100
     try:
-        if running_agent() is None:
+        if running_agent() is None and _failed_in != os.getpid():
             start(config, follow_forks=True)
     except Exception as error:  # noqa: BLE001, RUF100  (in the middle of the application's work, which goes on)
+        _failed_in = os.getpid()
         say(logging.ERROR, "swagent is off", exc_info=error)
 
 

@@ -5,22 +5,31 @@ All of it is put in place when the agent starts and taken back when it stops; no
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from ..agent_log import RateLimitedLog
+from ..agent_log import RateLimitedLog, say
 from ..config import Config
 from ..pipeline.encoder import Encoder
+from ..pipeline.log_encoder import log_encoding
 from ..pipeline.pipelines import Pipelines
 from ..pipeline.request_encoder import RequestEncoder
+from ..profile.blocks import Blocks
+from ..profile.loop_view import view_of_this_loop
+from ..profile.loop_watch import LoopWatch
 from ..record.events import started, stopping
 from ..record.logs.capture import LogCapture, LogSettings
 from ..record.meters.definitions import REGISTRY
 from ..record.meters.samples import Sample
+from ..record.suppression import suppress_instrumentation
 from ..record.threads import ThreadPropagation
 from ..record.trace import tracer as tracers
 from ..record.trace.ignore import compile_ignored
+from ..record.trace.model import Component
+from ..record.trace.request import use_endpoint_style
 from ..record.trace.sampling import Sampler
 from ..record.trace.segment import Segment
 from ..record.trace.tracer import Tracer
@@ -51,13 +60,18 @@ class Recording:
         self._offer_samples = self._offer(Signal.METER, encoder.meters)
         self._offer_event = self._offer(Signal.EVENT, encoder.event)
         self.tracer = _build_tracer(config, self._offer_segment)
-        self._segments = pipelines.segment_intake(encoder.segment, RequestEncoder(encoder, self.tracer).encode)
+        self._segments = pipelines.segment_intake(encoder.segment, RequestEncoder(encoder, self.tracer))
         self.tracer.offer_request = self._segments.offer_request
-        self._logs = LogCapture(self._offer(Signal.LOG, encoder.log), LogSettings.from_config(config))
+        self._logs = LogCapture(self._offer(Signal.LOG, log_encoding(encoder)), LogSettings.from_config(config))
         self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
         self._threads = ThreadPropagation() if config.propagate_threads else None
+        self._blocks = Blocks(self._offer_event)
+        self._block_limit = config.loop_block_limit / 1000
+        self._loop_watches: dict[int, LoopWatch] = {}
         ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)
-        sources: list[Source] = [ledger.collect, self.tracer.endpoints.collect, self.tracer.peers.collect]
+        sources: list[Source] = [
+            ledger.collect, self.tracer.endpoints.collect, self.tracer.peers.collect, self._blocks.collect
+        ]  # fmt: skip
         if self._runtime is not None:
             sources.append(self._runtime.collect)
         self.meter_report = MeterReport(REGISTRY, sources, self._offer_meters, config.meter_reporter_period, limited)
@@ -75,6 +89,19 @@ class Recording:
         if self._pipelines.is_on(Signal.METER) and self._runtime is not None:
             self._runtime.attach()
         self._offer_event(started(self._begun_at))
+        self.watch_loop()
+
+    def watch_loop(self) -> None:
+        """Look after the running loop, unless it is the agent's own. A second call does nothing."""
+        thread = threading.get_ident()
+        if not self._block_limit or suppress_instrumentation.get() or thread in self._loop_watches or self._has_ended:
+            return
+        try:
+            view = view_of_this_loop()
+        except Exception as error:  # noqa: BLE001, RUF100  (a loop of somebody's own making)
+            say(logging.INFO, "this event loop cannot be watched: %r", error)
+        else:
+            self._loop_watches[thread] = LoopWatch(view, self._block_limit, self._blocks.note)
 
     def end(self) -> None:
         """Take nothing more in, after a last report. A second call does nothing, and so does one before the first."""
@@ -84,6 +111,8 @@ class Recording:
         if self._threads is not None:
             self._threads.detach()
         self._logs.detach()
+        for watch in self._loop_watches.values():
+            watch.stop()
         self.tracer.finish_open_segments()
         if self._pipelines.is_on(Signal.METER):
             self.meter_report.report_now()
@@ -94,6 +123,7 @@ class Recording:
 
     def after_fork_in_child(self) -> None:
         """In a forked child: record nothing more for the parent's agent."""
+        self._loop_watches.clear()
         tracers.uninstall(self.tracer)
         if self._threads is not None:
             self._threads.detach()
@@ -117,12 +147,25 @@ def _nowhere(_: object) -> None:
     """Where the records of a signal go that is off."""
 
 
+def _shows_parameters(config: Config) -> frozenset[int]:
+    """The frameworks whose requests show the parameters of their query."""
+    wanted = {
+        Component.FLASK: config.plugin_flask_collect_http_params,
+        Component.SANIC: config.plugin_sanic_collect_http_params,
+        Component.DJANGO: config.plugin_django_collect_http_params,
+        Component.FASTAPI: config.plugin_fastapi_collect_http_params,
+        Component.BOTTLE: config.plugin_bottle_collect_http_params,
+    }
+    return frozenset(component for component, is_wanted in wanted.items() if is_wanted)
+
+
 def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
+    use_endpoint_style(config.endpoint_style)
     return Tracer(
         config.service_name,
         config.instance,
         offer,
-        is_ignored=compile_ignored(config.ignore_suffix, config.trace_ignore_path),
+        is_ignored=compile_ignored(config.ignore_suffix, config.trace_ignore_path, config.plugin_http_ignore_method),
         sampler=Sampler(config.sample_n_per_3_secs),
         span_limit=config.span_limit,
         correlation_limits=(config.correlation_element_max_number, config.correlation_value_max_length),
@@ -130,6 +173,10 @@ def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
         trust_incoming=config.trust_incoming,
         endpoint_limit=config.endpoint_limit,
         peer_limit=config.peer_limit,
-        real_path=config.http_url_real_path,
+        # where a path is the name, it is no secret in the URL
+        real_path=config.http_url_real_path or config.endpoint_style == "path",
+        parameters_of=_shows_parameters(config),
+        parameters_length=config.plugin_http_http_params_length_threshold,
+        traceparent=config.propagate_traceparent,
         grace=config.span_grace,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import anyio
@@ -159,3 +160,14 @@ async def test_a_request_that_does_not_end_holds_the_shutdown_up_but_little(coll
         assert talk.kinds == ["startup.complete", "shutdown.complete"]
         requests.cancel_scope.cancel()
     assert collector.count(Signal.SEGMENT) == 0
+
+
+async def test_a_middleware_inside_another_one_says_which_of_its_settings_do_not_count(
+    collector: MemoryCollector, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = Starlette()
+    app.add_middleware(SkyWalkingMiddleware, config=dataclasses.replace(CONFIG, service="cart"))
+    async with lifespan(SkyWalkingMiddleware(app, config=CONFIG)):
+        pass
+    [line] = [record.getMessage() for record in caplog.records if "do not count" in record.getMessage()]
+    assert line.endswith("these settings do not count: service")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -174,7 +175,7 @@ def test_any_headers_at_all_change_nothing(anyio_backend: Any) -> None:
     def holds(headers: list[tuple[bytes, bytes]]) -> None:
         async def compare() -> None:
             finished: list[Segment] = []
-            agent: Any = type("Agent", (), {"tracer": Tracer("shop", "shop-1", finished.append)})
+            agent: Any = SimpleNamespace(tracer=Tracer("shop", "shop-1", finished.append), watch_loop=int)
             middleware = SkyWalkingMiddleware(echo, agent=agent)
             scope = http_scope("/", headers)
             assert await call(middleware, dict(scope)) == await call(echo, dict(scope))

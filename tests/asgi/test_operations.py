@@ -205,3 +205,10 @@ async def test_what_a_middleware_before_the_router_tells_the_next_service_is_the
 
 async def test_a_mounts_parameter_that_reads_as_another_part_of_the_path() -> None:
     assert await operation(starlette(), "/tenants/tenants/items/7") == "GET:/{tenant}/tenants/items/{id}"
+
+
+async def test_the_parameters_of_a_query_are_shown_where_they_are_wanted() -> None:
+    for wanted in (True, False):
+        async with traced(fastapi(), plugin_fastapi_collect_http_params=wanted) as shop, shop.client() as client:
+            await client.get("/items/7?a=1&b=x&a=2")
+            assert tags(await shop.span()).get("http.params") == ("a=[1,2]\nb=[x]" if wanted else None)

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from asgi.calling import answers, call, http_scope, tags, traced
 from swagent import current_span
 from swagent.asgi.lifespan import App
+from swagent.record.trace.request import use_endpoint_style
 
 pytestmark = pytest.mark.anyio
 
@@ -50,6 +51,24 @@ async def test_the_path_is_shown_on_request(is_looked_at: bool) -> None:
 async def test_the_route_is_shown_without_being_asked(is_looked_at: bool) -> None:
     shown = {url for _, url in await seen(routed(is_looked_at))}
     assert shown == {"http://shop.test/items/{number}", "http://shop.test/nowhere"}
+
+
+@pytest.mark.parametrize("is_looked_at", [False, True])
+async def test_operations_have_the_official_agents_names_on_request(is_looked_at: bool) -> None:
+    try:
+        assert await seen(routed(is_looked_at), endpoint_style="path", endpoint_limit=4) == [
+            ("/items/7", "http://shop.test/items/7"),
+            ("/items/8", "http://shop.test/items/8"),
+            ("/items/7", "http://shop.test/items/7"),
+            ("_unmatched", "http://shop.test/nowhere"),
+        ]
+        async with traced(routed(is_looked_at), endpoint_style="path", endpoint_limit=4) as shop:
+            for number in range(4):
+                await call(shop.app, http_scope(f"/items/{number}"))
+            names = [segment.spans[0].operation for segment in await shop.segments()]
+        assert names == ["/items/0", "/items/1", "_overflow", "_overflow"], "half of the room, since anybody may ask"
+    finally:
+        use_endpoint_style("route")
 
 
 async def test_many_paths_are_not_remembered() -> None:

@@ -31,7 +31,7 @@ def test_all_is_well_with_a_collector_that_takes_the_token(swagent: Run, collect
 
 def test_it_tells_where_each_value_comes_from_and_shows_no_secret(swagent: Run, collector: Collector) -> None:
     result = swagent("doctor", "--no-network", SW_AGENT_NAME="shop", SW_AGENT_AUTHENTICATION="sesame")
-    lines = {line.split()[0]: line for line in result.stdout.splitlines()}
+    lines = {line.split()[0]: line for line in result.stdout.splitlines() if line}
     assert lines["service"].endswith("shop  (from SW_AGENT_NAME)")
     assert lines["protocol"].endswith("grpc  (default)")
     assert lines["authentication"].endswith("*** (set)  (from SW_AGENT_AUTHENTICATION)")
@@ -41,12 +41,31 @@ def test_it_tells_where_each_value_comes_from_and_shows_no_secret(swagent: Run, 
 
 
 def test_it_tells_why_a_variable_of_the_official_agent_means_nothing(swagent: Run) -> None:
-    settings = {"SW_AGENT_PROFILE_ACTIVE": "true", "SW_PLUGIN_SQL_PARAMETERS_MAX_LENGTH": "512"}
+    settings = {"SW_AGENT_PROFILE_ACTIVE": "true", "SW_PLUGIN_NEW_THING": "512"}
     result = swagent("doctor", "--no-network", **settings)
     lines = result.stdout.splitlines()
     assert "SW_AGENT_PROFILE_ACTIVE: this agent does not profile yet" in lines
-    assert "SW_PLUGIN_SQL_PARAMETERS_MAX_LENGTH: the parameters of queries and jobs are not collected" in lines
+    assert "SW_PLUGIN_NEW_THING: no instrumentation here has such a setting" in lines
     assert "without a meaning" not in swagent("doctor", "--no-network").stdout
+
+
+def test_it_tells_which_file_a_setting_comes_from(swagent: Run, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.swagent]\nservice = "shop"\nnamespace = "file"')
+    result = swagent("doctor", "--no-network", SW_AGENT_NAMESPACE="variable")
+    lines = {line.split()[0]: line for line in result.stdout.splitlines() if line}
+    assert lines["service"].endswith("shop  (from pyproject.toml [tool.swagent]: service)")
+    assert lines["namespace"].endswith("variable  (from SW_AGENT_NAMESPACE)")
+    settings = swagent("config").stdout
+    assert "SW_AGENT_NAME (in code: service)" in settings
+    assert settings.count("set here by pyproject.toml [tool.swagent]: service") == 1
+
+
+def test_it_tells_what_is_instrumented_and_what_is_left_out(swagent: Run) -> None:
+    result = swagent("doctor", "--no-network", SW_AGENT_DISABLE_PLUGINS="sw_http_server")
+    lines = {line.split()[0]: " ".join(line.split()[1:]) for line in result.stdout.splitlines() if line}
+    assert lines["http_server"] == "switched off: by SW_AGENT_DISABLE_PLUGINS: sw_http_server"
+    assert lines["wsgiref"] == "native"
+    assert lines["httpx"] == "native"
 
 
 @pytest.mark.parametrize(
@@ -80,6 +99,13 @@ def test_it_tells_when_sw_python_starts_the_official_agent_here(swagent: Run, tm
     result = swagent("doctor", "--no-network", PYTHONPATH=os.pathsep.join(["/nowhere", str(loader)]))
     assert "! sw-python starts the official agent in this environment." in result.stdout
     assert "is installed as well" not in result.stdout
+
+
+def test_it_tells_when_opentelemetrys_agent_starts_here(swagent: Run, tmp_path: Path) -> None:
+    loader = tmp_path / "opentelemetry" / "instrumentation" / "auto_instrumentation"
+    loader.mkdir(parents=True)
+    result = swagent("doctor", "--no-network", PYTHONPATH=str(loader))
+    assert "! opentelemetry-instrument starts OpenTelemetry's agent in this environment." in result.stdout
 
 
 def test_it_tells_when_swagent_run_starts_the_agent_anyway(swagent: Run) -> None:

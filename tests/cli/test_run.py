@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,71 @@ def test_the_option_table_is_the_page_of_the_documentation(swagent: Run) -> None
     page = Path(__file__).parents[2] / "docs" / "options.md"
     assert swagent("config", "--markdown").stdout == page.read_text(), "run: make generate"
     assert "SW_AGENT_NAME (in code: service)" in swagent("config").stdout
+
+
+@pytest.fixture(scope="module")
+def other_python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The interpreter of an environment in which swagent is not."""
+    folder = tmp_path_factory.mktemp("other")
+    venv.create(folder, symlinks=True)
+    return str(folder / "bin" / "python")
+
+
+def test_an_environment_without_swagent_is_refused_with_a_sentence(swagent: Run, other_python: str) -> None:
+    for command in ([other_python, "-c", "print('ran')"], ["sh", "-c", f"{other_python} -c \"print('ran')\""]):
+        result = swagent("run", "--", *command)
+        assert result.returncode == 2
+        assert result.stdout == ""
+        assert f"the command runs {other_python}" in result.stderr
+        assert "which cannot use swagent: No module named 'swagent'. Install swagent into its env" in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+def test_what_the_command_starts_may_be_of_another_environment(swagent: Run, other_python: str) -> None:
+    code = f"import subprocess; subprocess.run([{other_python!r}, '-c', \"print('ran')\"], check=True)"
+    result = swagent("run", "--", sys.executable, "-c", code)
+    assert (result.returncode, result.stdout) == (0, "ran\n")
+    assert "swagent run" not in result.stderr
+
+
+@pytest.mark.parametrize("option", ["-I", "-S", "-uE"])
+def test_an_interpreter_that_looks_nowhere_is_refused(swagent: Run, option: str) -> None:
+    result = swagent("run", "--", sys.executable, option, "-c", "print('ran')")
+    assert result.returncode == 2
+    assert f"with {option} Python ignores its environment" in result.stderr
+    assert result.stdout == ""
+
+
+def test_options_that_only_look_alike_pass(swagent: Run) -> None:
+    result = swagent("run", "--", sys.executable, "-W", "ignore", "-c", "import sys; print(sys.argv)", "-E", "-S")
+    assert result.stdout == "['-c', '-E', '-S']\n"
+
+
+def test_a_file_of_the_project_is_read_and_its_mistakes_stop_it(swagent: Run, tmp_path: Path) -> None:
+    (tmp_path / "swagent.toml").write_text('service = "from a file"')
+    code = "from swagent.agent import running; print(running().config.service)"
+    assert swagent("run", "--", sys.executable, "-c", code).stdout == "from a file\n"
+    (tmp_path / "swagent.toml").write_text('servce = "from a file"')
+    result = swagent("run", "--", sys.executable, "-c", code)
+    assert result.returncode == 2
+    assert "swagent.toml: servce=" in result.stderr
+
+
+ANNOUNCED = """
+import logging, sys
+logging.basicConfig(level="INFO", stream=sys.stdout, format="%(message)s")
+import swagent
+swagent.stop()
+import http.server, wsgiref.simple_server
+swagent.start()
+"""
+
+
+def test_one_line_says_what_records_and_what_is_left_out(swagent: Run) -> None:
+    result = swagent("run", "--", sys.executable, "-c", ANNOUNCED, SW_AGENT_DISABLE_PLUGINS="sw_http_s.*,uvicorn")
+    [line] = [each for each in result.stdout.splitlines() if each.startswith("recorded by themselves: ")]
+    recorded, _, left_out = line.partition("; left out: ")
+    assert recorded.endswith("(native)")
+    assert "wsgiref" in recorded
+    assert "http_server (switched off: by SW_AGENT_DISABLE_PLUGINS: sw_http_s.*)" in left_out
+    assert "uvicorn (switched off: by SW_AGENT_DISABLE_PLUGINS: uvicorn)" in left_out

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import pickle
 import traceback
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from swagent.errors import ConfigError
 _TOKEN = "hunter2"
 
 
-def _config(collector: str = "127.0.0.1:11800", **settings: object) -> Config:
+def _config(collector: str = "127.0.0.1:11800", **settings: Any) -> Config:
     return Config.from_env({"SW_AGENT_AUTHENTICATION": _TOKEN}, collector=collector, **settings)
 
 

@@ -45,3 +45,7 @@ EVENTS = """query ($condition: EventQueryCondition) {
     events { uuid name type message source { serviceInstance } parameters { key value } }
   }
 }"""
+
+MAP = """query ($service: ID!, $duration: Duration!) {
+  found: getServiceTopology(serviceId: $service, duration: $duration) { nodes { name type } }
+}"""

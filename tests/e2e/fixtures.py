@@ -12,12 +12,15 @@ from typing import NoReturn, TypeVar
 
 import pytest
 
+from kit.real.databases import Mariadb, Postgres
 from kit.real.jars import UnavailableError
 from kit.real.kafka import Kafka
 from kit.real.oap import Oap
-from kit.real.server import JavaServer
+from kit.real.rabbitmq import RabbitMQ
+from kit.real.redis import Redis, RedisCluster
+from kit.real.server import Server
 
-ServerT = TypeVar("ServerT", bound=JavaServer)
+ServerT = TypeVar("ServerT", bound=Server)
 TOKEN = "open sesame"
 
 
@@ -45,6 +48,36 @@ def kafka() -> Iterator[Kafka]:
 def kafka_oap(kafka: Kafka) -> Iterator[Oap]:
     """An OAP that also fetches from `kafka`."""
     with make(lambda: Oap(kafka=kafka.address)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    with make(Postgres) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[Redis]:
+    with make(Redis) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[Mariadb]:
+    with make(Mariadb) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_cluster() -> Iterator[RedisCluster]:
+    with make(RedisCluster) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def rabbitmq() -> Iterator[RabbitMQ]:
+    with make(RabbitMQ) as server:
         yield server
 
 

@@ -88,6 +88,12 @@ class OapQuery:
         data = await self.ask(documents.TRACE, id=trace_id)
         return [Span.read(each) for each in data["found"]["spans"]]
 
+    async def map_of(self, service: str) -> list[Json]:
+        """What stands around a service on the map: names and types."""
+        data = await self.ask(documents.MAP, service=_service_id(service), duration=_duration())
+        nodes: list[Json] = data["found"]["nodes"]
+        return nodes
+
     async def logs(
         self, service: str, *, trace_id: str | None = None, limit: int = 100, **condition: object
     ) -> list[LogLine]:

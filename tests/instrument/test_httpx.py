@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
 
 import anyio
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 
 from record.recorded import Recorder, recording
 from swagent import exit_span, local_span
+from swagent.asgi import SkyWalkingMiddleware
+from swagent.record.suppression import suppress_instrumentation
 from swagent.record.trace.carrier import parse_sw8
+from swagent.record.trace.model import Component, SpanRecord
 
+from .ends import root_of
+from .http_server import HttpServer
 from .trees import trees
 
 pytestmark = pytest.mark.anyio
 INSTRUMENTED = ("httpx",)
+NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
+
+
+def collected_by(span: SpanRecord) -> str | None:
+    # the other one is of the server that a test calls
+    return "httpx" if span.component == Component.HTTPX else None
 
 
 class Peer:
@@ -142,19 +159,92 @@ def test_a_stream_that_is_broken_off_by_an_error_failed(recorder: Recorder, clie
     assert recorder.span("/orders").failed
 
 
-def test_a_call_inside_a_call_has_no_span_of_its_own_and_carries_the_outer_one(
+def test_a_call_inside_a_call_carries_the_outer_one_whatever_was_written(
     recorder: Recorder, client: httpx.Client, peer: Peer
 ) -> None:
     with exit_span("by hand", "stock.test:80") as span:
         client.get("http://stock.test/orders")
-        assert recorder.names == []
-        client.get("http://stock.test/orders", headers={"sw8": "by hand"})
+        client.get("http://stock.test/orders", headers={"sw8": "a caller's, passed on"})
     assert recorder.names == [["by hand"]]
-    assert [request.headers["sw8"] == "by hand" for request in peer.requests] == [False, True]
-    carrier = parse_sw8(peer.requests[0].headers["sw8"])
-    assert carrier is not None
-    assert carrier.segment_id == recorder.only.id
+    carriers = [parse_sw8(request.headers["sw8"]) for request in peer.requests]
+    assert [carrier and carrier.segment_id for carrier in carriers] == [recorder.only.id] * 2
     assert span.ended
+
+
+def test_the_agents_own_calls_are_left_alone(recorder: Recorder, client: httpx.Client, peer: Peer) -> None:
+    with exit_span("the application's", "stock.test:80"):
+        token = suppress_instrumentation.set(True)
+        client.get("http://stock.test/orders")
+        suppress_instrumentation.reset(token)
+    assert recorder.names == [["the application's"]]
+    assert "sw8" not in peer.requests[0].headers
+
+
+def test_a_request_that_is_sent_twice_carries_each_call(recorder: Recorder, client: httpx.Client, peer: Peer) -> None:
+    request = client.build_request("GET", "http://stock.test/orders")
+    carried = []
+    for _ in range(2):
+        client.send(request)
+        carried.append(parse_sw8(request.headers["sw8"]))
+    assert [carrier and carrier.segment_id for carrier in carried] == [each.id for each in recorder.segments]
+
+
+class Login(httpx.Auth):
+    """Asks a second time."""
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        yield request
+        yield request
+
+
+async def test_a_login_and_hooks_belong_to_their_call(
+    recorder: Recorder, async_client: httpx.AsyncClient, peer: Peer
+) -> None:
+    async def hook(response: httpx.Response) -> None:
+        with local_span("hook"):
+            await anyio.lowlevel.checkpoint()
+
+    async_client.event_hooks = {"response": [hook]}
+    await async_client.get("http://stock.test/orders", auth=Login())
+    assert recorder.names == [["/orders", "hook", "hook"]]
+    assert len(peer.requests) == 2
+
+
+async def test_over_a_real_connection(recorder: Recorder, server: HttpServer) -> None:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        with local_span("job"):
+            await client.get(f"{server.url}/orders/17")
+            with pytest.raises(httpx.ReadTimeout):
+                await client.get(f"{server.url}/held", timeout=0.05)
+            with pytest.raises(httpx.RemoteProtocolError):
+                async with client.stream("GET", f"{server.url}/broken") as response:
+                    await response.aread()
+    assert recorder.only.names == ["job", "/orders/{id}", "/held", "/broken"]
+    assert dict(recorder.span("/held").tags)["outcome"] == "timed_out"
+    assert [recorder.span(name).failed for name in ("/held", "/broken")] == [False, True]
+    assert [carrier and carrier.span_id for carrier in server.carriers] == [1, 2, 3]
+
+
+async def test_the_trace_goes_on_at_the_other_end(recorder: Recorder) -> None:
+    async def answer(request: Request) -> PlainTextResponse:
+        with local_span("look"):
+            return PlainTextResponse("done")
+
+    # as an agent is seen by the middleware
+    agent: Any = SimpleNamespace(tracer=recorder.tracer, watch_loop=int)
+    app = SkyWalkingMiddleware(Starlette(routes=[Route("/orders/{item}", answer)]), agent=agent)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app)) as client:
+        with local_span("job"):
+            await client.get("http://stock.test/orders/lamp")
+    served, called = recorder.segments
+    assert trees(recorder).splitlines()[:2] == [
+        "Entry GET:/orders/{item} PYTHON/HTTP 127.0.0.1:123 http.method=GET "
+        "http.url=http://stock.test/orders/{item} http.status_code=200",
+        "  Local look",
+    ]
+    (reference,) = root_of(served).refs
+    assert (reference.trace_id, reference.segment_id, reference.span_id) == (called.trace_id, called.id, 1)
+    assert reference.address == "stock.test:80"
 
 
 async def test_calls_at_once_are_told_apart(recorder: Recorder, async_client: httpx.AsyncClient, peer: Peer) -> None:

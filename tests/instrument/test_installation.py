@@ -138,7 +138,7 @@ def test_an_unknown_version_is_left_alone(library: ModuleType, caplog: pytest.Lo
 def test_a_library_that_is_not_installed_is_absent() -> None:
     installation = _installation(distribution="swagent-tested-nowhere")
     installation.install()
-    assert installation.state is State.ABSENT
+    assert installation.report().state is State.ABSENT
 
 
 def test_a_library_that_is_not_imported_is_waited_for(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

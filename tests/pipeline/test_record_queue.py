@@ -8,7 +8,7 @@ from swagent.pipeline.record_queue import RecordQueue
 def waiting_of(*numbers: int) -> RecordQueue:
     waiting = RecordQueue()
     for number in numbers:
-        waiting.put((b"%d" % number, number / 10, number))
+        waiting.put(([b"%d" % number], [number / 10], number))
     return waiting
 
 
@@ -36,8 +36,21 @@ def test_what_comes_back_stands_behind_what_is_older() -> None:
     assert waiting.take(10, 1000)[2] == [1, 2, 3, 4, 5]
 
 
-def test_what_waits_is_nothing_to_the_garbage_collector() -> None:
-    waiting = waiting_of(*range(1000, 1100))
+def test_a_group_is_taken_apart_where_a_batch_ends() -> None:
+    waiting = RecordQueue()
+    waiting.put(([b"1", b"22", b"3"], [0.1, 0.2, 0.3], 1))
+    waiting.put(([b"4"], [0.4], 7))
+    assert (len(waiting), bool(waiting)) == (4, True)
+    assert waiting.take(1, 1000) == ([b"1"], [0.1], [1], 1)
+    assert (len(waiting), waiting.oldest_time, waiting.oldest_number) == (3, 0.2, 2)
+    assert waiting.take(3, 3) == ([b"22", b"3"], [0.2, 0.3], [2, 3], 3)
+    waiting.put_back([b"22", b"3"], [0.2, 0.3], [2, 3])
+    assert waiting.take_one() == b"22"
+    assert waiting.take(3, 1000) == ([b"3", b"4"], [0.3, 0.4], [3, 7], 2)
+
+
+def test_a_group_that_waits_is_two_objects_to_the_garbage_collector() -> None:
+    waiting = RecordQueue()
+    waiting.put(([b"%d" % number for number in range(100)], [number / 10 for number in range(100)], 1000))
     parts = [part for part in gc.get_referents(waiting._row) if part is not type(waiting._row)]
-    assert len(parts) == 300
-    assert not [part for part in parts if gc.is_tracked(part)]
+    assert len([part for part in parts if gc.is_tracked(part)]) == 2

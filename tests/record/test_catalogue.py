@@ -16,9 +16,10 @@ CATALOGUE = Path(__file__).parents[1] / "kit/real/oap_config/component-libraries
 
 def test_every_component_has_the_catalogues_number() -> None:
     entries = re.findall(r"^([\w-]+): {id: (\d+),", CATALOGUE.read_text("utf-8"), re.MULTILINE)
-    listed = {int(number): name for name, number in entries}
+    servers = {"Kafka", "RabbitMQ", "Pulsar"}
+    listed = {int(number): name for name, number in entries if name not in servers}
     ours = {each.value: each.name for each in Component if each is not Component.UNKNOWN}
-    assert len(listed) == len(entries) == 33
+    assert len(listed) == len(entries) - len(servers) == 37
     assert ours == {number: name.upper().replace("-", "_") for number, name in listed.items()}
     assert {number: component_name(number).upper().replace("-", "_") for number in listed} == ours
 

@@ -17,7 +17,7 @@ from .recorded import INSTANCE, SERVICE, Recorder, recording
 def test_the_peer_reads_where_the_call_comes_from(recorder: Recorder) -> None:
     with entry_span("GET:/cart") as request, exit_span("call", "shop:8080") as call:
         headers = call.headers()
-    assert headers.keys() == {"sw8"}
+    assert headers.keys() == {"sw8", "traceparent", "tracestate"}
     assert parse_sw8(headers["sw8"]) == Carrier(
         True, request.trace_id, request.segment_id, call.id, SERVICE, INSTANCE, "GET:/cart", "shop:8080"
     )
@@ -83,6 +83,8 @@ def test_an_unrecorded_trace_hands_nothing_on(sampled: str) -> None:
         ("[::1]:80", True),
         ("shop.example", False),
         ("evilshop", False),
+        ("shop:9092;db:5432", True),
+        ("shop:9092,db:5433", False),
         ("", False),
     ],
 )

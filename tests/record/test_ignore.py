@@ -85,3 +85,10 @@ def test_answers_stay_right_beyond_the_number_that_is_remembered() -> None:
     is_ignored = compile_ignored((), ("/no/*",))
     for _ in range(2):
         assert all(is_ignored(f"/no/{number}") and not is_ignored(f"/yes/{number}") for number in range(3000))
+
+
+def test_requests_are_left_out_by_their_method_too() -> None:
+    is_ignored = compile_ignored((), (), ("HEAD", "OPTIONS"))
+    assert [is_ignored(name) for name in ("HEAD:/", "OPTIONS:/a", "GET:/HEAD", "HEAD", "HEADS:/")] == [
+        True, True, False, True, False
+    ]  # fmt: skip

@@ -88,6 +88,14 @@ async def test_the_producers_trace_goes_on(recorder: Recorder, sent: Any) -> Non
     assert (reference.segment_id, reference.span_id) == ("segment-1", 3)
 
 
+async def test_a_producers_trace_goes_on_without_sw8(recorder: Recorder) -> None:
+    caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    async for _ in consume(Consumer(message([("traceparent", caller.encode()), ("tracestate", b"other=1")]))):
+        assert current_trace_id() == "0af7651916cd43dd8448eb211c80319c"
+    assert recorder.only.spans[0].refs == ()
+    assert ("traceparent", caller) in recorder.only.spans[0].tags
+
+
 class Hostile:
     @property
     def headers(self) -> Any:

@@ -168,3 +168,17 @@ async def test_tasks_of_a_nursery_join_the_segment(recorder: Recorder) -> None:
             nursery.start_soon(_work, "second")
     assert sorted(recorder.only.names) == ["first", "request", "second"]
     assert recorder.parent_of("second") == "request"
+
+
+@pytest.mark.parametrize("anyio_backend", ["trio"])
+async def test_a_thread_of_trio_joins_the_segment_there_and_back(recorder: Recorder) -> None:
+    trio = pytest.importorskip("trio")
+
+    def query() -> None:
+        with local_span("query"):
+            trio.from_thread.run(_work, "callback")
+
+    with entry_span("request"):
+        await trio.to_thread.run_sync(query)
+    assert recorder.only.names == ["request", "query", "callback"]
+    assert recorder.parent_of("callback") == "query"

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from runtime.worlds import (
@@ -51,6 +52,24 @@ async def test_a_batch_leaves_by_its_age_without_a_flush() -> None:
         record(3)
         await collector.wait_until(lambda it: it.count(Signal.SEGMENT) == 3)
         assert collector.batches == [3]
+
+
+async def test_what_may_leave_leaves_in_one_turn_of_the_loop() -> None:
+    """With many tasks a turn takes seconds, and records that need many turns would grow too old."""
+    collector, answered = MemoryCollector(), anyio.Event()
+    async with agent_of(collector) as agent:
+        record()
+        assert await agent.flush()
+        collector.behaviour = answered.wait
+        record(4 * 512)
+        turns = 0
+        while outcome(agent) != {"confirmed": 1, "in flight": 4 * 512}:
+            turns += 1
+            assert turns < 20
+            await anyio.lowlevel.checkpoint()
+        answered.set()
+        # one in which the reporter hears of them, and one in which it takes them
+        assert turns <= 3
 
 
 async def test_stopping_delivers_what_waits() -> None:

@@ -1,6 +1,9 @@
-"""`swagent run` puts this on the path, and Python imports a module of this name when it starts. So the agent starts in
-the command's own process, before its code, and in the workers that this process forks. A `sitecustomize` that stands
+"""`swagent run` puts this on the path, and Python imports a module of this name when it starts. So the agent comes into
+the command's own process, before its code, and into the workers that this process starts. A `sitecustomize` that stands
 further down the path is still imported.
+
+Other interpreters find this as well, be they of another environment or older than swagent can use: it is written so
+that they can read it.
 """
 
 import importlib.machinery
@@ -9,6 +12,9 @@ import os
 import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+# Set by `swagent run`, and taken away by the first interpreter in which the agent is: what this one starts is the
+# application's business, with or without the agent.
+_EXPECTED = "SWAGENT_RUN"
 
 
 def _chain() -> None:
@@ -20,22 +26,31 @@ def _chain() -> None:
         spec.loader.exec_module(module)
 
 
-_chain()
-
-import swagent  # noqa: E402  (the site's own customisation comes first)
-from swagent.runtime.agent_thread import start_at_first_record  # noqa: E402
-
-# What multiprocessing runs beside the application: a process that forks the workers, and one that records nothing.
-_FORK_SERVER = "from multiprocessing.forkserver import main"
-_RESOURCE_TRACKER = "from multiprocessing.resource_tracker import main"
-
-_program = " ".join(sys.orig_argv)
-try:
-    if _FORK_SERVER in _program:
-        start_at_first_record()
-    elif _RESOURCE_TRACKER not in _program:
-        swagent.start(follow_forks=True)
-except swagent.ConfigError as error:
+def _refuse(reason: object) -> None:
     # `site` would print a traceback and go on without the agent, but the user asked for it by name
-    sys.stderr.write(f"swagent run: {error}\n")
+    sys.stderr.write(f"swagent run: {reason}\n")
+    sys.stderr.flush()
     os._exit(2)
+
+
+def _begin() -> None:
+    is_expected = os.environ.pop(_EXPECTED, None) is not None
+    try:
+        from swagent import ConfigError
+        from swagent.instrument.launch import launch
+    except Exception as error:
+        if is_expected:
+            version = ".".join(map(str, sys.version_info[:2]))
+            _refuse(
+                f"the command runs {sys.executable} (Python {version}), which cannot use swagent: {error}. Install "
+                "swagent into its environment, and start `swagent run` from there"
+            )
+        return
+    try:
+        launch()
+    except ConfigError as error:
+        _refuse(error)
+
+
+_chain()
+_begin()

@@ -1,12 +1,15 @@
-"""Names of what a span's component number stands for, as OAP's table has them: those of Python agents."""
+"""Names of what a span's component number stands for, as OAP's table has them: those that our spans name."""
 
 from __future__ import annotations
 
 _NAMES = {
+    5: "Mysql",
+    6: "ORACLE",
     7: "Redis",
     9: "MongoDB",
     22: "PostgreSQL",
     23: "gRPC",
+    31: "SQLite",
     40: "kafka-producer",
     41: "kafka-consumer",
     47: "Elasticsearch",
@@ -16,6 +19,7 @@ _NAMES = {
     74: "pulsar-consumer",
     94: "HBase",
     112: "Neo4j",
+    3006: "SqlServer",
     7000: "Python",
     7001: "Flask",
     7002: "Requests",

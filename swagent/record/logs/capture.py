@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from ..foreign import must_reach_application
@@ -62,6 +61,11 @@ class LogCapture:
         self._loguru.detach()
         self._patch.remove()
 
+    def attach_loguru(self) -> None:
+        """Report the records of loguru, which the application has loaded just now. A second call does nothing."""
+        if self.is_attached:
+            self._loguru.attach()
+
     # -- what comes in ------------------------------------------------------------------------------------------------
 
     def report_loguru(self, record: Mapping[str, Any]) -> None:
@@ -97,12 +101,18 @@ class LogCapture:
 
     def _report_logging(self, record: logging.LogRecord) -> None:
         # a record's class may be anybody's
-        entry = alone_shortly(self._conversion.plain, record) if type(record) is logging.LogRecord else None
-        if entry is not None:
-            with suppress(Exception):
-                self._offer(entry)
-        else:
+        if type(record) is not logging.LogRecord or not alone_shortly(self._report_plain, record):
             alone(self._report, self._conversion.from_logging, record)
+
+    def _report_plain(self, record: logging.LogRecord) -> bool:
+        entry = self._conversion.plain(record)
+        if entry is None:
+            return False
+        try:
+            self._offer(entry)
+        except Exception:  # noqa: BLE001, RUF100  (ours, and the application only logged something)
+            return True
+        return True
 
     def _is_wanted(self, record: logging.LogRecord) -> bool:
         try:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from json.encoder import encode_basestring_ascii
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ..limits import as_text
 from ..trace.model import Origin
@@ -35,6 +36,10 @@ class LogEntry(NamedTuple):
     segment_id: str
     span_id: int
     """-1 outside of recorded traces."""
+
+
+new_entry: Callable[[tuple[Any, ...]], LogEntry] = partial(cast("Any", tuple).__new__, LogEntry)
+"""Makes an entry of its fields, at a third of the price that its own constructor takes."""
 
 
 def make_entry(seconds: float, text: str, tags: Iterable[tuple[str, object]], origin: Origin) -> LogEntry:

@@ -28,9 +28,18 @@ class _Work:
         self.going_on = True
 
 
+class _State:
+    """What a thread is doing. An object of its own, since each look at a thread's variables takes its time."""
+
+    __slots__ = ("dispatching", "reporting")
+
+    def __init__(self) -> None:
+        self.reporting = self.dispatching = False
+
+
 class _Thread(threading.local):
-    reporting = False
-    dispatching = False
+    def __init__(self) -> None:
+        self.state = _State()
 
 
 Entry = TypeVar("Entry")
@@ -41,27 +50,27 @@ _work: ContextVar[_Work | None] = ContextVar("swagent_log_work", default=None)
 def alone_shortly(convert: Callable[[Any], Entry | None], record: Any) -> Entry | None:
     """As `alone`, for what starts no task and is over in no time; returns what it returns. None also where it is
     inside such a call, or where it fails: `alone` says which."""
-    inherited = _work.get()
-    if _thread.reporting or (inherited is not None and inherited.going_on) or suppress_instrumentation.get():
+    inherited, thread = _work.get(), _thread.state
+    if thread.reporting or (inherited is not None and inherited.going_on) or suppress_instrumentation.get():
         return None
     try:
-        _thread.reporting = True
+        thread.reporting = True
         return convert(record)
     except Exception:  # noqa: BLE001, RUF100  (the full path meets it again, and answers it)
         return None
     finally:
-        _thread.reporting = False
+        thread.reporting = False
 
 
 def alone(report: Callable[..., object], *record: Any) -> None:
     """Call the function, unless this happens inside such a call or in the agent's own tasks. Errors stay here. What
     ends threads and tasks passes, such as KeyboardInterrupt and cancellation."""
-    inherited = _work.get()
-    if _thread.reporting or (inherited is not None and inherited.going_on) or suppress_instrumentation.get():
+    inherited, thread = _work.get(), _thread.state
+    if thread.reporting or (inherited is not None and inherited.going_on) or suppress_instrumentation.get():
         return
     work = _Work()
     try:
-        _thread.reporting = True
+        thread.reporting = True
         switch(_work, work)
         report(*record)
     except BaseException as error:  # noqa: BLE001, RUF100  (the application's call goes on; saying so would log again)
@@ -70,20 +79,21 @@ def alone(report: Callable[..., object], *record: Any) -> None:
     finally:
         work.going_on = False
         switch(_work, inherited)
-        _thread.reporting = False
+        thread.reporting = False
 
 
 def dispatch(handle: Callable[[Any, Any], None], logger: Any, record: Any) -> None:
     """Pass a record to the application's handlers, and remember that meanwhile. A handler may forward records to
     another logging library, and such a record is reported already."""
-    outer = _thread.dispatching
+    thread = _thread.state
+    outer = thread.dispatching
     try:
-        _thread.dispatching = True
+        thread.dispatching = True
         handle(logger, record)
     finally:
-        _thread.dispatching = outer
+        thread.dispatching = outer
 
 
 def is_forwarded() -> bool:
     """Whether this thread is inside a handler of a record that is reported anyway."""
-    return _thread.dispatching
+    return _thread.state.dispatching

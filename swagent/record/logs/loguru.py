@@ -7,6 +7,7 @@ under a lock of its own, and the application's code (an exception's `__str__`) m
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -21,13 +22,16 @@ class LoguruSource:
         self._report = report
         self._logger: Any = None
         self._id = -1
+        # the application may import loguru in one thread while the agent starts in another
+        self._lock = threading.Lock()
 
     def attach(self) -> None:
         """Add the sink, unless it is there or loguru is not loaded."""
         logger = getattr(sys.modules.get("loguru"), "logger", None)
-        if self._logger is None and logger is not None:
-            self._id = logger.add(_ignore, level=self._level, filter=self._take, format="{message}")
-            self._logger = logger
+        with self._lock:
+            if self._logger is None and logger is not None:
+                self._id = logger.add(_ignore, level=self._level, filter=self._take, format="{message}")
+                self._logger = logger
 
     def detach(self) -> None:
         """Remove the sink. The application may have removed it before, together with all others."""

@@ -7,7 +7,6 @@ import sys
 from ..limits import as_text
 from ..trace.context import active_span, current
 from ..trace.model import Origin
-from ..trace.spans import current_trace_id
 
 NO_TRACE = "N/A"
 
@@ -24,7 +23,10 @@ def origin() -> Origin:
 
 def trace_id() -> str:
     """What `%(tid)s` shows."""
-    return current_trace_id() or NO_TRACE
+    entry = current.get()
+    if entry is not None:
+        entry = active_span(entry)
+    return (entry.trace_id or NO_TRACE) if entry is not None else NO_TRACE
 
 
 def task_name() -> str:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from ..bounded_cache import BoundedCache
 from ..foreign import class_name, must_reach_application
 from ..limits import MAX_TAGS, as_text
 from .errors import describe_error
@@ -91,7 +92,10 @@ class LogText:
             text = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(second))
             # one assignment: several threads may be here
             self._second = (second, text)
-        return f"{text},{int(record.msecs):03d}"
+        return text + _MILLISECONDS[int(record.msecs)]
+
+
+_MILLISECONDS: BoundedCache[int, str] = BoundedCache(",{:03d}".format)
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -16,7 +16,8 @@ from ..bounded_cache import BoundedCache
 
 MAX_HEADER = 4096
 MAX_FIELD = 512
-_FIELDS = 8
+_FIRST_FIELDS = 3
+_NAMES = 4
 _SPAN_ID_DIGITS = 9
 
 
@@ -36,53 +37,77 @@ class Carrier(NamedTuple):
 
 def parse_sw8(value: object) -> Carrier | None:
     """Read a `sw8` header, text or bytes; None when it is anything but well-formed."""
-    text = _as_text(value)
-    if text is None:
+    parts = split_sw8(value)
+    if parts is None:
         return None
-    fields = text.split("-")
-    if len(fields) != _FIELDS or fields[0] not in ("0", "1"):
-        return None
-    span_id = fields[3]
-    # isdecimal() alone would let digits of other scripts pass; _as_text has let ASCII through only
-    if not span_id.isdecimal() or len(span_id) > _SPAN_ID_DIGITS:
-        return None
-    trace_id, segment_id = _decode(fields[1]), _decode(fields[2])
-    if not trace_id or not segment_id:
-        return None
-    # ids are compared, and shown in the application's own log lines: cleaned, two of them could become one
-    if not (trace_id.isprintable() and segment_id.isprintable()):
-        return None
-    written = tuple(fields[4:])
-    names = _NAMES[written] if len(text) <= _SHORT else _decode_names(written)
-    return None if names is None else Carrier(fields[0] == "1", trace_id, segment_id, int(span_id), *names)
+    sampled, trace_id, segment_id, rest = parts
+    parent = parent_of(rest)
+    return None if parent is None else Carrier(sampled, trace_id.decode(), segment_id.decode(), *parent)
 
 
-def _decode_names(written: tuple[str, ...]) -> tuple[str, str, str, str] | None:
-    service, instance, endpoint, address = map(_decode, written)
+def split_sw8(value: object) -> tuple[bool, bytes, bytes, bytes] | None:
+    """What is new in each `sw8` header, and what the same caller writes again and again: whether the trace is sampled,
+    the ids of trace and segment, and the rest as it stands there. None when anything of it is not well-formed."""
+    # as servers hand it over; what is no ASCII is no Base64 either
+    header = value if type(value) is bytes and len(value) <= MAX_HEADER else _as_bytes(value)
+    parts: list[bytes] = header.split(b"-", _FIRST_FIELDS) if header is not None else []
+    if len(parts) <= _FIRST_FIELDS or parts[0] not in (b"0", b"1"):
+        return None
+    sampled, trace, segment, rest = parts
+    trace_id, segment_id = _decode_id(trace), _decode_id(segment)
+    if not trace_id or not segment_id or parent_of(rest) is None:
+        return None
+    return sampled == b"1", trace_id, segment_id, rest
+
+
+def parent_of(rest: bytes) -> tuple[int, str, str, str, str] | None:
+    """The fields of the calling span, from the part that `split_sw8` leaves as it is: its number, its service, instance
+    and endpoint, and the address that it called. None when it is not well-formed."""
+    return _PARENTS[rest] if len(rest) <= _SHORT else _read_parent(rest)
+
+
+def _read_parent(rest: bytes) -> tuple[int, str, str, str, str] | None:
+    span_id, *names = rest.split(b"-")
+    # of bytes, isdigit() lets no digits of other scripts pass
+    if len(names) != _NAMES or not span_id.isdigit() or len(span_id) > _SPAN_ID_DIGITS:
+        return None
+    service, instance, endpoint, address = (_decode(name.decode("latin-1")) for name in names)
     if not (service and instance and endpoint and address):
         return None
-    return one_line(service), one_line(instance), one_line(endpoint), one_line(address)
+    return int(span_id), one_line(service), one_line(instance), one_line(endpoint), one_line(address)
+
+
+def _decode_id(field: bytes) -> bytes | None:
+    """An id in UTF-8. Ids are compared, and shown in the application's own log lines: cleaned, two of them could become
+    one."""
+    try:
+        data = binascii.a2b_base64(field)
+        is_printable = is_simple(data) or data.decode("utf-8").isprintable()
+    except ValueError:
+        return None
+    # see _decode
+    return data if is_printable and len(data) <= MAX_FIELD and _written(data) == field else None
+
+
+def is_simple(text_id: bytes) -> bool:
+    """Whether an id has letters and digits of ASCII and dots only, as most have. Known sooner than anything else."""
+    return text_id.replace(b".", b"").isalnum()
 
 
 # The same callers call again and again. What anybody may send takes little room here.
-_NAMES = BoundedCache(_decode_names)
+_PARENTS = BoundedCache(_read_parent)
 _SHORT = 512
 
 
-def format_sw8(carrier: Carrier) -> str:
-    """Write a `sw8` header. Base64 keeps every text, whatever it contains, from ending the header, and control
-    characters are replaced; a text too long for a reader such as this one is cut, since it would cost the peer the
-    whole context."""
-    return "-".join((
-        "1" if carrier.sampled else "0",
-        _field(carrier.trace_id),
-        _field(carrier.segment_id),
-        str(carrier.span_id),
-        _field(carrier.service),
-        _field(carrier.instance),
-        _field(carrier.endpoint),
-        _field(carrier.address),
-    ))  # fmt: skip
+def format_sw8(carrier: tuple[bool, str, str, int, str, str, str, str]) -> str:
+    """Write a `sw8` header of a carrier's fields. Base64 keeps every text, whatever it contains, from ending the
+    header, and control characters are replaced; a text too long for a reader such as this one is cut, since it would
+    cost the peer the whole context."""
+    sampled, trace_id, segment_id, span_id, service, instance, endpoint, address = carrier
+    return (
+        f"{'1' if sampled else '0'}-{_WRITTEN_IDS[trace_id]}-{_WRITTEN_IDS[segment_id]}-{span_id}-"
+        f"{_WRITTEN[service]}-{_WRITTEN[instance]}-{_WRITTEN[endpoint]}-{_WRITTEN[address]}"
+    )
 
 
 def parse_correlation(value: object, max_elements: int, max_length: int) -> dict[str, str]:
@@ -90,9 +115,9 @@ def parse_correlation(value: object, max_elements: int, max_length: int) -> dict
 
     :param max_length: in characters, each of which may take four bytes
     """
-    text = _as_text(value)
+    header = _as_bytes(value)
     elements: dict[str, str] = {}
-    for part in text.split(",") if text else ():
+    for part in header.decode("ascii").split(",") if header else ():
         if len(elements) >= max_elements:
             break
         key, separator, content = part.strip(" \t").partition(":")
@@ -112,15 +137,15 @@ def can_travel(elements: Mapping[str, str], max_elements: int, max_length: int) 
     return parse_correlation(format_correlation(elements), max_elements, max_length) == elements
 
 
-def _as_text(value: object) -> str | None:
-    """A header as text, where it is one: an application may hand over whatever it was given."""
+def _as_bytes(value: object) -> bytes | None:
+    """A header, where it is one: an application may hand over whatever it was given."""
     if type(value) is not bytes and type(value) is not str:
         value = _plain(value)
         if value is None:
             return None
     if len(value) > MAX_HEADER or not value.isascii():
         return None
-    return value.decode("ascii") if isinstance(value, bytes) else value
+    return value.encode("ascii") if isinstance(value, str) else value
 
 
 def _plain(value: Any) -> bytes | str | None:
@@ -141,9 +166,13 @@ def _decode(field: str, limit: int = MAX_FIELD) -> str | None:
         return None
     # the decoder skips over foreign characters and bits left over, and each version of Python is strict in a way of
     # its own: only what encodes back to itself is of the form
-    if len(data) > limit or binascii.b2a_base64(data, newline=False) != field.encode("ascii"):
+    if len(data) > limit or _written(data) != field.encode("latin-1"):
         return None
     return text
+
+
+def _written(data: bytes) -> bytes:
+    return binascii.b2a_base64(data, newline=False)
 
 
 def _field(text: str) -> str:
@@ -153,6 +182,12 @@ def _field(text: str) -> str:
     return _encode(text)
 
 
+# An agent has one service and one instance, and few operations call few peers. The ids are others in each request: they
+# have a cache of their own, for a request that makes several calls, and push none of those out.
+_WRITTEN: BoundedCache[str, str] = BoundedCache(_field)
+_WRITTEN_IDS: BoundedCache[str, str] = BoundedCache(_field)
+
+
 def _encode(text: str) -> str:
     # a lone surrogate cannot travel; the question mark in its place keeps the header well-formed
-    return binascii.b2a_base64(text.encode("utf-8", "replace"), newline=False).decode("ascii")
+    return _written(text.encode("utf-8", "replace")).decode("ascii")

@@ -11,7 +11,9 @@ import os
 from collections.abc import Callable
 
 _process = _other = ""
-new_number: Callable[[], int] = itertools.count(1).__next__
+FIRST_NUMBER = 16**11
+"""From here on a number has twelve digits, and need not be filled up with zeros, which costs more than its digits."""
+new_number: Callable[[], int] = itertools.count(FIRST_NUMBER).__next__
 """What two fresh ids are made of, see `ids_of`. Any thread."""
 
 
@@ -28,13 +30,22 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
 
 def new_id() -> str:
     """A fresh id. Any thread."""
-    return f"{_process}{new_number():012x}"
+    return trace_id_of(new_number())
+
+
+def trace_id_of(number: int) -> str:
+    """The trace's id of a number from `new_number`."""
+    return f"{_process}{number:x}"
+
+
+def segment_id_of(number: int) -> str:
+    """The first segment's id of a number from `new_number`."""
+    return f"{_other}{number:x}"
 
 
 def ids_of(number: int) -> tuple[str, str]:
     """The ids of a number: of a trace, and of its first segment."""
-    digits = f"{number:012x}"
-    return _process + digits, _other + digits
+    return trace_id_of(number), segment_id_of(number)
 
 
 def id_prefixes() -> tuple[str, str]:

@@ -42,10 +42,13 @@ class Component(enum.IntEnum):
     knows of Python. Its pages show the name, and draw the peer of an exit span by it."""
 
     UNKNOWN = 0
+    MYSQL = 5
+    ORACLE = 6
     REDIS = 7
     MONGODB = 9
     POSTGRESQL = 22
     GRPC = 23
+    SQLITE = 31
     KAFKA_PRODUCER = 40
     KAFKA_CONSUMER = 41
     ELASTICSEARCH = 47
@@ -55,6 +58,7 @@ class Component(enum.IntEnum):
     PULSAR_CONSUMER = 74
     HBASE = 94
     NEO4J = 112
+    SQLSERVER = 3006
     PYTHON = 7000
     FLASK = 7001
     REQUESTS = 7002

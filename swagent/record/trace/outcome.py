@@ -10,6 +10,7 @@ import asyncio
 import builtins
 import enum
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -35,6 +36,22 @@ _TIMEOUTS: tuple[type[BaseException], ...] = (TimeoutError, asyncio.TimeoutError
 _DEADLINE = "; reason: deadline exceeded"
 _EXCEPTIONS: Any = _Group.__dict__["exceptions"]
 _WORST_FIRST = (Outcome.FAILED, Outcome.TIMED_OUT, Outcome.CANCELLED)
+_library_timeouts: tuple[type[BaseException], ...] = ()
+
+
+def count_as_timeout(*kinds: type[BaseException]) -> Callable[[], object]:
+    """Let these exceptions of a library be timeouts, which its own class of them does not say.
+
+    :returns: takes it back
+    """
+    global _library_timeouts  # noqa: PLW0603, RUF100
+    _library_timeouts = (*_library_timeouts, *kinds)
+    return lambda: _forget_timeouts(kinds)
+
+
+def _forget_timeouts(kinds: tuple[type[BaseException], ...]) -> None:
+    global _library_timeouts  # noqa: PLW0603, RUF100
+    _library_timeouts = tuple(kind for kind in _library_timeouts if kind not in kinds)
 
 
 def outcome_of(error: BaseException) -> Outcome:
@@ -43,7 +60,7 @@ def outcome_of(error: BaseException) -> Outcome:
     kind = type(error)
     if issubclass(kind, _Group):
         return _outcome_of_group(error)
-    if issubclass(kind, (*_TIMEOUTS, *_of_trio("TooSlowError"))):
+    if issubclass(kind, (*_TIMEOUTS, *_library_timeouts, *_of_trio("TooSlowError"))):
         return Outcome.TIMED_OUT
     if issubclass(kind, (asyncio.CancelledError, *_of_trio("Cancelled"))):
         return Outcome.TIMED_OUT if _is_by_deadline(error) else Outcome.CANCELLED

@@ -7,11 +7,11 @@ needed it meanwhile or not.
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs
 
 from ..bounded_cache import BoundedCache
 from ..cardinality import OVERFLOW, CardinalityLimit
 from ..limits import address_of, name_of, short
-from .carrier import Carrier
 from .model import Layer, SpanKind
 from .single_span import SpanTemplate
 
@@ -25,7 +25,9 @@ OTHER = "_OTHER"
 """Stands for what cannot be read."""
 
 _ENTRY, _HTTP = SpanKind.ENTRY, Layer.HTTP
+_by_path = False
 _MAX_HOST = 255
+_MAX_PARAMETERS = 1000
 
 
 class Facts(NamedTuple):
@@ -48,7 +50,7 @@ def describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
 
     :param real_path: whether its URL shows the path as it was asked for, and not the route's
     """
-    if real_path or facts.template is None or facts.template is UNMATCHED:
+    if real_path or _by_path or facts.template is None or facts.template is UNMATCHED:
         # not remembered: anybody may make up paths
         return _describe(facts, real_path)
     return _TEMPLATES[facts._replace(path="")]
@@ -59,12 +61,37 @@ def admit(template: SpanTemplate, facts: Facts, endpoints: CardinalityLimit) -> 
     name = template.name
     if name in endpoints or facts.template is UNMATCHED:
         return name
-    return endpoints.keep(name, f"{facts.method}:{OVERFLOW}", from_client=facts.template is None)
+    return endpoints.keep(name, name_by_path(facts.method, OVERFLOW), from_client=_by_path or facts.template is None)
+
+
+def name_so_far(method: str, path: str, template: str | None) -> str:
+    """The name of a request's operation, by its route where one is known."""
+    return name_by_path(method, path) if template is None else _NAMES[method, template]
 
 
 def name_by_path(method: str, path: str) -> str:
     """The name of a request's operation as long as no route is known."""
-    return name_of(f"{method}:{path}")
+    return name_of(path if _by_path else f"{method}:{path}")
+
+
+def use_endpoint_style(style: str) -> None:
+    """Name the operations of all requests so from now on.
+
+    :param style: `route`: method and route; `path`: the path that was asked for, as the official agent does
+    """
+    global _by_path  # noqa: PLW0603, RUF100
+    _by_path = style == "path"
+    _TEMPLATES.clear()
+
+
+def parameters_tag(query: bytes, length: int) -> tuple[Tag, ...]:
+    """The parameters of a query as a tag, as the official agent writes them; none, where there are none.
+
+    :param length: in characters; 0: any
+    """
+    parsed = parse_qs(query.decode("latin-1"), keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
+    text = "\n".join(f"{name}=[{','.join(values)}]" for name, values in parsed.items())
+    return (("http.params", short(text[:length] if length else text)),) if text else ()
 
 
 def _describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
@@ -72,7 +99,8 @@ def _describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
     origin = ORIGINS[scheme, host]
     # The URL shows the route: what stands in the path instead of a parameter may be a secret, such as the token of a
     # reset link. Who wants to see it says so.
-    name = name_by_path(method, path if template is None else template)
+    is_path = template is None or (_by_path and template is not UNMATCHED)
+    name = name_by_path(method, path if is_path else template or "")
     shown = path if real_path or template is None or template is UNMATCHED else template
     tags: tuple[Tag, ...] = (METHODS[method], ("http.url", short(origin + shown)))
     if status:
@@ -87,7 +115,8 @@ def _origin(key: tuple[str, bytes]) -> str:
 
 
 def _peer(client: tuple[Any, ...]) -> str:
-    return address_of(f"{client[0]}:{client[1]}")
+    # not every server tells the client's port
+    return address_of(f"{client[0]}:{client[1]}" if client[1] else client[0])
 
 
 # What comes again and again, as it is written: connections, hosts, routes, methods, statuses.
@@ -96,6 +125,7 @@ PEERS = BoundedCache(_peer)
 METHODS: BoundedCache[str, Tag] = BoundedCache(lambda method: ("http.method", "GET" if method == WEBSOCKET else method))
 STATUSES: BoundedCache[int, Tag] = BoundedCache(lambda status: ("http.status_code", str(int(status))))
 _TEMPLATES = BoundedCache(_describe)
+_NAMES: BoundedCache[tuple[str, str], str] = BoundedCache(lambda key: name_by_path(*key))
 
 
 class FinishedRequest(NamedTuple):
@@ -107,7 +137,8 @@ class FinishedRequest(NamedTuple):
     """As the end, by the monotonic clock."""
     end: float
     client: tuple[Any, ...] | None
-    carrier: Carrier | None
+    caller: bytes | None
+    """The header `sw8` that came with it, where it is trusted."""
     method: str
     scheme: str
     host: bytes
@@ -115,3 +146,6 @@ class FinishedRequest(NamedTuple):
     template: str | None
     component: int
     status: int
+
+
+FIELDS = len(FinishedRequest._fields)

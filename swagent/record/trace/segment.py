@@ -54,6 +54,7 @@ class Segment:
         "_open",
         "_part",
         "_since",
+        "_tracestate",
         "finished",
         "id",
         "is_told",
@@ -91,6 +92,7 @@ class Segment:
         # not itself: that would be a cycle for the garbage collector
         self._home: Segment | None = home
         self._correlation = _NOTHING
+        self._tracestate = ""
         self._endpoint = ""
         self._part: Segment | None = None
         self._since = tracer.clock()
@@ -126,6 +128,15 @@ class Segment:
     @correlation.setter
     def correlation(self, elements: Mapping[str, str]) -> None:
         self.home._correlation = elements
+
+    @property
+    def tracestate(self) -> str:
+        """What others say of the trace in the header of that name; handed on as it came."""
+        return self.home._tracestate
+
+    @tracestate.setter
+    def tracestate(self, entries: str) -> None:
+        self.home._tracestate = entries
 
     def reference(self, span: SpanRecord) -> Reference:
         """How another segment of this process refers to a span of this one."""
@@ -190,6 +201,37 @@ class Segment:
                 self._mark_incomplete(span)
             self.leave(span, span.now())
 
+    def newest_open(self) -> SpanRecord | None:
+        """The span that began last and is open still."""
+        try:
+            newest = next(reversed(self._open.values()), None)
+        except RuntimeError:
+            return None  # another thread has just begun or ended one
+        return newest() if newest is not None else None
+
+    def withdraw(self, span: SpanRecord) -> bool:
+        """Take an open span out that says what another one says, and forget it. False: something stands on it, or its
+        place is told, so it stays."""
+        over: list[Segment] = []
+        with self.tracer.lock:
+            segment: Segment = span.segment
+            others = [each() for each in segment._open.values()]
+            is_root = span.id == 0 and segment._home is None
+            if span.ended or segment.finished or segment._is_parent(span, others) or (is_root and segment._count > 1):
+                return False
+            span.ended = True
+            if is_root:
+                segment.discard()
+                return True
+            segment._open.pop(span.id, None)
+            if span.id == segment._count - 1:
+                segment._count -= 1
+            if not segment._open:
+                segment._finish_if_over(over)
+        for each in over:
+            self.tracer.finish(each)
+        return True
+
     # -- the end ------------------------------------------------------------------------------------------------------
 
     def look_after(self, now: float, grace: float) -> None:
@@ -251,6 +293,9 @@ class Segment:
 
     # -- with the lock held; spans of other segments are of this family, so what is private is theirs, too ------------
 
+    def _is_parent(self, span: SpanRecord, others: list[SpanRecord | None]) -> bool:
+        return any(each.parent_id == span.id for each in [*others, *self.spans] if each is not None)
+
     @property
     def _is_full(self) -> bool:
         return self._is_closed or self._count >= self.tracer.span_limit
@@ -289,6 +334,7 @@ class Segment:
             return
         home = Segment(self.tracer, root, self.trace_id, in_parts=True)
         home._correlation = self._correlation
+        home._tracestate = self._tracestate
         root.segment = home
         self._home = home
         del self._open[0]
@@ -297,7 +343,7 @@ class Segment:
         for span in [*self.spans, *others]:
             if span.parent_id == 0:
                 span.parent_id = -1
-                span.refs = reference
+                span.refs = (*reference, *span.refs)
 
     def _note_root_end(self, root: SpanRecord, over: list[Segment]) -> None:
         self.root_ended = self.tracer.clock()
@@ -316,7 +362,7 @@ class Segment:
         """A segment for a span whose own has gone."""
         segment = Segment(self.tracer, span, self.trace_id)
         if span.parent_id >= 0:
-            span.refs = (self._reference(span.parent_id, self.home._endpoint),)
+            span.refs = (self._reference(span.parent_id, self.home._endpoint), *span.refs)
         span.segment, span.id, span.parent_id = segment, 0, -1
         return segment
 

@@ -28,6 +28,7 @@ from .context import active_span, current, nearest_open, switch
 from .model import Component, Layer, Origin, Reference, RefKind, SpanKind, SpanLog
 from .outcome import Outcome, name_of_task, outcome_of, running_task
 from .segment import Segment
+from .traceparent import Traceparent, format_traceparent, format_tracestate
 from .tracer import Tracer, running
 
 if TYPE_CHECKING:
@@ -77,13 +78,13 @@ class Span:
         peer: str = "",
         layer: int = Layer.UNKNOWN,
         component: int = Component.UNKNOWN,
-        carrier: Carrier | None = None,
+        carrier: Carrier | Traceparent | None = None,
         correlation: dict[str, str] | None = None,
         tracer: Tracer | None = None,
     ) -> None:
         """
         :param name: as `name_of` gives it
-        :param peer: as `address_of` gives it
+        :param peer: as `address_of` gives it; may be set later, until the span ends
         """
         self.name = name
         self.kind = kind
@@ -120,6 +121,29 @@ class Span:
             self._open(None, None)
             switch(current, self)
             return self
+        self._begin(inherited)
+        switch(current, self)
+        return self
+
+    def start_below(self, parent: Any, at: float | None = None) -> Self:
+        """Begin below a parent, and do not become active. A second start does nothing.
+
+        :param parent: what stands in a context: a span, a request, a snapshot; None for none
+        :param at: when it began, in seconds since the epoch; now, when left out
+        """
+        if self.start_time:
+            return self
+        if parent is None:
+            self._set_clock(None)
+            self._open(None, None)
+        else:
+            self._begin(parent)
+        if at is not None:
+            self.start_time = at
+        return self
+
+    def _begin(self, inherited: Any) -> None:
+        """Begin below what stands in a context."""
         entry = active_span(inherited)
         live: Span | None = entry.to_span() if entry is not None else None
         # asked for first: a request's span is opened by that
@@ -133,14 +157,16 @@ class Span:
             self._open(live, source)
         elif segment is not None:
             self._join(live, segment)
-        switch(current, self)
-        return self
 
     def stop(self) -> None:
         """End now. A second stop does nothing."""
+        if not self.ended and self.start_time:
+            self.stop_at(self.now())
+
+    def stop_at(self, end_time: float) -> None:
+        """End at a time that is known, in seconds since the epoch. A second stop does nothing."""
         if self.ended or not self.start_time:
             return
-        end_time = self.now()
         self.frame = None
         if current.get() is self:
             switch(current, self.previous)
@@ -238,20 +264,33 @@ class Span:
         if tracer is None or suppressed or tracer.is_ignored(self.name):
             return
         carrier = self.carrier
-        if (carrier is not None and not carrier.sampled) or not tracer.samples(carrier is not None or bool(source)):
+        if carrier is not None and not carrier.sampled:
             return
-        reference = None
-        if carrier is not None or source is not None:
-            reference = _reference_to(carrier) if carrier is not None else source.reference()
-        segment = self._new_segment(tracer, reference.trace_id if reference is not None else None)
-        if reference is not None:
-            self.refs = (reference,)
+        forced = carrier.is_recorded if isinstance(carrier, Traceparent) else bool(carrier or source)
+        if not tracer.samples(forced):
+            return
+        if isinstance(carrier, Traceparent):
+            segment = self._continue_trace(tracer, carrier)
+        else:
+            reference = None
+            if carrier is not None or source is not None:
+                reference = _reference_to(carrier) if carrier is not None else source.reference()
+            segment = self._new_segment(tracer, reference.trace_id if reference is not None else None)
+            if reference is not None:
+                self.refs = (reference,)
         if self.correlation:
             segment.correlation = self.correlation
         elif source is not None and carrier is None:
             segment.correlation = source.carried()
         self.id = 0
         self.segment = segment
+
+    def _continue_trace(self, tracer: Tracer, caller: Traceparent) -> Segment:
+        """Take over a trace's id from a caller of whom a reference would not know enough."""
+        segment = self._new_segment(tracer, caller.trace_id)
+        segment.tracestate = caller.state
+        self.tags.append(("traceparent", str(caller)))
+        return segment
 
     def _new_segment(self, tracer: Tracer, trace_id: str | None) -> Segment:
         # its identity will do: a span that outlives its task would hold it
@@ -350,12 +389,21 @@ class Span:
         segment = self.segment
         if segment is None or not segment.tracer.propagates_to(peer):
             return {}
-        place = segment.reference(self)
-        carrier = Carrier(True, *place[1:6], place.endpoint, peer or "-")
-        headers = {"sw8": format_sw8(carrier)}
+        _, trace_id, segment_id, span_id, service, instance, endpoint, _ = segment.reference(self)
+        headers = {"sw8": format_sw8((True, trace_id, segment_id, span_id, service, instance, endpoint, peer or "-"))}
         if segment.correlation:
             headers["sw8-correlation"] = format_correlation(segment.correlation)
+        if segment.tracer.traceparent:
+            traceparent = format_traceparent(trace_id, segment_id, span_id)
+            if traceparent:
+                headers["traceparent"] = traceparent
+                headers["tracestate"] = format_tracestate(segment.tracestate, segment_id, span_id)
         return headers
+
+    def refer_to(self, reference: Reference) -> None:
+        """Add a reference: what else led to this operation, such as the other messages of a batch."""
+        if not self.ended and self.segment is not None and reference not in self.refs:
+            self.refs = (*self.refs, reference)
 
     def reference(self) -> Reference | None:
         """How another segment of this process refers to this span."""

@@ -8,10 +8,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import Any, ParamSpec, TypeVar, cast, overload
 
 from ..limits import address_of, as_text, name_of
-from .carrier import can_travel, parse_correlation, parse_sw8
+from .carrier import Carrier, can_travel, parse_correlation, parse_sw8
 from .context import active_span, current
 from .model import Component, Layer, SpanKind
 from .span import Span
+from .traceparent import Traceparent, parse_traceparent
 from .tracer import running
 
 P = ParamSpec("P")
@@ -39,6 +40,8 @@ def entry_span(
     *,
     sw8: bytes | str | None = None,
     correlation: bytes | str | None = None,
+    traceparent: bytes | str | None = None,
+    tracestate: bytes | str | None = None,
     component: int = Component.UNKNOWN,
     layer: int = Layer.UNKNOWN,
 ) -> Span:
@@ -46,14 +49,19 @@ def entry_span(
 
     :param sw8: the caller's `sw8` header, where there is one; a malformed one counts as none
     :param correlation: the caller's `sw8-correlation` header
+    :param traceparent: the caller's header of that name, by which the trace is continued where there is no `sw8`
+    :param tracestate: the header that belongs to it
     """
     tracer = running()
+    carrier: Carrier | Traceparent | None = parse_sw8(sw8) if sw8 is not None else None
+    if carrier is None and traceparent is not None and (tracer is None or tracer.traceparent):
+        carrier = parse_traceparent(traceparent, tracestate)
     # asked for None only: it may be anything, and have its own idea of being true
     elements = None
     if correlation is not None and tracer is not None:
         elements = parse_correlation(correlation, *tracer.correlation_limits)
-    return Span(name_of(name), SpanKind.ENTRY, carrier=parse_sw8(sw8) if sw8 is not None else None,
-                correlation=elements, component=component, layer=layer, tracer=tracer)  # fmt: skip
+    return Span(name_of(name), SpanKind.ENTRY, carrier=carrier, correlation=elements,
+                component=component, layer=layer, tracer=tracer)  # fmt: skip
 
 
 def current_span() -> Span | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...agent_log import RateLimitedLog
 from ..cardinality import CardinalityLimit
+from .ignore import Suffixes
 from .model import OpenSegment
 from .sampling import Sampler
 
@@ -37,6 +38,9 @@ class Tracer:
         endpoint_limit: int = 1000,
         peer_limit: int = 1000,
         real_path: bool = False,
+        parameters_of: frozenset[int] = frozenset(),
+        parameters_length: int = 0,
+        traceparent: bool = True,
         grace: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -45,16 +49,24 @@ class Tracer:
         :param correlation_limits: how many elements, and how many characters a value
         :param propagate_to: hosts that may be told the context; empty means all
         :param real_path: whether the URL of a request shows its path, and not its route
+        :param parameters_of: components whose requests show the parameters of their query
+        :param parameters_length: how many characters of these; 0: all
+        :param traceparent: whether `traceparent` travels beside `sw8`, and is read where no `sw8` came
         :param grace: seconds for which a segment whose root has ended waits for its other spans
         :param clock: monotonic seconds
         """
         self.service = service
         self.instance = instance
         self.is_ignored = is_ignored
+        self.ignores_dots_only = isinstance(is_ignored, Suffixes)
+        """Whether no operation is ignored that has no dot in its name, so that it need not be made to be asked for."""
         self.span_limit = span_limit
         self.correlation_limits = correlation_limits
         self.trust_incoming = trust_incoming
         self.real_path = real_path
+        self.parameters_of = parameters_of
+        self.parameters_length = parameters_length
+        self.traceparent = traceparent
         self.endpoints = CardinalityLimit("endpoints", endpoint_limit)
         self.peers = CardinalityLimit("peers", peer_limit)
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
@@ -70,8 +82,9 @@ class Tracer:
         """Takes a request whose span nobody needed, see `FinishedRequest`. None: a span is made of each."""
         self._sampler = sampler or Sampler(0)
         self._samples_all = self._sampler.takes_all
-        self.decides_late = self._samples_all and isinstance(trust_incoming, bool)
-        """Whether a root span may ask later if it is recorded: none are counted, and no code of the user's is asked."""
+        self.decides_late = self._samples_all and isinstance(trust_incoming, bool) and not parameters_of
+        """Whether a root span may ask later if it is recorded: none are counted, no code of the user's is asked, and
+        there is no more to be shown than a fast path knows."""
         self._hosts = frozenset(host.lower() for host in propagate_to)
         _tracers.add(self)
 
@@ -83,8 +96,14 @@ class Tracer:
             return self._sampler.take(forced)
 
     def propagates_to(self, peer: str) -> bool:
-        """Whether a call to this peer (`host` or `host:port`) may carry the context."""
-        return not self._hosts or peer.lower() in self._hosts or peer.rpartition(":")[0].lower() in self._hosts
+        """Whether a call to this peer (`host` or `host:port`) may carry the context; of several, as brokers are, each
+        has to be one that may."""
+        if not self._hosts:
+            return True
+        return all(self._may_know(address) for address in peer.lower().replace(",", ";").split(";"))
+
+    def _may_know(self, address: str) -> bool:
+        return address in self._hosts or address.rpartition(":")[0] in self._hosts
 
     def trusts(self, request: Any) -> bool:
         """Whether the context that came with a request (an ASGI scope) is continued."""

@@ -27,7 +27,10 @@ _MODULES = frozenset({
 _LOADS: dict[str, set[str]] = {
     "transport_choice.py": {"load"},
     "agent_thread.py": {"import_module"},
+    "installation.py": {"load"},
+    "loop_view.py": {"import_module"},
     "command.py": {"import_module"},
+    "files.py": {"import_module"},
     "sitecustomize.py": {"exec_module"},
     "run.py": {"execvpe"},
 }

@@ -1,4 +1,4 @@
-"""Starting a JVM that cannot outlive us, whatever ends this process."""
+"""Starting a JVM, or another program, that cannot outlive us, whatever ends this process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,14 @@ def start_java(
     """Run `java ARGUMENTS...` in `home`, its output appended to `log`."""
     java, *arguments = command
     options = [*_OPTIONS, f"-Djava.io.tmpdir={home}"]
-    guarded = [*_GUARD, str(os.getpid()), java, *options, *arguments]
+    return start_program([java, *options, *arguments], home=home, log=log, environment=environment)
+
+
+def start_program(
+    command: Sequence[str], *, home: Path, log: Path, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Run a program that does not fork, as `start_java`."""
+    guarded = [*_GUARD, str(os.getpid()), *command]
     return _starter.submit(_popen, guarded, home, log, {**os.environ, **environment}).result()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -16,7 +17,7 @@ from typing import ClassVar
 
 from typing_extensions import Self
 
-from kit.real.jars import jars, java
+from kit.real.jars import UnavailableError, jars, java
 from kit.real.jvm import start_java
 from kit.real.ports import is_listening
 
@@ -29,16 +30,13 @@ class ServerError(Exception):
     """A server ended by itself or did not answer in time; the text quotes its log."""
 
 
-class JavaServer(ABC):
+class Server(ABC):
     """The ports and the folder `home` stay the same from the constructor to close(), over every restart."""
 
     name: ClassVar[str]
-    version: ClassVar[str]
-    heap: ClassVar[str]
     ready_line: ClassVar[str] = ""  # what the log must say besides the ports being open
 
     def __init__(self, ports: Sequence[int]) -> None:
-        self._java, self._jars = java(), jars(self.name, self.version)
         self._folder = tempfile.TemporaryDirectory(prefix=f"{self.name}-")
         self._process: subprocess.Popen[bytes] | None = None
         self.ports = tuple(ports)
@@ -47,27 +45,15 @@ class JavaServer(ABC):
         atexit.register(self.close)
 
     @abstractmethod
-    def arguments(self) -> list[str]:
-        """The main class and what follows it."""
-
-    def classpath(self) -> list[Path]:
-        return [self._jars / "*"]
-
-    def environment(self) -> Mapping[str, str]:
-        return {}
-
-    def java(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
-        """A JVM with this server's jars."""
-        classpath = os.pathsep.join(map(str, self.classpath()))
-        command = [self._java, f"-Xmx{self.heap}", "-cp", classpath, *arguments]
-        return start_java(command, home=self.home, log=self.log, environment=self.environment())
+    def launch(self) -> subprocess.Popen[bytes]:
+        """Begin its process, which writes to `log`."""
 
     def start(self) -> Self:
         """Return when the server answers. Harmless where it runs already."""
         if self._process is None:
             self._refuse_taken_ports()
             log_from = self.log.stat().st_size if self.log.exists() else 0
-            self._process = self.java(self.arguments())
+            self._process = self.launch()
             try:
                 self._wait_ready(self._process, log_from)
             except BaseException:
@@ -147,3 +133,57 @@ class JavaServer(ABC):
 
     def _tail(self) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-_LOG_LINES:])
+
+
+class JavaServer(Server):
+    """A server whose jars Maven fetches."""
+
+    version: ClassVar[str]
+    heap: ClassVar[str]
+
+    def __init__(self, ports: Sequence[int]) -> None:
+        self._java, self._jars = java(), jars(self.name, self.version)
+        super().__init__(ports)
+
+    @abstractmethod
+    def arguments(self) -> list[str]:
+        """The main class and what follows it."""
+
+    def classpath(self) -> list[Path]:
+        return [self._jars / "*"]
+
+    def environment(self) -> Mapping[str, str]:
+        return {}
+
+    def java(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+        """A JVM with this server's jars."""
+        classpath = os.pathsep.join(map(str, self.classpath()))
+        command = [self._java, f"-Xmx{self.heap}", "-cp", classpath, *arguments]
+        return start_java(command, home=self.home, log=self.log, environment=self.environment())
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        return self.java(self.arguments())
+
+
+class DebianServer(Server):
+    """A server that a Debian package brings."""
+
+    program: ClassVar[str]
+    package: ClassVar[str]
+
+    def __init__(self, ports: Sequence[int]) -> None:
+        # where Debian puts servers is not on every user's path
+        found = shutil.which(self.program, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/local/sbin")
+        if found is None:
+            raise UnavailableError(f"no {self.program} on the PATH: install {self.package}")
+        self._program = found
+        super().__init__(ports)
+
+    @abstractmethod
+    def arguments(self) -> list[str]:
+        """What follows the program's name."""
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            command = [self._program, *self.arguments()]
+            return subprocess.Popen(command, cwd=self.home, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

@@ -1,0 +1,181 @@
+"""arq: `enqueue_job`, and the functions of a worker.
+
+The context travels beside the arguments in what is kept of a job: a worker without the agent does not look at it. Each
+attempt has an entry span, for as long as the job's function runs. That a worker looks for jobs twice a second is not
+recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import pickle
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from ..record.suppression import suppress_instrumentation
+from ..record.trace.model import Component
+from ..record.trace.outcome import Outcome
+from ..record.trace.span import Span
+from .call import end_call, safely
+from .instrumentation import Instrumentation
+from .message_call import begin_receive, begin_send, sent_along
+from .patches import Patches
+
+# By how much a loop's timers may be early, and the job's own clock starts late.
+_TOLERANCE = 0.02
+_sent: ContextVar[Any] = ContextVar("swagent_arq_sent", default=None)
+
+
+def _hook(module: Any, patches: Patches) -> None:
+    if module.__name__ == "arq.connections":
+        patches.wrap(module.ArqRedis, "enqueue_job", _around_enqueue)
+        patches.wrap(module, "serialize_job", _around_serialize)
+        return
+    again = (module.Retry, module.RetryJob)
+    patches.wrap(module.Worker, "__init__", functools.partial(_around_init, again))
+    patches.wrap(module.Worker, "run_job", functools.partial(_with_suppression, False))
+    patches.wrap(module.Worker, "_poll_iteration", functools.partial(_with_suppression, True))
+    patches.wrap(module, "deserialize_job_raw", _around_deserialize)
+
+
+# -- sending ----------------------------------------------------------------------------------------------------------
+
+
+def _around_enqueue(enqueue: Callable[..., Any]) -> Callable[..., Any]:
+    async def traced(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(_begin_send, self, function, kwargs.get("_queue_name"))
+        if span is None:
+            return await enqueue(self, function, *args, **kwargs)
+        try:
+            job = await enqueue(self, function, *args, **kwargs)
+        except BaseException as error:
+            safely(end_call, span, error)
+            raise
+        safely(end_call, span)
+        return job
+
+    return traced
+
+
+def _begin_send(redis: Any, function: Any, queue: Any) -> Span | None:
+    return begin_send(f"arq/{function}", _broker_of(redis), Component.REDIS, queue=queue or redis.default_queue_name)
+
+
+def _broker_of(redis: Any) -> str:
+    settings = redis.connection_pool.connection_kwargs
+    return f"{settings['host']}:{settings['port']}" if "host" in settings else str(settings.get("path", "redis"))
+
+
+def _around_serialize(serialize: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(*args: Any, serializer: Any = None, **kwargs: Any) -> Any:
+        added = safely(sent_along, None)
+        if not added:
+            return serialize(*args, serializer=serializer, **kwargs)
+        write = serializer or pickle.dumps
+
+        def carrying(job: Any) -> Any:
+            return write({**added, **job})
+
+        return serialize(*args, serializer=carrying, **kwargs)
+
+    return traced
+
+
+# -- a worker ---------------------------------------------------------------------------------------------------------
+
+
+def _around_deserialize(deserialize: Callable[..., Any]) -> Callable[..., Any]:
+    """Its caller's task starts the job's, which has the same context."""
+
+    def traced(raw: Any, *, deserializer: Any = None) -> Any:
+        read = deserializer or pickle.loads
+
+        def remembering(raw: Any) -> Any:
+            job: Any = read(raw)
+            _sent.set(job)
+            return job
+
+        return deserialize(raw, deserializer=remembering)
+
+    return traced
+
+
+def _with_suppression(is_suppressed: bool, function: Callable[..., Any]) -> Callable[..., Any]:
+    async def traced(*args: Any, **kwargs: Any) -> Any:
+        token = suppress_instrumentation.set(is_suppressed)
+        try:
+            return await function(*args, **kwargs)
+        finally:
+            suppress_instrumentation.reset(token)
+
+    return traced
+
+
+def _around_init(again: tuple[type[BaseException], ...], init: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **kwargs)
+        safely(_trace_functions, self, again)
+
+    return traced
+
+
+def _trace_functions(worker: Any, again: tuple[type[BaseException], ...]) -> None:
+    """In copies: other workers may have the same functions."""
+    for name, function in list(worker.functions.items()):
+        timeout = worker.job_timeout_s if function.timeout_s is None else function.timeout_s
+        traced = copy.copy(function)
+        traced.coroutine = _traced(function.coroutine, name, worker.queue_name, timeout, again)
+        worker.functions[name] = traced
+
+
+def _traced(
+    coroutine: Callable[..., Any], name: str, queue: str, timeout: float | None, again: tuple[type[BaseException], ...]
+) -> Callable[..., Any]:
+    @functools.wraps(coroutine)
+    async def traced(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(_begin, ctx, name, queue)
+        if span is None:
+            return await coroutine(ctx, *args, **kwargs)
+        deadline = time.monotonic() + timeout - _TOLERANCE if timeout is not None else None
+        try:
+            result = await coroutine(ctx, *args, **kwargs)
+        except BaseException as error:
+            safely(_end_failed, span, error, deadline, again)
+            raise
+        safely(end_call, span)
+        return result
+
+    return traced
+
+
+def _begin(ctx: Any, name: str, queue: str) -> Span | None:
+    sent = ({"headers": _sent.get()},)
+    return begin_receive(f"arq/{name}", Component.PYTHON, sent, _broker_of(ctx["redis"]), queue=queue)
+
+
+def _end_failed(
+    span: Span, error: BaseException, deadline: float | None, again: tuple[type[BaseException], ...]
+) -> None:
+    if isinstance(error, again):
+        # who asks for one more attempt has failed of what he says that it is from
+        end_call(span, error.__cause__)
+    elif isinstance(error, asyncio.CancelledError) and deadline is not None and time.monotonic() >= deadline:
+        # the worker alone knows that this is its timeout
+        span.tag_outcome(Outcome.TIMED_OUT)
+        span.stop()
+    else:
+        end_call(span, error)
+
+
+INSTRUMENTATION = Instrumentation(
+    name="arq",
+    module="arq.connections",
+    also=("arq.worker",),
+    distribution="arq",
+    hook=_hook,
+    versions=">=0.25,<1",
+)

@@ -1,0 +1,70 @@
+"""Instrumenting as the settings say: what is left out, and what is collected."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from ..agent import at_start
+from ..config import Config
+from . import settings
+from .announcement import announce
+from .gate import is_installed, why_unsupported
+from .installation import Report, State, known
+from .installation import instrument as install
+from .instrumentation import Instrumentation
+
+
+def instrument(*names: str, config: Config | None = None) -> None:
+    """Record what the application does with its libraries, from their import on, as far as the settings allow: what
+    `SW_AGENT_DISABLE_PLUGINS` names is left out. A second call does nothing.
+
+    Servers are among them: they put the middleware around the application that they load, and so start the agent, if
+    nobody else has. Call it before they are imported, as `swagent run` does.
+
+    :param names: of instrumentations; none: all
+    :param config: `Config.from_env()` when left out
+    :raises ConfigError: there is none of that name, or a setting cannot be used
+    """
+    config = Config.from_env() if config is None else config
+    settings.use(settings_of(config))
+    install(*names, is_off=partial(switched_off, config))
+    at_start(announce)
+
+
+def switched_off(config: Config, instrumentation: Instrumentation) -> str | None:
+    """Why the settings switch one off; None: they do not."""
+    names = (instrumentation.name, *instrumentation.plugins)
+    found = next((each for each in config.disable_plugins if any(re.match(each, name) for name in names)), None)
+    return None if found is None else f"by SW_AGENT_DISABLE_PLUGINS: {found}"
+
+
+def preview(config: Config) -> list[Report]:
+    """What would become of each instrumentation whose library is installed. Nothing is imported for that, and nothing
+    hooked."""
+    return [_expected(config, each) for each in known() if is_installed(each)]
+
+
+def _expected(config: Config, instrumentation: Instrumentation) -> Report:
+    off = switched_off(config, instrumentation)
+    if off is not None:
+        return Report(instrumentation.name, State.OFF, off)
+    problem = why_unsupported(instrumentation)
+    if problem is not None:
+        return Report(instrumentation.name, State.UNSUPPORTED, problem)
+    return Report(instrumentation.name, State.ACTIVE, "")
+
+
+def settings_of(config: Config) -> settings.Settings:
+    """What instrumentations collect, by the configuration."""
+    return settings.Settings(
+        sql_statements=config.plugin_sql_statements,
+        sql_parameters_max_length=config.plugin_sql_parameters_max_length,
+        cache_keys=config.plugin_cache_keys,
+        mongo_parameters=config.plugin_pymongo_trace_parameters,
+        mongo_parameters_max_length=config.plugin_pymongo_parameters_max_length,
+        elasticsearch_dsl=config.plugin_elasticsearch_trace_dsl,
+        celery_parameters_max_length=config.plugin_celery_parameters_length,
+        grpc_ignored_methods=config.plugin_grpc_ignored_methods,
+        http_ignored_methods=config.plugin_http_ignore_method,
+    )

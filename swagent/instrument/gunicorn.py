@@ -1,0 +1,67 @@
+"""gunicorn: the application where a worker has loaded it, and the master, in which nothing may be alive when it forks.
+
+Of its workers those that serve WSGI are hooked here, and its own for ASGI. Those of uvicorn and aiohttp load the
+application by ways of their own, which are hooked there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..runtime.late_start import hold_back, start_now
+from .instrumentation import Instrumentation
+from .patches import Patches
+from .serving import wrap_asgi, wrap_wsgi
+
+# Where the workers are defined that serve WSGI; other people's are made of them.
+_WSGI_WORKERS = frozenset({"gunicorn.workers.sync", "gunicorn.workers.gthread", "gunicorn.workers.base_async"})
+
+
+def _hook(module: Any, patches: Patches) -> None:
+    if module.__name__ == "gunicorn.arbiter":
+        patches.wrap(module.Arbiter, "setup", _around_setup)
+    elif module.__name__ == "gunicorn.workers.gasgi":
+        patches.wrap(module.ASGIWorker, "load_wsgi", _around_loading_asgi)
+    else:
+        patches.wrap(module.Worker, "load_wsgi", _around_loading_wsgi)
+
+
+def _around_setup(setup: Callable[..., Any]) -> Callable[..., Any]:
+    # it imports the application, with --preload
+    def setting_up(self: Any, *args: Any, **kwargs: Any) -> Any:
+        hold_back()
+        return setup(self, *args, **kwargs)
+
+    return setting_up
+
+
+def _around_loading_wsgi(load: Callable[..., Any]) -> Callable[..., Any]:
+    def loading(self: Any) -> None:
+        is_wsgi = any(each.__module__ in _WSGI_WORKERS for each in type(self).__mro__)
+        if is_wsgi:
+            # first: what the application records while it is imported belongs to this worker
+            start_now()
+        load(self)
+        if is_wsgi:
+            self.wsgi = wrap_wsgi(self.wsgi)
+
+    return loading
+
+
+def _around_loading_asgi(load: Callable[..., Any]) -> Callable[..., Any]:
+    def loading(self: Any) -> None:
+        load(self)
+        self.asgi = wrap_asgi(self.asgi)
+
+    return loading
+
+
+INSTRUMENTATION = Instrumentation(
+    name="gunicorn",
+    module="gunicorn.workers.base",
+    also=("gunicorn.arbiter", "gunicorn.workers.gasgi"),
+    hook=_hook,
+    versions=">=20,<28",
+    opentelemetry=("wsgi",),
+)

@@ -1,0 +1,156 @@
+"""pika: `basic_publish`, the callbacks of `basic_consume`, and the blocking channel's `consume` and `basic_get`.
+
+The blocking channel sends through the other one, which writes the headers; but only the former knows what came of it.
+A message that a callback gets has an entry span for as long as the callback takes. One that was fetched has it until
+the next one is asked for, or the channel is closed.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from ..record.trace.span import Span
+from .call import end_call, safely
+from .inbox import Inbox, end_last, hand_out
+from .instrumentation import Instrumentation
+from .message_call import add_to_mapping
+from .patches import Patches
+from .rabbitmq_call import begin_delivery, begin_publish
+
+_BLOCKING = "pika.adapters.blocking_connection"
+
+
+def _hook(module: Any, patches: Patches) -> None:
+    if module.__name__ == _BLOCKING:
+        channel = module.BlockingChannel
+        patches.wrap(channel, "basic_publish", partial(_around_publish, None))
+        patches.wrap(channel, "basic_get", _around_get)
+        patches.wrap(channel, "consume", _around_generator)
+        patches.wrap(channel, "close", _around_close)
+    else:
+        channel = module.Channel
+        patches.wrap(channel, "basic_publish", partial(_around_publish, module.spec.BasicProperties))
+    patches.wrap(channel, "basic_consume", _around_consume)
+
+
+def _around_publish(make_properties: Any, publish: Callable[..., Any]) -> Callable[..., Any]:
+    """:param make_properties: None: they are written further in"""
+
+    def traced(
+        self: Any, exchange: Any, routing_key: Any, body: Any, properties: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:  # fmt: skip
+        span = safely(_begin_publish, self, exchange, routing_key)
+        if make_properties is not None:
+            properties = safely(_carrying, properties, span, make_properties) or properties
+        if span is None:
+            return publish(self, exchange, routing_key, body, properties, *args, **kwargs)
+        try:
+            result = publish(self, exchange, routing_key, body, properties, *args, **kwargs)
+        except BaseException as error:
+            safely(end_call, span, error)
+            raise
+        safely(end_call, span)
+        return result
+
+    return traced
+
+
+def _begin_publish(channel: Any, exchange: Any, routing_key: Any) -> Span | None:
+    return begin_publish(exchange, routing_key, _broker_of(channel))
+
+
+def _broker_of(channel: Any) -> str:
+    parameters = getattr(channel, "_impl", channel).connection.params
+    return f"{parameters.host}:{parameters.port}"
+
+
+def _carrying(properties: Any, span: Span | None, make: Callable[..., Any]) -> Any:
+    """The properties with the context's headers in a copy: the application may use its own for many messages."""
+    headers = properties.headers if properties is not None else None
+    added = add_to_mapping(headers, span)
+    if added is headers:
+        return properties
+    properties = copy.copy(properties) if properties is not None else make()
+    properties.headers = added
+    return properties
+
+
+def _around_consume(consume: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, queue: Any, on_message_callback: Any, *args: Any, **kwargs: Any) -> Any:
+        # what the blocking channel registers only sorts
+        if type(getattr(on_message_callback, "__self__", None)).__module__ != _BLOCKING and callable(
+            on_message_callback
+        ):
+            on_message_callback = _around_callback(on_message_callback)
+        return consume(self, queue, on_message_callback, *args, **kwargs)
+
+    return traced
+
+
+def _around_callback(callback: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(channel: Any, method: Any, properties: Any, body: Any) -> Any:
+        span = safely(_begin_delivery, channel, method, properties)
+        if span is None:
+            return callback(channel, method, properties, body)
+        try:
+            result = callback(channel, method, properties, body)
+        except BaseException as error:
+            safely(end_call, span, error)
+            raise
+        safely(end_call, span)
+        return result
+
+    return traced
+
+
+def _around_generator(consume: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        inbox = Inbox()
+        try:
+            for message in consume(self, *args, **kwargs):
+                if message[0] is not None:
+                    safely(inbox.hand_out, _begin_delivery, self, *message[:2])
+                yield message
+                safely(inbox.end)
+        finally:
+            safely(inbox.end)
+
+    return traced
+
+
+def _around_get(get: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        end_last(self)
+        message = get(self, *args, **kwargs)
+        if message[0] is not None:
+            hand_out(self, _begin_delivery, self, *message[:2])
+        return message
+
+    return traced
+
+
+def _around_close(close: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        end_last(self)
+        return close(self, *args, **kwargs)
+
+    return traced
+
+
+def _begin_delivery(channel: Any, method: Any, properties: Any) -> Span | None:
+    return begin_delivery(method.exchange, method.routing_key, _broker_of(channel), properties.headers)
+
+
+INSTRUMENTATION = Instrumentation(
+    name="pika",
+    module="pika.channel",
+    also=(_BLOCKING,),
+    distribution="pika",
+    hook=_hook,
+    versions=">=1,<2",
+    plugins=("sw_rabbitmq",),
+    opentelemetry=("pika",),
+)

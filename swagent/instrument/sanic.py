@@ -1,0 +1,113 @@
+"""Sanic's own server. Sanic compiles its request handling anew when it starts, so no function of that can be wrapped: a
+middleware in front of all others begins the request, its last piece ends it, and a signal tells of exceptions.
+
+Under an ASGI server the request has its span already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..asgi.middleware import MARK
+from ..asgi.pending import PendingRequest
+from ..record.trace.model import Component
+from ..runtime.late_start import hold_back, start_now
+from .call import safely
+from .instrumentation import Instrumentation
+from .patches import Patches
+from .server_request import begin_request, end_request, note_error, note_route
+
+_REQUEST = "swagent_request"
+_FIRST = 1_000_000
+
+
+def _hook(module: Any, patches: Patches) -> None:
+    if module.__name__ == "sanic.response.types":
+        patches.wrap(module.BaseHTTPResponse, "send", _around_send)
+    elif module.__name__ == "sanic.worker.manager":
+        patches.wrap(module.WorkerManager, "run", _around_managing)
+    else:
+        patches.wrap(module.Sanic, "__init__", _around_initialise)
+
+
+def _around_initialise(initialise: Callable[..., None]) -> Callable[..., None]:
+    def make(self: Any, *args: Any, **kwargs: Any) -> None:
+        initialise(self, *args, **kwargs)
+        self.register_middleware(_open, "request", priority=_FIRST)
+        self.register_listener(_serve, "before_server_start")
+        self.add_signal(_report, "server.exception.report")
+
+    return make
+
+
+async def _serve(_: Any) -> None:
+    start_now()
+
+
+async def _open(asked: Any) -> None:
+    safely(_begin, asked)
+
+
+async def _report(exception: BaseException, **_: Any) -> None:
+    safely(_note_error, exception)
+
+
+def _begin(asked: Any) -> None:
+    scope = getattr(getattr(asked.app, "_asgi_app", None), "transport", None)
+    if asked.app.asgi and MARK in getattr(scope, "scope", {MARK: None}):
+        return
+    path = asked.path
+    request = begin_request(
+        Component.SANIC, asked.method, asked.scheme, path, asked.headers.items(), (asked.ip, asked.port),
+        asked.query_string,
+    )  # fmt: skip
+    if request is not None:
+        route = asked.route
+        note_route(request, None if route is None else f"/{route.path.lstrip('/')}")
+        setattr(asked.ctx, _REQUEST, request)
+
+
+def _note_error(error: BaseException) -> None:
+    from sanic import Request  # noqa: PLC0415, RUF100  (its own signal: it is imported)
+
+    request = getattr(Request.get_current().ctx, _REQUEST, None)
+    if request is not None:
+        note_error(request, error, getattr(error, "status_code", 500))
+
+
+def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
+    async def sending(self: Any, data: Any = None, end_stream: Any = None) -> Any:
+        stream = self.stream
+        try:
+            return await send(self, data, end_stream)
+        finally:
+            if stream is not None and (end_stream or (end_stream is None and data is None)):
+                safely(_end, stream, self.status)
+
+    return sending
+
+
+def _end(stream: Any, status: int) -> None:
+    request: PendingRequest | None = getattr(stream.request.ctx, _REQUEST, None)
+    if request is not None:
+        end_request(request, status)
+
+
+def _around_managing(run: Callable[..., Any]) -> Callable[..., Any]:
+    # the process that starts the workers
+    def managing(self: Any, *args: Any, **kwargs: Any) -> Any:
+        hold_back()
+        return run(self, *args, **kwargs)
+
+    return managing
+
+
+INSTRUMENTATION = Instrumentation(
+    name="sanic",
+    module="sanic.app",
+    also=("sanic.response.types", "sanic.worker.manager"),
+    hook=_hook,
+    versions=">=23,<27",
+    plugins=("sw_sanic_v2",),
+)

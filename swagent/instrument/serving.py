@@ -1,0 +1,29 @@
+"""Putting the middleware around an application where a server loads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..asgi import SkyWalkingMiddleware as AsgiMiddleware
+from ..runtime.late_start import start_now
+from ..wsgi import SkyWalkingMiddleware as WsgiMiddleware
+from .installation import is_off
+
+
+def wrap_asgi(app: Any) -> Any:
+    """The ASGI application behind a middleware; itself, if it has one, whose settings count then."""
+    return app if isinstance(app, AsgiMiddleware) else AsgiMiddleware(app)
+
+
+def wrap_wsgi(app: Any) -> Any:
+    """The WSGI application behind a middleware; itself, if it has one. It is served in this process and from now on, so
+    the agent starts, under `swagent run`."""
+    start_now()
+    return wrap_wsgi_for_later(app)
+
+
+def wrap_wsgi_for_later(app: Any) -> Any:
+    """The same where nothing is served yet, and perhaps in another process."""
+    if isinstance(app, WsgiMiddleware) or is_off(type(app).__module__.partition(".")[0]):
+        return app
+    return WsgiMiddleware(app)

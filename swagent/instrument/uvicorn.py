@@ -1,0 +1,86 @@
+"""uvicorn: the application where its configuration loads it, and the processes that only look after others."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from ..agent import running as running_agent
+from ..agent_log import say
+from ..runtime.late_start import hold_back
+from .instrumentation import Instrumentation
+from .patches import Patches
+from .serving import wrap_asgi, wrap_wsgi
+
+_SUPERVISORS = {"uvicorn.supervisors.multiprocess": "Multiprocess", "uvicorn.supervisors.basereload": "BaseReload"}
+
+
+def _hook(module: Any, patches: Patches) -> None:
+    if module.__name__ == "uvicorn.server":
+        # older ones do not raise the signal again that ended them
+        if hasattr(module.Server, "_serve"):
+            patches.wrap(module.Server, "_serve", _around_serve)
+        return
+    supervisor = _SUPERVISORS.get(module.__name__)
+    if supervisor is not None:
+        patches.wrap(getattr(module, supervisor), "run", _around_supervising)
+        return
+    patches.wrap(module.Config, "load", _around_load)
+    # it calls the application in another thread, and tells that nothing of the request
+    patches.wrap(module, "WSGIMiddleware", _around_wsgi)
+
+
+def _around_load(load: Callable[..., Any]) -> Callable[..., Any]:
+    def loading(self: Any) -> None:
+        load(self)
+        if self.interface != "wsgi":
+            self.loaded_app = wrap_asgi(self.loaded_app)
+
+    return loading
+
+
+def _around_wsgi(middleware: Callable[..., Any]) -> Callable[..., Any]:
+    def make(app: Any, *args: Any, **kwargs: Any) -> Any:
+        return middleware(wrap_wsgi(app), *args, **kwargs)
+
+    return make
+
+
+def _around_serve(serve: Callable[..., Any]) -> Callable[..., Any]:
+    async def serving(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return await serve(self, *args, **kwargs)
+        finally:
+            await _flush()
+
+    return serving
+
+
+async def _flush() -> None:
+    """Send what waits. The server raises next the signal that has ended it, which may end the process at once."""
+    agent = running_agent()
+    try:
+        if agent is not None:
+            await agent.flush(agent.config.shutdown_timeout)
+    except Exception as error:  # noqa: BLE001, RUF100  (the server has ended well)
+        say(logging.WARNING, "the last records could not be sent: %r", error)
+
+
+def _around_supervising(run: Callable[..., Any]) -> Callable[..., Any]:
+    def running(self: Any, *args: Any, **kwargs: Any) -> Any:
+        hold_back()
+        return run(self, *args, **kwargs)
+
+    return running
+
+
+INSTRUMENTATION = Instrumentation(
+    name="uvicorn",
+    module="uvicorn.config",
+    also=(*_SUPERVISORS, "uvicorn.server"),
+    hook=_hook,
+    versions=">=0.23,<1",
+    plugins=("sw_fastapi",),
+    opentelemetry=("asgi", "fastapi", "starlette"),
+)

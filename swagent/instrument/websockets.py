@@ -1,0 +1,149 @@
+"""websockets: the handshake of a client's connection, with all that `connect` does until it stands: redirects, TLS.
+
+A connection lives long, and what it carries is the application's: it has no span. There are four clients, on asyncio (a
+new one and the one before it), trio and threads; the first, third and fourth send their requests by one protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..record.trace.model import Component
+from ..record.trace.span import Span
+from .call import end_call, outer_call, safely, settle
+from .http_call import begin_http_call, note_status, peer_of, propagate
+from .instrumentation import Instrumentation
+from .patches import Patches
+
+_SWITCHING_PROTOCOLS = 101
+
+
+def _hook(module: Any, patches: Patches) -> None:
+    if module.__name__ == "websockets.client":
+        patches.wrap(module.ClientProtocol, "send_request", _around_send_request)
+    elif module.__name__ == "websockets.sync.client":
+        _hook_threads(module, patches)
+    else:
+        connect = module.connect
+        # it has got a public name in the course of time
+        name = "connect" if hasattr(connect, "connect") else "__await_impl__"
+        patches.wrap(connect, name, _around_async_connect)
+    if module.__name__ == "websockets.legacy.client":
+        patches.wrap(module.WebSocketClientProtocol, "write_http_request", _around_write_http_request)
+
+
+def _hook_threads(module: Any, patches: Patches) -> None:
+    if isinstance(module.connect, type):
+        patches.wrap(module.connect, "connect", _around_connect)
+    else:
+        patches.wrap(module, "connect", _around_connect)
+
+
+def _around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
+    # of a class, or a function of its own
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        span = safely(lambda: _begin(_uri_of(args[0] if args else kwargs["uri"])))
+        if span is None:
+            return connect(*args, **kwargs)
+        try:
+            connection = connect(*args, **kwargs)
+        except BaseException as error:
+            settle(_failed, span, error)
+            raise
+        settle(_connected, span)
+        return connection
+
+    return traced
+
+
+def _around_async_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(lambda: _begin(_uri_of(self)))
+        if span is None:
+            return await connect(self, *args, **kwargs)
+        try:
+            connection = await connect(self, *args, **kwargs)
+        except BaseException as error:
+            settle(_failed, span, error)
+            raise
+        settle(_connected, span)
+        return connection
+
+    return traced
+
+
+def _around_send_request(send: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, request: Any) -> Any:
+        safely(lambda: _propagate(request.headers, *_place(_uri_of(self))))
+        return send(self, request)
+
+    return traced
+
+
+def _around_write_http_request(write: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, path: str, headers: Any) -> Any:
+        # their public names are deprecated
+        safely(lambda: _propagate(headers, _scheme(self._secure), self._host, self._port))
+        return write(self, path, headers)
+
+    return traced
+
+
+def _uri_of(place: Any) -> Any:
+    """Where a connection leads to, parsed. Each client and each version keeps it elsewhere."""
+    for name in ("ws_uri", "wsuri", "uri", "_uri"):
+        found = getattr(place, name, None)
+        if found is not None:
+            place = found
+            break
+    if not isinstance(place, str):
+        return place
+    from websockets.uri import parse_uri  # noqa: PLC0415, RUF100  (who connects has imported it)
+
+    return parse_uri(place)
+
+
+def _scheme(is_secure: bool) -> str:
+    return "wss" if is_secure else "ws"
+
+
+def _place(uri: Any) -> tuple[str, str, int]:
+    return _scheme(uri.secure), uri.host, uri.port
+
+
+def _begin(uri: Any) -> Span | None:
+    return begin_http_call("GET", *_place(uri), uri.path, Component.WEBSOCKETS)
+
+
+def _propagate(headers: Any, *place: Any) -> None:
+    span = outer_call()
+    if span is not None:
+        propagate(span, peer_of(*place), headers)
+
+
+def _connected(span: Span) -> None:
+    note_status(span, _SWITCHING_PROTOCOLS)
+    span.stop()
+
+
+def _failed(span: Span, error: BaseException) -> None:
+    status = getattr(getattr(error, "response", None), "status_code", None) or getattr(error, "status_code", None)
+    if isinstance(status, int):
+        note_status(span, status)
+    end_call(span, error)
+
+
+INSTRUMENTATION = Instrumentation(
+    name="websockets",
+    module="websockets.client",
+    hook=_hook,
+    versions=">=14,<18",
+    plugins=("sw_websockets",),
+    also=(
+        "websockets.asyncio.client",
+        "websockets.legacy.client",
+        "websockets.sync.client",
+        "websockets.trio.client",
+    ),
+)

@@ -1,0 +1,96 @@
+"""Flask, Django, Falcon, Bottle and Pyramid: the one function through which a server calls their applications.
+
+Which server that is does not matter then: waitress, uWSGI and mod_wsgi have no hooks of their own. Where the server's
+hook was there first, the request has its span already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..runtime.late_start import hold_back
+from ..wsgi import SkyWalkingMiddleware
+from ..wsgi.response import StartResponse
+from ..wsgi.scope import Environ
+from .instrumentation import Instrumentation
+from .patches import Patches
+
+
+def _hook(module: Any, patches: Patches) -> None:
+    if module.__name__ == "django.utils.autoreload":
+        patches.wrap(module, "restart_with_reloader", _around_restarting)
+    else:
+        patches.wrap(getattr(module, _APPLICATIONS[module.__name__]), "__call__", _around_call)
+
+
+def _around_call(call: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
+    # of all applications of the framework
+    middleware = SkyWalkingMiddleware(call)
+
+    def called(self: Any, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        return middleware.serve(call.__get__(self), environ, start_response)
+
+    return called
+
+
+def _around_restarting(restart: Callable[..., Any]) -> Callable[..., Any]:
+    # the process that starts another one again and again, in which the server runs
+    def restarting(*args: Any, **kwargs: Any) -> Any:
+        hold_back()
+        return restart(*args, **kwargs)
+
+    return restarting
+
+
+_APPLICATIONS = {
+    "flask.app": "Flask",
+    "django.core.handlers.wsgi": "WSGIHandler",
+    "falcon.app": "App",
+    "bottle": "Bottle",
+    "pyramid.router": "Router",
+}
+
+INSTRUMENTATIONS = (
+    Instrumentation(
+        name="flask",
+        module="flask.app",
+        hook=_hook,
+        versions=">=2,<4",
+        plugins=("sw_flask",),
+        opentelemetry=("flask", "wsgi"),
+    ),
+    Instrumentation(
+        name="django",
+        module="django.core.handlers.wsgi",
+        also=("django.utils.autoreload",),
+        hook=_hook,
+        versions=">=4,<7",
+        plugins=("sw_django",),
+        opentelemetry=("django",),
+    ),
+    Instrumentation(
+        name="falcon",
+        module="falcon.app",
+        hook=_hook,
+        versions=">=3,<5",
+        plugins=("sw_falcon", "sw_falcon_v3"),
+        opentelemetry=("falcon",),
+    ),
+    Instrumentation(
+        name="bottle",
+        module="bottle",
+        hook=_hook,
+        versions=">=0.12,<0.14",
+        plugins=("sw_bottle",),
+        opentelemetry=("bottle",),
+    ),
+    Instrumentation(
+        name="pyramid",
+        module="pyramid.router",
+        hook=_hook,
+        versions=">=1.10,<3",
+        plugins=("sw_pyramid",),
+        opentelemetry=("pyramid",),
+    ),
+)

@@ -1,0 +1,224 @@
+"""OpenTelemetry's context on top of swagent's context variable: one truth of what is active.
+
+A context of OpenTelemetry's holds a span and other values. The span in it is whatever is active in swagent's variable:
+attaching a context sets that variable, and asking for the current one looks at it. So native spans and bridged ones
+are each other's parents. The other values stand in a variable of their own.
+
+Attachments form a chain in each context, the last one first. Detaching gives back what stood before. One that is
+detached out of turn is taken out of the chain; in another context than its own it is not in the chain, and nothing
+happens. So nothing here raises.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any
+
+from opentelemetry.context.context import Context
+from opentelemetry.context.context import (
+    _RuntimeContext as RuntimeContext,  # pyright: ignore[reportPrivateUsage]
+)
+from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, set_span_in_context
+
+from ..record.trace.carrier import Carrier
+from ..record.trace.context import active_span, current, switch
+from ..record.trace.span import Span
+from ..record.trace.traceparent import Traceparent
+from .places import reference_of
+from .stand_ins import RemoteSpan, StandIn
+
+# The key is not public; the function that writes it is.
+SPAN_KEY = next(iter(set_span_in_context(INVALID_SPAN, Context())))
+# Who attaches and never detaches would hold all there ever was.
+_MOST_ATTACHED = 100
+_ALWAYS = float("-inf")
+
+
+class Arrival:
+    """Stands in the context variable where a context was attached whose span is not one of this process: a caller's,
+    or none at all. What begins here continues the caller's trace, or begins one.
+
+    :ivar hidden: what was active before
+    :ivar carrier: the caller; None for none
+    """
+
+    ended = True
+    previous = None
+    frame = None
+    trace_id = ""
+
+    def __init__(self, hidden: Any, span: Any) -> None:
+        self.hidden = hidden
+        self.carrier: Carrier | Traceparent | None = None
+        self.correlation: dict[str, str] | None = None
+        self._reference = None
+        if isinstance(span, RemoteSpan):
+            self.carrier, self.correlation = span.carrier, span.correlation
+        if isinstance(span, NonRecordingSpan):
+            context = span.get_span_context()
+            self._reference = reference_of(context)
+            if self.carrier is None and self._reference is None and context.is_valid:
+                self.carrier = Traceparent(
+                    f"{context.trace_id:032x}", f"{context.span_id:016x}", int(context.trace_flags)
+                )
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether a reference to it can be had; a caller that is known by its trace alone has none."""
+        return self._reference is not None
+
+    def age(self) -> float:
+        """None: it was attached on purpose, and does not grow old."""
+        return _ALWAYS
+
+    def reference(self) -> Any:
+        """What a segment opened here refers to."""
+        return self._reference
+
+    def origin(self) -> None:
+        """No log record comes from here."""
+
+    def carried(self) -> dict[str, str]:
+        """What travels with the trace."""
+        return self.correlation or {}
+
+
+class Attachment:
+    """A context that is attached; the token of it.
+
+    :ivar entry: what it put in swagent's variable
+    :ivar stood: what was there before
+    :ivar before: the attachment before it
+    """
+
+    __slots__ = ("_context", "before", "depth", "entry", "stood")
+
+    def __init__(self, context: Context | None, entry: Any, stood: Any, before: Attachment | None) -> None:
+        """:param context: None: what it was, and the entry, which is a span of OpenTelemetry's, in it"""
+        self._context = context
+        self.entry = entry
+        self.stood = stood
+        depth = before.depth + 1 if before is not None else 0
+        self.before: Attachment | None = before if depth < _MOST_ATTACHED else None
+        self.depth: int = depth if depth < _MOST_ATTACHED else 0
+
+    @property
+    def is_span_alone(self) -> bool:
+        """Whether nobody has asked what else there is."""
+        return self._context is None
+
+    def context(self, former: RuntimeContext) -> Context:
+        """What is attached; most of the time nobody asks for it."""
+        context = self._context
+        if context is None:
+            values = self.before.context(former) if self.before is not None else former.get_current()
+            context = self._context = Context({**values, SPAN_KEY: self.entry})
+        return context
+
+
+_attached: ContextVar[Attachment | None] = ContextVar("swagent_opentelemetry_attached", default=None)
+# What was made last of what is active and of the other values: instrumentations ask several times a call.
+_made: ContextVar[tuple[Any, Context, Context] | None] = ContextVar("swagent_opentelemetry_made", default=None)
+
+
+class SharedContext(RuntimeContext):
+    """Takes the place of OpenTelemetry's own."""
+
+    def __init__(self, former: RuntimeContext) -> None:
+        """:param former: whose values count where nothing was attached here"""
+        self.former = former
+
+    def attach(self, context: Context) -> Any:
+        """Make a context the current one, until its token is detached."""
+        stood = current.get()
+        entry = entry_of(context.get(SPAN_KEY))
+        if entry is None and stood is not None:
+            entry = Arrival(active_span(stood) or getattr(stood, "hidden", None), context.get(SPAN_KEY))
+        elif type(entry) is Arrival:
+            entry.hidden = active_span(stood) or getattr(stood, "hidden", None)
+        attachment = Attachment(context, entry, stood, _attached.get())
+        switch(_attached, attachment)
+        if entry is not stood:
+            switch(current, entry)
+        return attachment
+
+    def attach_span(self, span: Any) -> Attachment:
+        """Make a span of this process the current one, as `attach` would with a context that has it."""
+        stood = current.get()
+        attachment = Attachment(None, span, stood, _attached.get())
+        switch(_attached, attachment)
+        switch(current, span)
+        return attachment
+
+    def detach(self, token: Any) -> None:
+        """Give back what stood before the attachment of this token. A second time does nothing."""
+        if type(token) is not Attachment:
+            self.former.detach(token)
+            return
+        last = _attached.get()
+        if last is token:
+            switch(_attached, token.before)
+            if current.get() is not token.stood:
+                switch(current, token.stood)
+            return
+        while last is not None and last.before is not token:
+            last = last.before
+        if last is not None:
+            last.before, last.stood = token.before, token.stood
+
+    def has_values(self) -> bool:
+        """Whether the current context holds more than a span, baggage for instance."""
+        last = _attached.get()
+        while last is not None and last.is_span_alone:
+            last = last.before
+        values = last.context(self.former) if last is not None else self.former.get_current()
+        return len(values) > (SPAN_KEY in values)
+
+    def get_current(self) -> Context:
+        """The current context, with what is active now as its span."""
+        last = _attached.get()
+        stood = current.get()
+        if last is not None and stood is last.entry and (stood is None or type(stood) is Arrival):
+            return last.context(self.former)
+        active = visible(stood)
+        if last is not None and active is last.entry and active is not None:
+            return last.context(self.former)
+        values = last.context(self.former) if last is not None else self.former.get_current()
+        if active is None:
+            return _without_span(values) if SPAN_KEY in values else values
+        made = _made.get()
+        if made is not None and made[0] is active and made[1] is values:
+            return made[2]
+        span = active if isinstance(active, Span) and hasattr(active, "get_span_context") else StandIn(active)
+        context = Context({**values, SPAN_KEY: span})
+        switch(_made, (active, values, context))
+        return context
+
+
+def visible(stood: Any) -> Any:
+    """What OpenTelemetry sees as the current span: what is active, or what was carried over from another thread."""
+    active = active_span(stood)
+    if active is None and stood is not None and stood.is_recorded and stood.age() == _ALWAYS:
+        return stood
+    return active
+
+
+def enclosing(stood: Any) -> Any:
+    """What is active, be it hidden by a context that was attached since; None for nothing."""
+    return active_span(stood) or active_span(getattr(stood, "hidden", None))
+
+
+def entry_of(span: Any) -> Any:
+    """What a span of a context is in swagent's variable; None for none."""
+    if span is None or span is INVALID_SPAN:
+        return None
+    if isinstance(span, Span):
+        return span
+    if isinstance(span, StandIn):
+        return span.entry
+    arrival = Arrival(None, span)
+    return arrival if arrival.carrier is not None or arrival.is_recorded else None
+
+
+def _without_span(values: Context) -> Context:
+    return Context({key: value for key, value in values.items() if key != SPAN_KEY})

@@ -1,0 +1,115 @@
+"""Spans of OpenTelemetry's that record nothing of their own: they stand for something that is recorded already, or
+recorded elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, Status, StatusCode
+
+from ..record.limits import name_of
+from ..record.trace.carrier import Carrier
+from ..record.trace.context import Active
+from ..record.trace.traceparent import Traceparent
+from .places import place_of, place_of_caller
+from .tags import tag_name
+
+
+class StandIn(Span):
+    """A span, a request or a snapshot of swagent's own, as OpenTelemetry's API sees it. It is not ended from here: who
+    began it does that.
+
+    :ivar entry: what it stands for
+    """
+
+    __slots__ = ("entry",)
+
+    def __init__(self, entry: Active) -> None:
+        self.entry: Any = entry
+
+    def _span(self) -> Any:
+        """The span to tell something; None where there is none any more."""
+        if self.entry.ended:
+            return None
+        return self.entry.to_span()
+
+    def end(self, end_time: int | None = None) -> None:
+        """Leave it open."""
+
+    def get_span_context(self) -> SpanContext:
+        """Where it stands."""
+        return place_of(self.entry.reference())
+
+    def set_attributes(self, attributes: Mapping[str, Any]) -> None:
+        """Tag it with each."""
+        for key, value in attributes.items():
+            self.set_attribute(key, value)
+
+    def set_attribute(self, key: str, value: Any) -> None:
+        """Tag it, unless the attribute may be private."""
+        name = tag_name(key)
+        span = self._span() if name else None
+        if span is not None:
+            span.tag(name, value)
+
+    def add_event(self, name: str, attributes: Any = None, timestamp: int | None = None) -> None:
+        """Add a log entry."""
+        span = self._span()
+        if span is not None:
+            given: dict[Any, Any] = dict(attributes) if attributes else {}
+            known: dict[str, Any] = {tag_name(key): value for key, value in given.items()}
+            known.pop("", None)
+            span.log(**{**known, "event": name})
+
+    def update_name(self, name: str) -> None:
+        """Rename it."""
+        span = self._span()
+        if span is not None:
+            span.name = name_of(name)
+
+    def is_recording(self) -> bool:
+        """Whether it is recorded and still open."""
+        return not self.entry.ended and bool(self.entry.is_recorded)
+
+    def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
+        """Mark it as failed, where that is the status."""
+        code = status.status_code if isinstance(status, Status) else status
+        span = self._span() if code is StatusCode.ERROR else None
+        if span is not None:
+            span.error()
+
+    def record_exception(
+        self, exception: BaseException, attributes: Any = None, timestamp: int | None = None, escaped: bool = False
+    ) -> None:
+        """Log an exception."""
+        span = self._span()
+        if span is not None:
+            span.note_outcome(exception)
+
+
+class Absorbed(StandIn):
+    """A span that says what another one says already, which it stands for: what it is told comes to nothing, and its
+    children are the other one's."""
+
+    __slots__ = ()
+
+    def _span(self) -> None:
+        return None
+
+    def is_recording(self) -> bool:
+        """No."""
+        return False
+
+
+class RemoteSpan(NonRecordingSpan):
+    """The caller's span, as a propagator has read it.
+
+    :ivar carrier: what its headers said
+    :ivar correlation: what travels with its trace
+    """
+
+    def __init__(self, carrier: Carrier | Traceparent, correlation: dict[str, str] | None = None) -> None:
+        super().__init__(place_of_caller(carrier))
+        self.carrier = carrier
+        self.correlation = correlation

@@ -1,0 +1,50 @@
+"""What the `sw8` header of a request becomes in its segment: the trace's id, and a reference to the caller's span."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..record.bounded_cache import BoundedCache
+from ..record.trace.carrier import is_simple, parent_of, split_sw8
+from ..record.trace.model import RefKind
+from .encoder import Encoder
+from .gaps import make_mark, put_gaps
+
+ODD = b"?" * 100_000
+"""Stands for a text that is not written as it is. It is longer than any, so no template has room for it."""
+
+
+class CallerEncoder:
+    """Encodes references, most of them from templates: the same callers call again and again. One caller at a time."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encode = encoder.reference
+        # by the part of the header that a caller repeats, and the lengths of both ids
+        self._templates = BoundedCache(self._make_template)
+
+    def encode(self, header: bytes | None) -> tuple[bytes, bytes]:
+        """The trace's id and the reference, as they are written; both empty where nobody called.
+
+        :returns: ODD for the id where the request has no like: it is not recorded, or its ids are of odd letters
+        """
+        parts = split_sw8(header) if header is not None else None
+        if parts is None:
+            return b"", b""
+        sampled, trace_id, segment_id, rest = parts
+        if not (sampled and is_simple(trace_id) and is_simple(segment_id)):
+            return ODD, b""
+        template = self._templates[rest, len(trace_id), len(segment_id)]
+        return (trace_id, template % (trace_id, segment_id)) if template else (ODD, b"")
+
+    def _make_template(self, key: tuple[bytes, int, int]) -> bytes:
+        """A format of the references from one span of a caller; empty where there can be none."""
+        rest, trace_id_length, segment_id_length = key
+        trace_id, segment_id = make_mark("~", trace_id_length), make_mark("^", segment_id_length)
+        parent = parent_of(rest)
+        assert parent is not None, "it is well-formed"  # noqa: S101
+        written: Any = self._encode(RefKind.CROSS_PROCESS, trace_id, segment_id, *parent)
+        encoded = written if isinstance(written, bytes) else str(written).encode()
+        try:
+            return put_gaps(encoded, [(trace_id.encode(), b""), (segment_id.encode(), b"")])
+        except ValueError:
+            return b""

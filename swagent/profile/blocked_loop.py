@@ -1,0 +1,87 @@
+"""What is said of a loop that did not turn: who held it, where in the code, and who had to wait."""
+
+from __future__ import annotations
+
+import sysconfig
+from types import FrameType
+from typing import NamedTuple, cast
+
+from ..record.limits import MAX_FRAMES, MAX_VALUE, short
+from ..record.trace.context import active_span, current
+from ..record.trace.span import Span
+from .loop_view import Task, context_of
+
+BLOCKED = "loop.blocked"
+
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+class Place(NamedTuple):
+    """Where a thread is."""
+
+    frame: str
+    """The innermost function of the application's own code: file, line and name."""
+    stack: str
+    """Every function, one a line, the innermost last."""
+
+
+class Block(NamedTuple):
+    """A time in which a loop did not turn."""
+
+    ended_at: float
+    """Seconds since the epoch."""
+    seconds: float
+    frame: str
+    """Where it was held for longest."""
+
+
+def place_of(frame: FrameType | None) -> Place:
+    """Where a thread is, by its innermost frame. No source lines, which would be read from disk, and no values."""
+    frames: list[FrameType] = []
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    if not frames:
+        return Place("", "")
+    own = next((each for each in frames if not each.f_code.co_filename.startswith((*_LIBRARIES, "<"))), frames[0])
+    places = [f'File "{each.f_code.co_filename}", line {each.f_lineno}, in {each.f_code.co_name}' for each in frames]
+    kept = places[:MAX_FRAMES]
+    # the innermost places matter most, so the outer end is cut
+    while len(kept) > 1 and sum(map(len, kept)) + len(kept) > MAX_VALUE:
+        kept.pop()
+    dropped = ["…"] if len(kept) < len(places) else []
+    name = f"{own.f_code.co_filename}:{own.f_lineno} {own.f_code.co_name}"
+    return Place(short(name), short("\n".join([*dropped, *reversed(kept)])))
+
+
+def span_of(task: Task | None) -> Span | None:
+    """The active span of a task; None: there is none that is recorded."""
+    context = context_of(task) if task is not None else None
+    entry = active_span(context.get(current)) if context is not None else None
+    span: Span | None = entry.to_span() if entry is not None else None
+    return span if span is not None and span.is_recorded else None
+
+
+def request_of(span: Span) -> Span | None:
+    """The open span that a span's segment began with."""
+    segment = span.segment
+    return cast("Span | None", segment.root if segment is not None else None)
+
+
+def add_time(span: Span, key: str, seconds: float, told: float = 0.0) -> None:
+    """Add milliseconds to a tag of a span that is open.
+
+    :param told: how many of these seconds are in the tag already
+    """
+    if span.ended:
+        return
+    tags = span.tags
+    for place, (name, value) in enumerate(tags):
+        if name == key:
+            tags[place] = (key, _milliseconds(float(value) / 1000 + seconds - told))
+            return
+    span.tag(key, _milliseconds(seconds))
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(round(seconds * 1000))

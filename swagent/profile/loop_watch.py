@@ -1,0 +1,141 @@
+"""The watchdog of an event loop: a thread that notices when the loop has not turned for longer than a limit.
+
+Theory of operation
+-------------------
+A few times in each span of the limit the thread looks whether the loop runs anything. A loop that waits is left in
+peace: nothing wakes it for our sake. One that runs something is asked for a sign of life, in the way in which any
+thread enters a loop. If it turns it answers at once, and that is all that happens.
+
+Where no answer comes within the limit, the thread looks which task holds the loop and where it is in the code, and goes
+on looking until the answer is there: the span of that task gets the tag `loop.blocked`, which grows meanwhile, and a
+span log with the stack. It cannot wait for the end: a handler that blocks and then returns has ended its request before
+the loop turns again.
+
+Who had to wait is seen by the answer, in the loop itself: see `victims`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..agent_log import RateLimitedLog
+from ..record.trace.span import Span
+from .blocked_loop import BLOCKED, Block, Place, add_time, place_of, request_of, span_of
+from .loop_view import LoopView, Task, frame_of
+from .victims import Victims
+
+_LOOK_EVERY = 0.01
+_limited = RateLimitedLog()
+
+
+@dataclass
+class _Hold:
+    """The time for which one span, or no span at all, has held the loop."""
+
+    span: Span | None
+    place: Place
+    seconds: float = 0.0
+    told: float = 0.0
+
+
+@dataclass
+class _Blockage:
+    """The loop does not turn."""
+
+    began: float
+    holds: dict[int, _Hold] = field(default_factory=dict[int, _Hold])
+    victims: Victims | None = None
+
+
+class LoopWatch:
+    """Watches one loop, from the making until `stop`."""
+
+    def __init__(self, view: LoopView, limit: float, tell: Callable[[Block], object]) -> None:
+        """
+        :param limit: seconds
+        :param tell: is told of each block, in the watchdog's thread; must not raise
+        """
+        self._view = view
+        self._limit = limit
+        self._tell = tell
+        self._stopped = threading.Event()
+        self._answered = threading.Event()
+        self._answered_at = 0.0
+        self._blockage: _Blockage | None = None
+        self._thread = threading.Thread(target=self._run, name="swagent-loop-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Watch no longer. A second call does nothing."""
+        self._stopped.set()
+        self._answered.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join(1.0)
+
+    # -- in the loop --------------------------------------------------------------------------------------------------
+
+    def _answer(self) -> None:
+        self._answered_at = now = time.monotonic()
+        blockage, self._blockage = self._blockage, None
+        self._answered.set()
+        if blockage is not None and blockage.victims is not None:
+            culprits = (request_of(hold.span) for hold in list(blockage.holds.values()) if hold.span is not None)
+            blockage.victims.note({id(each) for each in culprits if each is not None}, blockage.began, now)
+
+    # -- in the thread ------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        rest = self._limit / 2
+        while not self._stopped.wait(rest):
+            if not self._view.is_run() or self._view.is_idle():
+                continue
+            asked_at = time.monotonic()
+            self._answered.clear()
+            self._view.notify(self._answer)
+            # nobody waits for the answer at first: to wake this thread would cost the loop more than to answer
+            if self._stopped.wait(rest) or self._answered.is_set():
+                continue
+            # a process that was suspended as a whole, or a thread that got no turn, is given a moment to answer
+            if self._answered.wait(self._limit - rest) or self._answered.wait(_LOOK_EVERY):
+                continue
+            try:
+                # it began somewhere in the rest before the question
+                self._follow(_Blockage(asked_at - rest / 2))
+            except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is nobody's public interface)
+                _limited.warn("loop watch", "a blocked event loop could not be looked into: %r", error)
+
+    def _follow(self, blockage: _Blockage) -> None:
+        """Look on until the loop turns again."""
+        self._blockage = blockage
+        running = self._view.running()
+        blockage.victims = Victims(self._view, running)
+        last = blockage.began
+        while True:
+            now = time.monotonic()
+            self._look(blockage.holds, running, now - last)
+            last = now
+            if self._answered.wait(_LOOK_EVERY):
+                break
+            if not self._view.is_run():
+                return
+            running = self._view.running()
+        if not self._stopped.is_set():
+            longest = max(blockage.holds.values(), key=lambda each: each.seconds)
+            self._tell(Block(time.time(), self._answered_at - blockage.began, longest.place.frame))
+
+    def _look(self, holds: dict[int, _Hold], running: Task | None, seconds: float) -> None:
+        """Count some more seconds to whoever holds the loop, and say so once they are more than the limit."""
+        span = span_of(running)
+        hold = holds.get(id(span))
+        if hold is None:
+            hold = holds[id(span)] = _Hold(span, place_of(frame_of(self._view.thread)))
+        hold.seconds += seconds
+        if span is None or hold.seconds < self._limit:
+            return
+        if not hold.told:
+            span.log(event=BLOCKED, frame=hold.place.frame, stack=hold.place.stack)
+        add_time(span, BLOCKED, hold.seconds, hold.told)
+        hold.told = hold.seconds

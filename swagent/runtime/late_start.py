@@ -1,0 +1,111 @@
+"""When a process under `swagent run` gets its agent.
+
+| process | its agent starts |
+| --- | --- |
+| a script | at once, in a thread |
+| a server, a child of multiprocessing, a forked child | when it serves, or with its first record, whichever is first |
+| who only looks after workers, as gunicorn's master does | never: nothing is alive when it forks |
+
+A server's agent lives in its application's lifespan, where there is one, and in a thread otherwise.
+
+Nothing here does anything where no command of `swagent run` has called `follow`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Sequence
+from functools import partial
+
+from ..agent_log import say
+from ..config import Config
+from .agent_thread import start, start_if_none, stop_own
+from .first_record import forget, when_recorded
+from .transport_choice import find_transport
+
+# Programs that serve an application, or start processes that do.
+_SERVERS = frozenset({
+    "celery", "daphne", "django-admin", "fastapi", "flask", "granian", "gunicorn", "hypercorn", "litestar", "manage",
+    "quart", "sanic", "uvicorn", "waitress-serve",
+})  # fmt: skip
+# What multiprocessing runs in processes of its own: a process that forks children, a child, and one that records
+# nothing.
+_CHILD = re.compile(r"from multiprocessing\.(?:forkserver|spawn) import")
+_RESOURCE_TRACKER = "from multiprocessing.resource_tracker import main"
+_WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
+
+_followed: Config | None = None
+
+
+def follow(config: Config, command: Sequence[str]) -> None:
+    """From now on this process and its forked children have agents, each when it is time.
+
+    :param command: how this interpreter was called, as `sys.orig_argv` has it
+    :raises ConfigError: when a setting cannot be used
+    """
+    global _followed  # noqa: PLW0603, RUF100
+    if any(_RESOURCE_TRACKER in each for each in command):
+        return
+    # now: in the middle of an import of the application's, the thread that waits for ours may hold its lock
+    find_transport(config)
+    _followed = config
+    if any(_CHILD.search(each) for each in command) or program_of(command) in _SERVERS:
+        when_recorded(config, partial(start_if_none, config))
+    else:
+        start(config, follow_forks=True)
+
+
+def followed() -> Config | None:
+    """What an agent has that is started under `swagent run`, by whomever; None elsewhere."""
+    return _followed
+
+
+def start_now() -> None:
+    """This process serves from now on, and there is no lifespan for the agent to live in. Never raises."""
+    if _followed is not None:
+        start_if_none(_followed)
+
+
+def hold_back() -> None:
+    """This process looks after others, and starts or forks them: it has no agent. Never raises."""
+    if _followed is None:
+        return
+    forget()
+    try:
+        stop_own()
+    except Exception as error:  # noqa: BLE001, RUF100  (in the middle of a server's start, which goes on)
+        say(logging.ERROR, "the agent of a process without requests could not be stopped", exc_info=error)
+
+
+def program_of(command: Sequence[str]) -> str:
+    """What an interpreter runs: the name of a script, without its folder and its ending, or of a module (`-m`). Empty:
+    neither of them.
+
+    >>> program_of(["python3", "-X", "dev", "/srv/manage.py", "runserver"])
+    'manage'
+    """
+    words = iter(command[1:])
+    for word in words:
+        if word.startswith("-m"):
+            return (word[2:] or next(words, "")).partition(".")[0]
+        if word in _WITH_VALUE:
+            next(words, "")
+        elif word.startswith("-"):
+            if word.startswith("-c") or word == "-":
+                return ""
+        else:
+            return os.path.basename(word).removesuffix(".exe").removesuffix(".py")
+    return ""
+
+
+def _wait_in_child() -> None:
+    """A forked child has an agent of its own, wherever that of its parent lived. Not now: most children are replaced by
+    another program at once, or record nothing."""
+    if _followed is not None:
+        when_recorded(_followed, partial(start_if_none, _followed))
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_wait_in_child)

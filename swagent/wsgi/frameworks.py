@@ -1,0 +1,138 @@
+"""The route that a WSGI framework found for a request, and which framework that is.
+
+Bottle writes the route into the environ. Flask has a signal for it; Django, Falcon and Pyramid have one method through
+which every request passes: they are asked to write it into the request's scope. None of them is imported here: who
+serves a request is imported already.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ..agent_log import RateLimitedLog
+from ..asgi.routes import COMPONENT, ROUTE
+from ..record.trace.model import Component
+from ..record.trace.request import UNMATCHED
+from .scope import SCOPE, Environ, mounted_at
+
+_limited = RateLimitedLog()
+_followed: set[Any] = set()
+
+
+def follow_routes() -> None:
+    """From now on, let the frameworks tell that are imported. Calling it again does no harm. Never raises."""
+    for module, follow in _FOLLOWED.items():
+        found: Any = sys.modules.get(module)
+        try:
+            if found is not None:
+                follow(found)
+        except Exception as error:  # noqa: BLE001, RUF100  (another version of theirs, or one that is being imported)
+            _limited.warn(module, "the routes of %s cannot be followed: %r", module, error)
+
+
+def note_route(environ: Environ, status: int) -> None:
+    """Write into the scope of a request what its framework tells only now. Never raises.
+
+    :param status: of the response; 0 until it has begun
+    """
+    scope = environ.get(SCOPE)
+    if scope is None or ROUTE in scope:
+        return
+    try:
+        if "bottle.app" in environ:
+            route = environ.get("bottle.route")
+            _note(environ, None if route is None else route.rule, Component.BOTTLE)
+        elif scope.get(COMPONENT) is Component.PYRAMID and status == 404:
+            # what no route has taken may still be found by traversal
+            scope[ROUTE] = UNMATCHED
+    except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
+        _limited.warn("environ", "the route of a request cannot be read: %r", error)
+
+
+def _note(environ: Environ, template: str | None, component: Component) -> None:
+    """:param template: None: no route took the request"""
+    scope = environ.get(SCOPE)
+    if scope is not None:
+        scope[COMPONENT] = component
+        scope[ROUTE] = UNMATCHED if template is None else f"{mounted_at(environ)}/{template.lstrip('/')}"
+
+
+def _follow_flask(flask: Any) -> None:
+    flask.request_started.connect(_note_route_of_flask)
+
+
+def _note_route_of_flask(_: object, **__: object) -> None:
+    try:
+        request = sys.modules["flask"].request
+        rule = request.url_rule
+        _note(request.environ, None if rule is None else rule.rule, Component.FLASK)
+    except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
+        _limited.warn("flask", "the route of a request cannot be read: %r", error)
+
+
+def _follow_django(django: Any) -> None:
+    _follow_method(django.WSGIHandler, "resolve_request", _note_route_of_django)
+
+
+def _note_route_of_django(request: Any, match: Any) -> None:
+    _note(request.environ, None if match is None else match.route, Component.DJANGO)
+
+
+def _follow_falcon(falcon: Any) -> None:
+    _follow_method(falcon.App, "_get_responder", _note_route_of_falcon)
+
+
+def _note_route_of_falcon(request: Any, found: Any) -> None:
+    # responder, parameters, resource, template
+    template = found[3] if found is not None else None
+    environ = getattr(request, "env", None)
+    if environ is not None:
+        _note(environ, template, Component.FALCON)
+
+
+def _follow_pyramid(pyramid: Any) -> None:
+    _follow_method(pyramid.RoutesMapper, "__call__", _note_route_of_pyramid)
+
+
+def _note_route_of_pyramid(request: Any, found: Any) -> None:
+    route = found["route"] if found is not None else None
+    if route is not None:
+        _note(request.environ, route.pattern, Component.PYRAMID)
+    elif (scope := request.environ.get(SCOPE)) is not None:
+        scope[COMPONENT] = Component.PYRAMID
+
+
+def _follow_method(owner: Any, name: str, note: Callable[[Any, Any], None]) -> None:
+    """Let a framework's method that finds the view of a request note what it has found."""
+    method = getattr(owner, name)
+    if method in _followed:
+        return
+
+    @functools.wraps(method)
+    def find(self: Any, request: Any) -> Any:
+        # what nobody has found is unmatched
+        _try(note, request, None)
+        found = method(self, request)
+        _try(note, request, found)
+        return found
+
+    _followed.add(find)
+    setattr(owner, name, find)
+
+
+def _try(note: Callable[[Any, Any], None], request: Any, found: Any) -> None:
+    try:
+        note(request, found)
+    except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
+        _limited.warn(note.__name__, "the route of a request cannot be read: %r", error)
+
+
+_FOLLOWED: dict[str, Callable[[Any], None]] = {
+    "flask": _follow_flask,
+    "django.core.handlers.wsgi": _follow_django,
+    "falcon.app": _follow_falcon,
+    "pyramid.urldispatch": _follow_pyramid,
+}

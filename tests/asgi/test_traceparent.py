@@ -1,0 +1,67 @@
+"""A caller that sends `traceparent` and no `sw8`: its trace goes on, asked for or not, and nothing is made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from asgi.calling import SW8, answers, call, http_scope, traced
+from swagent import current_trace_id, exit_span
+from swagent.asgi.lifespan import Receive, Scope, Send
+
+pytestmark = pytest.mark.anyio
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+CALLER = f"00-{TRACE}-b7ad6b7169203331-01".encode()
+HEADERS = [(b"traceparent", CALLER), (b"tracestate", b"a=1"), (b"tracestate", b"b=2")]
+
+
+@pytest.mark.parametrize("asks", ["nothing", "the trace's id", "headers to send"])
+async def test_the_trace_goes_on(asks: str) -> None:
+    seen: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if asks == "the trace's id":
+            seen.append(current_trace_id())
+        elif asks == "headers to send":
+            with exit_span("call", "stock:80") as span:
+                seen.append(span.headers()["traceparent"].split("-")[1])
+                assert span.headers()["tracestate"].endswith(",a=1,b=2")
+        await answers()(scope, receive, send)
+
+    async with traced(app) as shop:
+        await call(shop.app, http_scope("/orders", HEADERS))
+        [segment] = await shop.segments()
+    assert segment.trace_id == TRACE
+    assert seen in ([], [TRACE])
+    entry = segment.spans[0] if segment.spans[0].kind == "Entry" else segment.spans[-1]
+    assert list(entry.references) == []
+    assert ("traceparent", CALLER.decode()) in [tuple(tag) for tag in entry.tags]
+    assert entry.operation == "GET:/orders"
+
+
+async def test_sw8_wins() -> None:
+    async with traced(answers()) as shop:
+        await call(shop.app, http_scope("/", [*HEADERS, (b"sw8", SW8)]))
+        [segment] = await shop.segments()
+    assert segment.trace_id == "trace-1"
+    assert len(segment.spans[0].references) == 1
+
+
+@pytest.mark.one_loop
+@pytest.mark.parametrize(
+    "headers", [[(b"traceparent", b"00-0-0-01")], [(b"traceparent", CALLER)] * 2], ids=["bad", "two"]
+)
+async def test_what_is_malformed_begins_a_trace(headers: list[tuple[bytes, bytes]]) -> None:
+    async with traced(answers()) as shop:
+        await call(shop.app, http_scope("/", headers))
+        [segment] = await shop.segments()
+    assert segment.trace_id not in ("", TRACE)
+    assert not any(tag[0] == "traceparent" for tag in segment.spans[0].tags)
+
+
+@pytest.mark.parametrize("setting", ["propagate_traceparent", "trust_incoming"])
+async def test_it_can_be_left_out(setting: str) -> None:
+    async with traced(answers(), **{setting: False}) as shop:
+        await call(shop.app, http_scope("/", HEADERS))
+        [segment] = await shop.segments()
+    assert segment.trace_id != TRACE

@@ -1,0 +1,99 @@
+"""A web server in a thread of this process, which answers as a test says."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+
+class Request(NamedTuple):
+    method: str
+    path: str
+    headers: dict[str, str]
+    """Their names in lower case."""
+    body: bytes
+
+
+class Answer(NamedTuple):
+    status: int = 200
+    body: Any = None
+    """What JSON can hold, or bytes, or an iterable of bytes: the parts of a stream."""
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class HttpPeer(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, answer: Callable[[Request], Answer]) -> None:
+        self.answer = answer
+        self.requests: list[Request] = []
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.server_address[1]}"
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.address}"
+
+    def handle_error(self, *_: object) -> None:
+        """A client may go away at any time."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: HttpPeer
+    protocol_version = "HTTP/1.1"
+
+    def handle_one_request(self) -> None:
+        with suppress(ConnectionError):
+            super().handle_one_request()
+
+    def _answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(self.command, self.path, headers, body)
+        self.server.requests.append(request)
+        answer = self.server.answer(request)
+        self.send_response(answer.status)
+        for header in answer.headers:
+            self.send_header(*header)
+        if isinstance(answer.body, Iterator):
+            self._stream(answer.body)
+            return
+        sent = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
+        self.send_header("content-length", str(len(sent)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(sent)
+
+    def _stream(self, parts: Iterator[bytes]) -> None:
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for part in parts:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def http_peer(answer: Callable[[Request], Answer]) -> Iterator[HttpPeer]:
+    """One that answers."""
+    with HttpPeer(answer) as peer:
+        thread = threading.Thread(target=peer.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield peer
+        finally:
+            peer.shutdown()
+            thread.join()

@@ -1,0 +1,59 @@
+"""What goes wrong inside of an instrumentation costs the span, and never the call or the spans after it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from record.recorded import Recorder
+from swagent import local_span
+from swagent.agent_log import RateLimitedLog
+from swagent.instrument import call
+from swagent.record.trace.model import Component, Layer
+from swagent.record.trace.span import Span
+
+
+def _begin() -> Span:
+    span = call.begin_call("/orders", "stock.test:80", Layer.HTTP, Component.HTTPX)
+    assert span is not None
+    return span
+
+
+def _broken(*_: object) -> None:
+    raise RuntimeError("not as expected")
+
+
+@pytest.fixture(autouse=True)
+def _fresh_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call, "_limited", RateLimitedLog())
+
+
+def test_a_span_that_cannot_be_settled_is_the_active_one_no_longer(
+    recorder: Recorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "swagent"), local_span("job"):
+        call.settle(_broken, _begin())
+        assert call.outer_call() is None
+        call.settle(call.end_call, _begin())
+    assert recorder.names == [["job", "/orders", "/orders"]]
+    assert ["could not record a call" in record.getMessage() for record in caplog.records] == [True]
+
+
+def test_a_broken_hook_is_no_error_of_the_call(recorder: Recorder, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "swagent"):
+        assert call.safely(_broken) is None
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, asyncio.CancelledError])
+def test_what_ends_the_task_passes(error: type[BaseException], recorder: Recorder) -> None:
+    def end(*_: object) -> None:
+        raise error
+
+    with pytest.raises(error):
+        call.safely(end)
+    with pytest.raises(error):
+        call.settle(end, _begin())
+    assert recorder.names == [["/orders"]]

@@ -1,0 +1,193 @@
+"""Celery: a task's way from its sender through a broker into a worker, and its retries.
+
+Without a broker the messages stay in memory, and are worked off here by what a worker's processes do, too.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.real.rabbitmq import RabbitMQ
+from record.recorded import Recorder
+from swagent import exit_span, local_span
+from swagent.instrument import uninstrument
+from swagent.instrument.settings import Settings, use
+
+from .joins import joins
+from .trees import trees
+
+celery = pytest.importorskip("celery")
+from celery.app.trace import build_tracer  # noqa: E402
+from kombu.exceptions import EncodeError  # noqa: E402
+
+from .celery_app import make_app  # noqa: E402
+
+INSTRUMENTED = ("celery",)
+real_broker = [pytest.mark.e2e, pytest.mark.timeout(600)]
+_SECONDS = 120.0
+SENT = "Exit celery/price CELERY/MQ memory mq.broker=memory mq.queue=celery"
+DONE = "Entry celery/price CELERY/MQ mq.broker=memory mq.queue=celery"
+
+
+@pytest.fixture(scope="module")
+def app() -> Any:
+    return make_app("memory://")
+
+
+@pytest.fixture(autouse=True)
+def settings_as_they_were() -> Iterator[None]:
+    yield
+    use(Settings())
+
+
+def work_off(app: Any) -> list[dict[str, Any]]:
+    """Work off what is in the queue, and return the messages' headers."""
+    found: list[dict[str, Any]] = []
+    with app.connection_for_read() as connection, connection.SimpleQueue("celery") as waiting:
+        while True:
+            try:
+                message = waiting.get(block=False)
+            except queue.Empty:
+                return found
+            message.ack()
+            found.append(dict(message.headers))
+            args, kwargs, embedded = message.payload
+            task = app.tasks[message.headers["task"]]
+            request = {**message.headers, **embedded, "delivery_info": {"exchange": "", "routing_key": "celery"}}
+            build_tracer(task.name, task, app=app)(message.headers["id"], args, kwargs, request)
+
+
+def test_a_task_joins_its_sender_s_trace(recorder: Recorder, app: Any) -> None:
+    with local_span("job"):
+        app.tasks["price"].delay(2)
+    work_off(app)
+    assert trees(recorder) == f"Local job\n  {SENT}\n{DONE}\n  Local work"
+    assert joins(recorder) == ["celery/price <- celery/price"]
+
+
+def test_headers_of_the_application_s_own_stay(recorder: Recorder, app: Any) -> None:
+    own = {"tenant": "acme", "sw8": "mine"}
+    app.send_task("price", (2,), headers=own)
+    [headers] = work_off(app)
+    assert (headers["tenant"], headers["sw8"]) == ("acme", "mine")
+    assert own == {"tenant": "acme", "sw8": "mine"}
+    assert joins(recorder) == []
+
+
+def test_a_call_inside_a_call_carries_the_outer_one(recorder: Recorder, app: Any) -> None:
+    with exit_span("by hand", "queue.test:1"):
+        app.tasks["price"].delay(2)
+    work_off(app)
+    assert joins(recorder) == ["celery/price <- by hand"]
+
+
+@pytest.mark.parametrize("is_failure", [True, False])
+def test_each_attempt_follows_the_one_before_it(is_failure: bool, recorder: Recorder, app: Any) -> None:
+    with local_span("job"):
+        app.tasks["again"].delay(is_failure)
+    work_off(app)
+    assert recorder.names == [["job", "celery/again"], ["celery/again", "celery/again"], ["celery/again"]]
+    assert [segment.spans[-1].failed for segment in recorder.segments] == [False, is_failure, False]
+    sent, first, second = recorder.segments
+    assert [span.refs[0].segment_id for span in (first.spans[-1], second.spans[-1])] == [sent.id, first.id]
+    assert {segment.trace_id for segment in recorder.segments} == {sent.trace_id}
+    assert second.spans[-1].refs[0].span_id == 1, "of the retry, and not of the attempt"
+
+
+def test_a_chain_is_one_trace(recorder: Recorder, app: Any) -> None:
+    price = app.tasks["price"]
+    (price.s(1) | price.s()).apply_async()
+    work_off(app)
+    assert len({segment.trace_id for segment in recorder.segments}) == 1
+    assert joins(recorder) == ["celery/price <- celery/price"] * 2
+
+
+def test_a_task_that_is_called_directly_is_a_part_of_its_caller(recorder: Recorder, app: Any) -> None:
+    app.tasks["outer"].delay()
+    work_off(app)
+    assert recorder.names == [["celery/outer"], ["celery/outer", "work", "work"]]
+
+
+def test_a_failure_and_a_timeout_show(recorder: Recorder, app: Any) -> None:
+    app.tasks["fail"].delay()
+    app.tasks["late"].delay()
+    work_off(app)
+    failed, late = (segment.spans[0] for segment in recorder.segments if segment.spans[0].refs)
+    assert failed.failed
+    assert dict(failed.logs[0][1])["error.kind"] == "LookupError"
+    assert dict(late.tags)["outcome"] == "timed_out"
+    assert not late.failed
+
+
+def test_what_cannot_be_sent_shows(recorder: Recorder, app: Any) -> None:
+    with pytest.raises(EncodeError):
+        app.send_task("price", (object(),))
+    assert trees(recorder) == f"{SENT} FAILED"
+
+
+def test_taken_back_it_records_nothing(recorder: Recorder, app: Any) -> None:
+    uninstrument("celery")
+    app.tasks["price"].delay(2)
+    [headers] = work_off(app)
+    assert "sw8" not in headers
+    assert recorder.names == [["work"]]
+
+
+def test_parameters_are_shown_where_they_are_asked_for(recorder: Recorder, app: Any) -> None:
+    use(Settings(celery_parameters_max_length=8))
+    app.tasks["price"].delay(2)
+    work_off(app)
+    assert [dict(segment.spans[-1].tags)["celery.parameters"] for segment in recorder.segments] == [
+        "*(2,), *",
+        "*[2], **",
+    ]
+
+
+# -- with a broker ----------------------------------------------------------------------------------------------------
+
+
+class TestThroughARealBroker:
+    pytestmark = real_broker
+
+    @pytest.mark.parametrize("pool", ["prefork", "solo", "threads"])
+    def test_a_worker_joins_its_sender_s_trace(
+        self, pool: str, recorder: Recorder, rabbitmq: RabbitMQ, tmp_path: Path
+    ) -> None:
+        app = make_app(rabbitmq.url)
+        with local_span("job"):
+            app.tasks["price"].delay(2)
+            app.tasks["again"].delay(True)
+        written = _work_elsewhere(pool, rabbitmq.url, tmp_path / "segments", 3)
+        assert sorted(line[0] for line in written) == ["celery/again", "celery/again+celery/again", "celery/price+work"]
+        assert {line[1] for line in written} == {recorder.only.trace_id}
+        by_name = {line[0]: line for line in written}
+        assert by_name["celery/price+work"][3] == by_name["celery/again+celery/again"][3] == recorder.only.id
+        assert by_name["celery/again"][3] == by_name["celery/again+celery/again"][2]
+
+
+def _work_elsewhere(pool: str, broker: str, pipe: Path, count: int) -> list[list[str]]:
+    """Let a worker of a process of its own, or of more, work until so many segments are written."""
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR)  # a writer, too, so that it has no end
+    environment = {**os.environ, "BROKER": broker, "SEGMENTS": str(pipe), "PYTHONPATH": str(Path(__file__).parents[1])}
+    command = [sys.executable, "-m", "celery", "-A", "instrument.celery_app", "worker", "-c", "2", "-P", pool]
+    worker = subprocess.Popen(command, env=environment, cwd=pipe.parent)
+    written = b""
+    try:
+        while written.count(b"\n") < count:
+            assert select.select([reader], [], [], _SECONDS)[0], f"the worker has written no more than {written!r}"
+            written += os.read(reader, 65536)
+    finally:
+        os.close(reader)
+        worker.terminate()
+        worker.wait(_SECONDS)
+    return [line.split(" ") for line in written.decode().splitlines()]

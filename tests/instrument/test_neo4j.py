@@ -1,0 +1,99 @@
+"""Neo4j's driver: one span for a query, in a session and in a transaction, against a server in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import neo4j
+import neo4j.exceptions
+import pytest
+
+from record.recorded import Recorder
+from swagent import exit_span, local_span
+from swagent.instrument import settings
+
+from .bolt_peer import BoltPeer, bolt_peer
+from .loops import on_asyncio
+from .trees import trees
+
+INSTRUMENTED = ("neo4j",)
+QUERY = "MATCH (n {name: $name}) RETURN n"
+
+
+@pytest.fixture
+def peer() -> Iterator[BoltPeer]:
+    with bolt_peer() as peer:
+        yield peer
+
+
+@pytest.fixture
+def driver(peer: BoltPeer) -> Iterator[Any]:
+    with neo4j.GraphDatabase.driver(f"bolt://{peer.address}", auth=("ann", "secret")) as driver:
+        yield driver
+
+
+def drawn(recorder: Recorder, peer: BoltPeer) -> list[str]:
+    return trees(recorder).replace(peer.address, "graph:7687").splitlines()
+
+
+def _line(place: str, instance: str = "") -> str:
+    tags = " ".join(filter(None, ["db.type=Neo4j", instance and f"db.instance={instance}", "db.operation=MATCH"]))
+    return f"  Exit Neo4j/{place}/run NEO4J/DATABASE graph:7687 {tags}"
+
+
+def test_a_query_is_one_span(recorder: Recorder, driver: Any, peer: BoltPeer) -> None:
+    with local_span("job"), driver.session(database="shop") as session:
+        assert [record["n"] for record in session.run(QUERY, name="secret")] == [1]
+        assert session.execute_read(lambda transaction: transaction.run(neo4j.Query(QUERY).text, name="a").single())[0]
+        with session.begin_transaction() as transaction:
+            transaction.run(QUERY, {"name": "secret"}).consume()
+    assert drawn(recorder, peer) == [
+        "Local job",
+        _line("Session", "shop"),
+        _line("Transaction", "shop"),
+        _line("Transaction", "shop"),
+    ]
+    assert peer.queries == 3 * [QUERY]
+
+
+@on_asyncio
+async def test_a_query_of_the_async_driver_too(recorder: Recorder, peer: BoltPeer) -> None:
+    async with neo4j.AsyncGraphDatabase.driver(f"bolt://{peer.address}") as driver, driver.session() as session:
+        with local_span("job"):
+            result = await session.run(neo4j.Query(QUERY), name="secret")  # type: ignore[arg-type, unused-ignore]
+            await result.consume()
+            transaction = await session.begin_transaction()
+            await transaction.run(QUERY, name="secret")
+            await transaction.commit()
+    # whoever names no database may be told its name by the server
+    lines = [line.replace(" db.instance=neo4j", "") for line in drawn(recorder, peer)]
+    assert lines == ["Local job", _line("Session"), _line("Transaction")]
+
+
+def test_statements_and_parameters_are_shown_where_they_are_asked_for(recorder: Recorder, driver: Any) -> None:
+    before = settings.current()
+    settings.use(settings.Settings(sql_statements=True, sql_parameters_max_length=20))
+    try:
+        with driver.session() as session:
+            session.run(QUERY, name="ann").consume()
+            session.run(QUERY, {"name": "ann"}).consume()
+    finally:
+        settings.use(before)
+    shown = [dict(segment.spans[0].tags) for segment in recorder.segments]
+    assert [tags["db.statement"] for tags in shown] == [QUERY, QUERY]
+    assert [tags["db.sql.parameters"] for tags in shown] == ["{'name': 'ann'}"] * 2
+
+
+def test_a_failure_shows(recorder: Recorder, driver: Any) -> None:
+    with driver.session() as session, pytest.raises(neo4j.exceptions.CypherSyntaxError):
+        session.run("MATCH WRONG")
+    span = recorder.span("Neo4j/Session/run")
+    assert span.failed
+    assert dict(span.logs[0][1])["error.kind"] == "neo4j.exceptions.CypherSyntaxError"
+
+
+def test_a_call_inside_a_call_has_no_span_of_its_own(recorder: Recorder, driver: Any) -> None:
+    with exit_span("by hand", "graph:7687"), driver.session() as session:
+        session.run(QUERY, name="secret").consume()
+    assert recorder.names == [["by hand"]]

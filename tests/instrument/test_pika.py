@@ -1,0 +1,175 @@
+"""pika: a message's way through a real RabbitMQ, by the blocking channel and by asyncio's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from kit.real.rabbitmq import RabbitMQ
+from record.recorded import Recorder
+from swagent import current_span, exit_span, local_span
+
+from .joins import joins
+from .trees import trees
+
+pika: Any = pytest.importorskip("pika")
+from pika.adapters.asyncio_connection import AsyncioConnection  # noqa: E402
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+INSTRUMENTED = ("pika",)
+NAME = "RabbitMQ/Topic/shop/Queue/orders.new"
+
+
+@pytest.fixture
+def channel(rabbitmq: RabbitMQ) -> Iterator[Any]:
+    connection = pika.BlockingConnection(pika.URLParameters(rabbitmq.url))
+    channel = connection.channel()
+    channel.exchange_declare("shop")
+    yield channel
+    connection.close()
+
+
+@pytest.fixture
+def queue(channel: Any) -> str:
+    name = f"orders-{uuid4().hex[:8]}"
+    channel.queue_declare(name, auto_delete=True)
+    channel.queue_bind(name, "shop", "orders.new")
+    return name
+
+
+def send(channel: Any, properties: Any = None) -> None:
+    with local_span("job"):
+        channel.basic_publish("shop", "orders.new", b"1", properties)
+
+
+def work() -> None:
+    with local_span("work"):
+        pass
+
+
+def both(rabbitmq: RabbitMQ) -> str:
+    tags = f"mq.broker={rabbitmq.address} mq.topic=shop mq.queue=orders.new"
+    return (
+        f"Local job\n  Exit {NAME}/Producer RABBITMQ_PRODUCER/MQ {rabbitmq.address} {tags}\n"
+        f"Entry {NAME}/Consumer RABBITMQ_CONSUMER/MQ {tags}\n  Local work"
+    )
+
+
+def test_a_callback_s_message_joins_its_producer_s_trace(
+    recorder: Recorder, rabbitmq: RabbitMQ, channel: Any, queue: str
+) -> None:
+    def on_message(receiver: Any, method: Any, properties: Any, body: bytes) -> None:
+        assert properties.headers["tenant"] == "acme"
+        work()
+        receiver.stop_consuming()
+
+    own = pika.BasicProperties(headers={"tenant": "acme"})
+    send(channel, own)
+    assert own.headers == {"tenant": "acme"}
+    channel.basic_consume(queue, on_message, auto_ack=True)
+    channel.start_consuming()
+    assert trees(recorder) == both(rabbitmq)
+    assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"]
+
+
+def test_a_callback_that_fails_shows(recorder: Recorder, channel: Any, queue: str) -> None:
+    def on_message(*_: Any) -> None:
+        raise LookupError("no such order")
+
+    send(channel)
+    channel.basic_consume(queue, on_message, auto_ack=True)
+    with pytest.raises(LookupError):
+        channel.start_consuming()
+    assert recorder.span(f"{NAME}/Consumer").failed
+
+
+def test_a_generator_s_message_has_its_span_until_the_next(
+    recorder: Recorder, rabbitmq: RabbitMQ, channel: Any, queue: str
+) -> None:
+    send(channel)
+    for method, _, _ in channel.consume(queue, auto_ack=True, inactivity_timeout=0.1):
+        if method is None:
+            assert current_span() is None
+            break
+        work()
+    channel.cancel()
+    assert trees(recorder) == both(rabbitmq)
+    assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"]
+
+
+def test_a_generator_that_is_left_ends_its_last_span(recorder: Recorder, channel: Any, queue: str) -> None:
+    send(channel)
+    for _ in channel.consume(queue, auto_ack=True):
+        break
+    assert current_span() is None
+    assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"]
+
+
+def test_a_message_that_is_fetched_has_its_span_until_the_next(
+    recorder: Recorder, rabbitmq: RabbitMQ, channel: Any, queue: str
+) -> None:
+    channel.confirm_delivery()
+    send(channel)
+    channel.basic_get(queue, auto_ack=True)
+    work()
+    assert channel.basic_get(queue) == (None, None, None)
+    assert trees(recorder) == both(rabbitmq)
+    assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"]
+
+
+def test_what_nobody_will_get_fails(recorder: Recorder, channel: Any) -> None:
+    channel.confirm_delivery()
+    with pytest.raises(pika.exceptions.UnroutableError):
+        channel.basic_publish("", "nowhere", b"1", mandatory=True)
+    assert recorder.span("RabbitMQ/Topic//Queue/nowhere/Producer").failed
+
+
+def test_what_the_application_wrote_stays(recorder: Recorder, channel: Any, queue: str) -> None:
+    with exit_span("by hand", "queue.test:5672"):
+        channel.basic_publish("shop", "orders.new", b"1", pika.BasicProperties(headers={"sw8": "mine"}))
+        channel.basic_publish("shop", "orders.new", b"1")
+    headers = [properties.headers for _, properties, _ in (channel.basic_get(queue, auto_ack=True) for _ in range(2))]
+    assert headers[0] == {"sw8": "mine"}
+    channel.basic_get(queue)
+    assert joins(recorder) == [f"{NAME}/Consumer <- by hand"]
+
+
+def test_a_channel_of_asyncio(recorder: Recorder, rabbitmq: RabbitMQ) -> None:
+    async def send_and_receive() -> None:
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+
+        def on_message(*_: Any) -> None:
+            work()
+            loop.call_soon(done.set_result, None)
+
+        def on_bound(_: Any) -> None:
+            channel = opened[0]
+            channel.basic_consume(name, on_message, auto_ack=True)
+            send(channel)
+
+        def on_channel(channel: Any) -> None:
+            opened.append(channel)
+            channel.queue_declare(name, exclusive=True)
+            channel.exchange_declare("shop")
+            channel.queue_bind(name, "shop", "orders.new", callback=on_bound)
+
+        opened: list[Any] = []
+        name = f"orders-{uuid4().hex[:8]}"
+        closed = loop.create_future()
+        connection = AsyncioConnection(
+            pika.URLParameters(rabbitmq.url),
+            on_open_callback=lambda connection: connection.channel(on_open_callback=on_channel),
+            on_close_callback=lambda *_: closed.set_result(None),
+        )
+        await done
+        connection.close()
+        await closed
+
+    asyncio.run(send_and_receive())
+    assert trees(recorder) == both(rabbitmq)
+    assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"]

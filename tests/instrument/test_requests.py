@@ -1,0 +1,89 @@
+"""requests: the bodies that it streams, its sessions, and what it makes of one request after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import version
+
+import pytest
+import requests
+from requests.auth import HTTPDigestAuth
+
+from record.recorded import Recorder
+from swagent import local_span
+from swagent.instrument import instrument, uninstrument
+
+from .http_server import HttpServer
+
+INSTRUMENTED = ("requests",)
+
+
+@pytest.fixture
+def session() -> Iterator[requests.Session]:
+    with requests.Session() as session:
+        session.trust_env = False
+        yield session
+
+
+def test_a_streamed_body_belongs_to_the_call_and_what_is_done_meanwhile_does_not(
+    recorder: Recorder, session: requests.Session, server: HttpServer
+) -> None:
+    with local_span("job"), session.get(f"{server.url}/stream", stream=True) as response:
+        with local_span("work"):
+            server.release.set()
+        assert b"".join(response.iter_content(4)) == b"halfhalf"
+    assert [recorder.parent_of(name) for name in ("/stream", "work")] == ["job", "job"]
+    work, call = recorder.span("work"), recorder.span("/stream")
+    assert work.end_time <= call.end_time
+    assert not call.failed
+
+
+@pytest.mark.skipif(version("urllib3") < "2", reason="version 1 takes what has come for the whole body")
+def test_a_body_that_ends_too_early_failed(recorder: Recorder, session: requests.Session, server: HttpServer) -> None:
+    with pytest.raises(requests.RequestException), local_span("job"):
+        session.get(f"{server.url}/broken", stream=True).content  # noqa: B018
+    assert recorder.span("/broken").failed
+
+
+def test_a_stream_that_nobody_reads_on_ends_with_its_response(
+    recorder: Recorder, session: requests.Session, server: HttpServer
+) -> None:
+    with local_span("job"), session.get(f"{server.url}/stream", stream=True):
+        pass
+    assert recorder.names == [["job", "/stream"]]
+    assert not recorder.span("/stream").failed
+
+
+def test_a_request_that_is_sent_twice_carries_each_call(
+    recorder: Recorder, session: requests.Session, server: HttpServer
+) -> None:
+    prepared = session.prepare_request(requests.Request("GET", f"{server.url}/orders"))
+    for _ in range(2):
+        session.send(prepared)
+    assert [carrier and carrier.segment_id for carrier in server.carriers] == [each.id for each in recorder.segments]
+
+
+def test_a_login_belongs_to_its_call(recorder: Recorder, session: requests.Session, server: HttpServer) -> None:
+    session.get(f"{server.url}/orders", auth=HTTPDigestAuth("user", "secret"))
+    assert recorder.names == [["/orders"]]
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["alone", "over urllib3's"])
+def test_it_needs_no_instrumentation_of_urllib3(
+    both: bool, recorder: Recorder, session: requests.Session, server: HttpServer
+) -> None:
+    if both:
+        instrument("urllib3")
+    try:
+        session.get(f"{server.url}/moved")
+    finally:
+        uninstrument("urllib3")
+    assert recorder.names == [["/moved"]]
+    assert [carrier and carrier.address for carrier in server.carriers] == [server.address, server.moved_address]
+
+
+def test_a_request_that_cannot_be_sent_raises_as_ever(recorder: Recorder, session: requests.Session) -> None:
+    with pytest.raises(requests.exceptions.InvalidSchema):
+        session.get("nothing://stock")
+    with pytest.raises(ValueError, match="PreparedRequest"):
+        session.send(requests.Request("GET", "http://stock"))  # type: ignore[arg-type]

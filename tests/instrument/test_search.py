@@ -1,0 +1,155 @@
+"""Elasticsearch and OpenSearch, over urllib3 and aiohttp: one span for a request, against a server in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import elasticsearch
+import opensearchpy
+import pytest
+
+from kit.real.ports import free_ports
+from record.recorded import Recorder
+from swagent import exit_span, local_span
+from swagent.instrument import settings
+from swagent.instrument.search_call import path_template
+from swagent.record.trace.model import SpanRecord
+
+from .http_peer import Answer, HttpPeer, Request, http_peer
+from .loops import on_asyncio
+from .trees import trees
+
+INSTRUMENTED = ("elasticsearch", "opensearch")
+NEEDS = ("aiohttp",)
+_HEADERS = (("content-type", "application/json"), ("x-elastic-product", "Elasticsearch"))
+
+
+def collected_by(span: SpanRecord) -> str:
+    return span.name.partition("/")[0].lower()
+
+
+def answer(request: Request) -> Answer:
+    if request.path.startswith("/missing"):
+        return Answer(404, {"error": "index_not_found_exception", "status": 404}, _HEADERS)
+    if request.path.startswith("/busy"):
+        return Answer(503, {"error": "unavailable", "status": 503}, _HEADERS)
+    return Answer(200, {"_id": "17", "found": True, "hits": {"hits": []}}, _HEADERS)
+
+
+@pytest.fixture
+def peer() -> Iterator[HttpPeer]:
+    with http_peer(answer) as peer:
+        yield peer
+
+
+@pytest.fixture
+def elastic(peer: HttpPeer) -> Iterator[Any]:
+    with elasticsearch.Elasticsearch(peer.url) as client:
+        yield client
+
+
+@pytest.fixture
+def opens(peer: HttpPeer) -> Iterator[Any]:
+    client: Any = opensearchpy.OpenSearch(peer.url)
+    yield client
+    client.close()
+
+
+def drawn(recorder: Recorder, peer: HttpPeer) -> str:
+    return trees(recorder).replace(peer.address, "search:9200")
+
+
+def test_a_request_is_one_span(recorder: Recorder, elastic: Any, opens: Any, peer: HttpPeer) -> None:
+    with local_span("job"):
+        for client in (elastic, opens):
+            client.index(index="orders", id="seventeen", body={"customer": "secret"})
+            client.search(index="orders", body={"query": {"match": {"customer": "secret"}}})
+            assert client.indices.exists(index="orders")
+    places = ("PUT/orders/_doc/{id}", "POST/orders/_search", "HEAD/orders")
+    lines = [
+        f"  Exit {system}/{place} ELASTICSEARCH/DATABASE search:9200 db.type={system}"
+        for system in ("Elasticsearch", "OpenSearch")
+        for place in places
+    ]
+    assert drawn(recorder, peer).splitlines() == ["Local job", *lines]
+
+
+@on_asyncio
+async def test_a_request_of_the_async_clients_too(recorder: Recorder, peer: HttpPeer) -> None:
+    async with elasticsearch.AsyncElasticsearch(peer.url) as elastic:
+        with local_span("job"):
+            await elastic.get(index="orders", id="17")
+    async with opensearchpy.AsyncOpenSearch(peer.url) as opens:
+        with local_span("job"):
+            await opens.get(index="orders", id="17")
+    assert drawn(recorder, peer).splitlines() == [
+        "Local job",
+        "  Exit Elasticsearch/GET/orders/_doc/{id} ELASTICSEARCH/DATABASE search:9200 db.type=Elasticsearch",
+        "Local job",
+        "  Exit OpenSearch/GET/orders/_doc/{id} ELASTICSEARCH/DATABASE search:9200 db.type=OpenSearch",
+    ]
+
+
+def test_what_is_searched_for_is_shown_where_that_is_wanted(recorder: Recorder, elastic: Any, opens: Any) -> None:
+    before = settings.current()
+    settings.use(settings.Settings(elasticsearch_dsl=True))
+    try:
+        for client in (elastic, opens):
+            client.search(index="orders", body={"query": {"match_all": {}}})
+    finally:
+        settings.use(before)
+    statements = [dict(segment.spans[0].tags)["db.statement"] for segment in recorder.segments]
+    assert statements == ["{'query': {'match_all': {}}}"] * 2
+
+
+def test_a_failure_shows(recorder: Recorder, elastic: Any, opens: Any) -> None:
+    with pytest.raises(elasticsearch.NotFoundError):
+        elastic.search(index="missing")
+    with pytest.raises(opensearchpy.NotFoundError):
+        opens.search(index="missing")
+    kinds = [dict(segment.spans[0].logs[0][1])["error.kind"] for segment in recorder.segments]
+    assert [kind.rpartition(".")[2] for kind in kinds] == ["NotFoundError", "NotFoundError"]
+    assert all(segment.spans[0].failed for segment in recorder.segments)
+
+
+def test_what_is_tried_again_is_one_span_and_tells_of_the_node_that_was_asked_last(
+    recorder: Recorder, peer: HttpPeer
+) -> None:
+    (port,) = free_ports(1)
+    urls = [f"http://127.0.0.1:{port}", peer.url]
+    with elasticsearch.Elasticsearch(
+        urls, retry_on_timeout=True, max_retries=3, randomize_nodes_in_pool=False
+    ) as client:
+        client.search(index="orders")
+        client.search(index="orders")
+    opens: Any = opensearchpy.OpenSearch(urls, max_retries=3, randomize_hosts=False)
+    opens.search(index="orders")
+    opens.search(index="orders")
+    opens.close()
+    assert [segment.spans[0].peer for segment in recorder.segments] == [peer.address] * 4
+    assert len(peer.requests) == 4
+
+
+def test_a_call_inside_a_call_has_no_span_of_its_own(recorder: Recorder, elastic: Any, opens: Any) -> None:
+    with exit_span("by hand", "search:9200"):
+        elastic.search(index="orders")
+        opens.search(index="orders")
+    assert recorder.names == [["by hand"]]
+    assert recorder.only.spans[0].peer == "search:9200"
+
+
+@pytest.mark.parametrize(
+    ("path", "template"),
+    [
+        ("/orders/_search", "/orders/_search"),
+        ("/orders/_doc/seventeen", "/orders/_doc/{id}"),
+        ("/logs-2026.11.22-000001/_update/a", "/logs-{n}/_update/{id}"),
+        ("/orders,items2/_count", "/orders,items2/_count"),
+        ("/_search/scroll/FGluY2x1ZGVfY29udGV4dF91dWlkDXF1ZXJ5QW5kRmV0Y2gBFm", "/_search/scroll/{id}"),
+        ("/_tasks/node:17/_cancel", "/_tasks/{id}/_cancel"),
+        ("_bulk", "/_bulk"),
+    ],
+)
+def test_a_path_is_named_without_ids(path: str, template: str) -> None:
+    assert path_template(path) == template

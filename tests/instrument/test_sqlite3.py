@@ -1,0 +1,178 @@
+"""sqlite3, and aiosqlite by it: one span a query, named after its file; the agent's own collector is not recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+import pytest
+
+from record.recorded import Recorder
+from swagent import exit_span, local_span
+from swagent.collector.store.database import Database
+from swagent.instrument import settings, uninstrument
+
+from .trees import trees
+
+INSTRUMENTED = ("aiosqlite", "sqlite3")
+on_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "shop.db"
+
+
+@pytest.fixture
+def connection(file: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(file)
+    connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT)")
+    yield connection
+    connection.close()
+
+
+def test_a_query_is_one_span(connection: sqlite3.Connection, recorder: Recorder) -> None:
+    with local_span("job"), connection:
+        connection.execute("INSERT INTO orders (item) VALUES (?)", ("secret",))
+        connection.executemany("INSERT INTO orders (item) VALUES (?)", [("a",), ("b",)])
+        cursor = connection.cursor()
+        rows = cursor.execute("SELECT item FROM orders").fetchall()
+        connection.executescript("DELETE FROM orders; BEGIN; COMMIT")
+    assert rows == [("secret",), ("a",), ("b",)]
+    at = "SQLITE/DATABASE shop.db db.type=SQLite db.operation="
+    assert trees(recorder) == (
+        "Local job\n"
+        f"  Exit SQLite/sqlite3/execute {at}INSERT\n"
+        f"  Exit SQLite/sqlite3/executemany {at}INSERT\n"
+        f"  Exit SQLite/sqlite3/execute {at}SELECT\n"
+        f"  Exit SQLite/sqlite3/executescript {at}DELETE"
+    )
+
+
+def test_transactions_have_no_spans(recorder: Recorder) -> None:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    for statement in ("BEGIN", "SAVEPOINT a", "release a", "/* mine */ COMMIT;", "PRAGMA user_version"):
+        connection.execute(statement)
+    connection.close()
+    assert trees(recorder) == (
+        "Exit SQLite/sqlite3/execute SQLITE/DATABASE :memory: db.type=SQLite db.operation=PRAGMA"
+    )
+
+
+def test_statement_and_parameters_are_shown_where_settings_say_so(
+    connection: sqlite3.Connection, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "_current", settings.Settings(sql_statements=True, sql_parameters_max_length=10))
+    connection.execute("SELECT ?, ?", ("lamp", "a shade of green"))
+    assert dict(recorder.only.spans[0].tags) == {
+        "db.type": "SQLite",
+        "db.operation": "SELECT",
+        "db.statement": "SELECT ?, ?",
+        "db.sql.parameters": "('lamp', '",
+    }
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_shown", "message"),
+    [
+        ("INSERT INTO orders (id) VALUES (1), (1)", False, "UNIQUE constraint failed …"),
+        ("SELECT 'secret' FRM orders", False, "near …"),
+        ("SELECT 'secret' FRM orders", True, 'near "orders": syntax error'),
+    ],
+)
+def test_a_failure_shows_without_values(
+    statement: str,
+    is_shown: bool,
+    message: str,
+    connection: sqlite3.Connection,
+    recorder: Recorder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(settings, "_current", settings.Settings(sql_statements=is_shown))
+    with pytest.raises(sqlite3.Error) as raised:
+        connection.execute(statement)
+    [span] = recorder.only.spans
+    [(_, fields)] = span.logs
+    log = dict(fields)
+    assert span.failed
+    assert (log["event"], log["error.kind"], log["message"]) == ("error", f"sqlite3.{raised.typename}", message)
+
+
+class Quiet(sqlite3.Connection):
+    """A connection of the application's own."""
+
+    def cursor(self, factory: Any = None) -> Any:
+        return super().cursor(factory or Loud)
+
+
+class Loud(sqlite3.Cursor):
+    """And its cursor."""
+
+    def loud(self) -> str:
+        return str(self.fetchone()[0]).upper()
+
+
+@pytest.mark.filterwarnings("ignore:Passing more than 1 positional argument:DeprecationWarning")
+def test_classes_of_the_application_stay_what_they_are(recorder: Recorder) -> None:
+    for connection in (
+        sqlite3.connect(":memory:", factory=Quiet),
+        sqlite3.connect(":memory:", 5.0, 0, None, True, Quiet),
+    ):
+        assert isinstance(connection, Quiet)
+        assert repr(type(connection)) == repr(Quiet)
+        cursor = connection.cursor()
+        assert isinstance(cursor, Loud)
+        cursor.execute("SELECT 'a'")
+        assert cursor.loud() == "A"
+        assert type(connection.cursor(sqlite3.Cursor)).__name__ == "Cursor"
+        connection.close()
+    made = sqlite3.connect(":memory:", factory=lambda *args, **kwargs: sqlite3.Connection(*args, **kwargs))  # type: ignore[call-overload]
+    made.execute("SELECT 1")
+    made.close()
+    assert recorder.names == [["SQLite/sqlite3/execute"]] * 2
+
+
+def test_the_collectors_own_store_is_not_recorded(recorder: Recorder, tmp_path: Path) -> None:
+    store = Database(str(tmp_path / "store.db"))
+    store.close()
+    assert not recorder.segments
+
+
+def test_what_was_connected_before_records_no_more_once_nobody_records(file: Path, recorder: Recorder) -> None:
+    uninstrument("sqlite3")
+    connection = sqlite3.connect(file)
+    assert type(connection) is sqlite3.Connection
+    connection.close()
+
+
+@on_asyncio
+@pytest.mark.anyio
+async def test_aiosqlite_is_recorded_in_its_thread_below_who_calls(file: Path, recorder: Recorder) -> None:
+    async with aiosqlite.connect(file) as connection:
+        await connection.execute("CREATE TABLE orders (item TEXT)")
+        recorder.segments.clear()
+
+        async def job(number: int) -> None:
+            with local_span(f"job {number}"):
+                async with connection.execute("SELECT ?", (number,)) as cursor:
+                    assert await cursor.fetchone() == (number,)
+
+        await asyncio.gather(*(job(number) for number in range(20)))
+        with exit_span("by hand", "shop.db"):
+            await connection.execute("SELECT 1")
+    assert sorted(recorder.names) == sorted(
+        [*([f"job {number}", "SQLite/sqlite3/execute"] for number in range(20)), ["by hand"]]
+    )
+
+
+@on_asyncio
+@pytest.mark.anyio
+async def test_a_failure_of_aiosqlite_shows(recorder: Recorder) -> None:
+    async with aiosqlite.connect(":memory:") as connection:
+        with pytest.raises(sqlite3.OperationalError):
+            await connection.execute("SELECT * FROM nowhere")
+    assert trees(recorder).endswith("db.operation=SELECT FAILED")

@@ -1,0 +1,220 @@
+"""kafka-python and confluent-kafka: the same way through a real broker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from zlib import crc32
+
+import pytest
+
+from kit.real.kafka import Kafka
+from kit.real.ports import free_ports
+from record.recorded import Recorder
+from swagent import current_span, exit_span, local_span
+
+from .joins import joins
+from .trees import trees
+
+kafka_python: Any = pytest.importorskip("kafka")
+confluent: Any = pytest.importorskip("confluent_kafka")
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+INSTRUMENTED = ("confluent-kafka", "kafka-python")
+_SECONDS = 60
+
+
+class KafkaPython:
+    """Sends and fetches by kafka-python."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._producer = kafka_python.KafkaProducer(bootstrap_servers=[address])
+
+    def send(self, topic: str, headers: Any = None) -> None:
+        self._producer.send(topic, b"1", headers=headers).get(_SECONDS)
+
+    def close(self) -> None:
+        self._producer.close()
+
+    @contextmanager
+    def consumer(self, topic: str) -> Iterator[Any]:
+        consumer = kafka_python.KafkaConsumer(
+            topic, bootstrap_servers=self._address, group_id=topic, auto_offset_reset="earliest"
+        )
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+    def fetch(self, consumer: Any) -> Any:
+        return next(consumer).headers
+
+    def fetch_many(self, consumer: Any) -> int:
+        return sum(map(len, consumer.poll(1000).values()))
+
+
+class Confluent:
+    """Sends and fetches by confluent-kafka."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._producer = confluent.Producer({"bootstrap.servers": address})
+
+    def send(self, topic: str, headers: Any = None) -> None:
+        said: list[Any] = []
+        self._producer.produce(topic, b"1", headers=headers or {}, on_delivery=lambda error, _: said.append(error))
+        assert self._producer.flush(_SECONDS) == 0
+        assert said == [None], "the application is told of it, too"
+
+    def close(self) -> None:
+        self._producer.flush(_SECONDS)
+
+    @contextmanager
+    def consumer(self, topic: str) -> Iterator[Any]:
+        consumer = confluent.Consumer(
+            {"bootstrap.servers": self._address, "group.id": topic, "auto.offset.reset": "earliest"}
+        )
+        consumer.subscribe([topic])
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+    def fetch(self, consumer: Any) -> Any:
+        deadline = time.monotonic() + _SECONDS
+        while (message := consumer.poll(1)) is None or message.error() is not None:
+            assert time.monotonic() < deadline
+        return message.headers()
+
+    def fetch_many(self, consumer: Any) -> int:
+        return len([message for message in consumer.consume(3, 1) if message.error() is None])
+
+
+@pytest.fixture(params=[KafkaPython, Confluent])
+def client(request: pytest.FixtureRequest, kafka: Kafka) -> Iterator[Any]:
+    client = request.param(kafka.address)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A topic of the test's own, of the same name in every run."""
+    name: str = request.node.nodeid
+    library = "kafka-python" if "KafkaPython" in name or "of_kafka_python" in name else "confluent-kafka"
+    return f"orders-{library}-{crc32(name.encode()):08x}"
+
+
+def collected_by(span: Any) -> str:
+    return "kafka-python" if "kafka-python" in span.name else "confluent-kafka"
+
+
+def test_each_message_joins_its_producer_s_trace(recorder: Recorder, kafka: Kafka, client: Any, topic: str) -> None:
+    own = [("tenant", b"acme")]
+    for number in range(2):
+        with local_span(f"job {number}"):
+            client.send(topic, own)
+    assert own == [("tenant", b"acme")]
+    with client.consumer(topic) as consumer:
+        for number in range(2):
+            assert client.fetch(consumer)[0] == ("tenant", b"acme")
+            with local_span(f"work {number}"):
+                pass
+    assert current_span() is None
+    broker = f"mq.broker={kafka.address} mq.topic={topic}"
+    assert trees(recorder) == "\n".join([
+        *(f"Local job {number}\n  Exit Kafka/{topic}/Producer KAFKA_PRODUCER/MQ {kafka.address} {broker}"
+          for number in range(2)),
+        *(f"Entry Kafka/{topic}/Consumer/{topic} KAFKA_CONSUMER/MQ {broker}\n  Local work {number}"
+          for number in range(2)),
+    ])  # fmt: skip
+    assert joins(recorder) == [f"Kafka/{topic}/Consumer/{topic} <- Kafka/{topic}/Producer"] * 2
+
+
+def test_a_batch_refers_to_each_producer(recorder: Recorder, client: Any, topic: str) -> None:
+    for _ in range(3):
+        client.send(topic)
+    count = 0
+    deadline = time.monotonic() + _SECONDS
+    with client.consumer(topic) as consumer:
+        while count < 3:
+            count += client.fetch_many(consumer)
+            assert time.monotonic() < deadline
+    assert joins(recorder) == [f"Kafka/{topic}/Consumer/{topic} <- Kafka/{topic}/Producer"] * 3
+
+
+def test_what_the_application_wrote_stays(recorder: Recorder, client: Any, topic: str) -> None:
+    with exit_span("by hand", "kafka.test:9092"):
+        client.send(topic, [("sw8", b"mine")])
+        client.send(topic)
+    with client.consumer(topic) as consumer:
+        assert client.fetch(consumer) == [("sw8", b"mine")]
+        assert "sw8" in dict(client.fetch(consumer))
+    assert joins(recorder) == [f"Kafka/{topic}/Consumer/{topic} <- by hand"]
+
+
+def test_a_loop_of_kafka_python_that_is_left_ends_the_last_message_s_span(
+    recorder: Recorder, kafka: Kafka, topic: str
+) -> None:
+    client = KafkaPython(kafka.address)
+    client.send(topic)
+    with client.consumer(topic) as consumer:
+        for _ in consumer:
+            break
+        assert current_span() is None
+        assert f"Kafka/{topic}/Consumer/{topic}" in recorder.names[-1]
+    client.close()
+
+
+def test_a_failed_send_of_kafka_python_shows(recorder: Recorder, kafka: Kafka, topic: str) -> None:
+    producer = kafka_python.KafkaProducer(bootstrap_servers=kafka.address)
+    with pytest.raises(kafka_python.errors.MessageSizeTooLargeError):
+        producer.send(topic, b"1" * 2_000_000).get(_SECONDS)
+    producer.close()
+    assert recorder.span(f"Kafka/{topic}/Producer").failed
+
+
+def test_a_failed_send_of_confluent_kafka_shows(recorder: Recorder, kafka: Kafka, topic: str) -> None:
+    producer = confluent.Producer({"bootstrap.servers": kafka.address})
+    with pytest.raises(confluent.KafkaException):
+        producer.produce(topic, b"1" * 2_000_000)
+    assert recorder.span(f"Kafka/{topic}/Producer").failed
+
+
+def test_a_delivery_that_fails_follows_its_send(recorder: Recorder, topic: str) -> None:
+    [port] = free_ports(1)
+    producer = confluent.Producer({"bootstrap.servers": f"127.0.0.1:{port}", "message.timeout.ms": 100, "log_level": 0})
+    with local_span("job"):
+        producer.produce(topic, b"1")
+    assert producer.flush(_SECONDS) == 0
+    assert joins(recorder) == [f"Kafka/{topic}/Delivery <- Kafka/{topic}/Producer"]
+    delivery = recorder.span(f"Kafka/{topic}/Delivery")
+    assert delivery.failed
+    assert dict(delivery.logs[0][1])["error.kind"] == "KafkaError"
+
+
+def test_the_classes_that_take_the_originals_places_are_as_those(kafka: Kafka) -> None:
+    producer = confluent.SerializingProducer({"bootstrap.servers": kafka.address})
+    assert isinstance(producer, confluent.Producer)
+    assert (confluent.Producer.__name__, confluent.Producer.__module__) == ("Producer", "cimpl")
+
+
+def test_the_classes_with_serializers_too(recorder: Recorder, kafka: Kafka, topic: str) -> None:
+    producer = confluent.SerializingProducer(
+        {"bootstrap.servers": kafka.address, "value.serializer": lambda value, _: value.encode()}
+    )
+    producer.produce(topic, None, "1")
+    assert producer.flush(_SECONDS) == 0
+    consumer = confluent.DeserializingConsumer(
+        {"bootstrap.servers": kafka.address, "group.id": topic, "auto.offset.reset": "earliest"}
+    )
+    consumer.subscribe([topic])
+    deadline = time.monotonic() + _SECONDS
+    while (message := consumer.poll(1)) is None:
+        assert time.monotonic() < deadline
+    assert message.value() == b"1"
+    consumer.close()
+    assert joins(recorder) == [f"Kafka/{topic}/Consumer/{topic} <- Kafka/{topic}/Producer"]

@@ -1,0 +1,268 @@
+"""Who holds the event loop is told by name, and who had to wait for it; on every loop.
+
+The handlers that block do so until the watchdog has seen them, and for no fixed time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from asgi.calling import answers, body, call, http_scope, start, tags, traced
+from swagent import current_span, exit_span
+from swagent.asgi.lifespan import Receive, Scope, Send
+from swagent.collector.store.trace_records import Span
+from swagent.profile.blocked_loop import Block
+from swagent.profile.blocks import Blocks
+from swagent.profile.loop_view import view_of_this_loop
+from swagent.profile.loop_watch import LoopWatch
+from swagent.record import events as recorded
+from swagent.signals import Signal
+from swagent_proto.messages import Event, MeterDataCollection
+
+pytestmark = pytest.mark.anyio
+
+LIMIT = 40
+DEADLINE = 20.0
+
+
+def block_until_told(seconds: float = 0.0) -> None:
+    """Hold the loop until the active span says so, and so many milliseconds of it."""
+    span = current_span()
+    assert span is not None
+    until = time.monotonic() + DEADLINE
+    while float(dict(span.tags).get("loop.blocked", -1)) < seconds and time.monotonic() < until:
+        time.sleep(0.005)
+
+
+async def _by_operation(shop: Any) -> dict[str, Span]:
+    return {span.operation: span for segment in await shop.segments() for span in segment.spans}
+
+
+async def test_who_blocks_is_told_with_its_stack_and_who_waits_with_its_time() -> None:
+    woken = anyio.Event()
+    at_work = [anyio.Event(), anyio.Event()]
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"]
+        if path == "/block":
+            woken.set()
+            block_until_told(2 * LIMIT)
+        elif path == "/ready":
+            at_work[0].set()
+            await woken.wait()
+        elif path == "/due":
+            at_work[1].set()
+            await anyio.sleep(LIMIT / 2000)
+        elif path == "/idle":
+            await anyio.sleep(DEADLINE)
+        await send(start())
+        await send(body())
+
+    async with traced(app, loop_block_limit=LIMIT) as shop, anyio.create_task_group() as group:
+        for path in ("/idle", "/ready"):
+            group.start_soon(call, shop.app, http_scope(path))
+        await at_work[0].wait()
+        group.start_soon(call, shop.app, http_scope("/due"))
+        await at_work[1].wait()
+        await call(shop.app, http_scope("/block"))
+        # those that had to wait end by themselves
+        with anyio.fail_after(DEADLINE):
+            while len(await shop.segments()) < 3:  # noqa: ASYNC110  (they come over the agent's road)
+                await anyio.sleep(0.01)
+        group.cancel_scope.cancel()
+    found = await _by_operation(shop)
+    blocked = tags(found["GET:/block"])
+    assert float(blocked["loop.blocked"]) >= 2 * LIMIT
+    assert "loop.waited" not in blocked
+    [log] = found["GET:/block"].logs
+    said = dict(log.data)
+    assert said["event"] == "loop.blocked"
+    assert said["frame"].endswith(" block_until_told")
+    assert "in block_until_told" in said["stack"].splitlines()[-1]
+    for waited in ("GET:/ready", "GET:/due"):
+        assert float(tags(found[waited])["loop.waited"]) >= LIMIT
+        assert "loop.blocked" not in tags(found[waited])
+    assert "loop.waited" not in tags(found["GET:/idle"]), "it waited for something else"
+
+
+async def test_a_request_that_came_in_meanwhile_waited_too() -> None:
+    held = anyio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/block":
+            held.set()
+            block_until_told(2 * LIMIT)
+        else:
+            with anyio.fail_after(DEADLINE):
+                while (span := current_span()) is None or "loop.waited" not in dict(span.tags):  # noqa: ASYNC110
+                    await anyio.sleep(0.005)
+        await send(start())
+        await send(body())
+
+    async with traced(app, loop_block_limit=LIMIT) as shop:
+
+        async def come_in() -> None:
+            await held.wait()
+            await call(shop.app, http_scope("/new"))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(come_in)
+            await anyio.wait_all_tasks_blocked()
+            await call(shop.app, http_scope("/block"))
+        found = await _by_operation(shop)
+    assert float(tags(found["GET:/new"])["loop.waited"]) >= LIMIT
+
+
+async def test_the_span_that_is_active_is_the_one_that_blocks() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        with exit_span("slow driver", "db:5432"):
+            block_until_told()
+        await send(start())
+        await send(body())
+
+    async with traced(app, loop_block_limit=LIMIT) as shop:
+        await call(shop.app, http_scope("/"))
+    found = await _by_operation(shop)
+    assert "loop.blocked" in tags(found["slow driver"])
+    assert "loop.blocked" not in tags(found["GET:/"])
+
+
+@pytest.mark.parametrize("use_uvloop", [False, True])
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_loop_of_the_programs_own_is_watched(backend: str, use_uvloop: bool) -> None:
+    """trio waits in another place here than below a test, where it is a guest of another loop."""
+    if use_uvloop and (backend == "trio" or find_spec("uvloop") is None):
+        pytest.skip("no such loop")
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await anyio.sleep(0.05)
+        block_until_told()
+        await send(start())
+        await send(body())
+
+    async def main() -> dict[str, Span]:
+        async with traced(app, loop_block_limit=LIMIT) as shop:
+            await call(shop.app, http_scope("/"))
+            return await _by_operation(shop)
+
+    options = {"use_uvloop": use_uvloop} if backend == "asyncio" else {}
+    found = anyio.run(main, backend=backend, backend_options=options)
+    assert "loop.blocked" in tags(found["GET:/"])
+
+
+async def test_the_instance_tells_of_it_by_an_event_and_a_meter() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        block_until_told()
+        await send(start())
+        await send(body())
+
+    config = {"event_reporter_active": True, "meter_reporter_active": True, "pvm_meter_reporter_active": False}
+    async with traced(app, loop_block_limit=LIMIT, **config) as shop:
+        await call(shop.app, http_scope("/"))
+        with anyio.fail_after(DEADLINE):
+            while not (events := _events(shop)):
+                await shop.agent.flush()
+    [event] = events
+    assert float(event.parameters["duration"]) >= LIMIT
+    assert event.parameters["frame"].endswith(" block_until_told")
+    reports = [MeterDataCollection().parse(each) for each in shop.collector.records[Signal.METER]]
+    meters = [each.single_value for report in reports for each in report.meter_data if each.is_set("single_value")]
+    [label] = next(each.labels for each in meters if each.name == "loop_blocked")
+    assert (label.name, label.value.rpartition(" ")[2]) == ("frame", "block_until_told")
+
+
+def _events(shop: Any) -> list[Event]:
+    events = [Event().parse(each) for each in shop.collector.records[Signal.EVENT]]
+    return [each for each in events if each.name == "loop_blocked"]
+
+
+async def test_no_thread_is_left_and_none_is_begun_where_it_is_off() -> None:
+    async with traced(answers(), loop_block_limit=LIMIT):
+        assert _watchers() == 1
+    assert _watchers() == 0
+    async with traced(answers(), loop_block_limit=0):
+        assert _watchers() == 0
+
+
+def _watchers() -> int:
+    return sum(thread.name == "swagent-loop-watch" for thread in threading.enumerate())
+
+
+async def test_a_loop_that_turns_is_asked_now_and_then_and_one_that_waits_is_not() -> None:
+    blocks: list[Block] = []
+    view: Any = _Counted(view_of_this_loop())
+    watches = [LoopWatch(view, limit, blocks.append) for limit in (0.02, DEADLINE)]
+    await anyio.sleep(0.2)
+    idle = view.asked
+    with anyio.fail_after(DEADLINE):
+        while view.asked < idle + 5:
+            time.sleep(0.002)  # noqa: ASYNC251  (work, in short steps)
+            await anyio.lowlevel.checkpoint()
+    for watch in watches:
+        watch.stop()
+    assert idle <= 2, "the wait's own begin and end"
+    assert not [each for each in blocks if each.seconds < 0.02]
+
+
+class _Counted:
+    """A loop that counts how often it was asked."""
+
+    def __init__(self, view: Any) -> None:
+        self._view = view
+        self.asked = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._view, name)
+
+    def notify(self, function: Callable[[], object]) -> None:
+        self.asked += 1
+        self._view.notify(function)
+
+
+@pytest.mark.one_loop
+async def test_events_are_few_and_the_meters_places_are_bounded() -> None:
+    events: list[recorded.Event] = []
+    now = 0.0
+    blocks = Blocks(events.append, clock=lambda: now)
+    for number in range(30):
+        blocks.note(Block(1000.0, 0.2, f"app.py:{number} handle"))
+    assert [event.parameters["count"] for event in events] == ["1"]
+    now = 10.0
+    blocks.note(Block(1000.0, 0.2, "app.py:1 handle"))
+    assert [event.parameters["count"] for event in events] == ["1", "30"]
+    samples = {dict(sample.labels)["frame"]: getattr(sample, "value", None) for sample in blocks.collect()}
+    assert len(samples) == 21
+    assert samples["app.py:1 handle"] == pytest.approx(400)
+    assert samples["other"] == pytest.approx(2000)
+
+
+@pytest.mark.one_loop
+async def test_a_loop_that_is_not_run_is_not_held(anyio_backend_name: str) -> None:
+    blocks: list[Block] = []
+    asked = threading.Event()
+
+    class Closed:
+        thread = 0
+
+        def notify(self, function: Callable[[], object]) -> None:
+            raise AssertionError("nobody is asked")
+
+        def is_run(self) -> bool:
+            asked.set()
+            return False
+
+    view: Any = Closed()
+    watch = LoopWatch(view, 0.01, blocks.append)
+    for _ in range(3):
+        asked.clear()
+        assert asked.wait(DEADLINE)
+    watch.stop()
+    assert not blocks

@@ -1,0 +1,147 @@
+"""`traceparent` beside `sw8`: what others read in it, and what is taken from it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swagent import entry_span, exit_span, local_span
+from swagent.record.trace.sampling import Sampler
+from swagent.record.trace.traceparent import Traceparent, fold, format_traceparent, parse_traceparent
+
+from .recorded import Clock, Recorder, recording
+
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+CALLER = f"00-{TRACE}-{SPAN}-01"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (CALLER, Traceparent(TRACE, SPAN, 1)),
+        (CALLER.encode(), Traceparent(TRACE, SPAN, 1)),
+        (f" {CALLER}\t", Traceparent(TRACE, SPAN, 1)),
+        (f"00-{TRACE}-{SPAN}-00", Traceparent(TRACE, SPAN, 0)),
+        (f"cc-{TRACE}-{SPAN}-01-of-the-future", Traceparent(TRACE, SPAN, 1)),
+        (f"ff-{TRACE}-{SPAN}-01", None),
+        (f"{CALLER}-more", None),
+        (f"00-{'0' * 32}-{SPAN}-01", None),
+        (f"00-{TRACE}-{'0' * 16}-01", None),
+        (f"00-{TRACE.upper()}-{SPAN}-01", None),
+        (f"00-{TRACE}-{SPAN}", None),
+        (f"{CALLER},{CALLER}", None),
+        ("", None),
+        (None, None),
+        (17, None),
+        ("x" * 10_000, None),
+    ],
+)
+def test_only_what_has_the_form_is_read(text: object, expected: Traceparent | None) -> None:
+    assert parse_traceparent(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "kept"),
+    [
+        ("a=1, b=2 ,, c@d=3", "a=1,b=2,c@d=3"),
+        ("a=1,sw=old-1,b=2", "a=1,b=2"),
+        (b"a=1", "a=1"),
+        ("a=1,b", ""),
+        ("A=1", ""),
+        (",".join(f"k{number}=1" for number in range(33)), ""),
+        (None, ""),
+        (17, ""),
+    ],
+)
+def test_others_entries_are_kept_and_ours_is_replaced(state: object, kept: str) -> None:
+    caller = parse_traceparent(CALLER, state)
+    assert caller is not None
+    assert caller.state == kept
+
+
+@given(st.one_of(st.text(), st.binary()), st.one_of(st.text(), st.binary()))
+def test_anything_may_come(text: object, state: object) -> None:
+    caller = parse_traceparent(text, state)
+    assert caller is None or parse_traceparent(str(caller)) == caller._replace(state="")
+    assert parse_traceparent(CALLER, state) is not None
+
+
+@pytest.mark.parametrize(
+    ("span_id", "expected"), [(0, 0x0000000000000000), (1, 0x0100000000000000), (0x010203, 0x0302010000000000)]
+)
+def test_a_spans_id_is_folded_as_opentelemetrys_receiver_does(span_id: int, expected: int) -> None:
+    high, low = 0x0123456789ABCDEF, 0xFEDCBA9876543210
+    assert fold(f"{high:016x}{low:016x}", span_id) == high ^ low ^ expected
+
+
+def test_a_call_carries_both_with_one_trace_id(recorder: Recorder) -> None:
+    with local_span("job"), exit_span("call", "shop:80") as call:
+        headers = call.headers()
+    trace_id, segment_id = recorder.only.trace_id, recorder.only.id
+    assert headers["traceparent"] == f"00-{trace_id}-{fold(segment_id, call.id):016x}-01"
+    assert headers["tracestate"] == f"sw={segment_id}-{call.id}"
+
+
+def test_a_trace_of_another_form_travels_in_sw8_alone(recorder: Recorder) -> None:
+    with exit_span("first", "shop:80") as first:
+        fields = first.headers()["sw8"].split("-")
+    fields[1] = "YS5iLmM="  # a.b.c, as a Java agent's
+    with entry_span("request", sw8="-".join(fields)), exit_span("call", "shop:80") as call:
+        assert sorted(call.headers()) == ["sw8"]
+    assert format_traceparent("a.b.c", recorder.of("call").id, 1) == ""
+
+
+def test_a_caller_without_sw8_gives_the_trace_and_no_reference(recorder: Recorder) -> None:
+    with entry_span("request", traceparent=CALLER, tracestate="other=1"), exit_span("call", "shop:80") as call:
+        headers = call.headers()
+    request = recorder.span("request")
+    assert (recorder.only.trace_id, request.refs, dict(request.tags)) == (TRACE, (), {"traceparent": CALLER})
+    assert headers["traceparent"].startswith(f"00-{TRACE}-")
+    assert headers["tracestate"] == f"sw={recorder.only.id}-1,other=1"
+
+
+def test_sw8_wins(recorder: Recorder) -> None:
+    with exit_span("call", "shop:80") as call:
+        sw8 = call.headers()["sw8"]
+    with entry_span("request", sw8=sw8, traceparent=CALLER):
+        pass
+    assert recorder.of("request").trace_id == recorder.of("call").trace_id
+    assert len(recorder.span("request").refs) == 1
+
+
+def test_a_malformed_sw8_leaves_traceparent(recorder: Recorder) -> None:
+    with entry_span("request", sw8="1-²", traceparent=CALLER):
+        pass
+    assert recorder.only.trace_id == TRACE
+
+
+def test_without_the_setting_it_is_neither_written_nor_read() -> None:
+    with recording(traceparent=False) as recorder:
+        request = entry_span("request", traceparent=CALLER)
+        with request, exit_span("call", "shop:80") as call:
+            assert sorted(call.headers()) == ["sw8"]
+    assert recorder.only.trace_id != TRACE
+
+
+@pytest.mark.parametrize(("flags", "count"), [("00", 1), ("01", 3)])
+def test_a_trace_that_the_caller_does_not_record_is_sampled_as_one_of_ours(flags: str, count: int) -> None:
+    with recording(sampler=Sampler(1, Clock())) as recorder:
+        for _ in range(3):
+            with entry_span("request", traceparent=f"00-{TRACE}-{SPAN}-{flags}"):
+                pass
+    assert len(recorder.segments) == count
+
+
+def test_who_is_not_to_be_told_gets_neither() -> None:
+    with recording(propagate_to=["stock"]), exit_span("call", "shop:80") as call:
+        assert call.headers() == {}
+
+
+def test_what_others_say_goes_on_after_the_root_has_moved() -> None:
+    with recording(span_limit=1) as recorder:
+        request = entry_span("request", traceparent=CALLER, tracestate="other=1")
+        with request, exit_span("call", "shop:80") as call:
+            headers = call.headers()
+    assert headers["tracestate"].endswith(",other=1")
+    assert {segment.trace_id for segment in recorder.segments} == {TRACE}

@@ -1,0 +1,82 @@
+"""Servers with several workers under `swagent run`: one instance a worker, one entry span a request, none twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from servers.serving import answered_by, entries, served, wait_for
+from swagent.collector.server import Collector
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")]
+
+GUNICORN = "-m gunicorn --bind 127.0.0.1:{port} --no-control-socket --workers"
+# what the agent's last flush and its thread may take
+LIMIT = 5.5
+
+
+@pytest.mark.parametrize("options", ["", "--preload"], ids=["imported in the worker", "preloaded"])
+def test_gunicorns_four_workers_report_a_thousand_requests(collector: Collector, options: str) -> None:
+    with served(collector, f"{GUNICORN} 4 {options} servers.applications:raw".split()) as server:
+        answers = server.ask_all(4)
+        answers += server.ask_many(1000 - answers.total())
+    assert answers.total() == 1000
+    assert len(answers) == 4
+    assert answered_by(collector) == answers
+    assert len(collector.store.instances) == 4
+    assert server.status == 0
+    assert server.seconds < LIMIT
+
+
+@pytest.mark.parametrize(
+    ("command", "app"),
+    [
+        (f"{GUNICORN} 2 -k gthread --threads 4", "raw"),
+        (f"{GUNICORN} 2 -k gevent", "raw"),
+        (f"{GUNICORN} 2 -k gevent --preload", "raw"),
+        (f"{GUNICORN} 2 -k uvicorn_worker.UvicornWorker", "asgi"),
+        (f"{GUNICORN} 2 -k uvicorn_worker.UvicornWorker --preload", "asgi"),
+        ("-m uvicorn --port {port} --workers 2", "asgi"),
+        ("-m hypercorn --bind 127.0.0.1:{port} --workers 2", "asgi"),
+        ("-m granian --port {port} --interface asgi --workers 2", "asgi"),
+        ("-m granian --port {port} --interface wsgi --workers 2", "raw"),
+    ],
+    ids=lambda each: each.replace("-m ", "").replace(" --bind 127.0.0.1:{port}", "").replace(" --port {port}", ""),
+)
+def test_each_worker_is_an_instance(collector: Collector, command: str, app: str) -> None:
+    if "gevent" in command:
+        pytest.importorskip("gevent")
+    if "granian" in command:
+        pytest.importorskip("granian")
+    with served(collector, f"{command} servers.applications:{app}".split()) as server:
+        answers = server.ask_all(2)
+        # hypercorn kills its other workers as soon as one of them has come to its end
+        wait_for(lambda: len(entries(collector)) == answers.total() or "hypercorn" not in command)
+    assert answered_by(collector) == answers
+    assert len(collector.store.instances) == 2
+    assert {each.spans[0].operation for each in entries(collector)} == {
+        "GET:/items/{id}" if app == "asgi" else "GET:/items/7"
+    }
+    if app == "asgi":
+        assert server.output.count("the agent is at home in the lifespan") == 2
+
+
+@pytest.mark.parametrize("command", [f"{GUNICORN} 2", "-m uvicorn --port {port} --workers 2 --interface wsgi"])
+def test_control_c_ends_all_of_them(collector: Collector, command: str) -> None:
+    with served(
+        collector, f"{command} servers.applications:raw".split(), end=signal.SIGINT, group=True
+    ) as server:  # fmt: skip
+        answers = server.ask_all(2)
+    assert answered_by(collector) == answers
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "uvloop", "trio"])
+def test_under_gevent_the_agent_has_a_thread_of_the_system(collector: Collector, backend: str) -> None:
+    pytest.importorskip("gevent")
+    command = f"{GUNICORN} 1 -k gevent servers.applications:raw"
+    with served(collector, command.split(), SW_AGENT_BACKEND=backend) as server:
+        answers = server.ask_many(50)
+    assert answered_by(collector) == answers
+    assert server.seconds < LIMIT

@@ -1,0 +1,104 @@
+"""WSGI by hand: environs, one request as a server makes it, and an application with a middleware and a collector in
+memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from wsgiref.util import setup_testing_defaults
+
+from asgi.calling import SEGMENTS_ONLY
+from swagent import Agent, Config
+from swagent.collector.store.trace_records import Segment, Span
+from swagent.collector.store.trace_translation import decode_segment
+from swagent.signals import Signal
+from swagent.testing import MemoryCollector
+from swagent.wsgi import SkyWalkingMiddleware
+from swagent.wsgi.response import App, StartResponse
+from swagent.wsgi.scope import Environ
+
+
+def environ_of(path: str = "/", method: str = "GET", **others: Any) -> Environ:
+    environ: Environ = {}
+    setup_testing_defaults(environ)
+    return {**environ, "REQUEST_METHOD": method, "PATH_INFO": path, "SCRIPT_NAME": "", "QUERY_STRING": "",
+            "HTTP_HOST": "shop.test", "REMOTE_ADDR": "192.0.2.1", "REMOTE_PORT": "5000", **others}  # fmt: skip
+
+
+@dataclass
+class Answer:
+    """What a server would have sent."""
+
+    status: str = ""
+    headers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    body: bytes = b""
+
+
+def ask(app: App, environ: Environ, *, pieces: int | None = None, each: Callable[[], object] = int) -> Answer:
+    """Make one request of an application, as a server does.
+
+    :param pieces: after how many pieces of the body the client is gone
+    :param each: called after each piece
+    """
+    answer = Answer()
+
+    def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[[bytes], object]:
+        if exc_info and answer.body:
+            raise exc_info[1].with_traceback(exc_info[2])
+        answer.status, answer.headers = status, headers
+        return write
+
+    def write(data: bytes) -> None:
+        answer.body += data
+
+    body = app(environ, start_response)
+    try:
+        for number, piece in enumerate(body):
+            answer.body += piece
+            each()
+            if number + 1 == pieces:
+                break
+    finally:
+        if hasattr(body, "close"):
+            body.close()
+    return answer
+
+
+def answers(status: str = "200 OK", *pieces: bytes) -> App:
+    """An application that answers every request alike."""
+
+    def app(environ: Environ, start_response: StartResponse) -> list[bytes]:
+        start_response(status, [("Content-Type", "text/plain")])
+        return list(pieces)
+
+    return app
+
+
+@dataclass
+class Traced:
+    """An application behind a middleware whose agent reports into memory."""
+
+    app: SkyWalkingMiddleware
+    agent: Agent
+    collector: MemoryCollector = field(repr=False)
+
+    async def segments(self) -> list[Segment]:
+        """Everything that has been recorded so far."""
+        assert await self.agent.flush()
+        return [decode_segment(each) for each in self.collector.records[Signal.SEGMENT]]
+
+    async def span(self) -> Span:
+        """The one span of the one segment."""
+        [segment] = await self.segments()
+        [span] = segment.spans
+        return span
+
+
+@asynccontextmanager
+async def traced(app: App, **config: Any) -> AsyncGenerator[Traced]:
+    """The application behind a middleware, with an agent of its own around it."""
+    collector = MemoryCollector()
+    async with Agent(Config(**{**SEGMENTS_ONLY, "service": "shop", **config}), transport=collector.transport) as agent:
+        yield Traced(SkyWalkingMiddleware(app, agent=agent), agent, collector)

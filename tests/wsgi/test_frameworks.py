@@ -1,0 +1,105 @@
+"""The operation's name and the component: the route's template where the framework tells it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from swagent.record.trace.model import Component
+from swagent.wsgi.response import App
+from wsgi.calling import ask, environ_of, traced
+
+pytestmark = [pytest.mark.anyio, pytest.mark.one_loop]
+
+
+def flask() -> App:
+    module = pytest.importorskip("flask")
+    app = module.Flask("shop")
+    inner = module.Blueprint("inner", "inner", url_prefix="/v1")
+
+    def item(number: int) -> str:
+        return f"item {number}"
+
+    for each in (app, inner):
+        each.add_url_rule("/items/<int:number>", view_func=item)
+    app.register_blueprint(inner)
+    return app  # type: ignore[no-any-return]
+
+
+def bottle() -> App:
+    module = pytest.importorskip("bottle")
+    app = module.Bottle()
+    for prefix in ("", "/v1"):
+        app.route(f"{prefix}/items/<number:int>", callback=lambda number: f"item {number}")
+    return app  # type: ignore[no-any-return]
+
+
+def falcon() -> App:
+    module = pytest.importorskip("falcon")
+
+    class Item:
+        def on_get(self, request: Any, response: Any, number: int) -> None:
+            response.text = f"item {number}"
+
+    app = module.App()
+    for prefix in ("", "/v1"):
+        app.add_route(f"{prefix}/items/{{number:int}}", Item())
+    return app  # type: ignore[no-any-return]
+
+
+def pyramid() -> App:
+    config = pytest.importorskip("pyramid.config").Configurator()
+    response = pytest.importorskip("pyramid.response").Response
+    for prefix in ("", "/v1"):
+        config.add_route(f"item{prefix}", rf"{prefix}/items/{{number:\d+}}")
+        config.add_view(lambda request: response(f"item {request.matchdict['number']}"), route_name=f"item{prefix}")
+    return config.make_wsgi_app()  # type: ignore[no-any-return]
+
+
+def django() -> App:
+    conf = pytest.importorskip("django.conf")
+    if not conf.settings.configured:
+        conf.settings.configure(ROOT_URLCONF="wsgi.django_urls", ALLOWED_HOSTS=["*"], SECRET_KEY="none", DEBUG=False)
+    from django.core.wsgi import get_wsgi_application  # noqa: PLC0415, RUF100  (optional)
+    from django.test.utils import override_settings  # noqa: PLC0415, RUF100  (optional)
+
+    override_settings(ROOT_URLCONF="wsgi.django_urls", ALLOWED_HOSTS=["*"]).enable()
+    return get_wsgi_application()  # type: ignore[no-any-return]
+
+
+FRAMEWORKS = {
+    flask: (Component.FLASK, "<int:number>"),
+    bottle: (Component.BOTTLE, "<number:int>"),
+    falcon: (Component.FALCON, "{number:int}"),
+    pyramid: (Component.PYRAMID, r"{number:\d+}"),
+    django: (Component.DJANGO, "<int:number>"),
+}
+CASES = [pytest.param(*case, id=case[0].__name__) for case in ((make, *rest) for make, rest in FRAMEWORKS.items())]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(("make", "component", "parameter"), CASES)
+async def test_a_request_is_named_by_its_route(make: Any, component: Component, parameter: str) -> None:
+    async with traced(make()) as shop:
+        bodies = [ask(shop.app, environ_of(path)).body for path in ("/items/7", "/v1/items/8", "/nowhere/9")]
+        ask(shop.app, environ_of("/items/7", SCRIPT_NAME="/mounted"))
+        spans = [span for segment in await shop.segments() for span in segment.spans]
+    assert bodies[:2] == [b"item 7", b"item 8"]
+    assert [span.operation for span in spans] == [
+        f"GET:/items/{parameter}", f"GET:/v1/items/{parameter}", "GET:_unmatched", f"GET:/mounted/items/{parameter}"
+    ]  # fmt: skip
+    assert {span.component_id for span in spans} == {component}
+    assert [dict(span.tags)["http.status_code"] for span in spans] == ["200", "200", "404", "200"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    ("length", "shown"), [(0, "a=[1,2]\nb=[]\nc=[x y]"), (7, "a=[1,2]")], ids=["whole", "cut"]
+)  # fmt: skip
+async def test_the_parameters_of_a_query_are_shown_where_they_are_wanted(length: int, shown: str) -> None:
+    settings = {"plugin_flask_collect_http_params": True, "plugin_http_http_params_length_threshold": length}
+    for make, expected in ((flask, shown), (bottle, None)):
+        async with traced(make(), **settings) as shop:
+            ask(shop.app, environ_of("/items/7", QUERY_STRING="a=1&b=&a=2&c=x%20y"))
+            assert dict((await shop.span()).tags).get("http.params") == expected
