@@ -381,3 +381,32 @@ async def test_a_trace_of_very_many_spans_is_shown_while_the_loop_turns() -> Non
     assert answer.json()["left_out"] == 20_000
     assert len(answer.json()["spans"]) == 10_000
     assert turns > 10_000
+
+
+async def test_half_sent_messages_have_little_room(raw: tuple[Collector, Channel]) -> None:
+    """The prefix of a message says its size: the fifth of the largest ones is refused, and small ones are taken."""
+    collector, channel = raw
+    path = "/skywalking.v3.TraceSegmentReportService/collect"
+    begin = struct.pack(">?I", False, room.MAX_BODY) + b"x"
+    refused: list[GRPCError] = []
+
+    async def send_half(done: anyio.Event) -> None:
+        try:
+            async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=30) as stream:
+                await stream.send_request()
+                await stream._stream.send_data(begin)
+                await stream.recv_message()
+        except GRPCError as error:
+            refused.append(error)
+            done.set()
+
+    done = anyio.Event()
+    async with anyio.create_task_group() as group:
+        for _ in range(5):
+            group.start_soon(send_half, done)
+        with anyio.fail_after(20):
+            await done.wait()
+        assert [error.status for error in refused] == [Status.RESOURCE_EXHAUSTED]
+        assert await send(channel, "TraceSegmentReportService/collect", bytes(wire.SegmentObject("t", "s"))) == b""
+        group.cancel_scope.cancel()
+    assert len(collector.store.segments) == 1
