@@ -1,4 +1,5 @@
-"""Collectors that answer with commands. This agent takes none: whatever they say, replies are capped and dropped."""
+"""Collectors that answer with commands. With a report's answer the agent takes none: whatever it says, it is capped and
+dropped. In the answer to its own question it takes profile tasks, and nothing else."""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +18,13 @@ import pytest
 from faults.covering import each_cell
 from faults.peers.answering import peer_answering, talker
 from kit.memory import MIB, takes_at_most
-from swagent.errors import AmbiguousError
+from swagent import Config
+from swagent.abc import Instance, parse_address
+from swagent.errors import AmbiguousError, DeliveryError
+from swagent.profile.profiler import Profiler
+from swagent.profile.sampler import Limits
 from swagent_proto.messages import Command, Commands, KeyStringValuePair
+from swagent_transports.grpc import GrpcTransport
 
 PATHS = ("/etc/passwd", "../../../../tmp/x", "C:\\windows\\system32", "\\\\host\\share", "file:///etc/shadow", "a\0b")
 
@@ -100,6 +107,33 @@ def reply_of(transport: str, name: str) -> bytes:
         return TOO_MUCH[name][transport == "http"]
     commands = Commands(HOSTILE[name])
     return bytes(commands) if transport == "grpc" else commands.to_json().encode()
+
+
+@pytest.mark.one_loop
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", [*HOSTILE, *TOO_MUCH])
+@pytest.mark.parametrize(
+    "anyio_backend", [("asyncio", {}), ("asyncio", {"use_uvloop": True})], ids=["asyncio", "uvloop"]
+)
+async def test_nothing_but_a_profile_within_limits_comes_of_an_answer_to_a_question(name: str) -> None:
+    watched: list[Any] = []
+    tracer: Any = SimpleNamespace(watch_requests=watched.append)
+    profiler = Profiler(tracer, Limits(5, 500, 600), watched.append)
+    instance = Instance("shop", "shop-1")
+    with peer_answering("grpc", reply_of("grpc", name)) as address:
+        transport = GrpcTransport(Config(service="shop", request_timeout=2), parse_address(address))
+        with suppress(DeliveryError):
+            await transport.profile_commands(instance, 0)  # connects, and loads what is loaded once
+        try:
+            with takes_at_most(2 * MIB, keeps=MIB // 2), nothing_is_done(address):
+                commands = await transport.profile_commands(instance, 0)
+        except DeliveryError:
+            commands = []
+        await transport.aclose()
+    # each of them lies in the past
+    assert profiler.choose(commands) is None
+    assert profiler.last_command == 0
+    assert not watched
 
 
 @pytest.mark.one_loop
