@@ -19,6 +19,7 @@ from ..pipeline.route import Route
 from ..profile.profile_task import ProfileTask
 from ..profile.profiler import Profiler
 from ..signals import Signal
+from .system_thread import is_patched
 
 _MAX_UNREPORTED = 16
 
@@ -94,4 +95,6 @@ def profile_tasks(
     """What asks for profile tasks; None: the transport brings none, or nobody wants them."""
     if not pipelines.is_on(Signal.PROFILE) or not hasattr(transport, "profile_commands"):
         return None
+    if is_patched():
+        return None  # the sampler has to run beside the thread that it looks at, and greenlets show no frames
     return ProfileTasks(route, profiler, instance, config.get_profile_task_interval)

@@ -15,7 +15,7 @@ from swagent import Agent, Config
 from swagent.abc import Command, Instance
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi.lifespan import App
-from swagent.profile import sampler
+from swagent.profile import request_stacks
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 from swagent_proto.messages import ThreadSnapshot
@@ -39,7 +39,7 @@ class Looks:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.stacks: list[list[str]] = []
         for name in ("task_stack", "thread_stack"):
-            monkeypatch.setattr(sampler, name, self._noted(getattr(sampler, name)))
+            monkeypatch.setattr(request_stacks, name, self._noted(getattr(request_stacks, name)))
 
     def has(self, text: str) -> bool:
         return any(text in line for stack in self.stacks for line in stack)
