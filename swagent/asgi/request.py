@@ -19,14 +19,18 @@ from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
 
 if TYPE_CHECKING:
+    from ..profile.request_clock import RequestClock
     from .pending import PendingRequest
 
 
 class RequestSpan(Span):
     """The entry span of one http or websocket scope. It is made of its request by `PendingRequest.to_span`, and named
-    and tagged at its end, when frameworks have said which route it took."""
+    and tagged at its end, when frameworks have said which route it took.
 
-    __slots__ = ("pending",)
+    :ivar clock: of a request whose time is split
+    """
+
+    __slots__ = ("clock", "pending")
 
     def __init__(
         self,
@@ -40,6 +44,7 @@ class RequestSpan(Span):
         peer = PEERS[tuple(client)] if client else ""
         super().__init__(name, SpanKind.ENTRY, peer, Layer.HTTP, Component.PYTHON, carrier, correlation, pending.tracer)
         self.pending = pending
+        self.clock: RequestClock | None = None
         self.epoch = time.time() - time.monotonic()
         self.start_time = self.epoch + pending.start_time
 
@@ -78,6 +83,8 @@ class RequestSpan(Span):
             tags, tracer = described.tags, segment.tracer
             if described.component in tracer.parameters_of:
                 tags = (*tags, *parameters_tag(pending.scope.get("query_string", b""), tracer.parameters_length))
+            if self.clock is not None:
+                tags = (*tags, *self.clock.tags())
             self.tags = [*tags, *self.tags[: MAX_TAGS - len(tags)]]
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
             pending.faults.note("describing a request", error)
