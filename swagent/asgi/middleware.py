@@ -109,7 +109,7 @@ class SkyWalkingMiddleware:
                 tracer = self._tracer = agent.tracer
                 agent.watch_loop()
                 follow_routes()
-                self.app = timed(self.app, agent.config.time_split_every, self.faults)
+                self.app = timed(self.app, tracer.time_split_every, self.faults)
             # not the request itself: scope and request would hold each other
             scope[MARK] = True
             return PendingRequest(tracer, scope, self.faults)

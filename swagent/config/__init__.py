@@ -280,8 +280,8 @@ class Config(PluginOptions):
     time_split_every: int = kinds.number(
         0,
         "SW_AGENT_TIME_SPLIT_EVERY",
-        "Of one in how many requests of ASGI applications the agent tells how long it ran, was ready and waited for the "
-        "event loop, and awaited something; 1: of each, 0: of none.",
+        "Of one in how many requests of ASGI applications the agent says how long it ran, was ready and waited for the "
+        "loop, and awaited something; 1: of each, 0: of none.",
         0,
         1_000_000,
     )

@@ -98,9 +98,7 @@ class AsyncioSteps:
             callback = _Late(self, callback, time.monotonic())
         return self._call_soon_threadsafe(callback, *args, context=context)
 
-    def call_later(
-        self, delay: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
-    ) -> Any:
+    def call_later(self, delay: float, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
         """asyncio's calls `call_at` then."""
         return self._call_later(delay, self._with_due(callback, delay), *args, context=context)
 
