@@ -31,7 +31,7 @@ class TimedApp:
         self._faults = faults
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[Any]:
-        """Serve one scope. Of those that are no requests, the middleware's span is no parent or lives too long."""
+        """Serve one scope. A websocket is not timed: it lives long, and mostly waits."""
         served = self.app(scope, receive, send)
         if scope["type"] == "http":
             self._left -= 1

@@ -71,7 +71,8 @@ class AsyncioSteps:
         if self._users:
             return
         garbage_time.leave()
-        for name, ours in self._ours.items():
+        # emptied, or they and this would hold each other
+        for name, ours in [(name, self._ours.pop(name)) for name in _NAMES]:
             if vars(self._loop).get(name) is not ours:
                 continue  # somebody stands before us, and would be lost
             if self._before[name] is _ABSENT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from typing import Any
 
 import trio
@@ -33,7 +34,9 @@ class TrioSteps(trio.abc.Instrument):
         self._users -= 1
         if not self._users:
             garbage_time.leave()
-            trio.lowlevel.remove_instrument(self)
+            # the run is over, or trio has put it out
+            with suppress(RuntimeError, KeyError):
+                trio.lowlevel.remove_instrument(self)
 
     def task_scheduled(self, task: trio.lowlevel.Task) -> None:
         """It is ready for a step."""
@@ -77,7 +80,8 @@ def _due(task: trio.lowlevel.Task) -> float | None:
         scope = getattr(status, "_scope", None)
         if scope is None:
             break
-        if scope.cancel_called:
+        # its public sister cancels a scope whose deadline has passed
+        if getattr(scope, "_cancel_called", False):
             deadline = min(deadline, scope.deadline)
         status = None if scope.shield else getattr(status, "_parent", None)
     return time.monotonic() - trio.current_time() + deadline if deadline < math.inf else None
