@@ -26,6 +26,7 @@ class Contestant:
     """:ivar agent: the factory in `served/applications.py`
     :ivar sink: what it sends to: grpc, http, kafka, otlp, or nothing
     :ivar is_async: for the official agent, which of its two modes
+    :ivar freezes: for swagent, whether it leaves what the start has made out of later garbage collections
     """
 
     name: str
@@ -34,6 +35,7 @@ class Contestant:
     environment: str
     loop: str = "uvloop"
     is_async: bool = False
+    freezes: bool = False
 
     @property
     def remark(self) -> str:
@@ -56,7 +58,7 @@ class Contestant:
         return [part.format(agent=self.agent, port=port, loop=self.loop) for part in server]
 
     def settings(self, address: str) -> Mapping[str, str]:
-        """Its environment variables: where to send, and nothing else that is not the default.
+        """Its environment variables: where to send, what its name says, and nothing else that is not the default.
 
         :param address: the sink's, host:port
         """
@@ -65,8 +67,9 @@ class Contestant:
         if self.agent == "bare":
             return {}
         where = "SW_KAFKA_BOOTSTRAP_SERVERS" if self.sink == "kafka" else "SW_AGENT_COLLECTOR_BACKEND_SERVICES"
-        enhanced = {"SW_AGENT_ASYNCIO_ENHANCEMENT": "true"} if self.is_async else {}
-        return {"SW_AGENT_NAME": "compared", "SW_AGENT_PROTOCOL": self.sink, where: address, **enhanced}
+        more = {"SW_AGENT_ASYNCIO_ENHANCEMENT": "true"} if self.is_async else {}
+        more |= {"SW_AGENT_GC_FREEZE": "true"} if self.freezes else {}
+        return {"SW_AGENT_NAME": "compared", "SW_AGENT_PROTOCOL": self.sink, where: address, **more}
 
     def records_of(self, handler: str) -> int:
         """How many records other than logs one request makes: a segment, or for OpenTelemetry its spans, of which the
@@ -79,6 +82,7 @@ def _all() -> list[Contestant]:
     return [
         Contestant("bare", "bare", "", _OWN),
         *swagent,
+        Contestant("swagent-grpc-freeze", "swagent", "grpc", _OWN, freezes=True),
         Contestant("bare-asyncio", "bare", "", _OWN, loop="asyncio"),
         Contestant("swagent-grpc-asyncio", "swagent", "grpc", _OWN, loop="asyncio"),
         Contestant("bare-trio", "bare", "", _OWN, loop="trio"),

@@ -21,6 +21,7 @@ from ..config.environment import without_meaning
 from ..config.options import Address, Option, Secret
 from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
 from ..instrument.configured import preview
+from ..opentelemetry.launch import preview as preview_bridge
 from ..runtime.agent_thread import loop_of
 from ..runtime.instance import describe_instance
 from ..runtime.transport_choice import find_transport
@@ -85,7 +86,9 @@ def _libraries(config: Config) -> list[str]:
     found = preview(config)
     width = max((len(each.name) for each in found), default=0)
     lines = [f"{each.name:<{width}}  {each.state.value}{': ' if each.reason else ''}{each.reason}" for each in found]
-    return ["", "Libraries that record by themselves under `swagent run`, or with `instrument()`:", *lines]
+    lines = ["", "Libraries that record by themselves under `swagent run`, or with `instrument()`:", *lines]
+    bridged = preview_bridge(config)
+    return [*lines, "", "OpenTelemetry's instrumentations under `swagent run`:", *bridged] if bridged else lines
 
 
 async def _examine_all(config: Config, transport: type[Transport]) -> bool:

@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from ..config import Config
+from ..config import Config, origins_of
 from ..errors import ConfigError
 
 _BOOTSTRAP = Path(__file__).parent / "bootstrap"
@@ -39,6 +39,9 @@ def run(args: argparse.Namespace) -> int:
         environ["SW_AGENT_PROTOCOL"] = args.protocol
     try:
         Config.from_env(environ, folder=os.curdir)
+        if "propagate_threads" not in origins_of(environ):
+            # who instruments nothing by hand carries no context by hand
+            environ["SW_AGENT_PROPAGATE_THREADS"] = "true"
     except ConfigError as error:
         print(f"swagent run: {error}", file=sys.stderr)
         return 2

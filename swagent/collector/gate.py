@@ -6,6 +6,7 @@ as this server. So the page answers to names of this machine only, and neither s
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from collections.abc import Sequence
 
@@ -37,13 +38,22 @@ class Gate:
         self._names_matter = names_matter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_begun = False
+
         async def send_with_headers(message: Message) -> None:
+            nonlocal has_begun
             if message["type"] == "http.response.start":
+                has_begun = True
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
         app = self._refusal(scope) or self._app
-        await app(scope, receive, send_with_headers)
+        try:
+            await app(scope, receive, send_with_headers)
+        except asyncio.CancelledError:  # the server stops; whoever asked may ask the next one
+            if has_begun:
+                raise
+            await _refuse(503, "the collector stops")(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers = Headers(scope=scope)

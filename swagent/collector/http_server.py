@@ -11,6 +11,8 @@ import anyio
 import uvicorn
 from starlette.types import ASGIApp
 
+from .http_protocol import BoundedProtocol
+
 # Seconds for answers under way at the stop.
 _GRACE = 1
 
@@ -55,6 +57,11 @@ class HttpServer:
         """`host:port`."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is being answered."""
+        return self._server is not None and bool(self._server.server_state.tasks)
+
     async def start(self) -> None:
         """Listen.
 
@@ -64,7 +71,7 @@ class HttpServer:
         self.port = listener.getsockname()[1]
         config = uvicorn.Config(
             self._app,
-            http="h11",
+            http=BoundedProtocol,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -17,6 +17,7 @@ from .intake.codec import RawCodec
 from .intake.connections import Connections, TrackingServer
 from .intake.grpc import SERVICES, GrpcService
 from .intake.http import intake_app
+from .intake.room import Room
 from .store.database import StoreError
 from .store.store import Store
 
@@ -112,7 +113,8 @@ class Collector:
         """
         if self._server is not None:
             raise RuntimeError(f"{self!r} runs already")
-        server = TrackingServer([GrpcService(name, self.store) for name in SERVICES], codec=RawCodec())
+        room = Room()
+        server = TrackingServer([GrpcService(name, self.store, room) for name in SERVICES], codec=RawCodec())
         server.connections = Connections()
         guard(server, self._token)
         await server.start(self._host, self._port)

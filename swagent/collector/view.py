@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .api.clocks import extent
 from .api.tree import Node, join, walk
 from .store.trace_records import Segment, Span
 
@@ -42,7 +43,7 @@ def render(trace_id: str, segments: list[Segment], palette: Palette = PLAIN, rem
     nodes = [node for node, _ in rows]
     lines = [
         palette.paint(" ".join(filter(None, ("Trace", _shorten(trace_id, 80), remark))), "bold"),
-        palette.paint("  " + _summary(nodes), "dim"),
+        palette.paint("  " + _summary(roots, nodes), "dim"),
     ]
     orphans = [node for node in nodes if node.missing]
     if orphans:
@@ -54,12 +55,12 @@ def render(trace_id: str, segments: list[Segment], palette: Palette = PLAIN, rem
     return "\n".join(lines)
 
 
-def _summary(nodes: list[Node]) -> str:
+def _summary(roots: list[Node], nodes: list[Node]) -> str:
     spans = [node.span for node in nodes]
-    begin = min((span.start_time for span in spans), default=0)
-    end = max((span.end_time for span in spans), default=0)
+    whole = extent(roots, max(nodes, key=lambda node: node.end, default=None))
+    after = f" and {whole.after:,} ms {'of messaging' if whole.is_messaging else 'afterwards'}" if whole.after else ""
     counts = [
-        f"{max(end - begin, 0):,} ms",
+        f"{whole.duration:,} ms{after}",
         _count(len({node.segment.service for node in nodes}), "service"),
         _count(len(nodes), "span"),
     ]

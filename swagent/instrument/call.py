@@ -7,6 +7,7 @@ the span. The inner one finds it with `outer_call`, and may tell it what only th
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Concatenate, ParamSpec, TypeVar
 
 from ..agent_log import RateLimitedLog
@@ -22,6 +23,9 @@ R = TypeVar("R")
 
 _EXIT = SpanKind.EXIT
 _limited = RateLimitedLog()
+
+is_setting_up: ContextVar[bool] = ContextVar("swagent_is_setting_up", default=False)
+"""True where a library sets up something of its own: what it calls for that is no call of the application's."""
 
 
 def safely(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | None:
@@ -84,7 +88,9 @@ def open_call(
 
 def is_outermost() -> bool:
     """Whether a call that begins now has a span of its own."""
-    return running() is not None and not suppress_instrumentation.get() and outer_call() is None
+    if running() is None or suppress_instrumentation.get() or is_setting_up.get():
+        return False
+    return outer_call() is None
 
 
 def outer_call() -> Span | None:

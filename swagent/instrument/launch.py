@@ -9,12 +9,14 @@ from ..runtime.late_start import follow
 from .configured import instrument
 
 
-def launch() -> None:
+def launch() -> Config:
     """Instrument what the command will import, and let the agent start when it is time.
 
+    :returns: the settings
     :raises ConfigError: when a setting cannot be used
     """
     config = Config.from_env()
     # before anything is started: the agent's own libraries are among those that are instrumented
     instrument(config=config)
     follow(config, sys.orig_argv)
+    return config

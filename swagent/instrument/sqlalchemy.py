@@ -7,10 +7,13 @@ statement and the parameters that SQLAlchemy adds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from ..record.trace.model import Component
 from ..record.trace.span import Span
+from .call import is_setting_up
 from .instrumentation import Instrumentation
 from .patches import Patches
 from .sql_call import Database, begin_query, database_at
@@ -47,6 +50,22 @@ _DRIVERS = {
 
 def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.Connection, "_execute_context", around_query(_begin))
+    record = getattr(import_module("sqlalchemy.pool.base"), "_ConnectionRecord", None)
+    if record is not None:
+        patches.wrap(record, "__init__", _around_connect)
+
+
+def _around_connect(connect: Callable[..., None]) -> Callable[..., None]:
+    """A new connection asks the server for what the dialect must know of it, by the driver: no query of anybody's."""
+
+    def traced(*args: Any, **kwargs: Any) -> None:
+        token = is_setting_up.set(True)
+        try:
+            connect(*args, **kwargs)
+        finally:
+            is_setting_up.reset(token)
+
+    return traced
 
 
 def _begin(connection: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Span | None:

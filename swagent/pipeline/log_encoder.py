@@ -19,6 +19,7 @@ from .gaps import escape, make_mark, put_gaps
 
 Tags = tuple[tuple[str, str], ...]
 _TASK = "task"
+_NO_TIME = 2**63
 
 
 def log_encoding(encoder: Encoder) -> Callable[[LogEntry], bytes]:
@@ -45,7 +46,8 @@ class LogEncoder:
         """A LogData."""
         time, text, tags, endpoint, trace_id, segment_id, span_id = entry
         task = tags[-1][1] if tags and tags[-1][0] == _TASK else ""
-        if time <= 0 or not (text.isprintable() and task.isprintable()):
+        # a time that is none on the wire is refused there
+        if not 0 < time < _NO_TIME or not (text.isprintable() and task.isprintable()):
             return self._encoder.log(entry)
         written, name, trace = text.encode(), task.encode(), b""
         rest = self._tags[tuple(tags[:-1] if task else tags), len(name)]

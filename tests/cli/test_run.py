@@ -131,3 +131,44 @@ def test_one_line_says_what_records_and_what_is_left_out(swagent: Run) -> None:
     assert "wsgiref" in recorded
     assert "http_server (switched off: by SW_AGENT_DISABLE_PLUGINS: sw_http_s.*)" in left_out
     assert "uvicorn (switched off: by SW_AGENT_DISABLE_PLUGINS: uvicorn)" in left_out
+
+
+OTHERS_SPANS = """
+from concurrent.futures import ThreadPoolExecutor
+import swagent
+from opentelemetry import trace
+
+def work():
+    with trace.get_tracer("library").start_as_current_span("theirs"):
+        pass
+
+with swagent.entry_span("job"), ThreadPoolExecutor(1) as pool:
+    pool.submit(work).result()
+"""
+
+
+@pytest.mark.parametrize(
+    ("environ", "traces"),
+    [
+        ({}, [["job", "theirs"]]),
+        ({"SW_AGENT_DISABLE_PLUGINS": "opentelemetry"}, [["job"]]),
+        ({"SW_AGENT_PROPAGATE_THREADS": "false"}, [["job"], ["theirs"]]),
+    ],
+    ids=["by itself", "without the bridge", "without threads"],
+)
+def test_spans_of_opentelemetry_in_threads_belong_to_the_trace(
+    environ: dict[str, str], traces: list[list[str]], swagent: Run, collector: Collector, tmp_path: Path
+) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(OTHERS_SPANS)
+    environ = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector.address, "SW_AGENT_AUTHENTICATION": "sesame", **environ}
+    result = swagent("run", "--", sys.executable, str(script), **environ)
+    assert result.returncode == 0, result.stderr
+    store = collector.store
+    found = [[span.operation for segment in store.trace(each) for span in segment.spans] for each in store.trace_ids]
+    assert sorted(sorted(trace) for trace in found) == traces
+
+
+def test_doctor_tells_of_the_bridge(swagent: Run) -> None:
+    told = swagent("doctor", "--no-network", SW_AGENT_DISABLE_PLUGINS="opentelemetry").stdout
+    assert "the bridge is switched off by SW_AGENT_DISABLE_PLUGINS" in told

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import httpx
 import pytest
 
 from collector.served import START, line, serving, shop_and_stock
+from swagent.collector import pace
 from swagent.collector.api import calls as calls_query
-from swagent.collector.api import pace
+from swagent.collector.api import instances as instances_query
+from swagent.collector.api import meters as meters_query
 from swagent.collector.api.meters import quantile
+from swagent.collector.store.database import StoreError
 from swagent.collector.store.records import Event, KeepAlive, Meter, Properties, ThreadSnapshot
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment, Span
@@ -85,7 +90,8 @@ async def test_traces_newest_first_page_by_page(api: Api) -> None:
         ({"q": "' OR 1=1 --"}, []),
         ({"service": "stock", "min_ms": 19}, [9]),
         ({"service": "nobody"}, []),
-        ({"endpoint": "/stock", "max_ms": 10}, [0]),
+        ({"endpoint": "/stock", "max_ms": 5}, []),
+        ({"endpoint": "/stock", "min_ms": 6, "limit": 2}, [9, 8]),
         ({"endpoint": "SELECT"}, []),
         ({"sort": "slowest", "limit": 2}, [9, 8]),
     ],
@@ -118,7 +124,8 @@ async def test_one_trace(api: Api) -> None:
     assert trace["spans"][1] == {
         "id": "a-1:1", "parent": "a-1:0", "depth": 1, "service": "shop", "instance": "shop-1", "operation": "/stock",
         "kind": "exit", "layer": "Http", "component": "HTTPX", "peer": "stock:80", "start": START + 1001,
-        "end": START + 1009, "error": False, "tags": [["item", "Lamp 1"]], "logs": [], "missing_parent": False,
+        "end": START + 1009, "shift": 0, "error": False, "tags": [["item", "Lamp 1"]], "logs": [],
+        "missing_parent": False, "parents": [], "consumers": [],
     }  # fmt: skip
     assert [entry["text"] for entry in trace["logs"]] == ["Order 1 of a Größe"]
     missing = await api("traces/nowhere", 404)
@@ -189,7 +196,7 @@ async def test_a_call_without_an_answer_goes_to_the_service_that_answered_there_
     api.store.add(asking)
     assert {node["name"]: node["kind"] for node in (await api("map"))["nodes"]}["stock:80"] == "peer"
     fill(api.store)
-    found = await api("map")
+    found = await fresh(api, "map")
     calls = {(edge["from"], edge["to"]): edge["calls"] for edge in found["edges"]}
     assert calls == {("User", "shop"): 11, ("shop", "stock"): 11, ("stock", "db:5432"): 10}
     assert {node["name"]: node["calls"] for node in found["nodes"]}["stock"] == 10, "what it reported itself"
@@ -206,13 +213,19 @@ async def test_where_several_answer_a_call_without_an_answer_is_one_to_the_peer(
     assert (calls["shop", "stock"], calls["shop", "stock-b"], calls["shop", "stock:80"]) == (2, 1, 1)
 
 
-async def test_sums_are_never_stale_and_made_once_for_many(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sums_are_there_at_once_made_once_for_many_and_fresh_after(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last answer is given while the next one is made. It says by its version that it is old."""
     fill(api.store, 1)
     made: list[int] = []
+    may_go_on = anyio.Event()
     original = calls_query.service_map
 
     async def counted(store: Store) -> Any:
         made.append(store.version)
+        if len(made) > 1:
+            await may_go_on.wait()
         return await original(store)
 
     monkeypatch.setattr(calls_query, "service_map", counted)
@@ -221,13 +234,46 @@ async def test_sums_are_never_stale_and_made_once_for_many(api: Api, monkeypatch
     async def ask() -> None:
         answers.append(await api("map"))
 
-    for _ in range(2):
-        fill(api.store, 2)
+    async def ask_five_times() -> list[int]:
+        answers.clear()
         async with anyio.create_task_group() as group:
             for _ in range(5):
                 group.start_soon(ask)
-        assert [answer["version"] for answer in answers[-5:]] == [api.store.version] * 5
+        return [answer["version"] for answer in answers]
+
+    first = api.store.version
+    assert await ask_five_times() == [first] * 5
+    fill(api.store, 2)
+    assert await ask_five_times() == [first] * 5, "no answer waits for the one that is being made"
+    may_go_on.set()
+    await fresh(api, "map")
     assert len(made) == 2
+
+
+async def test_sums_survive_a_store_that_cannot_be_read(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(api.store, 1)
+    first = await api("map")
+    original, failures = calls_query.service_map, list[int]()
+
+    async def failing(store: Store) -> Any:
+        if not failures:
+            failures.append(1)
+            raise StoreError("the disk is full")
+        return await original(store)
+
+    monkeypatch.setattr(calls_query, "service_map", failing)
+    fill(api.store, 2)
+    assert await api("map") == first
+    await fresh(api, "map")
+    assert failures == [1]
+
+
+async def fresh(api: Api, path: str) -> Any:
+    """The answer for what is kept now; an old one may come before it."""
+    with anyio.fail_after(20):
+        while (answer := await api(path))["version"] != api.store.version:
+            await anyio.lowlevel.checkpoint()
+    return answer
 
 
 async def test_logs(api: Api) -> None:
@@ -300,7 +346,7 @@ async def test_ledgers(api: Api) -> None:
         api.store.add(Meter("shop", "i1", f"swagent_records_{name}", (*labels, ("signal", "segment")), 9, value))
     api.store.add(Meter("shop", "i1", "cpu", (), 9, 1.0))
     assert (await api("ledgers"))["agents"] == [
-        {"service": "shop", "instance": "i1", "time": 9, "signals": [
+        {"service": "shop", "instance": "i1", "state": "alive", "time": 9, "signals": [
             {"signal": "segment", "offered": 10, "confirmed": 7, "queued": 1, "in_flight": 0,
              "refused": {"queue_full": 3}, "dropped": {"ambiguous": 2}},
         ]},
@@ -381,3 +427,69 @@ async def test_wrong_parameters_are_named(api: Api, path: str, parameters: dict[
 
 async def test_unknown_paths(api: Api) -> None:
     assert "there is nothing at /api/nothing" in (await api("nothing", 404))["error"]
+
+
+async def test_a_meter_that_was_a_histogram_and_then_a_value(api: Api) -> None:
+    """It is shown as what it is now, and what it was comes back when it is that again."""
+    at: dict[str, Any] = {"service": "shop", "instance": "i1", "name": "m"}
+    histogram = Meter("shop", "i1", "m", (), 1, None, ((0.0, 2), (10.0, 0)))
+    api.store.add(histogram)
+    api.store.add(Meter("shop", "i1", "m", (), 2, 7.5))
+    found = await api("meters/series", **at)
+    assert (found["kind"], found["series"]) == ("single", [{"labels": {}, "points": [[2, 7.5]]}])
+    assert [each["kind"] for each in (await api("meters"))["meters"]] == ["single"]
+    api.store.add(replace(histogram, timestamp=3))
+    found = await api("meters/series", **at)
+    assert found["kind"] == "histogram"
+    assert [time for time, _ in found["series"][0]["points"]] == [1, 3]
+
+
+async def test_half_a_character_is_refused_or_finds_nothing(api: Api) -> None:
+    fill(api.store, 1)
+    for path in ("traces", "logs"):
+        error = await api(path, 400, cursor='[1, "\\ud800"]')
+        assert "cursor" in error["error"]
+    assert (await api("traces/%ED%A0%80", 404))["error"]
+    assert (await api("traces", q="%ED%A0%80"))["traces"] == []
+
+
+async def test_whoever_said_that_it_stops_is_not_alive() -> None:
+    now = 1_700_000_000.0
+    store = Store(clock=lambda: now)
+
+    def say(name: str) -> None:
+        store.add(Event(name, "shop", "i1", "", name, "Normal", "m", {}, 5, 5, ""))
+
+    def state() -> tuple[str, str]:
+        [instance] = instances_query.instances(store, "", now)["instances"]
+        [ledger] = meters_query.ledgers(store, now)["agents"]
+        assert instance["alive"] == (instance["state"] == "alive")
+        return instance["state"], ledger["state"]
+
+    say("Start")
+    store.add(Meter("shop", "i1", "swagent_records_queued", (("signal", "segment"),), 9, 3.0))
+    assert state() == ("alive", "alive")
+    say("Shutdown")
+    store.add(Meter("shop", "i1", "swagent_records_queued", (("signal", "segment"),), 9, 3.0))
+    assert state() == ("stopped", "stopped"), "what it sends beside its end is no new life"
+    now += 30
+    store.add(KeepAlive("shop", "i1", ""))
+    assert state() == ("alive", "alive"), "another process has the name"
+    say("Shutdown")
+    say("Start")
+    assert state() == ("alive", "alive")
+    now += 61
+    assert state() == ("silent", "silent")
+
+
+async def test_a_file_remembers_who_has_stopped(tmp_path: Path) -> None:
+    path = str(tmp_path / "store.db")
+    store = Store(path=path)
+    for segment in shop_and_stock(0):
+        store.add(segment)
+    store.add(Event("u", "shop", "shop-1", "", "Shutdown", "Normal", "m", {}, 5, 5, ""))
+    store.close()
+    again = Store(path=path)
+    states = instances_query.states(again, again.started_at)
+    again.close()
+    assert states == {("shop", "shop-1"): "stopped", ("stock", "stock-1"): "alive"}

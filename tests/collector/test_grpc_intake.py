@@ -8,6 +8,7 @@ import pytest
 from grpclib.client import Channel
 
 from swagent.collector.intake.grpc import SERVICES, GrpcService
+from swagent.collector.intake.room import Room
 from swagent.collector.server import Collector
 from swagent.collector.store import records
 from swagent.collector.store.store import Store
@@ -174,6 +175,6 @@ async def test_configurations_and_attached_events(collector: Collector, channel:
 
 
 def test_every_service_of_the_protocol_is_served() -> None:
-    offered = {path for name in SERVICES for path in GrpcService(name, Store()).__mapping__()}
+    offered = {path for name in SERVICES for path in GrpcService(name, Store(), Room()).__mapping__()}
     bases = [value for name, value in vars(wire).items() if name.endswith("Base") and name != "ServiceBase"]
     assert offered == {path for base in bases for path in base().__mapping__()}

@@ -112,6 +112,11 @@ DEEP = b"[" * 100_000
         pytest.param("/v3/segments", b'[{"spans": [{"spanId": "x"}]}]', "SegmentObject", id="text for a number"),
         pytest.param("/v3/segments", b'[{"spans": [{"spanId": 1e99}]}]', "SegmentObject", id="number too large"),
         pytest.param("/v3/segments", b'[{"traceId": "\\ud800"}]', "SegmentObject", id="half a character"),
+        pytest.param("/v3/segment", b'{"\\ud800": 1}', "SegmentObject", id="half a character as a name"),
+        pytest.param("/v3/events", b'[{"type": "\\ud800"}]', "Event", id="half a character as a kind"),
+        pytest.param(
+            "/v3/segment", b'{"spans": [{"\\ud800": 1}]}', "SegmentObject", id="in the name of a span's field"
+        ),
         pytest.param("/v3/logs", b'[{"body": {"text": {"text": "a"}, "json": {"json": "b"}}}]', "LogData", id="oneof"),
     ],
 )

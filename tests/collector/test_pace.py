@@ -11,6 +11,7 @@ import anyio.lowlevel
 import pytest
 
 from collector.served import line, shop_and_stock
+from swagent.collector import pace
 from swagent.collector.api import (
     calls as calls_query,
 )
@@ -24,7 +25,7 @@ from swagent.collector.api import (
     meters as meters_query,
 )
 from swagent.collector.api import (
-    pace,
+    trace as trace_query,
 )
 from swagent.collector.api import (
     traces as traces_query,
@@ -39,10 +40,10 @@ QUERIES: dict[str, Query] = {
     "services": calls_query.services,
     "endpoints": lambda store: calls_query.endpoints(store, "shop"),
     "map": calls_query.service_map,
-    "traces": lambda store: traces_query.traces(store, {}, "newest", 1000, ""),
+    "traces": lambda store: traces_query.traces(store, {}, "slowest", 1000, ""),
     "traces of a service": lambda store: traces_query.traces(store, {"service": "shop"}, "slowest", 10, ""),
     "traces with a text": lambda store: traces_query.traces(store, {"q": "lamp"}, "newest", 10, ""),
-    "one trace": lambda store: traces_query.trace(store, "trace-1"),
+    "one trace": lambda store: trace_query.trace(store, "trace-1"),
     "logs": lambda store: logs_query.logs(store, {}, 1000, ""),
     "events": lambda store: instances_query.events(store, ""),
     "series": lambda store: meters_query.series(store, "shop", "i1", "h", 0),

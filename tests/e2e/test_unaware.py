@@ -1,4 +1,4 @@
-"""What `swagent run` shows of services that know nothing of it: one joined trace, with what they call drawn by its kind."""
+"""What `swagent run` shows of services that know nothing of it: one joined trace, with what they call by its kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -85,8 +84,10 @@ def _is_joined(spans: Sequence[Span], names: dict[str, str]) -> None:
     }
     assert not any(span.is_error for span in spans)
     by_type = {(span.service, span.operation): span for span in spans}
-    for caller, called in ((by_type[orders, "/stock/lamp"], by_type[stock, "GET:/stock/<item>"]),
-                           (by_type[orders, "Kafka/orders/Producer"], by_type[audit, "Kafka/orders/Consumer/audit"])):  # fmt: skip
+    for caller, called in (
+        (by_type[orders, "/stock/lamp"], by_type[stock, "GET:/stock/<item>"]),
+        (by_type[orders, "Kafka/orders/Producer"], by_type[audit, "Kafka/orders/Consumer/audit"]),
+    ):
         assert [(ref.segment_id, ref.span_id) for ref in called.refs] == [(caller.segment_id, caller.span_id)]
 
 
@@ -94,7 +95,7 @@ async def _is_drawn(query: OapQuery, names: dict[str, str]) -> None:
     """The map of services shows the database, the cache and the queue as what they are."""
 
     async def kinds() -> set[str]:
-        nodes: list[dict[str, Any]] = await query.map_of(names["orders"])
+        nodes = await query.map_of(names["orders"])
         return {node["type"] for node in nodes}
 
     await eventually(kinds, timeout=60, until=lambda found: found >= {"PostgreSQL", "Redis", "Kafka", "FastAPI"})

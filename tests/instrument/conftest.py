@@ -74,6 +74,8 @@ def pytest_sessionfinish() -> None:
         known = collecting.read() if _incomplete else {}
         collecting.merge(known, _all)
         collecting.write(known)
+
+
 @pytest.fixture
 def server() -> Iterator[HttpServer]:
     with HttpServer() as running:

@@ -36,6 +36,7 @@ SERVERS = frozenset({
     "aiohttp_server", "bottle", "django", "falcon", "flask", "granian", "gunicorn", "http_server", "hypercorn",
     "pyramid", "sanic", "tornado", "uvicorn", "werkzeug", "wsgiref",
 })  # fmt: skip
+LOGS = frozenset({"loguru"})
 COLUMNS = ("library", "versions", "by", "kind", "operations", "component", "layer", "tags")
 
 
@@ -66,8 +67,8 @@ def instrumentations() -> Iterator[Instrumentation]:
 
 
 def _calls() -> Iterator[Instrumentation]:
-    """Those that record calls. Servers record what comes in, and stand in docs/run.md."""
-    yield from (each for each in instrumentations() if each.name not in SERVERS)
+    """Those that record calls. Servers record what comes in, and stand in docs/run.md; log records have a page, too."""
+    yield from (each for each in instrumentations() if each.name not in SERVERS | LOGS)
 
 
 def _table(natives: list[Instrumentation], collected: Collected) -> Iterator[str]:

@@ -27,12 +27,6 @@ def collected_by(span: SpanRecord) -> str | None:
     return components.get(Component(span.component).name)
 
 
-def collected_by(span: SpanRecord) -> str:
-    return {Component.REQUESTS: "requests", Component.URLLIB3: "urllib3"}.get(
-        Component(span.component), "urllib-request"
-    )
-
-
 class Client:
     def __init__(self, name: str) -> None:
         self._get, self.component = CLIENTS[name]

@@ -34,11 +34,6 @@ on_asyncio = pytest.mark.parametrize(
     "anyio_backend", [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})], ids=["asyncio", "uvloop"]
 )
 
-
-def collected_by(span: SpanRecord) -> str:
-    return "sqlalchemy" if "/SQLAlchemy/" in span.name else "sqlite3"
-
-
 SQLITE = "SQLITE/DATABASE shop.db db.type=SQLite db.operation="
 SELECT = f"Exit SQLite/SQLAlchemy/execute {SQLITE}SELECT"
 INSERT = f"Exit SQLite/SQLAlchemy/execute {SQLITE}INSERT"

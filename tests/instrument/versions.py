@@ -2,10 +2,11 @@
 
     python tests/instrument/versions.py [--python 3.10] [--only redis httpx]
 
-The versions are the lower bounds of the instrumentations' own specifiers. All of them go into one environment where
-they get on with each other, and else into as few as can be found by halving; the environments are kept in `.cache`. A
-test module's libraries are those of its `INSTRUMENTED`, and what else it needs there is in its `NEEDS`. Tests that want
-a server run where it can be had. Exit status 1: a test failed, or a version cannot be installed.
+The versions are the lower bounds of the instrumentations' own specifiers. The agent and pytest go into one environment,
+and what a test module needs into a folder of its own before it on the path, since many old versions do not get on with
+each other. Both are kept in `.cache`. A test module's libraries are those of its `INSTRUMENTED`, and what else it needs
+with these versions is in its `NEEDS`. Tests that want a server run where it can be had. Exit status 1: a test failed,
+or a version cannot be installed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import requires
 from pathlib import Path
 
 if __name__ == "__main__":  # a script finds its own folder on the path, and imports need the tests folder
@@ -31,6 +33,7 @@ from interpreters.place import CACHE, REPOSITORY, Machine, UnavailableError
 from swagent.instrument.instrumentation import STANDARD_LIBRARY
 
 TOOLS = ("anyio", "pytest>=8.3", "pytest-timeout>=2.3", "trio>=0.27", "uvloop>=0.21; implementation_name == 'cpython'")
+_PIP = ("-m", "pip", "install", "-q", "--disable-pip-version-check")
 # Old versions have wheels for old Pythons.
 _PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 
@@ -44,17 +47,14 @@ class Suite:
     requirements: tuple[str, ...]
 
 
-class ConflictError(Exception):
-    """These do not go into one environment."""
-
-
 def main() -> int:
     """Run what is asked for; the exit status."""
     options = _options()
     python = find_python(options.python)
     suites = [each for each in find_suites() if not options.only or set(options.only) & set(each.names)]
-    failed = [path for path, passed in _run(python, suites) if not passed]
-    print("\n".join(f"FAILED {path.relative_to(REPOSITORY)}" for path in failed) or "all passed")
+    environment = _environment(python)
+    failed = [each for each in suites if not _passes(environment, each)]
+    print("\n".join(f"FAILED {each.path.relative_to(REPOSITORY)}" for each in failed) or "all passed")
     return 1 if failed else 0
 
 
@@ -91,52 +91,37 @@ def find_python(version: str | None) -> str:
     return sys.executable
 
 
-def _run(python: str, suites: Sequence[Suite]) -> Iterator[tuple[Path, bool]]:
-    """Each test module, and whether it passed."""
-    if not suites:
-        return
-    try:
-        environment = _install(python, suites)
-    except ConflictError as error:
-        if len(suites) == 1:
-            print(f"=== cannot be installed: {error}", flush=True)
-            yield suites[0].path, False
-            return
-        half = len(suites) // 2
-        yield from _run(python, suites[:half])
-        yield from _run(python, suites[half:])
-        return
-    for suite in suites:
-        print(f"=== {suite.path.name}: {', '.join(suite.requirements)}", flush=True)
-        # what an old library says of itself is no fault of ours
-        command = ["-m", "pytest", "-q", "-W", "default", "-p", "no:cacheprovider", "-m", "not slow", str(suite.path)]
-        yield suite.path, not subprocess.run([environment, *command], cwd=REPOSITORY, check=False).returncode
-
-
-def _install(python: str, suites: Sequence[Suite]) -> str:
-    """The Python of an environment with what these need.
-
-    :raises ConflictError: there is no such environment
-    """
-    wanted = sorted({each for suite in suites for each in suite.requirements})
-    key = hashlib.sha256("\n".join([python, *wanted, *TOOLS]).encode()).hexdigest()[:12]
-    folder = CACHE / "oldest" / key
+def _environment(python: str) -> str:
+    """The Python of an environment with the agent and pytest."""
+    folder = _kept([python, *TOOLS, (REPOSITORY / "pyproject.toml").read_text()])
     command = folder / "bin" / "python"
     if not (folder / "complete").exists():
-        print(f"=== an environment with {', '.join(wanted)}", flush=True)
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([python, "-m", "venv", str(folder)], check=True)
-        pip = [str(command), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-e", str(REPOSITORY)]
-        done = subprocess.run([*pip, *TOOLS, *wanted], capture_output=True, text=True, check=False, env=_environ())
-        if done.returncode:
-            shutil.rmtree(folder)
-            raise ConflictError(done.stderr.strip()[-1000:])
+        subprocess.run([command, *_PIP, "-e", str(REPOSITORY), *TOOLS], check=True)
         (folder / "complete").touch()
     return str(command)
 
 
-def _environ() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+def _passes(python: str, suite: Suite) -> bool:
+    print(f"=== {suite.path.name}: {', '.join(suite.requirements)}", flush=True)
+    folder = _kept([python, *suite.requirements])
+    if not (folder / "complete").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        # with what the agent itself needs, or they might be of versions that it cannot run with
+        ours = [each for each in requires("swagent") or () if "extra ==" not in each]
+        done = subprocess.run([python, *_PIP, "--target", str(folder), *suite.requirements, *ours], check=False)
+        if done.returncode:
+            return False
+        (folder / "complete").touch()
+    # what an old library says of itself is no fault of ours
+    command = ["-m", "pytest", "-q", "-W", "default", "-p", "no:cacheprovider", "-m", "not slow", str(suite.path)]
+    environ = {**os.environ, "PYTHONPATH": str(folder)}
+    return not subprocess.run([python, *command], cwd=REPOSITORY, env=environ, check=False).returncode
+
+
+def _kept(contents: Sequence[str]) -> Path:
+    return CACHE / "oldest" / hashlib.sha256("\n".join(contents).encode()).hexdigest()[:12]
 
 
 def _literals(path: Path) -> dict[str, tuple[str, ...]]:

@@ -180,6 +180,8 @@ class Answers:
             return None
         row = summary(trace)
         kept = {name: row[name] for name in ("trace_id", "start", "duration", "services")}
+        after = max(max(each["end"] for each in trace.spans) - row["start"] - row["duration"], 0)
+        kept |= {"after": after, "is_messaging": after > 0, "left_out": 0}
         return {**kept, "spans": trace.spans, "logs": trace.logs}
 
     def logs(self, query: Query) -> Record:
@@ -230,6 +232,7 @@ class Answers:
                 {
                     "service": name,
                     "instance": instance_name(name, 0),
+                    "state": "alive",
                     "time": now,
                     "signals": list(ledger_signals(name, len(took))),
                 }
@@ -310,6 +313,7 @@ def _instance(service: str, number: int, now: int) -> Record:
         "name": instance_name(service, number),
         "properties": properties,
         "alive": alive,
+        "state": "alive" if alive else "silent",
         "last_seen": now - (2_000 if alive else 340_000),
         "language": LANGUAGE,
         "meters": list(METERS),

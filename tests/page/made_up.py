@@ -226,6 +226,9 @@ def _add(trace: Trace, call: Call, parent: str | None, depth: int, start: float,
         "tags": [list(each) for each in call.tags],
         "logs": [],
         "missing_parent": False,
+        "shift": 0,
+        "parents": [],
+        "consumers": [],
     }
     if segment == "segdeep.0":
         span["id"] = f"{segment}:{len(trace.spans)}"
@@ -280,11 +283,10 @@ def make_log(trace: Trace, span: Record, level: str, text: str) -> Record:
 def summary(trace: Trace) -> Record:
     """The trace as a row of the list."""
     root = trace.spans[0]
-    end = max(each["end"] for each in trace.spans)
     return {
         "trace_id": trace.id,
         "start": trace.start,
-        "duration": end - trace.start,
+        "duration": root["end"] - root["start"],
         "endpoint": root["operation"],
         "service": root["service"],
         "services": list(dict.fromkeys(each["service"] for each in trace.spans)),

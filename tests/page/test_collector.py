@@ -139,7 +139,7 @@ def test_meters_are_charts(page: Page) -> None:
 def test_the_ledgers_are_the_agents_own(page: Page) -> None:
     page.keyboard.press("7")
     expect(page.locator(".ledger")).to_have_count(2)
-    expect(page.get_by_text("Nothing lost.")).to_be_visible()
+    expect(page.get_by_text("Nothing known to be lost.")).to_be_visible()
     segments = page.get_by_role("article", name=re.compile("^shop ")).get_by_role("region", name="segment")
     expect(segments).to_contain_text("1 offered")
     expect(segments).to_contain_text("1 confirmed")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from page.answers import Answers
 from page.browser import Tab
@@ -135,3 +136,55 @@ def test_before_anything_has_arrived_it_helps(open_tab: Callable[..., Tab], empt
     assert page.evaluate("navigator.clipboard.readText()") == "pip install 'swagent[grpc]'"
     empty.add_traces(2)
     expect(page.locator(".trace-row")).to_have_count(2)
+
+
+def test_no_view_waits_for_the_sums_of_the_services(open_tab: Callable[..., Tab], small: StandIn) -> None:
+    """They are the dearest answer. They never come here, and the rows are there."""
+    tab = open_tab(small)
+    asked = []
+    tab.page.route("**/api/services", lambda route: asked.append(route))
+    for address, ready in (("#/traces", ".trace-row"), ("#/logs", ".log-row"), ("#/instances", ".instance")):
+        page = tab.open(address)
+        expect(page.locator(ready).first).to_be_visible()
+    assert asked, "it was asked for"
+    for route in asked:
+        route.abort()
+    tab.tolerate(*NO_ANSWER)
+
+
+def test_the_early_answer_is_kept_and_a_fresh_one_asked_for_after_it(
+    open_tab: Callable[..., Tab], small: StandIn
+) -> None:
+    tab = open_tab(small)
+    held: list[Route] = []
+    lists: list[str] = []
+
+    def hold(route: Route) -> None:
+        lists.append(route.request.url)
+        if len(lists) > 1:  # the fresh one does not come until the old one was seen
+            held.append(route)
+            return
+        old = small.answers.traces({"limit": "200"})
+        small.add_traces(3)  # while the first answer is on its way
+        route.fulfill(json=old)
+
+    tab.page.route(re.compile(r"/api/traces\?limit=200$"), hold)
+    page = tab.open()
+    expect(page.locator(".traces .total")).to_have_text("60 traces")
+    _state(page, "live")
+    while not held:
+        page.evaluate("new Promise(requestAnimationFrame)")  # lets the handler of the next request run
+    held.pop().continue_()
+    expect(page.locator(".traces .total")).to_have_text("63 traces")
+
+
+def test_an_old_answer_is_followed_by_a_fresh_one(open_tab: Callable[..., Tab], small: StandIn) -> None:
+    """The collector answers with what is ready, and makes the next one meanwhile; nothing else changes."""
+    tab = open_tab(small)
+    fresh = small.answers.services({})
+    old = {"version": fresh["version"] - 1, "services": fresh["services"][:2]}
+    answers = [old]
+    tab.page.route("**/api/services", lambda route: route.fulfill(json=answers.pop() if answers else fresh))
+    page = tab.open("#/services")
+    expect(page.locator(".opener")).to_have_count(len(fresh["services"]))
+    assert answers == []

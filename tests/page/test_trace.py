@@ -131,13 +131,15 @@ def test_markup_in_what_arrived_is_text(tab: Tab, crowded: StandIn) -> None:
 
 def test_clocks_that_differ_are_said_so(tab: Tab, failed: Record) -> None:
     first, second, *rest = copy.deepcopy(failed["spans"])
-    for name in ("start", "end"):
-        second[name] -= 4000
-    answer = {**failed, "start": second["start"], "duration": 5000, "spans": [first, second, *rest]}
+    for span in (second, *rest):  # one process, and whom it called: the badge stands where the clock changes
+        span["shift"] = 4000
+    answer = {**failed, "spans": [first, second, *rest]}
     tab.page.route(f"**/api/traces/{failed['trace_id']}", lambda route: route.fulfill(json=answer))
     page = tab.open(f"#/traces/{failed['trace_id']}")
     expect(page.locator(f"[data-span='{second['id']}']")).to_contain_text("clocks differ")
     expect(page.locator(".span-row .badge.warn")).to_have_count(1)
+    page.locator(f"[data-span='{second['id']}']").click()
+    expect(page.get_by_label("Where")).to_contain_text("4.00 s behind, and corrected by its caller's span")
 
 
 def test_each_duration_has_room_behind_its_bar(tab: Tab, failed: Record) -> None:
@@ -158,3 +160,47 @@ def test_an_unknown_trace_is_an_error_with_a_reason_and_a_way_out(tab: Tab) -> N
     expect(page.get_by_role("alert")).to_contain_text("Nothing of that name is kept here")
     page.get_by_role("button", name="Back to the traces").click()
     expect(page.locator(".trace-row").first).to_be_visible()
+
+
+def _fulfill(tab: Tab, trace: Record) -> str:
+    tab.page.route(f"**/api/traces/{trace['trace_id']}", lambda route: route.fulfill(json=trace))
+    return f"#/traces/{trace['trace_id']}"
+
+
+def test_the_headline_is_the_request_and_then_the_messaging(tab: Tab, failed: Record) -> None:
+    answer = {**failed, "duration": 1130, "after": 2510, "is_messaging": True}
+    page = tab.open(_fulfill(tab, answer))
+    expect(page.locator(".trace-title .facts")).to_contain_text("1.13 s and 2.51 s of messaging")
+
+
+def test_own_time_of_calls_side_by_side_counts_once(tab: Tab, failed: Record) -> None:
+    """Ten calls of one second each, at the same time, in a request of 1.2 seconds that waits for them."""
+    root, *_ = copy.deepcopy(failed["spans"])
+    start = root["start"]
+    root |= {"end": start + 1200, "service": "shop"}
+    calls = [
+        {**root, "id": f"c:{number}", "parent": root["id"], "depth": 1, "service": "stock",
+         "start": start + 100 + number, "end": start + 1100 + number}
+        for number in range(10)
+    ]  # fmt: skip
+    page = tab.open(_fulfill(tab, {**failed, "duration": 1200, "after": 0, "spans": [root, *calls]}))
+    expect(page.locator(".shares li").filter(has_text="stock")).to_contain_text("1.01 s")
+    expect(page.locator(".shares li").filter(has_text="shop")).to_contain_text("191 ms")
+
+
+def test_other_parents_and_consumers_are_links(tab: Tab, crowded: StandIn, failed: Record) -> None:
+    other = crowded.answers.traces({"limit": "1", "q": "/stock"})["traces"][0]
+    elsewhere = {
+        "trace_id": other["trace_id"], "span": "a:0", "service": "shop", "endpoint": "POST:/orders", "kept": True
+    }  # fmt: skip
+    missing = {**elsewhere, "trace_id": "gone", "endpoint": "GET:/gone", "kept": False}
+    first, *rest = copy.deepcopy(failed["spans"])
+    first |= {"parents": [elsewhere, missing], "consumers": [elsewhere]}
+    page = tab.open(f"{_fulfill(tab, {**failed, 'spans': [first, *rest]})}?span={first['id']}")
+    parents = page.get_by_role("list", name="Other parents")
+    expect(parents.locator("li")).to_have_count(2)
+    expect(parents).to_contain_text("has not arrived")
+    expect(page.get_by_role("list", name="Other consumers")).to_contain_text("another trace")
+    parents.get_by_role("link", name="POST:/orders").click()
+    expect(page).to_have_url(f"{tab.url}/#/traces/{other['trace_id']}?span=a%3A0")
+    expect(page.locator(".span-row").first).to_be_visible()

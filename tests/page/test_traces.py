@@ -186,3 +186,39 @@ def test_narrow_shows_the_same_list(open_tab: object, crowded: StandIn, scheme: 
     page.get_by_role("button", name="Filters").click()
     page.get_by_role("combobox", name="Service").select_option("stock")
     expect(page).to_have_url(f"{tab.url}/#/traces?service=stock")
+
+
+LOOKS = """all => Object.fromEntries(all.map(each => [
+  each.textContent.trim(), [...each.classList].filter(name => /^[cm][0-9]/.test(name)).join(' ')]))"""
+
+
+def test_colours_last_and_tell_more_than_ten_services_apart(tab: Tab, crowded: StandIn) -> None:
+    """They stay after a reload with services that join before the others, and no two look the same."""
+    known = crowded.answers.services({})
+    template = known["services"][0]
+
+    def answer(names: list[str]) -> None:
+        found = [{**template, "name": name} for name in names]
+        tab.page.unroute("**/api/services")
+        tab.page.route("**/api/services", lambda route: route.fulfill(json={**known, "services": found}))
+
+    names = [f"service-{number}" for number in range(17)]
+    answer(names)
+    page = tab.open("#/services")
+    expect(page.locator(".opener")).to_have_count(17)
+    before = page.locator(".opener .service").evaluate_all(LOOKS)
+    assert len(set(before.values())) == 17
+    answer([*(f"a-{number}" for number in range(5)), *reversed(names)])
+    page = tab.open("#/services")
+    expect(page.locator(".opener")).to_have_count(22)
+    after = page.locator(".opener .service").evaluate_all(LOOKS)
+    assert {name: after[name] for name in names} == before
+    assert len(set(after.values())) == 22
+
+
+def test_a_colour_is_never_the_only_cue(tab: Tab) -> None:
+    """Beside each mark of a service stands its name, or the beginning of it."""
+    page = tab.open()
+    expect(page.locator(".others .dot").first).to_be_visible()
+    alone = page.locator(".dot").evaluate_all("all => all.filter(each => !each.nextElementSibling?.textContent).length")
+    assert alone == 0

@@ -245,3 +245,25 @@ def test_the_chosen_colours_are_kept(tab: Tab) -> None:
     tab.open("#/ledgers")
     expect(page.locator(READY["ledgers"]).first).to_be_visible()
     assert page.evaluate(ground) == dark
+
+
+@pytest.mark.parametrize(
+    ("state", "queued", "words"),
+    [
+        ("alive", 3, "Nothing lost. Of 100 records each was confirmed, or is on its way."),
+        ("stopped", 3, "3 records of 1 agent that has stopped or went silent were on the way at the last report"),
+        ("silent", 0, "What 1 agent that has stopped or went silent recorded after the last report"),
+    ],
+)
+def test_a_ledger_of_one_that_has_gone_promises_nothing(tab: Tab, state: str, queued: int, words: str) -> None:
+    signal = {
+        "signal": "segment", "offered": 100, "confirmed": 100 - queued, "queued": queued, "in_flight": 0,
+        "refused": {}, "dropped": {},
+    }  # fmt: skip
+    agent = {"service": "shop", "instance": "i1", "state": state, "time": 1, "signals": [signal]}
+    tab.page.route("**/api/ledgers", lambda route: route.fulfill(json={"agents": [agent]}))
+    page = tab.open("#/ledgers")
+    expect(page.locator(".verdict")).to_contain_text(words)
+    expect(page.locator(".ledger .badge")).to_have_text([] if state == "alive" else [state])
+    if state != "alive":
+        expect(page.locator(".verdict")).not_to_contain_text("is on its way")

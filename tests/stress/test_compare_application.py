@@ -52,7 +52,7 @@ async def test_the_counts_are_of_handlers_that_ended_of_logs_and_of_questions(
     assert [each.getMessage() for each in caplog.records if each.name == "compared"] == ["waited"] * 2
 
 
-def test_a_contestant_is_told_where_to_send_and_nothing_that_is_not_its_default() -> None:
+def test_a_contestant_is_told_where_to_send_what_its_name_says_and_nothing_else_that_is_not_its_default() -> None:
     said = {name: dict(each.settings("here:1")) for name, each in CONTESTANTS.items()}
     assert said["bare"] == {}
     assert said["swagent-kafka"] == {
@@ -60,6 +60,7 @@ def test_a_contestant_is_told_where_to_send_and_nothing_that_is_not_its_default(
         "SW_AGENT_PROTOCOL": "kafka",
         "SW_KAFKA_BOOTSTRAP_SERVERS": "here:1",
     }
+    assert said["swagent-grpc-freeze"] == said["swagent-grpc"] | {"SW_AGENT_GC_FREEZE": "true"}
     assert said["official-async-http"] == {
         "SW_AGENT_NAME": "compared",
         "SW_AGENT_PROTOCOL": "http",

@@ -38,6 +38,7 @@ def _begin() -> None:
     try:
         from swagent import ConfigError
         from swagent.instrument.launch import launch
+        from swagent.opentelemetry.launch import bridge
     except Exception as error:
         if is_expected:
             version = ".".join(map(str, sys.version_info[:2]))
@@ -47,7 +48,7 @@ def _begin() -> None:
             )
         return
     try:
-        launch()
+        bridge(launch())
     except ConfigError as error:
         _refuse(error)
 

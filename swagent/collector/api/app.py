@@ -11,9 +11,8 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from ..gate import Gate
@@ -32,42 +31,24 @@ from . import (
     meters as meters_query,
 )
 from . import (
+    trace as trace_query,
+)
+from . import (
     traces as traces_query,
 )
+from .assets import Assets
 from .changes import Changes
+from .encoding import encode
 from .memo import Memo
 from .parameters import Parameters
 
 PAGE = Path(__file__).parent.parent / "page"
-_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".css": "text/css; charset=utf-8",
-    ".json": "application/json",
-    ".woff2": "font/woff2",
-    ".ico": "image/x-icon",
-    ".png": "image/png",
-    ".map": "application/json",
-    ".txt": "text/plain; charset=utf-8",
-}
 _MISSING = (
     "The page is not part of this installation: swagent/collector/page/index.html is missing. "
     "The JSON API is there, under /api/status.\n"
 )
 _Answer = dict[str, Any]
 Query = Callable[[Parameters], "_Answer | Awaitable[_Answer | None] | None"]
-
-
-class _Files(StaticFiles):
-    """Static files whose types do not depend on what the machine believes."""
-
-    def file_response(self, full_path: Any, *args: Any, **more: Any) -> Response:
-        response = super().file_response(full_path, *args, **more)
-        if kind := _TYPES.get(Path(full_path).suffix):
-            response.headers["content-type"] = kind
-        response.headers["cache-control"] = "no-cache"
-        return response
 
 
 def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], host: str, page: Path = PAGE) -> ASGIApp:
@@ -81,13 +62,14 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
     api = [Route(path, _endpoint(query)) for path, query in _queries(store, addresses).items()]
     api.append(Route("/api/live", _live(changes)))
 
-    async def index(request: Request) -> Response:  # noqa: ARG001
+    assets = Assets(page)
+
+    async def index(request: Request) -> Response:
         if not (page / "index.html").is_file():
             return PlainTextResponse(_MISSING, 404)
-        return FileResponse(page / "index.html", media_type=_TYPES[".html"], headers={"cache-control": "no-cache"})
+        return assets.response("index.html", request.headers)
 
-    assets = [Mount("/assets", _Files(directory=page))] if page.is_dir() else []
-    routes = [*api, Route("/", index), *assets]
+    routes = [*api, Route("/", index), Mount("/assets", assets)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})
     return Gate(app, host, ("GET", "HEAD"), names_matter=True)
 
@@ -109,7 +91,7 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
             query.limit(50),
             query.text("cursor"),
         ),
-        "/api/traces/{trace:path}": lambda query: traces_query.trace(store, query.path("trace")),
+        "/api/traces/{trace:path}": lambda query: trace_query.trace(store, query.path("trace")),
         "/api/map": lambda _: service_map.ask(),
         "/api/logs": lambda query: logs_query.logs(
             store,
@@ -121,7 +103,7 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
         "/api/meters/series": lambda query: meters_query.series(
             store, query.needed("service"), query.needed("instance"), query.needed("name"), query.number("from", 0)
         ),
-        "/api/ledgers": lambda _: meters_query.ledgers(store),
+        "/api/ledgers": lambda _: meters_query.ledgers(store, time.time()),
         "/api/events": lambda query: instances_query.events(store, query.text("service")),
         "/api/profiles": lambda _: instances_query.profiles(store),
     }
@@ -139,7 +121,7 @@ def _endpoint(query: Query) -> Callable[[Request], Any]:
             return _error(
                 404, f"nothing is kept of {request.url.path.rpartition('/')[2]!r}: it never came, or fell out"
             )
-        return JSONResponse(found, headers={"cache-control": "no-store"})
+        return Response(await encode(found), media_type="application/json", headers={"cache-control": "no-store"})
 
     return answer
 
@@ -166,4 +148,5 @@ async def _store_error(request: Request, error: Exception) -> Response:  # noqa:
 
 
 def _error(status: int, text: str) -> Response:
-    return JSONResponse({"error": text}, status)
+    # what was asked for may hold half a character, which no encoding has
+    return JSONResponse({"error": text.encode("utf-8", "replace").decode()}, status)

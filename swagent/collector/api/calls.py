@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
+from ..pace import Pace
 from ..store.database import Row
 from ..store.store import Store
-from .pace import Pace, pieces
+from .pace import pieces
 
 Answer = dict[str, Any]
 # Milliseconds: how exactly it is kept when there were calls, and what a pause counts at most.

@@ -56,6 +56,7 @@ def decode(text: str, kind: type) -> Position | None:
         return None
     try:
         number, last = json.loads(text)
+        json.dumps(last, ensure_ascii=False).encode()  # half a character is no text
         if _is_number(number) and type(last) is kind and (kind is str or _is_number(last)):
             return number, last
     except (ValueError, TypeError, RecursionError):

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from ..pace import Pace
 from ..store.records import Event, ThreadSnapshot
 from ..store.rows import other_of
 from ..store.store import Store
-from .pace import Pace
 
 Answer = dict[str, Any]
 ALIVE_SECONDS = 60.0
+
+
+def states(store: Store, now: float) -> dict[tuple[str, str], str]:
+    """Of each service's instance, whether it is `alive`, has `stopped` as it said, or is `silent`.
+
+    :param now: seconds since the epoch
+    """
+    ended = store.ended()
+    return {
+        key: "stopped" if key in ended else "alive" if now - last_seen <= ALIVE_SECONDS else "silent"
+        for key, last_seen in store.seen().items()
+    }
 
 
 def instances(store: Store, service: str, now: float) -> Answer:
@@ -20,6 +32,7 @@ def instances(store: Store, service: str, now: float) -> Answer:
     :param now: seconds since the epoch
     """
     known = {(each.service, each.instance): each for each in store.instances}
+    found_states = states(store, now)
     meters: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for meter in store.meters:
         meters[meter.service, meter.instance].add(meter.name)
@@ -34,7 +47,8 @@ def instances(store: Store, service: str, now: float) -> Answer:
                 "name": key[1],
                 "properties": properties,
                 "language": properties.get("language", ""),
-                "alive": now - last_seen <= ALIVE_SECONDS,
+                "alive": found_states[key] == "alive",
+                "state": found_states[key],
                 "last_seen": int(last_seen * 1000),
                 "meters": sorted(meters[key]),
             }

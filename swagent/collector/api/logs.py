@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..pace import Pace
 from ..store import rows
 from ..store.rows import LOG_COLUMNS
 from ..store.store import Store
 from .cursor import Page, decode
-from .pace import Pace, pieces
+from .pace import pieces
 
 Answer = dict[str, Any]
 _FILTERS = {

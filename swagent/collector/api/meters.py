@@ -8,9 +8,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from ..pace import Pace
 from ..store.records import Meter
 from ..store.store import Store
-from .pace import Pace
+from .instances import states
 
 Answer = dict[str, Any]
 Buckets = Sequence[Sequence[float]]
@@ -19,7 +20,7 @@ MAX_POINTS = 5_000
 _QUANTILES = (0.5, 0.99)
 _LEDGER = "swagent_records_"
 _POINTS = """
-SELECT labels, time, value, buckets, is_histogram FROM series s CROSS JOIN points p ON p.series = s.id
+SELECT labels, time, value, buckets FROM series s CROSS JOIN points p ON p.series = s.id
 WHERE service = ? AND instance = ? AND name = ? AND time >= ? ORDER BY p.id DESC LIMIT ?
 """
 
@@ -39,12 +40,14 @@ def meters(store: Store, service: str, instance: str) -> Answer:
 
 
 async def series(store: Store, service: str, instance: str, name: str, since: int) -> Answer:
-    """The curves of one meter: one for each set of labels; of a histogram, quantiles and the count of each report."""
+    """The curves of one meter: one for each set of labels; of a histogram, quantiles and the count of each report. A
+    name that was given to another kind of meter is shown as what it is now."""
     pace, rows = Pace(), store.read(_POINTS, (service, instance, name, since, MAX_POINTS))
     curves: defaultdict[str, list[Any]] = defaultdict(list)
-    for labels, time, value, buckets, _ in reversed(rows):
-        curves[labels].append((time, value, buckets))
-    is_histogram = bool(rows and rows[0][4])
+    is_histogram = bool(rows) and rows[0][3] is not None
+    for labels, time, value, buckets in reversed(rows):
+        if (buckets is not None) == is_histogram:
+            curves[labels].append((time, value, buckets))
     answer: list[Answer] = []
     for labels, points in curves.items():
         names = dict(json.loads(labels))
@@ -99,12 +102,24 @@ def quantile(buckets: Buckets, part: float) -> float | None:
     return ordered[-1][0]
 
 
-def ledgers(store: Store) -> Answer:
-    """What each agent of ours says became of its records."""
+def ledgers(store: Store, now: float) -> Answer:
+    """What each agent of ours says became of its records. Who is not alive says nothing any more: what it last said was
+    on its way may have arrived, or not.
+
+    :param now: seconds since the epoch
+    """
+    known = states(store, now)
     agents: dict[tuple[str, str], Answer] = {}
     for meter in store.meters:
         if meter.name.startswith(_LEDGER) and meter.value is not None and math.isfinite(meter.value):
-            head: Answer = {"service": meter.service, "instance": meter.instance, "time": 0, "signals": {}}
+            state = known.get((meter.service, meter.instance), "silent")
+            head: Answer = {
+                "service": meter.service,
+                "instance": meter.instance,
+                "state": state,
+                "time": 0,
+                "signals": {},
+            }
             agent = agents.setdefault((meter.service, meter.instance), head)
             agent["time"] = max(agent["time"], meter.timestamp)
             _enter(agent["signals"], meter)

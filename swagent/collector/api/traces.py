@@ -1,33 +1,20 @@
-"""Lists of traces, and one trace whole."""
+"""Lists of traces."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from ..store.rows import LOG_COLUMNS
+from ..pace import Pace
 from ..store.store import Store
-from ..store.trace_records import Segment
-from ..store.trace_translation import decode_segment
-from .components import component_name
 from .cursor import Page, decode
-from .logs import log_answer
-from .pace import Pace
-from .tree import Node, depth_first, join
+from .newest import newest
 
 Answer = dict[str, Any]
-MAX_SPANS = 10_000
-"""Spans of one trace in an answer; more are left out, and said to be."""
-MAX_LOGS = 1_000
-"""Its log lines in an answer; /api/logs has the others."""
 
 # `{piece}` is the range of traces that are looked at, and the newest segment
 _FILTERS = {
     "service": "trace IN (SELECT trace FROM segments WHERE service = :service AND {piece})",
-    "endpoint": (
-        "trace IN (SELECT trace FROM segments s CROSS JOIN calls c ON c.owner = s.id"
-        " WHERE c.kind = 'entry' AND c.endpoint = :endpoint AND {piece})"
-    ),
     "q": "trace IN (SELECT trace FROM segments CROSS JOIN bodies USING (id) WHERE contains(body, :q) AND {piece})",
 }
 _BOUNDS = {
@@ -37,15 +24,25 @@ _BOUNDS = {
     "to": "start <= :to",
     "errors": "errors > 0",
 }
+# A trace begins where its root does, and takes as long as its root: SQLite takes start and took from the row whose
+# rank is the least. A segment that was caused by another ranks behind those that were not.
+_RANK = "iif(is_root, start, 4611686018427387904 + start / 2)"
+# of a trace that is looked at for an endpoint, the longest call of that counts
+_CALLED = """
+JOIN (
+    SELECT s.trace, c.service, max(c.duration) AS duration FROM segments s CROSS JOIN calls c ON c.owner = s.id
+    WHERE c.kind = 'entry' AND c.endpoint = :endpoint AND {service} AND {piece} GROUP BY s.trace
+) AS called USING (trace)
+"""
 # those that follow come first, so that one row at least tells the total
 _LIST = """
-WITH sums AS (
+WITH roots AS (
     SELECT
-        trace, min(start) AS start, max(max(finish) - min(start), 0) AS duration, sum(spans) AS spans,
-        sum(errors) AS errors
+        trace, min({rank}), start, took AS duration, '' AS service, sum(spans) AS spans, sum(errors) AS errors
     FROM segments WHERE {inner} GROUP BY trace
-), matching AS (SELECT *, count(*) OVER () AS total FROM sums WHERE {outer})
-SELECT trace, start, duration, spans, errors, total, {follows} AS follows FROM matching
+), sums AS (SELECT {columns} FROM roots {called}),
+matching AS (SELECT *, count(*) OVER () AS total FROM sums WHERE {outer})
+SELECT trace, start, duration, spans, errors, total, {follows} AS follows, service FROM matching
 ORDER BY follows DESC, {key} DESC, trace DESC LIMIT :limit
 """
 _HEADS = "SELECT trace, service, endpoint FROM segments WHERE trace IN ({}) ORDER BY is_root DESC, start, id"
@@ -73,7 +70,8 @@ def _edge(store: Store, low: str, size: int) -> str | None:
 
 
 async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int, cursor: str) -> Answer:
-    """A page of the traces that match, newest or slowest first.
+    """A page of the traces that match, newest or slowest first. A trace takes as long as its root; where an endpoint is
+    looked for, as long as the longest call of that.
 
     :param filters: of `service`, `endpoint`, `q`, `min_ms`, `max_ms`, `from`, `to`, `errors` those that apply
     :param cursor: the `next` of the page before; empty: the first page
@@ -87,10 +85,20 @@ async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int
     if after is not None:
         values |= {"number": after[0], "trace": after[1]}
     inner = [_FILTERS[each] for each in _FILTERS if each in filters]
+    called = _CALLED if "endpoint" in filters else ""
+    service = "c.service = :service" if "service" in filters else "true"
     outer = [_BOUNDS[each] for each in _BOUNDS if each in filters]
     version, total, page = store.version, 0, Page(limit, column)
+    if not (filters or cursor) and sort == "newest":
+        short = newest(store, _RANK, limit + 1)
+        if short is not None:
+            page.add((*row, short.total, True, "") for row in short.rows)
+            return _answer(store, filters, version, short.total, page)
     async for condition, piece in _ranges(store):
         query = _LIST.format(
+            rank=_RANK,
+            columns="trace, start, called.duration, called.service, spans, errors" if called else "*",
+            called=called.format(service=service, piece=condition),
             inner=" AND ".join([condition, *(each.format(piece=condition) for each in inner)]),
             outer=" AND ".join(["true", *outer]),
             follows="true" if after is None else f"({key}, trace) < (:number, :trace)",
@@ -99,6 +107,10 @@ async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int
         found = store.read(query, {**values, **piece})
         total += found[0][5] if found else 0
         page.add(row for row in found if row[6])
+    return _answer(store, filters, version, total, page)
+
+
+def _answer(store: Store, filters: Mapping[str, Any], version: int, total: int, page: Page) -> Answer:
     heads = _heads(store, [row[0] for row in page.rows])
     return {
         "version": version,
@@ -106,8 +118,16 @@ async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int
         "total_is_exact": True,
         "next": page.following,
         "traces": [
-            {"trace_id": trace, "start": start, "duration": duration, "spans": spans, "errors": errors, **heads[trace]}
-            for trace, start, duration, spans, errors, *_ in page.rows
+            {
+                "trace_id": trace,
+                "start": start,
+                "duration": duration,
+                "spans": spans,
+                "errors": errors,
+                **heads[trace],
+                **({"endpoint": filters["endpoint"], "service": service} if "endpoint" in filters else {}),
+            }
+            for trace, start, duration, spans, errors, _, _, service in page.rows
             if trace in heads  # else it has fallen out meanwhile
         ],
     }
@@ -124,70 +144,3 @@ def _heads(store: Store, ids: list[str]) -> dict[str, Answer]:
         if service not in head["services"]:
             head["services"].append(service)
     return heads
-
-
-async def trace(store: Store, trace_id: str) -> Answer | None:
-    """One trace whole, parents before their children; None when no segment of it is kept."""
-    version, pace, segments = store.version, Pace(), list[Segment]()
-    for body in store.bodies(trace_id):
-        segments.append(decode_segment(body))
-        await pace.breathe()
-    if not segments:
-        return None
-    placed = list(depth_first(join(segments)))
-    nodes = [node for node, _ in placed]
-    shown = placed[:MAX_SPANS]
-    start = min((node.span.start_time for node in nodes), default=0)
-    names = _names(node for node, _ in shown)
-    spans: list[Answer] = []
-    for node, depth in shown:
-        spans.append(_span(node, names, depth))
-        await pace.breathe()
-    query = f"SELECT id, level, {LOG_COLUMNS} FROM logs WHERE trace = ? ORDER BY time, id LIMIT {MAX_LOGS}"  # noqa: S608
-    return {
-        "version": version,
-        "trace_id": trace_id,
-        "start": start,
-        "duration": max(max((node.span.end_time for node in nodes), default=0) - start, 0),
-        "services": list(dict.fromkeys(node.segment.service for node in nodes)),
-        "left_out": len(nodes) - len(shown),
-        "spans": spans,
-        "logs": [log_answer(row) for row in store.read(query, (trace_id,))],
-    }
-
-
-def _names(nodes: Iterable[Node]) -> dict[int, str]:
-    """A name for each node: segment and span, and a number more where an agent gave one span number twice."""
-    names: dict[int, str] = {}
-    taken: set[str] = set()
-    for node in nodes:
-        plain = name = f"{node.segment.segment_id}:{node.span.span_id}"
-        number = 1
-        while name in taken:
-            number += 1
-            name = f"{plain}:{number}"
-        taken.add(name)
-        names[id(node)] = name
-    return names
-
-
-def _span(node: Node, names: dict[int, str], depth: int) -> Answer:
-    span = node.span
-    return {
-        "id": names[id(node)],
-        "parent": None if node.parent is None else names[id(node.parent)],
-        "depth": depth,
-        "service": node.segment.service,
-        "instance": node.segment.instance,
-        "operation": span.operation,
-        "kind": span.kind.lower(),
-        "layer": span.layer,
-        "component": component_name(span.component_id),
-        "peer": span.peer,
-        "start": span.start_time,
-        "end": span.end_time,
-        "error": span.is_error,
-        "tags": span.tags,
-        "logs": [{"time": log.time, "fields": log.data} for log in span.logs],
-        "missing_parent": bool(node.missing),
-    }

@@ -2,47 +2,100 @@
 
 A span hangs under its parent in the same segment, a segment's first span under the span that one of its
 references names. Reports arrive in any order and not always in full, and agents may err: every span that was
-received is in the result exactly once, whatever its parents.
+received is in the result exactly once, whatever its parents. A trace may have very many spans, so the work is
+a generator that yields between short steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
+from heapq import merge
 
-from ..store.trace_records import Segment, Span
+from ..pace import run
+from ..store.trace_records import Segment
+from .clocks import Placed, align
 
 Key = tuple[str, int]
+Steps = Generator[None, None, None]
+_STEP = 200
+_SORTED_AT_ONCE = 1000
 
 
 @dataclass(eq=False, slots=True)
-class Node:
+class Node(Placed):
     """A span in its tree.
 
     :ivar missing: the parent that was named but not received, in words; empty where there is none
+    :ivar parent_key: the segment and span of the parent that was found
     """
 
-    segment: Segment
-    span: Span
     parent: Node | None = None
     children: list[Node] = field(default_factory=list["Node"])
     missing: str = ""
+    parent_key: Key | None = None
 
 
 def join(segments: Iterable[Segment]) -> list[Node]:
     """The roots of a trace's trees, oldest first; those whose parent is missing among them."""
-    nodes = [Node(segment, span) for segment in segments for span in segment.spans]
+    return run(joining(segments))
+
+
+def joining(segments: Iterable[Segment]) -> Generator[None, None, list[Node]]:
+    """The same, step by step."""
+    nodes: list[Node] = []
     known: dict[Key, Node] = {}
-    for node in nodes:
-        known.setdefault((node.segment.segment_id, node.span.span_id), node)
-    for node in nodes:
+    for segment in segments:
+        for span in segment.spans:
+            nodes.append(Node(segment, span))
+            known.setdefault((segment.segment_id, span.span_id), nodes[-1])
+            if not len(nodes) % _STEP:
+                yield
+    for number, node in enumerate(nodes):
         _find_parent(node, known)
-    _cut_circles(nodes)
-    nodes.sort(key=lambda node: (node.span.start_time, node.span.span_id))
-    for node in nodes:
-        if node.parent is not None:
-            node.parent.children.append(node)
-    return [node for node in nodes if node.parent is None]
+        if not number % _STEP:
+            yield
+    yield from _cut_circles(nodes)
+    roots: list[Node] = []
+    for number, node in enumerate(nodes):
+        (roots if node.parent is None else node.parent.children).append(node)
+        if not number % _STEP:
+            yield
+    yield from _place(roots)
+    return roots
+
+
+def _place(roots: list[Node]) -> Steps:
+    """Correct the clocks from the roots down, and sort."""
+    yield from _sort(roots)
+    waiting, number = list(roots), 0
+    while waiting:
+        node = waiting.pop()
+        for child in node.children:
+            align(child, node)
+            number += 1
+            if not number % _STEP:
+                yield
+        yield from _sort(node.children)
+        waiting += node.children
+
+
+def _sort(nodes: list[Node]) -> Steps:
+    if len(nodes) <= _SORTED_AT_ONCE:
+        nodes.sort(key=_order)
+        return
+    parts: list[list[Node]] = []
+    for low in range(0, len(nodes), _SORTED_AT_ONCE):
+        parts.append(sorted(nodes[low : low + _SORTED_AT_ONCE], key=_order))
+        yield
+    for number, node in enumerate(merge(*parts, key=_order)):
+        nodes[number] = node
+        if not number % _STEP:
+            yield
+
+
+def _order(node: Node) -> tuple[int, int]:
+    return node.start, node.span.span_id
 
 
 def walk(roots: list[Node]) -> Iterator[tuple[Node, str]]:
@@ -70,6 +123,7 @@ def _find_parent(node: Node, known: dict[Key, Node]) -> None:
     for key, _ in candidates:
         node.parent = known.get(key)
         if node.parent is not None:
+            node.parent_key = key
             return
     if candidates:
         node.missing = candidates[0][1]
@@ -85,9 +139,10 @@ def _parents(node: Node) -> Iterator[tuple[Key, str]]:
         yield (reference.segment_id, reference.span_id), words
 
 
-def _cut_circles(nodes: list[Node]) -> None:
+def _cut_circles(nodes: list[Node]) -> Steps:
     """Spans that are each other's ancestors have no root: make one of them the root."""
     settled: set[int] = set()
+    number = 0
     for node in nodes:
         path: set[int] = set()
         current: Node | None = node
@@ -96,4 +151,7 @@ def _cut_circles(nodes: list[Node]) -> None:
             if current.parent is not None and id(current.parent) in path:
                 current.parent, current.missing = None, "a span that leads back here"
             current = current.parent
+            number += 1
+            if not number % _STEP:
+                yield
         settled |= path

@@ -17,6 +17,8 @@ from grpclib.protocol import H2Protocol
 from grpclib.server import Server
 from h2.events import UnknownFrameReceived
 
+from ..http_protocol import MAX_CONNECTIONS
+
 # Seconds for replies that were written to leave, then for what was cancelled to end.
 GRACE = 0.4
 
@@ -36,7 +38,8 @@ class Connections:
     def opened(self, transport: Transport) -> None:
         self._open.add(transport)
         self._empty.clear()
-        if self._closing:  # accepted before the listening socket was closed, made known after
+        # closing: accepted before the listening socket was closed, made known after
+        if self._closing or len(self._open) > MAX_CONNECTIONS:
             transport.abort()
 
     def lost(self, transport: Transport) -> None:

@@ -13,11 +13,13 @@ from typing import Any
 from grpclib.const import Cardinality, Handler, Status
 from grpclib.exceptions import GRPCError
 
+from ..pace import Pace
 from ..store.database import StoreError
 from ..store.protocol import service
 from ..store.store import Store
 from .message_reader import MessageReader
 from .messages import Intake
+from .room import NoRoomError, Room
 
 SERVICES = (
     "TraceSegmentReportService",
@@ -35,8 +37,9 @@ _NO_COMMANDS = b""
 class GrpcService:
     """One service of the protocol, as grpclib's server takes it."""
 
-    def __init__(self, name: str, store: Store) -> None:
+    def __init__(self, name: str, store: Store, room: Room) -> None:
         self._store = store
+        self._room = room
         self._description = service(name)
 
     def __mapping__(self) -> dict[str, Handler]:
@@ -55,11 +58,14 @@ class GrpcService:
         async def call(stream: Any) -> None:
             intake = Intake(self._store)
             try:
-                await take(MessageReader(stream), name, intake)
+                with self._room.hold() as hold:
+                    await take(MessageReader(stream, hold), name, intake)
                 await asyncio.sleep(0)  # calls that end at the same time share a commit
                 intake.commit()
             except ValueError as error:
                 raise GRPCError(Status.INVALID_ARGUMENT, str(error)) from error
+            except NoRoomError as error:
+                raise GRPCError(Status.RESOURCE_EXHAUSTED, str(error)) from error
             except StoreError as error:
                 raise GRPCError(Status.UNAVAILABLE, str(error)) from error
             await stream.send_message(_NO_COMMANDS)
@@ -69,10 +75,12 @@ class GrpcService:
 
 async def _take_stream(reader: MessageReader, name: str, intake: Intake) -> None:
     """Take each message until the client half-closes."""
+    pace = Pace()
     try:
         while True:
-            for data in await reader.read():
-                intake.take(name, data)
+            messages = await reader.read()
+            pace.begin()
+            await intake.take_all(name, messages, pace)
     except EOFError:
         return
 
@@ -86,4 +94,4 @@ async def _take_one(reader: MessageReader, name: str, intake: Intake) -> None:
         raise GRPCError(Status.INVALID_ARGUMENT, "the call carries no message") from None
     if len(messages) > 1:
         raise GRPCError(Status.INVALID_ARGUMENT, "the call carries more than one message")
-    intake.take(name, messages[0])
+    await intake.take(name, messages[0], Pace())

@@ -13,21 +13,24 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import anyio
 from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
-MAX_MESSAGE = 50 * 1024 * 1024
-"""Bytes; what OAP takes by default."""
+from .room import BODY_SECONDS, MAX_BODY, Hold
+
 _PREFIX = 5
 
 
 class MessageReader:
     """The messages of one call."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, hold: Hold) -> None:
         """:param stream: grpclib's, of which nothing was read yet"""
+        self._hold = hold
         self._buffer: Any = stream._stream.buffer
         self._rest = bytearray()
+        self._deadline: float | None = None  # of a message that has begun
 
     async def read(self) -> list[bytes]:
         """The messages that are complete with the next frame, maybe none.
@@ -35,7 +38,10 @@ class MessageReader:
         :raises EOFError: when the client has ended the stream
         :raises GRPCError: for what is no sequence of whole, uncompressed messages
         """
-        data, _, size = await self._buffer._unacked.get()
+        if self._rest:
+            data, _, size = await self._next_in_time()
+        else:
+            data, _, size = await self._buffer._unacked.get()
         if size:
             self._buffer._ack_callback(size)
         elif self._buffer._eof and self._buffer._unacked.empty():
@@ -46,18 +52,29 @@ class MessageReader:
         self._rest += data
         return self._cut()
 
+    async def _next_in_time(self) -> Any:
+        """The next frame of a message that has begun."""
+        if self._deadline is None:
+            self._deadline = anyio.current_time() + BODY_SECONDS
+        with anyio.CancelScope(deadline=self._deadline):
+            return await self._buffer._unacked.get()
+        raise GRPCError(Status.DEADLINE_EXCEEDED, f"a message has not arrived within {BODY_SECONDS:g} s")
+
     def _cut(self) -> list[bytes]:
         rest, at, messages = self._rest, 0, list[bytes]()
         while len(rest) - at >= _PREFIX:
             if rest[at]:
                 raise GRPCError(Status.UNIMPLEMENTED, "compressed messages are not accepted")
             size = int.from_bytes(rest[at + 1 : at + _PREFIX], "big")
-            if size > MAX_MESSAGE:
-                raise GRPCError(Status.RESOURCE_EXHAUSTED, f"a message of {size} bytes is larger than {MAX_MESSAGE}")
+            if size > MAX_BODY:
+                raise GRPCError(Status.RESOURCE_EXHAUSTED, f"a message of {size} bytes is larger than {MAX_BODY}")
             end = at + _PREFIX + size
             if end > len(rest):
+                self._hold.grow(size)
                 break
             messages.append(bytes(rest[at + _PREFIX : end]))
             at = end
-        del rest[:at]
+        if at:
+            del rest[:at]
+            self._deadline = None
         return messages

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..pace import Pace
 from ..store import records
-from ..store.protocol import parse
-from ..store.segment_index import index
+from ..store.protocol import described, malformed, parse
+from ..store.segment_index import index, indexing
 from ..store.store import Store
+from ..store.wire_check import LENGTH
+from ..store.wire_pieces import PIECE, SMALL, Field, fields, weigh
 from . import translation
 
-Take = Callable[[bytes], None]
 _RECORDS: Mapping[str, Callable[[Any], records.Record]] = {
     "LogData": translation.log_of,
     "Event": translation.event_of,
@@ -22,6 +24,8 @@ _RECORDS: Mapping[str, Callable[[Any], records.Record]] = {
     "GoProfileData": translation.profile_data_of,
     "SpanAttachedEvent": translation.attached_event_of,
 }
+# of what a collection is made, in its field 1
+_COLLECTIONS = {"SegmentCollection": "SegmentObject", "MeterDataCollection": "MeterData"}
 _QUERIES = ("ConfigurationSyncRequest", "ProfileTaskCommandQuery")
 
 
@@ -36,35 +40,59 @@ class Intake:
         self._losses = store.losses
         self._first_meter: Any = None
 
-    def take(self, name: str, data: bytes) -> None:
-        """Take a message's bytes in.
+    async def take_all(self, name: str, messages: Iterable[bytes], pace: Pace) -> None:
+        """Take in messages of one kind; lets others run in between.
+
+        :raises ValueError: when one is malformed; what came before it is taken
+        :raises StoreError: when the store cannot be written
+        """
+        is_plain = name not in _COLLECTIONS
+        for data in messages:
+            if is_plain and len(data) <= SMALL:
+                self._take(name, data)
+            else:
+                await self.take(name, data, pace)
+            if pace.is_due:
+                await pace.rest()
+
+    async def take(self, name: str, data: bytes, pace: Pace) -> None:
+        """Take a message's bytes in, however many they are; lets others run in between.
 
         :param name: of the message's kind, without the package
         :raises ValueError: when they are not a well-formed message of this kind
         :raises StoreError: when the store cannot be written
         """
+        if name in _COLLECTIONS:
+            self._first_meter = None  # each collection is a set of its own
+            with malformed(name):
+                elements = fields(data)
+                while (element := next(elements, None)) is not None:
+                    await self._take_element(name, data, element, pace)
+        elif len(data) <= SMALL:
+            self._take(name, data)
+        elif name == "SegmentObject":
+            self._store.add_segment(await pace.walk(indexing(data)))
+        else:
+            if len(data) > PIECE:
+                with malformed(name):
+                    await pace.walk(weigh(data, described(name)))
+            self._take(name, data)
+        await pace.breathe()
+
+    async def _take_element(self, name: str, data: bytes, element: Field, pace: Pace) -> None:
+        if element.number != 1:
+            return
+        if element.wire_type != LENGTH:
+            raise ValueError(f"field 1 of {name} has wire type {element.wire_type}")
+        await self.take(_COLLECTIONS[name], data[element.start : element.end], pace)
+
+    def _take(self, name: str, data: bytes) -> None:
         message = parse(name, data)
         if name == "SegmentObject":
             self._store.add_segment(index(message, data))
-        else:
-            self.take_message(name, message)
-
-    def take_message(self, name: str, message: Any) -> None:
-        """Take a message in.
-
-        :raises StoreError: when the store cannot be written
-        """
-        if name == "SegmentObject":
-            self._store.add_segment(index(message, message.SerializeToString()))
-        elif name == "SegmentCollection":
-            for segment in message.segments:
-                self.take_message("SegmentObject", segment)
         elif name == "MeterData":
             self._first_meter = self._first_meter or message
             self._store.add(translation.meter_of(message, self._first_meter))
-        elif name == "MeterDataCollection":
-            for meter in message.meterData:
-                self._store.add(translation.meter_of(meter, message.meterData[0]))
         elif name not in _QUERIES:
             self._store.add(_RECORDS[name](message))
 

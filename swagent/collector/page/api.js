@@ -16,7 +16,7 @@ export function address(path, query = {}) {
 
 export async function fetchJson(url, signal) {
   const early = await takeEarly(url);
-  if (early && early.version >= (connection.version ?? 0)) return early;
+  if (early) return early;
   let answer;
   try {
     answer = await fetch(url, { signal, headers: { accept: 'application/json' } });
@@ -38,6 +38,9 @@ function takeEarly(url) {
   window.early.delete(url);
   return answer;
 }
+
+// an early answer, or one that the collector had ready: a fresh one is asked for after it
+export const isOld = answer => answer.version < connection.version;
 
 // Runs `step` now, then after each poke, never twice at once, never more often than `every` ms, never while hidden.
 export function startLoop(step, every) {
@@ -89,7 +92,9 @@ export function useResource(url, every = 1000) {
     const loop = startLoop(async signal => {
       try {
         const data = await fetchJson(url, signal);
-        if (!signal.aborted) setState({ url, data, error: null });
+        if (signal.aborted) return;
+        setState({ url, data, error: null });
+        if (isOld(data)) loop.poke();
       } catch (error) {
         if (!signal.aborted)
           setState(old => ({ url, data: old.url === url && error.status === 0 ? old.data : null, error }));

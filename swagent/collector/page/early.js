@@ -9,7 +9,7 @@
     // storage is forbidden here: the system's theme it is
   }
   // the first answers are on their way while the modules are still loading
-  const first = ['/api/services'];
+  const first = ['/api/status'];
   if (/^#?\/?(traces)?$/.test(location.hash)) first.push('/api/traces?limit=200');
   const ask = url =>
     fetch(url)

@@ -8,6 +8,12 @@ import { Loaded, Note, Pairs, Service } from './parts.js';
 import { Select } from './fields.js';
 import { link, replace } from './route.js';
 
+const STATES = {
+  alive: 'It was heard from within the last minute',
+  silent: 'It was not heard from for more than a minute, and did not say that it stops',
+  stopped: 'It said that it stops',
+};
+
 // those that live first: the others are what restarts have left
 const byLife = (one, other) =>
   other.alive - one.alive || one.service.localeCompare(other.service) || one.name.localeCompare(other.name);
@@ -62,9 +68,9 @@ function Instance({ instance, events }) {
   return html`
     <article class="card instance" aria-label=${instance.name}>
       <header>
-        <span class=${`alive ${instance.alive ? 'yes' : 'no'}`}>
+        <span class=${`alive ${instance.state === 'alive' ? 'yes' : 'no'}`} title=${STATES[instance.state]}>
           <i aria-hidden="true"></i>
-          ${instance.alive ? 'alive' : 'silent'}
+          ${instance.state}
         </span>
         <h2>${instance.name}</h2>
         <p class="facts">

@@ -72,16 +72,23 @@ const totals = signal => ({ ...signal, refused: sum(signal.refused), dropped: su
 // switching a signal off is a choice, not a loss
 const lostOf = signal => sum(signal.dropped) + sum(signal.refused) - (signal.refused.disabled ?? 0);
 
+const onTheWay = agents =>
+  agents.flatMap(each => each.signals).reduce((total, { queued, in_flight: sent }) => total + queued + sent, 0);
+
 function Verdict({ agents }) {
+  const gone = agents.filter(each => each.state !== 'alive');
+  const unknown = onTheWay(gone);
   const signals = agents.flatMap(agent => agent.signals.map(signal => ({ agent, signal, lost: lostOf(signal) })));
   const lost = signals.reduce((total, each) => total + each.lost, 0);
   const offered = signals.reduce((total, each) => total + each.signal.offered, 0);
   if (lost === 0) {
     return html`
-      <div class="verdict fine">
-        <${Icon} name="check" />
+      <div class=${`verdict ${unknown > 0 ? 'lossy' : 'fine'}`}>
+        <${Icon} name=${unknown > 0 ? 'warning' : 'check'} />
         <p>
-          <b>Nothing lost.</b> Of ${plural(offered, 'record')} each was confirmed or is on its way.
+          <b>${gone.length > 0 ? 'Nothing known to be lost.' : 'Nothing lost.'}</b> Of ${plural(offered, 'record')}${' '}
+          ${unknown > 0 ? 'most were' : 'each was'} confirmed${onTheWay(agents) > unknown ? ', or is on its way' : ''}.${' '}
+          <${Gone} agents=${gone} unknown=${unknown} />
         </p>
       </div>
     `;
@@ -104,9 +111,24 @@ function Verdict({ agents }) {
             `,
           )}
         </ul>
+        <p><${Gone} agents=${gone} unknown=${unknown} /></p>
       </div>
     </div>
   `;
+}
+
+// who has stopped or is silent cannot tell what became of its last records
+function Gone({ agents, unknown }) {
+  if (agents.length === 0) return null;
+  const who = `${plural(agents.length, 'agent')} that ${agents.length === 1 ? 'has' : 'have'} stopped or went silent`;
+  return unknown > 0
+    ? html`
+        ${plural(unknown, 'record')} of ${who} ${unknown === 1 ? 'was' : 'were'} on the way at the last report: nobody
+        can say what became of ${unknown === 1 ? 'it' : 'them'}.
+      `
+    : html`
+        What ${who} recorded after the last report is not in these numbers.
+      `;
 }
 
 function Agent({ agent }) {
@@ -116,6 +138,12 @@ function Agent({ agent }) {
         <h2><${Service} name=${agent.service} /></h2>
         <p class="facts">
           <code>${agent.instance}</code>
+          ${
+            agent.state !== 'alive' &&
+            html`
+              <span class="badge warn">${agent.state}</span>
+            `
+          }
           <span>as of ${ago(agent.time)}</span>
         </p>
       </header>

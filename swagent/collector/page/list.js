@@ -1,15 +1,16 @@
 // A long list, page by page: new rows at the top by themselves while one looks at the top, counted while one does not,
 // or while one is about to click: a row must not move away under the pointer.
 import { useCallback, useEffect, useRef, useState } from './view.js';
-import { address, fetchJson, startLoop } from './api.js';
+import { address, fetchJson, isOld, startLoop } from './api.js';
 import { connection } from './live.js';
 
 const HOLD_MS = 2000; // after the pointer has moved
 const EMPTY = { key: null, items: [], next: null, total: 0, exact: true, fresh: 0, error: null };
 
-export function useList(path, query, { rows, id, limit }) {
+// `kept`: what `keep` made when the list was left
+export function useList(path, query, { rows, id, limit }, kept) {
   const key = address(path, { ...query, limit });
-  const [state, setState] = useState(EMPTY);
+  const [state, setState] = useState(kept?.state ?? EMPTY);
   const atTop = useRef(true);
   const held = useRef(null);
   const current = useRef(state);
@@ -18,12 +19,15 @@ export function useList(path, query, { rows, id, limit }) {
   const refresh = useRef(() => {});
 
   useEffect(() => {
-    atTop.current = true;
+    atTop.current = current.current.key !== key || (kept?.atTop ?? true);
+    if (current.current.key === key) hold(); // one comes back to a row: it stays where it was
     const loop = startLoop(async signal => {
       try {
         const page = await fetchJson(key, signal);
         const following = atTop.current && held.current === null;
-        if (!signal.aborted) setState(old => meet(old, key, page, { rows, id, following }));
+        if (signal.aborted) return;
+        setState(old => meet(old, key, page, { rows, id, following }));
+        if (isOld(page)) loop.poke();
       } catch (error) {
         if (!signal.aborted) setState(old => ({ ...(old.key === key ? old : EMPTY), key, error }));
       }
@@ -67,7 +71,8 @@ export function useList(path, query, { rows, id, limit }) {
     held.current = setTimeout(release, HOLD_MS);
   }, []);
   useEffect(() => () => clearTimeout(held.current), []);
-  return { ...state, loading: state.key !== key, more, follow, hold, release };
+  const keep = () => ({ state: current.current, atTop: atTop.current });
+  return { ...state, loading: state.key !== key, more, follow, hold, release, keep };
 }
 
 function meet(old, key, page, { rows, id, following }) {

@@ -8,6 +8,7 @@ import { LogDetails, LogRow } from './log_rows.js';
 import { plural } from './format.js';
 import { Clear, Note, Panel } from './parts.js';
 import { Select, Text } from './fields.js';
+import { scrolled, usePlace } from './places.js';
 import { go, link, replace } from './route.js';
 import { useWide } from './theme.js';
 import { VirtualList } from './virtual.js';
@@ -33,11 +34,16 @@ function Nothing({ searched }) {
 
 export function Logs({ query }) {
   const { id: chosenId, ...filters } = query;
-  const list = useList('logs', filters, PAGE);
+  const box = useRef(null);
+  const place = usePlace(link(['logs'], filters), () => ({
+    list: list.keep(),
+    active: activeId,
+    top: scrolled(box),
+  }));
+  const list = useList('logs', filters, PAGE, place?.list);
   const { items } = list;
   const wide = useWide();
-  const box = useRef(null);
-  const [activeId, setActiveId] = useState(chosenId ?? null);
+  const [activeId, setActiveId] = useState(chosenId ?? place?.active ?? null);
   const active = useMemo(() => items.findIndex(each => String(each.id) === String(activeId)), [items, activeId]);
   const chosen = items.find(each => String(each.id) === chosenId);
   const set = changes => replace(link(['logs'], { ...query, ...changes }));
@@ -121,9 +127,10 @@ export function Logs({ query }) {
                   rowHeight=${height}
                   row=${row}
                   active=${active}
+                  top=${place?.top}
                   onEnd=${list.more}
                   onTop=${list.follow}
-                onHold=${list.hold}
+                  onHold=${list.hold}
                   label="Log lines"
                 />
               `

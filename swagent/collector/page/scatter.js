@@ -50,11 +50,11 @@ function points(traces) {
 }
 
 function options(box, shown) {
-  const dots = (name, size) => ({
+  const dots = (name, size, fill) => ({
     stroke: colour(name),
-    fill: colour(`${name}-dot`),
+    fill: colour(fill),
     paths: () => null,
-    points: { show: true, size, width: 1, stroke: colour(name), fill: colour(`${name}-dot`) },
+    points: { show: true, size, width: 1, stroke: colour(name), fill: colour(fill) },
   });
   const tip = () => box.parentElement.querySelector('.scatter-tip');
   return {
@@ -73,7 +73,7 @@ function options(box, shown) {
         values: (_, splits) => splits.map(roundDuration),
       },
     ],
-    series: [{}, dots('--accent', 5), dots('--error', 6)],
+    series: [{}, dots('--accent', 5, '--accent-dot'), dots('--error', 8, '--error')], // failed: larger, and full
     cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
     hooks: {
       setSelect: [plot => select(plot, shown)],

@@ -1,7 +1,6 @@
 // The frame around each view: where one can go, whether the collector is there, and what it keeps.
 import { html, useEffect, useState } from './view.js';
 import { useResource } from './api.js';
-import { knowServices } from './colours.js';
 import { Help } from './help.js';
 import { Icon } from './icons.js';
 import { useKeys } from './keys.js';
@@ -37,9 +36,6 @@ export function Shell({ route, children }) {
   const state = useConnection();
   const { data: status } = useResource('/api/status');
   const empty = status && !status.segments && !status.logs && !status.meters;
-  const services = useResource('/api/services', 3000);
-  knowServices((services.data?.services ?? []).map(each => each.name));
-  const settled = services.data || services.error;
   const toHelp = () => setHelp(shown => !shown);
   useKeys({
     '?': toHelp,
@@ -100,7 +96,7 @@ export function Shell({ route, children }) {
             ? html`
                 <${Welcome} status=${status} />
               `
-            : settled && children
+            : children
         }
       </main>
       ${

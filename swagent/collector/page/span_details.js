@@ -3,6 +3,7 @@ import { html } from './view.js';
 import { clock, duration } from './format.js';
 import { LogLine } from './log_rows.js';
 import { Copy, Pairs, Service } from './parts.js';
+import { Relations } from './relations.js';
 import { link } from './route.js';
 
 export function SpanDetails({ span, trace }) {
@@ -42,7 +43,7 @@ export function SpanDetails({ span, trace }) {
       </div>
       <div>
         <dt>Of the trace</dt>
-        <dd>${Math.round(((span.end - span.start) / Math.max(1, trace.duration)) * 100)} %</dd>
+        <dd>${Math.round(((span.end - span.start) / Math.max(1, trace.duration + trace.after)) * 100)} %</dd>
       </div>
     </dl>
     ${errors.map(
@@ -96,13 +97,15 @@ export function SpanDetails({ span, trace }) {
         ['span', span.id],
         [
           'clock',
-          above && above.start > span.start + 1
-            ? `${duration(above.start - span.start)} before its caller's: the clocks of ${above.instance} and ${span.instance} differ`
+          span.shift
+            ? `${duration(Math.abs(span.shift))} ${span.shift > 0 ? 'behind' : 'ahead'}, and corrected by its caller's span`
             : '',
         ],
         ['parent', above ? above.id : span.missing_parent ? `${span.parent ?? 'unknown'} (has not arrived)` : ''],
       ].filter(([, value]) => value)}
     />
+    <${Relations} title="Other parents" links=${span.parents} trace=${trace} />
+    <${Relations} title="Other consumers" links=${span.consumers} trace=${trace} />
     <p class="links">
       <a
         href=${link(['traces'], { service: span.service, ...(span.kind === 'entry' ? { endpoint: span.operation } : {}) })}

@@ -26,7 +26,7 @@ export function SpanRow({
   height,
   scale,
   enters,
-  early,
+  moved,
   below,
   closed,
   active,
@@ -100,9 +100,12 @@ export function SpanRow({
           `
         }
         ${
-          early > 0 &&
+          moved &&
           html`
-            <span class="badge warn" title=${`starts ${duration(early)} before the span that called it: their clocks differ`}>
+            <span
+              class="badge warn"
+              title=${`its clock is ${duration(Math.abs(span.shift))} ${span.shift > 0 ? 'behind' : 'ahead'}: its times are corrected by its caller's span`}
+            >
               clocks differ
             </span>
           `

@@ -1,6 +1,5 @@
 // Which spans of a trace are seen, and where on the time axis.
 
-const ROUNDING_MS = 1;
 // above ten seconds people count by the clock
 const CLOCK_STEPS_S = [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
 
@@ -16,16 +15,6 @@ export function axis(trace) {
   const ticks = [];
   for (let value = 0; value <= whole * 0.93; value += step) ticks.push({ value, at: (value / whole) * 100 });
   return { at, ticks };
-}
-
-// how long a span starts before the one that called it, which happens only where two machines' clocks differ
-export function earliness(spans) {
-  const starts = new Map(spans.map(each => [each.id, each.start]));
-  return new Map(
-    spans
-      .map(each => [each.id, (starts.get(each.parent) ?? each.start) - each.start])
-      .filter(([, early]) => early > ROUNDING_MS),
-  );
 }
 
 export function visible(spans, closed) {

@@ -4,6 +4,7 @@ import { address, useResource } from './api.js';
 import { count, duration, moment, plural } from './format.js';
 import { Icon } from './icons.js';
 import { LogRows } from './log_rows.js';
+import { ownTimes } from './own_time.js';
 import { Copy, Loaded, Panel, Service } from './parts.js';
 import { link, replace, toList } from './route.js';
 import { useKeys } from './keys.js';
@@ -57,7 +58,17 @@ function Content({ trace, query }) {
       <div class="trace-title">
         <h1 dir="auto" title=${root?.operation}>${root?.operation || '(unnamed)'}</h1>
         <p class="facts">
-          <b class="number">${duration(trace.duration)}</b>
+          <span>
+            <b class="number" title="The time of the root span">${duration(trace.duration)}</b>${' '}
+            ${
+              trace.after > 0 &&
+              html`
+                <span class="after">
+                  and ${duration(trace.after)} ${trace.is_messaging ? 'of messaging' : 'afterwards'}
+                </span>
+              `
+            }
+          </span>
           <time>${moment(trace.start)}</time>
           <span>${plural(spans.length, 'span')}</span>
           ${
@@ -129,7 +140,7 @@ function Shares({ trace }) {
         ([name, own]) => html`
           <li>
             <${Service} name=${name} />
-            <span class="number" title="Its spans' own time, added up: without what they waited for in others">
+            <span class="number" title="Its own time: without what it waited for in others; what ran side by side counts once">
               ${duration(own)}
             </span>
           </li>
@@ -137,30 +148,4 @@ function Shares({ trace }) {
       )}
     </ul>
   `;
-}
-
-// a span's own time is what its children leave of it
-export function ownTimes(spans) {
-  const children = new Map();
-  for (const span of spans) children.set(span.parent, [...(children.get(span.parent) ?? []), span]);
-  const own = new Map();
-  for (const span of spans) {
-    const busy = covered(children.get(span.id) ?? [], span.start, span.end);
-    own.set(span.service, (own.get(span.service) ?? 0) + Math.max(0, span.end - span.start - busy));
-  }
-  return [...own.entries()].sort((one, other) => other[1] - one[1]);
-}
-
-function covered(spans, from, to) {
-  let until = from;
-  let total = 0;
-  for (const span of [...spans].sort((one, other) => one.start - other.start)) {
-    const start = Math.max(until, span.start);
-    const end = Math.min(to, span.end);
-    if (end > start) {
-      total += end - start;
-      until = end;
-    }
-  }
-  return total;
 }

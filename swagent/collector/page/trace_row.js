@@ -7,6 +7,8 @@ import { link } from './route.js';
 import { Service } from './parts.js';
 import { placed } from './virtual.js';
 
+const SHOWN = 2; // of the other services; all are in the title
+
 export function Head() {
   return html`
     <div class="trace-head" aria-hidden="true">
@@ -19,7 +21,7 @@ export function Head() {
   `;
 }
 
-export function Row({ trace, scale, index, height, active, wide, total }) {
+export function Row({ trace, scale, index, height, active, wide, total, onOpen }) {
   const others = trace.services.filter(name => name !== trace.service);
   const errors = trace.errors > 0;
   const long = moment(trace.start);
@@ -36,6 +38,7 @@ export function Row({ trace, scale, index, height, active, wide, total }) {
         class=${`trace-row ${active ? 'active' : ''} ${errors ? 'failed' : ''}`}
         href=${link(['traces', trace.trace_id])}
         aria-label=${label}
+        onClick=${onOpen}
       >
         <time class="when" title=${long}>${briefMoment(trace.start, wide)}</time>
         <span class="took">
@@ -65,11 +68,12 @@ export function Row({ trace, scale, index, height, active, wide, total }) {
             others.length > 0 &&
             html`
               <span class="others" title=${others.join(', ')}>
-                ${others.slice(0, 9).map(
+                ${others.slice(0, SHOWN).map(
                   name => html`
                     <i class=${`dot ${colourClass(name)}`} aria-hidden="true"></i>
+                    <span class="initials">${name.slice(0, 3)}</span>
                   `,
-                )}
+                )}${others.length > SHOWN ? `+${others.length - SHOWN}` : ''}
               </span>
             `
           }

@@ -2,6 +2,7 @@
 import { html, useEffect, useMemo, useRef, useState } from './view.js';
 import { TraceFilters, filtersOf } from './trace_filters.js';
 import { Icon } from './icons.js';
+import { scrolled, usePlace } from './places.js';
 import { Scatter } from './scatter.js';
 import { count, plural } from './format.js';
 import { go, link } from './route.js';
@@ -31,10 +32,16 @@ function Nothing({ searched }) {
 }
 
 export function Traces({ query }) {
-  const list = useList('traces', filtersOf(query), PAGE);
-  const wide = useWide();
-  const [activeId, setActiveId] = useState(null);
   const box = useRef(null);
+  const opened = useRef(null);
+  const place = usePlace(link(['traces'], query), () => ({
+    list: list.keep(),
+    active: opened.current ?? activeId,
+    top: scrolled(box),
+  }));
+  const list = useList('traces', filtersOf(query), PAGE, place?.list);
+  const wide = useWide();
+  const [activeId, setActiveId] = useState(place?.active ?? null);
   const { items } = list;
   const active = useMemo(() => items.findIndex(each => each.trace_id === activeId), [items, activeId]);
   const scale = useMemo(() => Math.log1p(Math.max(1, ...items.map(each => each.duration))), [items]);
@@ -77,6 +84,9 @@ export function Traces({ query }) {
       active=${index === active}
       wide=${wide}
       total=${list.total}
+      onOpen=${() => {
+        opened.current = trace.trace_id;
+      }}
     />
   `;
   return html`
@@ -122,6 +132,7 @@ export function Traces({ query }) {
                 rowHeight=${height}
                 row=${row}
                 active=${active}
+                top=${place?.top}
                 onEnd=${list.more}
                 onTop=${list.follow}
                 onHold=${list.hold}

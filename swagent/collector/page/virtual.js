@@ -5,12 +5,14 @@ const OVERSCAN = 8;
 const NEAR_END_ROWS = 40;
 
 /* items, rowHeight; row(item, index) makes a row's content; active: index of the row that the keyboard is on, or -1;
-   onEnd: more rows are wanted; onTop(bool): whether the first row is in sight; onHold: the pointer moves over the rows */
+   top: where it was left; onEnd: more rows are wanted; onTop(bool): whether the first row is in sight; onHold: the pointer
+   moves over the rows */
 export function VirtualList({
   items,
   rowHeight,
   row,
   active = -1,
+  top: leftAt = 0,
   onEnd,
   onTop,
   onHold,
@@ -20,6 +22,7 @@ export function VirtualList({
   head,
 }) {
   const box = useRef(null);
+  const leftActive = useRef(leftAt > 0 ? active : null); // it may have been out of sight when the list was left
   const [span, setSpan] = useState({ top: 0, height: 800 });
 
   const measure = useCallback(() => {
@@ -33,6 +36,7 @@ export function VirtualList({
   useLayoutEffect(() => {
     const observer = new ResizeObserver(measure);
     observer.observe(box.current);
+    if (leftAt > 0 && box.current.scrollTop === 0) box.current.scrollTop = leftAt;
     measure();
     return () => observer.disconnect();
   }, [measure]);
@@ -44,7 +48,8 @@ export function VirtualList({
   }, [last, items.length]);
 
   useEffect(() => {
-    if (active < 0) return;
+    if (active < 0 || active === leftActive.current) return;
+    leftActive.current = null;
     const element = box.current;
     const top = active * rowHeight;
     if (top < element.scrollTop) element.scrollTop = top;

@@ -1,25 +1,26 @@
 // The spans as a tree beside their bars on one time axis.
 import { html, useEffect, useMemo, useRef, useState } from './view.js';
 import { useKeys } from './keys.js';
+import { scrolled, usePlace } from './places.js';
 import { useWide } from './theme.js';
 import { VirtualList } from './virtual.js';
 import { Axis, SpanRow } from './span_row.js';
-import { axis, descendants, earliness, visible } from './span_tree.js';
+import { axis, descendants, visible } from './span_tree.js';
 
 export function Waterfall({ trace, chosen, onChoose }) {
   const { spans } = trace;
   const wide = useWide();
-  const [closed, setClosed] = useState(() => new Set());
+  const box = useRef(null);
+  const place = usePlace(`trace ${trace.trace_id}`, () => ({ closed, active: activeId, top: scrolled(box) }));
+  const [closed, setClosed] = useState(() => place?.closed ?? new Set());
   const below = useMemo(() => descendants(spans), [spans]);
   const shown = useMemo(() => visible(spans, closed), [spans, closed]);
-  const [activeId, setActiveId] = useState(chosen?.id ?? null);
+  const [activeId, setActiveId] = useState(chosen?.id ?? place?.active ?? null);
   const active = shown.findIndex(each => each.id === activeId);
-  const box = useRef(null);
   const scale = useMemo(() => axis(trace), [trace]);
   const logged = useMemo(() => new Set(trace.logs.map(each => `${each.segment_id}:${each.span_id}`)), [trace]);
 
-  const services = useMemo(() => new Map(spans.map(each => [each.id, each.service])), [spans]);
-  const early = useMemo(() => earliness(spans), [spans]);
+  const above = useMemo(() => new Map(spans.map(each => [each.id, each])), [spans]);
 
   const turn = (span, close) =>
     setClosed(old => {
@@ -70,8 +71,8 @@ export function Waterfall({ trace, chosen, onChoose }) {
       index=${index}
       height=${height}
       scale=${scale}
-      enters=${span.service !== services.get(span.parent)}
-      early=${early.get(span.id) ?? 0}
+      enters=${span.service !== above.get(span.parent)?.service}
+      moved=${span.shift !== (above.get(span.parent)?.shift ?? 0)}
       below=${below.get(span.id) ?? 0}
       closed=${closed.has(span.id)}
       active=${index === active}
@@ -91,6 +92,7 @@ export function Waterfall({ trace, chosen, onChoose }) {
         rowHeight=${height}
         row=${row}
         active=${active}
+        top=${place && (!chosen || chosen.id === place.active) ? place.top : 0}
         role="tree"
         label="Spans"
         head=${html`

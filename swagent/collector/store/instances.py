@@ -6,8 +6,13 @@ import json
 
 from . import rows
 from .database import Database
-from .records import Instance, KeepAlive, Properties
+from .records import Event, Instance, KeepAlive, Properties
 from .shelf import Shelf
+
+# What agents call these events.
+_BEGIN, _END = "Start", "Shutdown"
+# Seconds for what an agent sends beside the event of its end.
+_LAST_WORDS = 10.0
 
 
 class Instances:
@@ -18,6 +23,7 @@ class Instances:
         self._database = database
         self._known = Shelf[tuple[str, str], Instance](limit)
         self._seen = Shelf[tuple[str, str], float](limit)
+        self._ended = Shelf[tuple[str, str], float](limit)
         columns = "service, instance, layer, last_seen, properties, keep_alives"
         for service, instance, layer, seen, properties, beats in database.read(
             f"SELECT {columns} FROM instances ORDER BY rowid"  # noqa: S608
@@ -29,6 +35,8 @@ class Instances:
             query = f"SELECT service, instance, max(arrived) FROM {table} GROUP BY 1, 2"  # noqa: S608
             for service, instance, arrived in database.read(query):
                 self.see(service, instance, max(arrived, self._seen.get((service, instance)) or 0.0))
+        for arrived, text in database.read("SELECT arrived, data FROM events ORDER BY id"):
+            self.note(rows.other_of(Event, text), arrived)
 
     def see(self, service: str, instance: str, now: float) -> None:
         """Note a sign of life."""
@@ -50,6 +58,23 @@ class Instances:
             )
         self._database.put("instances", (*key, record.layer, now, json.dumps(properties), beats))
         self.see(*key, now)
+
+    def note(self, event: Event, now: float) -> None:
+        """Note that an instance began, or said that it ends."""
+        key = event.source
+        if event.name == _END:
+            self._ended.put(key, now)
+        elif event.name == _BEGIN:
+            self._ended.discard(key)
+
+    def ended(self) -> dict[tuple[str, str], float]:
+        """When those said so that have ended; seconds since the epoch. Who has been heard from since lives again."""
+        found: dict[tuple[str, str], float] = {}
+        for key in self._ended.keys():  # noqa: SIM118  (a shelf is no mapping)
+            time = self._ended.get(key) or 0.0
+            if (self._seen.get(key) or 0.0) <= time + _LAST_WORDS:
+                found[key] = time
+        return found
 
     def known(self) -> list[Instance]:
         """Those heard from through properties or keep-alives."""

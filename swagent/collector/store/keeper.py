@@ -10,7 +10,7 @@ from . import rows
 from .database import Database, Row, StoreError
 from .instances import Instances
 from .limits import Limits
-from .records import KeepAlive, LogLine, Meter, Properties, Record
+from .records import Event, KeepAlive, LogLine, Meter, Properties, Record
 from .ring import STEP, Ring
 from .segment_index import Indexed
 from .series import SeriesShelf
@@ -32,7 +32,9 @@ class Keeper:
         """:raises StoreError: when the database cannot be read"""
         self.database = database
         self.rings = {
-            "segments": Ring(database, "segments", limits.segments, (("bodies", "id"), ("calls", "owner"))),
+            "segments": Ring(
+                database, "segments", limits.segments, (("bodies", "id"), ("calls", "owner"), ("links", "owner"))
+            ),
             "logs": Ring(database, "logs", limits.logs),
             "meters": Ring(database, "points", limits.points),
             "events": Ring(database, "events", limits.others),
@@ -79,6 +81,8 @@ class Keeper:
         put("bodies", (number, segment.body))
         for call in segment.calls:
             put("calls", (number, *call))
+        for link in segment.links:
+            put("links", (number, *link))
 
     def keep(self, record: Record) -> None:
         """Add another record to the rows that wait for the next write."""
@@ -96,6 +100,8 @@ class Keeper:
         else:
             kind = type(record).__name__
             table = "events" if kind == "Event" else "others"
+            if isinstance(record, Event):
+                self.instances.note(record, now)
             self._append(table, table, (now, kind, rows.other_text(record)))
 
     def _append(self, ring: str, table: str, row: Row) -> None:

@@ -9,7 +9,8 @@ such as the official agent's. All that this package touches of protobuf stands h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -23,6 +24,10 @@ from .wire_check import check
 _PACKAGE = "skywalking.v3."
 # How deep a message may nest, in JSON too; the protocol needs five levels.
 _DEPTH = 20
+# Values in a record from which on its translation from JSON takes long.
+_LONG = 500
+# The field of the spans in a segment: number 3, of a length.
+_SPAN_KEY = 3 << 3 | 2
 
 
 def _load() -> Any:
@@ -73,6 +78,16 @@ def described(name: str) -> Any:
     return _POOL.FindMessageTypeByName(_PACKAGE + name)
 
 
+@contextmanager
+def malformed(name: str) -> Generator[None, None, None]:
+    """Say of which kind the message is that is not well-formed."""
+    try:
+        yield
+    except ValueError as error:
+        words = f"malformed {name}: "
+        raise ValueError(str(error) if str(error).startswith(words) else words + str(error)) from error
+
+
 def parse(name: str, data: bytes) -> Any:
     """A message from its bytes.
 
@@ -97,6 +112,12 @@ def parse(name: str, data: bytes) -> Any:
     return message
 
 
+def encode_json(name: str, value: object) -> bytes:
+    """The bytes of the same message as that of `parse_json`."""
+    data: bytes = parse_json(name, value).SerializeToString()
+    return data
+
+
 def parse_json(name: str, value: object) -> Any:
     """A message from what a JSON text holds, by the protocol's JSON names; unknown fields are ignored.
 
@@ -111,4 +132,28 @@ def parse_json(name: str, value: object) -> Any:
         message.SerializeToString()
     except (json_format.ParseError, ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"malformed {name}: {error}") from error
+    except SystemError as error:  # protobuf's answer to half a character in a name
+        raise ValueError(f"malformed {name}: a name in it is no text: {error.__cause__}") from error
     return message
+
+
+def is_long(value: object) -> bool:
+    """Whether a value of JSON has so much in it that its translation takes long."""
+    waiting, count = [value], 0
+    while waiting and count <= _LONG:
+        current = waiting.pop()
+        if isinstance(current, (dict, list)):
+            inside = list(current.values()) if isinstance(current, dict) else current
+            count += len(inside)
+            waiting += inside[:_LONG]
+    return count > _LONG
+
+
+def field_of_span(span: bytes) -> bytes:
+    """A span's bytes as a field of the segment that it belongs to."""
+    size, length = len(span), bytearray([_SPAN_KEY])
+    while size > 0x7F:
+        length.append(size & 0x7F | 0x80)
+        size >>= 7
+    length.append(size)
+    return bytes(length) + span

@@ -93,6 +93,11 @@ class Event:
     end_time: int
     layer: str
 
+    @property
+    def source(self) -> tuple[str, str]:
+        """The instance that it is about."""
+        return self.service, self.instance
+
 
 @dataclass(frozen=True, slots=True)
 class ThreadSnapshot:

@@ -50,13 +50,14 @@ def pairs_of(text: str) -> Pairs:
 
 
 def meter_of(row: Sequence[Any]) -> records.Meter:
-    """The value in `service, instance, name, labels, time, value, buckets, is_histogram`.
+    """The value in `service, instance, name, labels, time, value, buckets`. Only a histogram has buckets: what a series
+    is may change, when an application gives a name to another kind of meter.
 
     A value that is not a number is kept as NULL, since SQLite knows none.
     """
-    service, instance, name, labels, time, value, buckets, is_histogram = row
-    if is_histogram:
-        pairs = tuple((float(bound), int(count)) for bound, count in json.loads(buckets or "[]"))
+    service, instance, name, labels, time, value, buckets = row
+    if buckets is not None:
+        pairs = tuple((float(bound), int(count)) for bound, count in json.loads(buckets))
         return records.Meter(service, instance, name, pairs_of(labels), time, None, pairs)
     return records.Meter(
         service, instance, name, pairs_of(labels), time, float("nan") if value is None else value, None

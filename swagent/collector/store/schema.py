@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-FORMAT = 1
+FORMAT = 2
 """Goes up when a table changes; a file of another format is not opened."""
 
 TABLES = """
 CREATE TABLE segments (
     id INTEGER PRIMARY KEY, arrived REAL, trace TEXT, segment TEXT, service TEXT, instance TEXT,
-    start INTEGER, finish INTEGER, endpoint TEXT, spans INTEGER, errors INTEGER, is_root INTEGER
+    start INTEGER, took INTEGER, endpoint TEXT, spans INTEGER, errors INTEGER, is_root INTEGER
 );
-CREATE INDEX segments_by_trace ON segments (trace, start, finish, spans, errors);
+CREATE INDEX segments_by_trace ON segments (trace, start, took, is_root, spans, errors);
 CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB);
 CREATE TABLE calls (
     owner INTEGER, number INTEGER, span INTEGER, kind TEXT, service TEXT, instance TEXT, endpoint TEXT, peer TEXT,
@@ -18,13 +18,16 @@ CREATE TABLE calls (
     PRIMARY KEY (owner, number)
 ) WITHOUT ROWID;
 CREATE INDEX calls_by_parent ON calls (parent_segment, parent_span) WHERE parent_segment IS NOT NULL;
+CREATE TABLE links (owner INTEGER, span INTEGER, parent_segment TEXT, parent_span INTEGER);
+CREATE INDEX links_by_owner ON links (owner);
+CREATE INDEX links_by_parent ON links (parent_segment, parent_span);
 CREATE TABLE logs (
     id INTEGER PRIMARY KEY, arrived REAL, time INTEGER, service TEXT, instance TEXT, endpoint TEXT, content_type TEXT,
     content TEXT, tags TEXT, layer TEXT, trace TEXT, segment TEXT, span INTEGER, level TEXT
 );
 CREATE INDEX logs_by_trace ON logs (trace);
 CREATE TABLE series (
-    id INTEGER PRIMARY KEY, service TEXT, instance TEXT, name TEXT, labels TEXT, is_histogram INTEGER
+    id INTEGER PRIMARY KEY, service TEXT, instance TEXT, name TEXT, labels TEXT
 );
 CREATE TABLE points (
     id INTEGER PRIMARY KEY, arrived REAL, series INTEGER, time INTEGER, value REAL, buckets TEXT
@@ -46,8 +49,9 @@ WIDTHS = {
     "segments": 12,
     "bodies": 2,
     "calls": 14,
+    "links": 4,
     "logs": 14,
-    "series": 6,
+    "series": 5,
     "points": 6,
     "events": 4,
     "others": 4,

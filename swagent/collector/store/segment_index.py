@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable
 from typing import Any, NamedTuple
 
 from .database import Row
+from .protocol import described, malformed, parse
+from .wire_pieces import PIECE, cut, weigh
 
 _LIMIT = 2**63 - 1
+# columns of a row
+_START, _TOOK, _ENDPOINT, _SPANS, _ERRORS, _IS_ROOT = range(4, 10)
 _CALLS = (0, 1)  # the numbers of entry and exit spans
 
 
 class Indexed(NamedTuple):
     """A segment on its way into the store.
 
-    :ivar row: all columns of `segments` from `trace` on
+    :ivar row: all columns of `segments` from `trace` on; `took` is the time of the span that heads the segment
     :ivar calls: of each entry and exit span the columns of `calls` from `number` on
+    :ivar links: of each reference after a span's first one the columns of `links` from `span` on
     """
 
     trace_id: str
@@ -23,28 +29,46 @@ class Indexed(NamedTuple):
     instance: str
     row: Row
     calls: list[Row]
+    links: list[Row]
     body: bytes
 
+    @property
+    def took(self) -> int:
+        """How long the span took that heads the segment."""
+        took: int = self.row[_TOOK]
+        return took
 
-def index(message: Any, body: bytes) -> Indexed:
+    @property
+    def endpoint(self) -> str:
+        """The operation of that span."""
+        endpoint: str = self.row[_ENDPOINT]
+        return endpoint
+
+
+def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Indexed:
     """Look through a segment's message once.
 
     :param body: the bytes that the message was read from
+    :param endpoint: of the span that heads the segment, as far as it was seen before
+    :param took: the time of that
     """
     service, instance = message.service, message.serviceInstance
     spans = message.spans
     calls: list[Row] = []
-    start, finish, errors, endpoint, is_root = _LIMIT, -_LIMIT, 0, "", 1
+    links: list[Row] = []
+    start, errors, is_root = _LIMIT, 0, 1
     for span in spans:
         begin, end, is_error = span.startTime, span.endTime, span.isError
-        start, finish = min(start, begin), max(finish, end)
+        start = min(start, begin)
         errors += is_error
         kind, refs, operation = span.spanType, span.refs, span.operationName
         first = refs[0] if refs else None
         if first is not None:
             is_root = 0
+            if len(refs) > 1:
+                links += [(span.spanId, each.parentTraceSegmentId, each.parentSpanId) for each in refs[1:]]
         if not endpoint or span.parentSpanId < 0:
-            endpoint = operation
+            endpoint, took = operation, end - begin
         if kind in _CALLS:
             calls.append(
                 (
@@ -64,7 +88,43 @@ def index(message: Any, body: bytes) -> Indexed:
                 )
             )
     if not spans:
-        start = finish = 0
+        start = 0
+    took = min(max(took, 0), _LIMIT)
     trace_id, segment_id = message.traceId, message.traceSegmentId
-    row = (trace_id, segment_id, service, instance, start, finish, endpoint, len(spans), errors, is_root)
-    return Indexed(trace_id, segment_id, service, instance, row, calls, body)
+    row = (trace_id, segment_id, service, instance, start, took, endpoint, len(spans), errors, is_root)
+    return Indexed(trace_id, segment_id, service, instance, row, calls, links, body)
+
+
+def indexing(data: bytes) -> Generator[None, None, Indexed]:
+    """Look through a segment's bytes, step by step: it may have very many spans.
+
+    :raises ValueError: when they are not a well-formed segment
+    """
+    parts: list[Indexed] = []
+    endpoint, took = "", 0
+    with malformed("SegmentObject"):
+        for piece in cut(data):
+            if len(piece) > PIECE:
+                yield from weigh(piece, described("SegmentObject"))
+            parts.append(index(parse("SegmentObject", piece), b"", endpoint, took))
+            endpoint, took = parts[-1].endpoint, parts[-1].took
+            yield
+    names = [_last(part.row[column] for part in parts) for column in range(4)]
+    calls: list[Row] = []
+    links: list[Row] = []
+    for part in parts:
+        for _, span, kind, _, _, *others in part.calls:
+            calls.append((len(calls), span, kind, *names[2:], *others))
+        links += part.links
+        yield
+    full = [part.row for part in parts if part.row[_SPANS]]
+    start = min((row[_START] for row in full), default=0)
+    spans, errors = (sum(row[column] for row in full) for column in (_SPANS, _ERRORS))
+    is_root = min((row[_IS_ROOT] for row in full), default=1)
+    row = (*names, start, took, endpoint, spans, errors, is_root)
+    return Indexed(names[0], names[1], names[2], names[3], row, calls, links, data)
+
+
+def _last(values: Iterable[str]) -> str:
+    """Of a field that comes several times the last one counts."""
+    return next((value for value in reversed(list(values)) if value), "")

@@ -21,7 +21,7 @@ class _Latest(NamedTuple):
 
 
 _LATEST = """
-SELECT s.id, arrived, service, instance, name, labels, time, value, buckets, is_histogram
+SELECT s.id, arrived, service, instance, name, labels, time, value, buckets
 FROM series s LEFT JOIN points p ON p.id = (SELECT max(id) FROM points WHERE series = s.id) ORDER BY s.id
 """
 _NEWEST = "SELECT max(number) FROM (SELECT id AS number FROM series UNION SELECT series FROM points)"
@@ -55,7 +55,7 @@ class SeriesShelf:
             return known.number
         number = self._next
         self._next += 1
-        row = (number, meter.service, meter.instance, meter.name, json.dumps(meter.labels), meter.buckets is not None)
+        row = (number, meter.service, meter.instance, meter.name, json.dumps(meter.labels))
         self._database.put("series", row)
         gone = self._shelf.put(meter.series, _Latest(number, meter, arrived))
         if gone is not None:  # its values fall out in their turn

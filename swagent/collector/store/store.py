@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import lru_cache
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ from .limits import Limits
 from .records import Instance, LogLine, Meter, Record
 from .segment_index import Indexed, index
 from .trace_records import Segment
-from .trace_translation import decode_segment, message_of
+from .trace_translation import decode_segment, decoding, message_of
 
 # Rows that may wait for their commit.
 _GROUP = 2000
@@ -253,6 +253,15 @@ class Store:
         query = "SELECT body FROM segments JOIN bodies USING (id) WHERE trace = ? ORDER BY id"
         return [body for (body,) in self.read(query, (trace_id,))]
 
+    def segment_numbers(self, trace_id: str) -> list[int]:
+        """The numbers of the same segments, for `decoding`."""
+        return [number for (number,) in self.read("SELECT id FROM segments WHERE trace = ? ORDER BY id", (trace_id,))]
+
+    def decoding(self, number: int) -> Generator[None, None, Segment | None]:
+        """Read one segment, step by step; None if it has fallen out."""
+        found = self.read("SELECT body FROM bodies WHERE id = ?", (number,))
+        return (yield from decoding(found[0][0])) if found else None
+
     @property
     def logs(self) -> list[LogLine]:
         """Every log line kept, oldest first."""
@@ -274,6 +283,11 @@ class Store:
         """When each service's instance was last heard from, by whatever record; seconds since the epoch."""
         with self._lock:
             return self._keeper.instances.seen()
+
+    def ended(self) -> dict[tuple[str, str], float]:
+        """When each instance said that it ends, of those that were not heard from since; as `seen`."""
+        with self._lock:
+            return self._keeper.instances.ended()
 
     def records(self, kind: type[R]) -> list[R]:
         """The records kept of another kind (`LogLine`, `Event`, `ThreadSnapshot`, ...), oldest first."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import Any
 
 from .protocol import enum_names, enum_numbers, message_class, parse
 from .trace_records import Pairs, Reference, Segment, Span, SpanLog
+from .wire_pieces import cut
+
+_STEP = 50
 
 
 def decode_segment(body: bytes) -> Segment:
@@ -17,14 +20,36 @@ def decode_segment(body: bytes) -> Segment:
     return segment_of(parse("SegmentObject", body))
 
 
+def decoding(body: bytes) -> Generator[None, None, Segment]:
+    """The same, step by step: a segment may have very many spans.
+
+    :raises ValueError: when the bytes are not a well-formed segment
+    """
+    head = message_class("SegmentObject")()
+    spans: list[Span] = []
+    for piece in cut(body):
+        message = parse("SegmentObject", piece)
+        for number, span in enumerate(message.spans):
+            spans.append(_span(span))
+            if not number % _STEP:
+                yield
+        message.ClearField("spans")
+        head.MergeFrom(message)
+    return _segment(head, tuple(spans))
+
+
 def segment_of(message: Any) -> Segment:
     """The segment that a message holds."""
+    return _segment(message, tuple(map(_span, message.spans)))
+
+
+def _segment(message: Any, spans: tuple[Span, ...]) -> Segment:
     return Segment(
         trace_id=message.traceId,
         segment_id=message.traceSegmentId,
         service=message.service,
         instance=message.serviceInstance,
-        spans=tuple(map(_span, message.spans)),
+        spans=spans,
         is_size_limited=message.isSizeLimited,
     )
 

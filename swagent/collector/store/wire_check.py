@@ -10,7 +10,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+LENGTH = 2
+"""The wire type of texts, bytes and messages."""
+_VARINT, _FIXED64, _FIXED32 = 0, 1, 5
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
 # By the numbers of FieldDescriptor.type; those that are not named are varints.
 _WIRE_TYPES = {
@@ -20,9 +22,9 @@ _WIRE_TYPES = {
     2: _FIXED32,
     7: _FIXED32,
     15: _FIXED32,
-    9: _LENGTH,
-    11: _LENGTH,
-    12: _LENGTH,
+    9: LENGTH,
+    11: LENGTH,
+    12: LENGTH,
 }
 _DEPTH = 20
 
@@ -43,11 +45,11 @@ def check(data: bytes, descriptor: Any, depth: int = 0) -> None:
     """
     if depth > _DEPTH:
         raise ValueError("messages are nested too deep")
-    shapes, at = _shapes(descriptor), 0
+    shapes, at = shapes_of(descriptor), 0
     while at < len(data):
-        key, at = _varint(data, at)
+        key, at = varint_at(data, at)
         number, wire_type = key >> 3, key & 7
-        start, at = _value(data, at, wire_type)
+        start, at = value_at(data, at, wire_type)
         shape = shapes.get(number)
         if not number or (shape is not None and shape.wire_type != wire_type):
             raise ValueError(f"field {number} of {descriptor.name} has wire type {wire_type}")
@@ -64,12 +66,12 @@ def _check_text(data: bytes, where: str) -> None:
         raise ValueError(f"{where} is not UTF-8") from error
 
 
-def _value(data: bytes, at: int, wire_type: int) -> tuple[int, int]:
+def value_at(data: bytes, at: int, wire_type: int) -> tuple[int, int]:
     """Where a field's value starts and where it ends."""
     if wire_type == _VARINT:
-        return at, _varint(data, at)[1]
-    if wire_type == _LENGTH:
-        size, at = _varint(data, at)
+        return at, varint_at(data, at)[1]
+    if wire_type == LENGTH:
+        size, at = varint_at(data, at)
     elif wire_type in _FIXED_SIZES:
         size = _FIXED_SIZES[wire_type]
     else:
@@ -79,7 +81,8 @@ def _value(data: bytes, at: int, wire_type: int) -> tuple[int, int]:
     return at, at + size
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def varint_at(data: bytes, at: int) -> tuple[int, int]:
+    """A number, and where it ends."""
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(data):
@@ -93,7 +96,8 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 @cache
-def _shapes(descriptor: Any) -> dict[int, Shape]:
+def shapes_of(descriptor: Any) -> dict[int, Shape]:
+    """What is known of the fields of a message, by their numbers."""
     return {
         field.number: Shape(_WIRE_TYPES.get(field.type, _VARINT), field.message_type, field.type == 9)
         for field in descriptor.fields

@@ -66,7 +66,8 @@ def admit(template: SpanTemplate, facts: Facts, endpoints: CardinalityLimit) -> 
 
 def name_so_far(method: str, path: str, template: str | None) -> str:
     """The name of a request's operation, by its route where one is known."""
-    return name_by_path(method, path) if template is None else _NAMES[method, template]
+    is_path = template is None or (_by_path and template is not UNMATCHED)
+    return name_by_path(method, path) if is_path or template is None else _NAMES[method, template]
 
 
 def name_by_path(method: str, path: str) -> str:
@@ -82,6 +83,7 @@ def use_endpoint_style(style: str) -> None:
     global _by_path  # noqa: PLW0603, RUF100
     _by_path = style == "path"
     _TEMPLATES.clear()
+    _NAMES.clear()
 
 
 def parameters_tag(query: bytes, length: int) -> tuple[Tag, ...]:

@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer
 
 async def main() -> None:
     """Consume until terminated."""
-    cache = redis.asyncio.from_url(os.environ["CACHE"])
+    cache = redis.asyncio.Redis.from_url(os.environ["CACHE"])
     consumer = AIOKafkaConsumer(
         "orders", bootstrap_servers=os.environ["BROKER"], group_id="audit", auto_offset_reset="earliest"
     )

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """What all requests share."""
     app.state.engine = create_async_engine(os.environ["DATABASE"])
-    app.state.cache = redis.asyncio.from_url(os.environ["CACHE"])
+    app.state.cache = redis.asyncio.Redis.from_url(os.environ["CACHE"])
     app.state.producer = AIOKafkaProducer(bootstrap_servers=os.environ["BROKER"])
     app.state.client = httpx.AsyncClient(base_url=os.environ["STOCK"], trust_env=False)
     await app.state.producer.start()

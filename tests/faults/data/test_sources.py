@@ -28,6 +28,7 @@ _LOADS: dict[str, set[str]] = {
     "transport_choice.py": {"load"},
     "agent_thread.py": {"import_module"},
     "installation.py": {"load"},
+    "instrumentors.py": {"load"},
     "loop_view.py": {"import_module"},
     "command.py": {"import_module"},
     "files.py": {"import_module"},

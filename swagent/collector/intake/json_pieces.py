@@ -1,0 +1,100 @@
+"""Reads a list in JSON element by element.
+
+The parser in C reads a text in one go, and keeps the interpreter meanwhile. So a long list is cut into its elements
+first: a look for quotes and brackets, step by step.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Generator, Sequence
+from typing import Any, cast
+
+from ..pace import Pace
+
+MAX_ELEMENTS = 10_000
+"""Of one list."""
+MAX_ELEMENT = 1024 * 1024
+"""Characters of one element; texts in it count as well."""
+_AT_ONCE = 32 * 1024
+_STEP = 1000
+_OUTSIDE = re.compile(r'["{}\[\],]')
+_INSIDE = re.compile(r'["\\]')
+
+
+class TooLargeError(Exception):
+    """The list has too many elements, or too long ones."""
+
+
+async def read(body: bytes, pace: Pace) -> Any:
+    """The value that a body holds.
+
+    :raises ValueError: when it is no JSON
+    :raises TooLargeError: when it has too much in it
+    """
+    if len(body) <= _AT_ONCE:
+        value: Any = json.loads(body)
+        if not isinstance(value, list):
+            return value
+        elements = cast("Sequence[Any]", value)
+        if len(elements) > MAX_ELEMENTS:
+            raise TooLargeError(f"a list of more than {MAX_ELEMENTS:,} elements")
+        return elements
+    text = body.decode().strip(" \t\r\n")
+    if not text.startswith("["):
+        return json.loads(_bounded(text))
+    values: list[Any] = []
+    for start, end in await pace.walk(_elements(text)):
+        values.append(json.loads(_bounded(text[start:end])))
+        await pace.breathe()
+    return values
+
+
+def _bounded(text: str) -> str:
+    if len(text) > MAX_ELEMENT:
+        raise TooLargeError(f"an element of {len(text):,} characters, where {MAX_ELEMENT:,} are taken")
+    return text
+
+
+def _elements(text: str) -> Generator[None, None, list[tuple[int, int]]]:
+    """Where the elements of a list are. Whether they are well-formed shows when they are parsed."""
+    found: list[tuple[int, int]] = []
+    start = at = 1
+    depth = count = 0
+    while depth >= 0:
+        token = _OUTSIDE.search(text, at)
+        if token is None:
+            raise ValueError("the list has no end")
+        at, sign = token.end(), token.group()
+        if sign == '"':
+            at = yield from _end_of_text(text, at)
+        elif sign in "{[":
+            depth += 1
+        elif sign in "}]":
+            depth -= 1
+        if (sign == "," and depth == 0) or depth < 0:
+            found.append((start, at - 1))
+            start = at
+        if len(found) > MAX_ELEMENTS:
+            raise TooLargeError(f"a list of more than {MAX_ELEMENTS:,} elements")
+        count += 1
+        if not count % _STEP:
+            yield
+    if text[at - 1] != "]" or at != len(text):
+        raise ValueError("the list ends before the body does")
+    return [] if len(found) == 1 and not text[1 : at - 1].strip() else found
+
+
+def _end_of_text(text: str, at: int) -> Generator[None, None, int]:
+    count = 0
+    while True:
+        token = _INSIDE.search(text, at)
+        if token is None:
+            raise ValueError("a text has no end")
+        if token.group() == '"':
+            return token.end()
+        at = token.end() + 1  # what a backslash stands before
+        count += 1
+        if not count % _STEP:
+            yield

@@ -1,0 +1,67 @@
+"""What `swagent run` does for OpenTelemetry's instrumentations in each Python process of its command."""
+
+from __future__ import annotations
+
+import logging
+import re
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+
+from ..agent import at_start
+from ..agent_log import log, say
+from ..config import Config
+from ..instrument.installation import known
+from .installation import install, report
+
+NAME = "opentelemetry"
+"""By which `SW_AGENT_DISABLE_PLUGINS` leaves the bridge out."""
+
+
+def bridge(config: Config) -> None:
+    """Put the bridge in place, where OpenTelemetry's API is installed and the settings do not leave it out. Never
+    raises: the command would not start."""
+    if find_spec(NAME) is None or is_left_out(config):
+        return
+    try:
+        if install():
+            at_start(announce)
+    except Exception as error:  # noqa: BLE001, RUF100  (another package's instrumentations)
+        say(logging.WARNING, "OpenTelemetry's instrumentations are not bridged: %r", error)
+
+
+def announce() -> None:
+    """Say what the bridge records, at the agent's start. Never raises."""
+    # finding out what is installed takes a while
+    if log.isEnabledFor(logging.INFO) and log.hasHandlers():
+        lines = summary()
+        if lines:
+            say(logging.INFO, "of OpenTelemetry: %s", "; ".join(lines))
+
+
+def summary() -> list[str]:
+    """Each OpenTelemetry instrumentation whose library is installed, with what became of it."""
+    if find_spec("opentelemetry.instrumentation") is None:
+        return []
+    from .instrumentors import BridgeState  # noqa: PLC0415, RUF100
+
+    return [
+        f"{each.name} ({each.state.value}{': ' if each.reason else ''}{each.reason})"
+        for each in report()
+        if each.state is not BridgeState.ABSENT
+    ]
+
+
+def preview(config: Config) -> list[str]:
+    """What would become of each OpenTelemetry instrumentation that is installed. Nothing is imported for that."""
+    if find_spec(NAME) is None:
+        return []
+    if is_left_out(config):
+        return ["the bridge is switched off by SW_AGENT_DISABLE_PLUGINS"]
+    native = {name: each.name for each in known() for name in each.opentelemetry}
+    points = sorted({point.name for point in entry_points(group="opentelemetry_instrumentor")})
+    return [f"{name}  {'native: ' + native[name] if name in native else 'bridge'}" for name in points]
+
+
+def is_left_out(config: Config) -> bool:
+    """Whether the settings leave the bridge out."""
+    return any(re.match(each, NAME) for each in config.disable_plugins)

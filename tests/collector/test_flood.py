@@ -1,0 +1,412 @@
+"""No request stops the collector: whatever is sent, the loop turns, and what is too much is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import struct
+from collections.abc import AsyncIterator, Awaitable, Iterable
+from contextlib import suppress
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import httpx
+import pytest
+from grpclib.client import Channel
+from grpclib.const import Cardinality, Status
+from grpclib.exceptions import GRPCError
+
+from collector.served import START, serving
+from collector.test_malformed import RawCodec, send
+from swagent.collector import http_protocol, pace
+from swagent.collector.intake import connections, http, json_pieces, room
+from swagent.collector.pace import Pace
+from swagent.collector.server import Collector
+from swagent.collector.store import wire_pieces
+from swagent.collector.store.protocol import parse
+from swagent.collector.store.segment_index import index, indexing
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Reference, Segment, Span
+from swagent.collector.store.trace_translation import decode_segment, decoding, message_of
+from swagent_proto import messages as wire
+
+pytestmark = pytest.mark.anyio
+EMPTY = 20_000
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every look at the clock says that it is time to let others run."""
+    monkeypatch.setattr(pace, "BREATH", 0.0)
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[tuple[Collector, httpx.AsyncClient]]:
+    async with (
+        Collector(http_port=0) as collector,
+        httpx.AsyncClient(base_url=f"http://{collector.http_address}", trust_env=False, timeout=30) as client,
+    ):
+        yield collector, client
+
+
+@pytest.fixture
+async def raw() -> AsyncIterator[tuple[Collector, Channel]]:
+    async with Collector() as collector:
+        host, port = collector.address.rsplit(":", 1)
+        async with Channel(host, int(port), codec=RawCodec()) as channel:
+            yield collector, channel
+
+
+async def turns_during(work: Awaitable[Any]) -> tuple[Any, int]:
+    """What a work gives, and how often the loop turned meanwhile."""
+    results: list[Any] = []
+    turns = 0
+
+    async def do() -> None:
+        results.append(await work)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(do)
+        while not results:
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+    return results[0], turns
+
+
+def big_segment(spans: int = 5000) -> wire.SegmentObject:
+    kinds = [wire.SpanType(0), wire.SpanType(1), wire.SpanType(2)]
+    tags = [wire.KeyStringValuePair("key", "value")]
+    each = [
+        wire.SpanObject(number, number - 1, START + number, START + number + 9, [], f"/{number}", "p",
+                        kinds[number % 3],                        tags=tags, is_error=number % 7 == 0)
+        for number in range(spans)
+    ]  # fmt: skip
+    return wire.SegmentObject("t", "s", each, "shop", "i1")
+
+
+def test_a_segment_in_pieces_is_the_same_segment() -> None:
+    body = bytes(big_segment(1200))
+    assert len(body) > wire_pieces.SMALL
+    assert len(list(wire_pieces.cut(body))) > 1
+    assert b"".join(wire_pieces.cut(body)) == body
+    assert pace.run(indexing(body)) == index(parse("SegmentObject", body), body)
+    assert pace.run(decoding(body)) == decode_segment(body)
+
+
+def test_a_small_segment_in_pieces_is_the_same_segment() -> None:
+    reference = Reference("CrossProcess", "t", "p", 1, "front", "f1", "/", "")
+    spans = (Span(0, -1, 5, 9, "/a", kind="Entry", references=(reference, reference)), Span(1, 0, 6, 7, "b"))
+    body = message_of(Segment("t", "s", "shop", "i", spans)).SerializeToString()
+    assert pace.run(indexing(body)) == index(parse("SegmentObject", body), body)
+    assert pace.run(decoding(body)) == decode_segment(body)
+    assert pace.run(indexing(b"")) == index(parse("SegmentObject", b""), b"")
+
+
+async def test_many_empty_objects_are_refused_early(served: tuple[Collector, httpx.AsyncClient]) -> None:
+    collector, client = served
+    for count in (300_000, 2_700_000):
+        body = b"[" + b"{}," * count + b"{}]"
+        answer, turns = await turns_during(client.post("/v3/segments", content=body))
+        assert answer.status_code == 413
+        assert "10,000" in answer.json()["error"]
+        assert turns > 20
+    assert collector.store.statistics().received.total() == 0
+
+
+async def test_a_long_list_is_taken_while_the_loop_turns(served: tuple[Collector, httpx.AsyncClient]) -> None:
+    collector, client = served
+    segments = [
+        {"traceId": "t", "traceSegmentId": f'"[{number}]\\', "spans": [{"operationName": "},{" * 5}] * 3}
+        for number in range(1000)
+    ]
+    answer, turns = await turns_during(client.post("/v3/segments", json=segments))
+    assert (answer.status_code, answer.json()) == (200, {})
+    assert turns > 1000
+    assert [each.segment_id for each in collector.store.segments] == [each["traceSegmentId"] for each in segments]
+    assert {len(each.spans) for each in collector.store.segments} == {3}
+
+
+async def test_the_spans_of_a_long_segment_are_taken_one_by_one(served: tuple[Collector, httpx.AsyncClient]) -> None:
+    collector, client = served
+    spans = [{"spanId": number, "parentSpanId": number - 1, "operationName": "a" * 20} for number in range(3000)]
+    body = {"traceId": "t", "traceSegmentId": "s", "spans": spans}
+    answer, turns = await turns_during(client.post("/v3/segment", json=body))
+    assert answer.status_code == 200
+    assert turns > 3000
+    assert len(collector.store.segments[0].spans) == 3000
+
+
+async def test_a_long_record_is_translated_beside_the_loop(served: tuple[Collector, httpx.AsyncClient]) -> None:
+    collector, client = served
+    tags = [{"key": str(number), "value": "v"} for number in range(2000)]
+    answer = await client.post("/v3/logs", json=[{"service": "shop", "tags": {"data": tags}}])
+    assert answer.status_code == 200
+    assert len(collector.store.logs[0].tags) == 2000
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        (b"[]", []),
+        (b" [ ] ", []),
+        (b'[1, "a,]", {"b": [1, {"c": "\\"}"}]}]', [1, "a,]", {"b": [1, {"c": '"}'}]}]),
+        (b'["\\\\", "\\\\\\""]', ["\\", '\\"']),
+        ('["ü", "€"]'.encode(), ["ü", "€"]),
+        (b'{"a": [1]}', {"a": [1]}),
+    ],
+)
+async def test_a_list_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes, value: Any) -> None:
+    monkeypatch.setattr(json_pieces, "_AT_ONCE", 0)
+    assert await json_pieces.read(body, Pace()) == value == json.loads(body)
+
+
+@pytest.mark.parametrize(
+    "body", [b"[", b"[1", b"[1,]", b"[,1]", b"[1}", b'["a', b'["a\\', b"[1]]", b"[1] 2", b"[{]}]", b"", b"\xff"]
+)
+async def test_what_is_no_list_is_none_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+    monkeypatch.setattr(json_pieces, "_AT_ONCE", 0)
+    with pytest.raises(ValueError):
+        await json_pieces.read(body, Pace())
+
+
+async def test_an_element_has_an_end(served: tuple[Collector, httpx.AsyncClient]) -> None:
+    _, client = served
+    answer = await client.post("/v3/segments", json=[{"traceId": "x" * json_pieces.MAX_ELEMENT}])
+    assert answer.status_code == 413
+    assert "characters" in answer.json()["error"]
+
+
+async def test_a_collection_of_many_meters(raw: tuple[Collector, Channel]) -> None:
+    collector, channel = raw
+    first = bytes(
+        wire.MeterData(
+            single_value=wire.MeterSingleValue("m", [], 1.5), service="shop", service_instance="i1", timestamp=7
+        )
+    )
+    data = b"\x0a" + bytes([len(first)]) + first + b"\x0a\x00" * EMPTY
+    _, turns = await turns_during(send(channel, "MeterReportService/collectBatch", data))
+    assert turns > EMPTY
+    assert collector.store.statistics().received["meters"] == EMPTY + 1
+    assert {(each.service, each.timestamp) for each in collector.store.meters} == {("shop", 7)}
+
+
+async def test_many_messages_in_one_frame(raw: tuple[Collector, Channel]) -> None:
+    collector, channel = raw
+    _, turns = await turns_during(send(channel, "ManagementService/keepAlive", b""))
+    path = "/skywalking.v3.LogReportService/collect"
+
+    async def flood() -> None:
+        async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=30) as stream:
+            await stream.send_request()
+            await stream._stream.send_data(struct.pack(">?I", False, 0) * 3000)
+            await stream.end()
+            await stream.recv_message()
+
+    _, turns = await turns_during(flood())
+    assert turns > 3000
+    assert collector.store.statistics().received["logs"] == 3000
+
+
+async def test_a_record_of_too_many_parts(raw: tuple[Collector, Channel]) -> None:
+    collector, channel = raw
+    labels = b"\x12\x00" * (wire_pieces.MAX_PARTS + 1)
+    value = b"\x0a" + _length(labels) + labels
+    span = b"\x52\x00" * (wire_pieces.MAX_PARTS + 1)
+    for path, data in (
+        ("MeterReportService/collect", value),
+        ("TraceSegmentReportService/collect", b"\x1a" + _length(span) + span),
+    ):
+        with pytest.raises(GRPCError) as refused:
+            await send(channel, path, data)
+        assert refused.value.status is Status.INVALID_ARGUMENT
+        assert "20,000 parts" in (refused.value.message or "")
+    assert len(collector.store.meters) == 0
+
+
+def _length(data: bytes) -> bytes:
+    size, length = len(data), bytearray()
+    while size > 0x7F:
+        length.append(size & 0x7F | 0x80)
+        size >>= 7
+    return bytes([*length, size])
+
+
+async def test_a_large_segment_over_grpc(raw: tuple[Collector, Channel]) -> None:
+    collector, channel = raw
+    segment = big_segment()
+    _, turns = await turns_during(send(channel, "TraceSegmentReportService/collect", bytes(segment)))
+    assert turns > 5
+    assert len(collector.store.segments[0].spans) == 5000
+
+
+async def test_a_collection_is_kept_up_to_what_is_malformed(raw: tuple[Collector, Channel]) -> None:
+    collector, channel = raw
+    good = bytes(wire.SegmentCollection([wire.SegmentObject("t", "s")]))
+    with pytest.raises(GRPCError) as refused:
+        await send(channel, "TraceSegmentReportService/collectInSync", good + b"\x0a\x02\x08\x01")
+    assert refused.value.status is Status.INVALID_ARGUMENT
+    assert "SegmentCollection" in (refused.value.message or "")
+    assert [each.segment_id for each in collector.store.segments] == ["s"]
+
+
+async def half_sent(collector: Collector, sizes: Iterable[int], sent: int) -> list[asyncio.StreamWriter]:
+    host, port = collector.http_address.rsplit(":", 1)
+    writers: list[asyncio.StreamWriter] = []
+    for size in sizes:
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.write(f"POST /v3/segments HTTP/1.1\r\nhost: a\r\ncontent-length: {size}\r\n\r\n".encode() + b" " * sent)
+        await writer.drain()
+        writers.append(writer)
+    return writers
+
+
+async def test_half_sent_bodies_have_little_room(served: tuple[Collector, httpx.AsyncClient]) -> None:
+    """Their room is taken when the head says their size. What is small is taken still."""
+    collector, client = served
+    writers = await half_sent(collector, [room.MAX_BODY] * 4, 1)
+    try:
+        while (await client.post("/v3/segments", content=b" " * room.MAX_BODY)).status_code != 503:
+            await anyio.lowlevel.checkpoint()
+        assert (await client.post("/v3/segments", content=b"[]")).status_code == 200
+    finally:
+        for writer in writers:
+            writer.close()
+            await writer.wait_closed()
+    while (await client.post("/v3/segments", content=b"[]" + b" " * 10_000_000)).status_code != 200:
+        await anyio.lowlevel.checkpoint()
+
+
+async def test_a_body_that_is_too_large_is_refused_by_its_head(served: tuple[Collector, httpx.AsyncClient]) -> None:
+    collector, _ = served
+    host, port = collector.http_address.rsplit(":", 1)
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(f"POST /v3/segments HTTP/1.1\r\nhost: a\r\ncontent-length: {room.MAX_BODY + 1}\r\n\r\n".encode())
+    assert b" 413 " in await reader.readline()
+    writer.close()
+    await writer.wait_closed()
+
+
+async def until_closed(reader: asyncio.StreamReader) -> None:
+    """Fails when the peer does not close."""
+    with anyio.fail_after(20), suppress(ConnectionResetError):
+        await reader.read()
+
+
+async def test_a_body_has_an_end_in_time(
+    served: tuple[Collector, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector, _ = served
+    monkeypatch.setattr(http, "BODY_SECONDS", 0.02)
+    host, port = collector.http_address.rsplit(":", 1)
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"POST /v3/segments HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n[")
+    assert b" 408 " in await reader.readline()
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_a_head_has_an_end_in_time(
+    served: tuple[Collector, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector, _ = served
+    monkeypatch.setattr(http_protocol, "HEAD_SECONDS", 0.02)
+    host, port = collector.http_address.rsplit(":", 1)
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"POST /v3/segm")
+    await until_closed(reader)
+    writer.close()
+
+
+async def test_connections_have_an_end(
+    served: tuple[Collector, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector, _ = served
+    monkeypatch.setattr(http_protocol, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 2)
+    for address in (collector.http_address, collector.address):
+        host, port = address.rsplit(":", 1)
+        open_ones = [await asyncio.open_connection(host, int(port)) for _ in range(2)]
+        reader, writer = await asyncio.open_connection(host, int(port))
+        await until_closed(reader)
+        for _, each in open_ones:
+            assert not each.is_closing()
+            each.close()
+        writer.close()
+
+
+async def test_a_message_over_grpc_has_an_end_in_time(
+    raw: tuple[Collector, Channel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, channel = raw
+    monkeypatch.setattr("swagent.collector.intake.message_reader.BODY_SECONDS", 0.02)
+    path = "/skywalking.v3.TraceSegmentReportService/collect"
+
+    async def send_half() -> None:
+        async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=30) as stream:
+            await stream.send_request()
+            await stream._stream.send_data(struct.pack(">?I", False, 9) + b"x")
+            await stream.recv_message()
+
+    with pytest.raises(GRPCError) as refused:
+        await send_half()
+    assert refused.value.status is Status.DEADLINE_EXCEEDED
+
+
+async def test_the_stop_does_not_wait_for_a_flood(served: tuple[Collector, httpx.AsyncClient]) -> None:
+    collector, client = served
+    segments = [{"traceId": "t", "traceSegmentId": str(number), "spans": [{}] * 50} for number in range(5000)]
+    body = json.dumps(segments).encode()
+
+    async def flood() -> None:
+        assert (await client.post("/v3/segments", content=body)).status_code == 503
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(flood)
+        while not collector._http.is_busy:  # type: ignore[union-attr]
+            await anyio.lowlevel.checkpoint()
+        await collector.stop()
+    assert not collector.is_running
+
+
+async def test_a_trace_of_very_many_spans_is_shown_while_the_loop_turns() -> None:
+    store = Store()
+    for part in range(30):
+        references = (Reference("CrossProcess", "t", "s0", 0, "shop", "i", "/", ""),) if part else ()
+        spans = [Span(0, -1, START, START + 9, "/", kind="Entry", references=references)]
+        spans += [Span(number, 0, START + number, START + number, "x") for number in range(1, 1000)]
+        store.add(Segment("t", f"s{part}", "shop", "i", tuple(spans)))
+    async with serving(store) as (_, client):
+        answer, turns = await turns_during(client.get("/api/traces/t", timeout=60))
+    assert answer.json()["left_out"] == 20_000
+    assert len(answer.json()["spans"]) == 10_000
+    assert turns > 10_000
+
+
+async def test_half_sent_messages_have_little_room(raw: tuple[Collector, Channel]) -> None:
+    """The prefix of a message says its size: the fifth of the largest ones is refused, and small ones are taken."""
+    collector, channel = raw
+    path = "/skywalking.v3.TraceSegmentReportService/collect"
+    begin = struct.pack(">?I", False, room.MAX_BODY) + b"x"
+    refused: list[GRPCError] = []
+
+    async def send_half(done: anyio.Event) -> None:
+        try:
+            async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=30) as stream:
+                await stream.send_request()
+                await stream._stream.send_data(begin)
+                await stream.recv_message()
+        except GRPCError as error:
+            refused.append(error)
+            done.set()
+
+    done = anyio.Event()
+    async with anyio.create_task_group() as group:
+        for _ in range(5):
+            group.start_soon(send_half, done)
+        with anyio.fail_after(20):
+            await done.wait()
+        assert [error.status for error in refused] == [Status.RESOURCE_EXHAUSTED]
+        assert await send(channel, "TraceSegmentReportService/collect", bytes(wire.SegmentObject("t", "s"))) == b""
+        group.cancel_scope.cancel()
+    assert len(collector.store.segments) == 1
