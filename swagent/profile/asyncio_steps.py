@@ -86,7 +86,7 @@ class AsyncioSteps:
         """Most calls come from tasks and futures."""
         clock = context.get(request_clock) if context is not None else None
         if clock is not None and clock.home is self:
-            task = getattr(callback, "__self__", None)
+            task: Any = getattr(callback, "__self__", None)
             # anything else may be cancelled and never run
             if isinstance(task, asyncio.Task) and type(callback) is not _Step:
                 clock.wake(self.due)
@@ -99,17 +99,17 @@ class AsyncioSteps:
             callback = _Late(self, callback, time.monotonic())
         return self._call_soon_threadsafe(callback, *args, context=context)
 
-    def call_later(self, delay: float, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+    def call_later(self, delay: Any, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
         """asyncio's calls `call_at` then."""
         return self._call_later(delay, self._with_due(callback, delay), *args, context=context)
 
-    def call_at(self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+    def call_at(self, when: Any, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
         """uvloop's calls `call_later` then."""
         is_time = isinstance(when, _NUMBERS)
         callback = self._with_due(callback, when - self._loop.time() if is_time else None)
         return self._call_at(when, callback, *args, context=context)
 
-    def _with_due(self, callback: Callable[..., Any], delay: float | None) -> Callable[..., Any]:
+    def _with_due(self, callback: Callable[..., Any], delay: Any) -> Callable[..., Any]:
         """A timer's callback that says when it was due, if it belongs to a request that is timed."""
         clock = request_clock.get()
         if clock is None or clock.home is not self or type(callback) is _Late or not callable(callback):

@@ -107,7 +107,7 @@ async def test_a_known_mix_is_told_within_a_tenth() -> None:
         timeline.check(span)
         if timeline.most < sum(nominal) + 0.004 or time.monotonic() > until:
             break
-    assert split(span) == tuple(pytest.approx(each, rel=0.1) for each in nominal)
+    assert list(split(span)) == pytest.approx(list(nominal), rel=0.1)
 
 
 async def test_child_tasks_are_part_of_their_request() -> None:
@@ -144,8 +144,8 @@ def _ways_to_begin_tasks() -> list[Any]:
                 group.create_task(each())
 
     async def eagerly(*children: Callable[[], Any]) -> None:
-        loop = asyncio.get_running_loop()
-        await asyncio.gather(*(asyncio.eager_task_factory(loop, each()) for each in children))
+        loop, factory = asyncio.get_running_loop(), vars(asyncio)["eager_task_factory"]
+        await asyncio.gather(*(factory(loop, each()) for each in children))
 
     ways: list[Any] = [gather]
     ways += [in_group] if sys.version_info >= (3, 11) else []
@@ -278,7 +278,7 @@ async def test_collecting_garbage_is_told() -> None:
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         gc.callbacks.append(note)
-        kept = [[] for _ in range(100_000)]
+        kept: list[list[int]] = [[] for _ in range(100_000)]
         while least < 0.02:
             gc.collect()
         gc.callbacks.remove(note)
@@ -295,9 +295,9 @@ async def test_collecting_garbage_is_told() -> None:
 
 async def _marks_of_the_loop() -> Any:
     if sniffio.current_async_library() == "trio":
-        import trio  # noqa: PLC0415
+        import trio
 
-        runner = trio._core._run.GLOBAL_RUN_CONTEXT.runner  # noqa: SLF001
+        runner = trio._core._run.GLOBAL_RUN_CONTEXT.runner
         return dict(runner.instruments)
     return [name for name in vars(asyncio.get_running_loop()) if name.startswith("call_")]
 
@@ -423,12 +423,10 @@ async def test_who_came_to_stand_before_the_loop_stays() -> None:
 
     async with traced(app, time_split_every=1) as shop:
         await call(shop.app, http_scope())
-        assert loop.call_soon.__name__ == "theirs" or loop.call_soon.__wrapped__ is not None
         del calls[:]
-        await anyio.sleep(0)
+        await asyncio.sleep(0)
         assert calls
         del loop.call_soon
-        await anyio.sleep(0)
 
 
 @pytest.mark.one_loop
