@@ -123,7 +123,7 @@ class _Step:
 
     __slots__ = ("__self__", "_clock", "_run")
 
-    def __init__(self, task: asyncio.Task[Any], clock: RequestClock, run: Callable[..., Any]) -> None:
+    def __init__(self, task: object, clock: RequestClock, run: Callable[..., Any]) -> None:
         self.__self__ = task
         self._clock = clock
         self._run = run
