@@ -12,6 +12,7 @@ from ..record.trace.carrier import Carrier
 from ..record.trace.context import nearest_open
 from ..record.trace.ids import ids_of
 from ..record.trace.model import Component, Layer, SpanKind
+from ..record.trace.outcome import running_task
 from ..record.trace.request import PEERS, WEBSOCKET, Facts, admit, describe, name_by_path, parameters_tag
 from ..record.trace.segment import Segment
 from ..record.trace.span import Span
@@ -47,6 +48,11 @@ class RequestSpan(Span):
         self.clock: RequestClock | None = None
         self.epoch = time.time() - time.monotonic()
         self.start_time = self.epoch + pending.start_time
+
+    def time_by(self, clock: RequestClock) -> None:
+        """Tell at the end where the time went."""
+        self.clock = clock
+        self.task = id(running_task())
 
     def open(self, live: Span | None, source: Any) -> None:
         """Open its segment, unless this trace is not recorded."""
@@ -100,7 +106,10 @@ class RequestSpan(Span):
 
     def runs_here(self) -> bool:
         """Whether the task that runs now is the one that serves the request: the middleware's call is below us then.
-        Asked of the stack, since most requests never need to know their task."""
+        Asked of the stack, since most requests never need to know their task. Where steps are timed, the stack ends
+        before the middleware while an exception is thrown in."""
+        if self.clock is not None:
+            return super().runs_here()
         frame: FrameType | None = sys._getframe()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         while frame is not None:
             if frame.f_code.co_name == "__call__" and frame.f_locals.get("request") is self.pending:

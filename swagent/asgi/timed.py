@@ -46,7 +46,7 @@ class TimedApp:
             if span is None:
                 return served
             steps = TimedSteps(served, steps_here())
-            span.clock = steps.clock
+            span.time_by(steps.clock)
         except Exception as error:  # noqa: BLE001, RUF100  (a loop of somebody's own making; it costs no request)
             self._faults.note("timing a request", error)
             return served

@@ -22,6 +22,7 @@ import pytest
 import sniffio
 
 from asgi.calling import answers, body, call, http_scope, start, tags, traced, websocket_scope
+from swagent import local_span
 from swagent.asgi import timed as timed_module
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.profile import request_clock as clock_module
@@ -388,6 +389,24 @@ async def test_who_walks_along_what_a_task_awaits_finds_the_application() -> Non
             found = getattr(found, "cr_await", None)
         group.cancel_scope.cancel()
     assert names[:4] == ["call", "__call__", "app", "handle"]
+
+
+async def test_what_is_cancelled_in_the_requests_own_task_names_no_task() -> None:
+    """While an exception is thrown in, the interpreter's stack ends at what drives the application."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        with local_span("wait"):
+            asleep.set()
+            await anyio.sleep(DEADLINE)
+
+    asleep = anyio.Event()
+    async with traced(app, time_split_every=1) as shop:
+        async with anyio.create_task_group() as group:
+            group.start_soon(call, shop.app, http_scope())
+            await asleep.wait()
+            group.cancel_scope.cancel()
+        [segment] = await shop.segments()
+    assert [tags(span) for span in segment.spans if span.operation == "wait"] == [{"outcome": "cancelled"}]
 
 
 async def test_a_loop_that_cannot_be_seen_into_costs_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
