@@ -26,6 +26,7 @@ from .request_clock import RequestClock, request_clock
 _NAMES = ("call_soon", "call_soon_threadsafe", "call_later", "call_at")
 _ABSENT = object()
 _NUMBERS = (float, int)
+_TASK: type[Any] = asyncio.Task
 
 
 def steps_of_loop(loop: asyncio.AbstractEventLoop) -> AsyncioSteps:
@@ -86,9 +87,9 @@ class AsyncioSteps:
         """Most calls come from tasks and futures."""
         clock = context.get(request_clock) if context is not None else None
         if clock is not None and clock.home is self:
-            task: Any = getattr(callback, "__self__", None)
+            task = getattr(callback, "__self__", None)
             # anything else may be cancelled and never run
-            if isinstance(task, asyncio.Task) and type(callback) is not _Step:
+            if isinstance(task, _TASK) and type(callback) is not _Step:
                 clock.wake(self.due)
                 callback = _Step(task, clock, callback)
         return self._call_soon(callback, *args, context=context)
