@@ -1,4 +1,4 @@
-# make demo      traces across two services in the browser, without anything but Python; ARGS=--once: in the terminal
+# make demo      traces across three services in the browser, without anything but Python; ARGS=--once: in the terminal
 # make test      what a change has to pass first, in five minutes; needs nothing but Python; ARGS="tests/record -k spans"
 # make test-all  that, and the rest: real servers, browsers, many lives
 PYTHON ?= python3

@@ -1,10 +1,11 @@
-"""The demo: a collector with its page, two FastAPI services that call each other, and requests.
+"""The demo: a collector with its page, three services that call each other, and requests.
 
-    shop --HTTP, sw8--> stock            both --gRPC--> the collector in this process
+    shop --HTTP--> stock --HTTP--> warehouse       all three --gRPC--> the collector in this process
 
-In a terminal it goes on until Ctrl-C, for the page in the browser. With `--once`, in CI, and where the output is no
-terminal it sends a few orders, prints what they left (traces, the log lines that belong to them, meters) and ends by
-itself. Both services are drained either way. Run it by `make demo`, or by `python docs/example/demo.py`.
+The services have not one line of swagent's: `swagent run` starts them. In a terminal the demo goes on until Ctrl-C, for
+the page in the browser. With `--once`, in CI, and where the output is no terminal it sends a few requests, prints what
+they left (traces, the log lines that belong to them, meters) and ends by itself. The services are drained either way.
+Run it by `make demo`, or by `python docs/example/demo.py`.
 """
 
 from __future__ import annotations
@@ -14,31 +15,28 @@ import asyncio
 import errno
 import os
 import signal
-import socket
-import subprocess
 import sys
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
 
+from launching import Service, find_services, running, wait_listening
+from swagent.collector.api.tree import join, walk
 from swagent.collector.server import Collector
 from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Segment
 from swagent.collector.view import render
 from traffic import send_traffic
 
-HERE = Path(__file__).parent
 PAGE_PORT = 12880
-# two spans' segments in two services for each order, and the stock service fails over the umbrella
-ORDERS = ("lamp", "chair", "umbrella")
-# the shop warns that chairs are few, and complains about the umbrella
-LOG_LINES = 2
-METERS = ("shop_orders", "instance_pvm_process_cpu_utilization", "instance_pvm_thread_active_count")
-# so that the charts and the ledgers do not keep anybody waiting; what the environment says goes first
-QUICK = {"SW_AGENT_METER_REPORTER_PERIOD": "2"}
-# seconds: twice what an agent takes at most
-PATIENCE = 15
+# the spans of each request's trace: a sofa has to come from the warehouse, umbrellas fail, the report holds the loop
+REQUESTS = {"/orders/lamp": 8, "/orders/chair": 8, "/orders/sofa": 10, "/orders/umbrella": 8, "/report": 2}
+# the shop warns that chairs and sofas are few, the stock that two shelves are empty; the shop complains about umbrellas
+LOG_LINES = 5
+METERS = ("instance_pvm_process_cpu_utilization", "instance_pvm_thread_active_count")
 
 
 async def main(once: bool) -> int:
@@ -47,16 +45,16 @@ async def main(once: bool) -> int:
     :param once: end by itself, rather than at Ctrl-C
     """
     stopping = _stop_signal()
-    shop, stock = _free_port(), _free_port()
+    services = find_services()
     async with _collector() as collector:
         hint = " (it is there for a few seconds; without --once, in a terminal, it stays)" if once else ""
         print(f"Open the page: http://{collector.page_address}/{hint}\n", flush=True)
-        addresses = {"collector": collector.address, "shop": f"http://127.0.0.1:{shop}", "stock": f"127.0.0.1:{stock}"}
-        print("".join(f"{name:<11} {address}\n" for name, address in addresses.items()))
-        environ = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector.address, "STOCK": addresses["stock"]}
-        async with _service("shop", shop, environ), _service("stock", stock, environ):
-            await _until(stopping, _visit(collector.store, shop, stock, once))
-            print("Stopping both services; their ledgers:", flush=True)
+        addresses = {"collector": collector.address, **{service.name: service.address for service in services}}
+        print("".join(f"{name:<11} {address}\n" for name, address in addresses.items()), flush=True)
+        with TemporaryDirectory(prefix="swagent-demo-") as folder:
+            async with running(services, collector.address, Path(folder)):
+                await _until(stopping, _visit(collector.store, services, once))
+                print("Stopping the services; their ledgers:", flush=True)
         if once:
             _show(collector.store)
         else:
@@ -64,39 +62,50 @@ async def main(once: bool) -> int:
         return 0 if not once or _is_complete(collector.store) else 1
 
 
-async def _visit(store: Store, shop: int, stock: int, once: bool) -> None:
-    await asyncio.gather(_wait_listening(shop), _wait_listening(stock))
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{shop}", trust_env=False, timeout=30) as client:
-        await _order(client)
-        await store.wait_for(_is_complete, timeout=10)
+async def _visit(store: Store, services: tuple[Service, ...], once: bool) -> None:
+    await wait_listening(services)
+    shop = f"http://{services[0].address}"
+    async with httpx.AsyncClient(base_url=shop, trust_env=False, timeout=30) as client:
+        await _send_requests(client)
+        with suppress(TimeoutError):  # what has come is shown; the exit status tells whether that was all
+            await store.wait_for(_is_complete, timeout=10)
         if once:
             return
         print("Customers keep coming: look at the page. Ctrl-C ends it.\n", flush=True)
         await send_traffic(client)
 
 
+async def _send_requests(client: httpx.AsyncClient) -> None:
+    for path in REQUESTS:
+        answer = await client.get(path)
+        print(f"GET {path:<16} {answer.status_code} {answer.text}")
+    print(flush=True)
+
+
 def _is_complete(store: Store) -> bool:
-    return len(store.segments) == 2 * len(ORDERS) and len(store.logs) >= LOG_LINES
+    """Each request's trace has all of its spans, and each span its parent."""
+    found = [[node for node, _ in walk(join(segments))] for segments in _requests(store).values()]
+    is_joined = not any(node.missing for nodes in found for node in nodes)
+    return is_joined and sorted(map(len, found)) == sorted(REQUESTS.values()) and len(store.logs) >= LOG_LINES
 
 
-async def _order(client: httpx.AsyncClient) -> None:
-    for item in ORDERS:
-        answer = await client.get(f"/orders/{item}")
-        print(f"GET /orders/{item:<9} {answer.status_code} {answer.text}")
-    print()
+def _requests(store: Store) -> dict[str, list[Segment]]:
+    """The traces that begin with a request, by their ids: what services do before the first one has traces as well."""
+    traces = {trace_id: store.trace(trace_id) for trace_id in store.trace_ids}
+    return {each: segments for each, segments in traces.items() if join(segments)[0].span.kind == "Entry"}
 
 
 def _show(store: Store) -> None:
     print()
-    for trace_id in store.trace_ids:
-        print(render(trace_id, store.trace(trace_id)))
+    for trace_id, segments in _requests(store).items():
+        print(render(trace_id, segments))
         for line in store.logs:
             if line.trace_id == trace_id:
-                print(f"    log   {line.service:<6} {line.content}")
+                print(f"    log   {line.service:<9} {line.content}")
         print()
     for meter in sorted(store.meters, key=lambda meter: (meter.service, meter.name)):
         if meter.name in METERS:
-            print(f"    meter {meter.service:<6} {meter.name} = {meter.value:.6g}")
+            print(f"    meter {meter.service:<9} {meter.name} = {meter.value:.6g}")
 
 
 @asynccontextmanager
@@ -114,24 +123,6 @@ async def _collector() -> AsyncIterator[Collector]:
         yield collector
     finally:
         await collector.stop()
-
-
-@asynccontextmanager
-async def _service(name: str, port: int, environ: Mapping[str, str]) -> AsyncIterator[None]:
-    """Run one service under uvicorn for as long as the block lasts, and let it drain."""
-    command = [sys.executable, "-m", "uvicorn", f"{name}:app", "--port", str(port), "--log-level", "critical"]
-    environ = {**QUICK, **os.environ, **environ, "SW_AGENT_NAME": name}
-    # in a session of its own: a terminal sends Ctrl-C to all of its processes, and the service has to outlive that
-    process = subprocess.Popen(command, cwd=HERE, env=environ, start_new_session=True)  # noqa: ASYNC220  (takes no time)
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGTERM)
-        # in a thread: the collector in this loop has to take what the service still tells it
-        try:
-            await asyncio.to_thread(process.wait, PATIENCE)
-        finally:
-            process.kill()  # harmless where it has ended
 
 
 def _stop_signal() -> asyncio.Event:
@@ -160,26 +151,6 @@ async def _until(stopping: asyncio.Event, work: Coroutine[None, None, None]) -> 
         task.cancel()
         stop.cancel()
         await asyncio.wait((task, stop))
-
-
-async def _wait_listening(port: int) -> None:
-    for _ in range(300):
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            await asyncio.sleep(0.05)  # another process's start has no event to wait for
-        else:
-            writer.close()
-            await writer.wait_closed()
-            return
-    raise TimeoutError(f"nothing listens on port {port} after 15 s")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _options() -> argparse.Namespace:

@@ -1,46 +1,79 @@
-"""The stock: tells how many pieces of an item are left; it does not know umbrellas, and fails over them."""
+"""The stock: Starlette, SQLite and urllib. It knows how many pieces are on the shelf, and gets more from the warehouse.
+
+There is nothing of swagent in it: `swagent run` shows what it does.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
-import random
+import os
+import sqlite3
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 
-import anyio
-from fastapi import FastAPI
-
-from swagent import exit_span, trace
-from swagent.asgi import SkyWalkingMiddleware
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
 
-app = FastAPI()
+DATABASE = os.environ.get("DATABASE", "stock.sqlite")
+WAREHOUSE = os.environ.get("WAREHOUSE", "127.0.0.1:8003")
+SHELVES = {"lamp": 7, "chair": 3, "desk": 4, "kettle": 12, "sofa": 0, "umbrella": 0}
+
+# straight to the warehouse, whatever proxy the environment names
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 log = logging.getLogger("stock")
 
-SHELVES = {"lamp": 7, "chair": 2, "desk": 4, "kettle": 12}
-ON_DEMAND = {"sofa"}
 
-
-@trace("count pieces")
-async def count(item: str) -> int:
-    """How many pieces are left; takes as long as if a database knew."""
-    await anyio.sleep(random.uniform(0.003, 0.03))
-    return SHELVES[item]
-
-
-async def ask_warehouse(item: str) -> int:
-    """How many pieces could be made. There is no warehouse: this only takes as long as if there were one."""
-    with exit_span("GET:/pieces", peer="warehouse:8080") as span:
-        span.tag("item", item)
-        seconds = random.uniform(0.15, 0.9)
-        await anyio.sleep(seconds)
-    log.warning("the warehouse took %.0f ms over %s", seconds * 1000, item)
-    return 100
-
-
-@app.get("/stock/{item}")
-async def stock(item: str) -> dict[str, int]:
+def count(request: Request) -> JSONResponse:
     """What is left of one item."""
-    return {"left": await (ask_warehouse(item) if item in ON_DEMAND else count(item))}
+    return JSONResponse({"left": pieces_of(request.path_params["item"])})
 
 
-app.add_middleware(SkyWalkingMiddleware)
+def take(request: Request) -> JSONResponse:
+    """Take one piece off the shelf, which is filled first where it is empty. It cannot be for umbrellas: that fails."""
+    item = request.path_params["item"]
+    more = 0 if pieces_of(item) else fetch_from_warehouse(item)
+    with closing(sqlite3.connect(DATABASE)) as database, database:
+        database.execute("UPDATE shelves SET pieces = pieces + ? WHERE item = ?", (more - 1, item))
+    return JSONResponse({"left": pieces_of(item)})
+
+
+def pieces_of(item: str) -> int:
+    """How many pieces are on the shelf."""
+    with closing(sqlite3.connect(DATABASE)) as database:
+        row = database.execute("SELECT pieces FROM shelves WHERE item = ?", (item,)).fetchone()
+    return row[0] if row else 0
+
+
+def fetch_from_warehouse(item: str) -> int:
+    """How many pieces the warehouse sends."""
+    log.warning("no %s is left; the warehouse is asked for more", item)
+    with opener.open(f"http://{WAREHOUSE}/pieces/{item}", timeout=20) as answer:
+        pieces: int = json.load(answer)["pieces"]
+    return pieces
+
+
+def prepare_database() -> None:
+    """Make the table where it is missing, and fill it."""
+    with closing(sqlite3.connect(DATABASE)) as database, database:
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS shelves (item TEXT PRIMARY KEY, pieces INTEGER CHECK (pieces >= 0))"
+        )
+        database.executemany("INSERT OR IGNORE INTO shelves VALUES (?, ?)", SHELVES.items())
+
+
+@asynccontextmanager
+async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    """The shelves are there before the first request."""
+    await run_in_threadpool(prepare_database)
+    yield
+
+
+routes = [Route("/stock/{item}", count, methods=["GET"]), Route("/stock/{item}", take, methods=["POST"])]
+app = Starlette(lifespan=lifespan, routes=routes)

@@ -10,7 +10,7 @@ import httpx
 CUSTOMERS = 3
 # seconds that a customer thinks, on average
 PAUSE = 0.8
-# most is quick; sofas take long, and umbrellas fail
+# most is quick; sofas take long, umbrellas fail, and while the report is printed all others wait
 WISHES = {
     "/orders/lamp": 10,
     "/orders/chair": 5,
@@ -18,6 +18,7 @@ WISHES = {
     "/catalogue": 4,
     "/orders/sofa": 4,
     "/orders/umbrella": 2,
+    "/report": 1,
 }
 
 

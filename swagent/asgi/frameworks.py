@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..agent_log import RateLimitedLog
+from ..record.trace.model import Component
 from ..record.trace.request import UNMATCHED
-from .routes import ROUTE
+from .routes import COMPONENT, ROUTE
 
 _limited = RateLimitedLog()
 _followed: set[Any] = set()
@@ -63,5 +64,6 @@ def _noting_route_of_django(resolve_request: Callable[..., Any]) -> Callable[...
 def _note_route_of_django(request: Any, match: Any) -> None:
     try:
         request.scope[ROUTE] = UNMATCHED if match is None else f"/{match.route}"
+        request.scope[COMPONENT] = Component.DJANGO
     except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
         _limited.warn("django", "the route of a request cannot be read: %r", error)

@@ -6,20 +6,43 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-
-from ..collector import command as collector
-from ..config import origins_of
-from ..config.table import render_markdown, render_text
-from ..errors import ConfigError
-from . import doctor, run
+from importlib import import_module
+from types import ModuleType
+from typing import NamedTuple
 
 # As a shell has it for a process that SIGPIPE ended, which Python ignores.
 _BROKEN_PIPE = 141
 
 
+class _Command(NamedTuple):
+    """A command, and the module that knows its arguments (`add_arguments`) and does it (`run`)."""
+
+    module: str
+    help: str
+    description: str
+
+
+_COMMANDS = {
+    "run": _Command(
+        ".run", "start a command with the agent in its process",
+        "Start a Python command with the agent in its process, configured by the environment or a file.",
+    ),
+    "collector": _Command(
+        "..collector.command", "a small collector for development, with a page in the browser",
+        "Take what agents report, keep it up to a bound, show it in the browser, and print every trace.",
+    ),
+    "doctor": _Command(
+        ".doctor", "show the effective configuration and try the transport",
+        "Show every setting and where it comes from, reach each collector, and send it one heartbeat.",
+    ),
+    "config": _Command(".settings", "the table of all settings", "Show every setting and where it comes from."),
+}  # fmt: skip
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    args = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    args = _parser(next((each for each in given if not each.startswith("-")), None)).parse_args(given)
     try:
         status = _run(args)
         print(end="", flush=True)
@@ -31,43 +54,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    if args.command == "collector":
-        return collector.run(args)
-    if args.command == "doctor":
-        return doctor.run(args)
-    if args.command == "config":
-        return _show_settings(markdown=args.markdown)
-    return run.run(args)
+    status: int = _module_of(args.command).run(args)
+    return status
 
 
-def _show_settings(*, markdown: bool) -> int:
-    if markdown:
-        print(render_markdown(), end="")
-        return 0
-    try:
-        origins = origins_of(os.environ)
-    except ConfigError as error:
-        print(f"swagent config: {error}", file=sys.stderr)
-        return 2
-    print(render_text(origins))
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
+def _parser(chosen: str | None) -> argparse.ArgumentParser:
+    """The parser, with the arguments of one command: the modules of the others are not imported, since an application
+    waits for `swagent run` at each of its starts."""
     parser = argparse.ArgumentParser(prog="swagent", description="The SkyWalking agent for asyncio and trio.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    run.add_arguments(commands.add_parser(
-        "run", help="start a command with the agent in its process",
-        description="Start a Python command with the agent in a thread of its process, configured by the environment.",
-    ))  # fmt: skip
-    collector.add_arguments(commands.add_parser(
-        "collector", help="a small collector for development, with a page in the browser",
-        description="Take what agents report, keep it up to a bound, show it in the browser, and print every trace.",
-    ))  # fmt: skip
-    doctor.add_arguments(commands.add_parser(
-        "doctor", help="show the effective configuration and try the transport",
-        description="Show every setting and where it comes from, reach each collector, and send it one heartbeat.",
-    ))  # fmt: skip
-    config = commands.add_parser("config", help="the table of all settings")
-    config.add_argument("--markdown", action="store_true", help="as the page of the documentation")
+    for name, command in _COMMANDS.items():
+        described = commands.add_parser(name, help=command.help, description=command.description)
+        if name == chosen:
+            _module_of(name).add_arguments(described)
     return parser
+
+
+def _module_of(command: str) -> ModuleType:
+    return import_module(_COMMANDS[command].module, __name__)

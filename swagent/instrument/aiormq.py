@@ -170,7 +170,7 @@ INSTRUMENTATIONS = (
         name="aiormq",
         module="aiormq.channel",
         hook=_hook_aiormq,
-        versions=">=6.7,<8",
+        versions=">=6.7.7,<8",
         plugins=("sw_aiormq",),
         opentelemetry=("aio-pika",),
     ),

@@ -171,7 +171,7 @@ INSTRUMENTATION = Instrumentation(
     module="confluent_kafka",
     distribution="confluent-kafka",
     hook=_hook,
-    versions=">=2,<3",
+    versions=">=2.0.2,<3",
     plugins=("sw_confluent_kafka",),
     opentelemetry=("confluent_kafka",),
 )

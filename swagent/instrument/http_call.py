@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import MutableMapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from ..record.limits import address_of, name_of, short
@@ -32,6 +32,18 @@ _IDENTIFIER = re.compile(
     r"\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16,}|(?=\D*\d)[\w-]{20,}",
     re.IGNORECASE | re.ASCII,
 )
+
+
+class _OpenBody(NamedTuple):
+    """What a response keeps whose body is still to come."""
+
+    span: Span
+    before: int
+    """Which exception was being handled when it began."""
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        # an application may pickle or copy its response: the span is this one's alone
+        return type(None), ()
 
 
 def begin_http_call(
@@ -84,13 +96,13 @@ def note_status(span: Span, status: int) -> None:
 def leave_open(span: Span, response: Any) -> None:
     """Let a call's span last until `end_body` is called for its response, and be the active one no longer."""
     span.step_aside()
-    response.__dict__[_BODY] = span, id(sys.exc_info()[1])
+    response.__dict__[_BODY] = _OpenBody(span, id(sys.exc_info()[1]))
 
 
 def end_body(response: Any) -> None:
     """End the span of a call whose response has been read or closed; nothing, where it has ended. What breaks a body
     off is known by the exception that is being handled now, and was not when it began."""
-    waiting = response.__dict__.pop(_BODY, None)
+    waiting: _OpenBody | None = response.__dict__.pop(_BODY, None)
     if waiting is not None:
         span, before = waiting
         error = sys.exc_info()[1]

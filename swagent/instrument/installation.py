@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import logging
 import sys
 import threading
@@ -43,6 +44,9 @@ class Report(NamedTuple):
     """Empty where the state says all."""
 
 
+_hooks = itertools.count(1)
+
+
 class Installation:
     """One instrumentation in this process."""
 
@@ -52,6 +56,8 @@ class Installation:
         self.reason = ""
         self._is_watched = False
         self._is_wanted = False
+        self.hooked = 0
+        """The how many-th hook of this process its last one was; 0: none was called yet."""
         self._patches: dict[str, Patches] = {}
         self._lock = threading.Lock()
 
@@ -99,6 +105,7 @@ class Installation:
                 self._leave_alone(State.UNSUPPORTED, problem)
                 return
             self._patches[name] = patches
+            self.hooked = next(_hooks)
         # without the lock: a hook may import, and another thread that imports the same may wait for us in here
         try:
             self.instrumentation.hook(module, patches)
@@ -141,7 +148,8 @@ def uninstrument(*names: str) -> None:
     :param names: of instrumentations; none: all
     :raises ConfigError: there is none of that name
     """
-    for installation in _chosen(names):
+    # the last one first: two may have wrapped one function, as those of requests and urllib3 do
+    for installation in sorted(_chosen(names), key=lambda each: each.hooked, reverse=True):
         installation.switch_off("by uninstrument()")
 
 

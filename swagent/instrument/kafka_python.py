@@ -125,7 +125,7 @@ INSTRUMENTATION = Instrumentation(
     module="kafka",
     distribution="kafka-python",
     hook=_hook,
-    versions=">=2,<4",
+    versions=">=2.0.2,<4",
     plugins=("sw_kafka",),
     opentelemetry=("kafka",),
 )

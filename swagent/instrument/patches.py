@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from ..errors import SwagentError
@@ -38,6 +39,9 @@ class Patches:
             raise HookError(f"{_name_of(owner)} has no function {name}")
         replacement: Any = make(original)
         functools.update_wrapper(replacement, original)
+        if isinstance(owner, ModuleType):
+            # pickle looks for it where it says that it is, and there may still be the original, as in sqlite3's C part
+            replacement.__module__, replacement.__qualname__ = owner.__name__, name
         self.set(owner, name, kind(replacement) if kind is not None else replacement)
 
     def set(self, owner: Any, name: str, value: object) -> None:

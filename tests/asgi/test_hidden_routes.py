@@ -22,6 +22,7 @@ from swagent import exit_span
 from swagent.asgi.frameworks import follow_routes
 from swagent.asgi.lifespan import App
 from swagent.record.trace.carrier import parse_sw8
+from swagent.record.trace.model import Component
 
 pytestmark = pytest.mark.anyio
 
@@ -145,6 +146,14 @@ async def test_django(django_app: App, url: str, expected: str) -> None:
 async def test_the_next_service_is_told_the_template_too(django_app: App) -> None:
     assert (await operation(quart(), "/items/7"))[1] == "GET:/items/<int:id>"
     assert (await operation(django_app, "/items/7/"))[1] == "GET:/items/<int:id>/"
+
+
+async def test_a_request_of_django_says_that_it_is(django_app: App) -> None:
+    for url in ("/items/7/", "/nowhere"):
+        async with traced(django_app) as shop, shop.client(raises=False) as client:
+            await client.get(url)
+            [segment] = await shop.segments()
+        assert Component.DJANGO in {span.component_id for span in segment.spans}
 
 
 async def test_following_twice_is_following_once(django_app: App) -> None:

@@ -1,4 +1,4 @@
-"""The documentation's two example services, each under a real server in a process of its own."""
+"""Two services whose spans are made by hand, in `by_hand`, each under a real server in a process of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import anyio
 
 from kit.real.ports import free_ports, is_listening
 
-EXAMPLE = Path(__file__).parents[2] / "docs" / "example"
+APPLICATIONS = Path(__file__).parent / "by_hand"
 
 # how each server is told which application and port to serve, and on which event loop
 SERVERS: Mapping[str, tuple[str, ...]] = {
@@ -65,7 +65,9 @@ async def wait_served(url: str, timeout: float = 20.0) -> None:
 def _serve(server: str, app: str, port: int, environ: Mapping[str, str]) -> Iterator[None]:
     arguments = [part.format(app=f"{app}:app", port=port) for part in SERVERS[server]]
     command = [sys.executable, "-m", *arguments]
-    process = subprocess.Popen(command, cwd=EXAMPLE, env={**os.environ, **environ, "PYTHONPATH": str(EXAMPLE)})
+    process = subprocess.Popen(
+        command, cwd=APPLICATIONS, env={**os.environ, **environ, "PYTHONPATH": str(APPLICATIONS)}
+    )
     try:
         yield
         process.send_signal(signal.SIGTERM)

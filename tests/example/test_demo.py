@@ -16,7 +16,9 @@ import pytest
 from example.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
-DEMO = str(ROOT / "docs" / "example" / "demo.py")
+EXAMPLE = ROOT / "docs" / "example"
+DEMO = str(EXAMPLE / "demo.py")
+SERVICES = ("shop", "stock", "warehouse")
 PAGE = re.compile(r"Open the page: (http://127\.0\.0\.1:\d+)/")
 CTRL_C = b"\x03"
 
@@ -43,13 +45,27 @@ def test_once_it_shows_the_traces_and_ends(environ: dict[str, str]) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert PAGE.match(done.stdout)
-    assert len(re.findall(r"^Trace ", done.stdout, re.MULTILINE)) == 3
-    assert re.search(r"GET:/stock/\{item\}\s+Entry\s+stock", done.stdout)
-    assert re.search(r"log   shop .*only 2 of chair left", done.stdout)
-    assert "meter shop   shop_orders = 3\n" in done.stdout
-    for service in ("shop", "stock"):
+    assert len(re.findall(r"^Trace ", done.stdout, re.MULTILINE)) == 5
+    for row in (
+        r"GET:/orders/\{item\} +Entry  shop ",
+        r"POST:/stock/\{item\} +Entry  stock ",
+        r"GET:/pieces/sofa +Entry  warehouse ",
+        r"✗ .* SQLite/sqlite3/execute +Exit   stock .* db\.statement=UPDATE",
+        r"GET:/report +Entry  shop .*",
+        r"log   shop .*only 2 of chair left",
+        r"log   stock .*no sofa is left",
+    ):
+        assert re.search(row, done.stdout, re.MULTILINE), (row, done.stdout)
+    for service in SERVICES:
+        assert f"meter {service:<9} instance_pvm_thread_active_count = " in done.stdout
         assert f"swagent stopped for {service}:" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_its_services_have_not_a_line_of_ours() -> None:
+    for service in SERVICES:
+        source = (EXAMPLE / f"{service}.py").read_text("utf-8")
+        assert not re.search(r"^\s*(import|from) swagent", source, re.MULTILINE)
 
 
 def test_in_a_terminal_it_goes_on_until_ctrl_c(environ: dict[str, str]) -> None:
@@ -59,17 +75,18 @@ def test_in_a_terminal_it_goes_on_until_ctrl_c(environ: dict[str, str]) -> None:
         assert found, output
         with httpx.Client(base_url=found[1], trust_env=False, timeout=20) as client:
             assert "swagent collector" in client.get("/").text
+            at_first = client.get("/api/traces").json()["total"]
             with client.stream("GET", "/api/live") as live:
-                # the three orders of the beginning, and then one of a customer
+                # after the requests of the beginning there is one of a customer
                 changes = (line for line in live.iter_lines() if '"segments"' in line)
-                while client.get("/api/traces").json()["total"] <= 3:
+                while client.get("/api/traces").json()["total"] <= at_first:
                     next(changes)
             services = client.get("/api/services").json()["services"]
-            assert {each["name"] for each in services} == {"shop", "stock"}
+            assert {each["name"] for each in services} == set(SERVICES)
         terminal.write(CTRL_C)
         output = terminal.read_to_end()
         assert terminal.process.wait(timeout=20) == 0, output
-    for service in ("shop", "stock"):
+    for service in SERVICES:
         assert f"swagent stopped for {service}:" in output
     assert "collector: received" in output
     assert "Traceback" not in output

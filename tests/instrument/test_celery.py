@@ -178,7 +178,8 @@ def _work_elsewhere(pool: str, broker: str, pipe: Path, count: int) -> list[list
     """Let a worker of a process of its own, or of more, work until so many segments are written."""
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDWR)  # a writer, too, so that it has no end
-    environment = {**os.environ, "BROKER": broker, "SEGMENTS": str(pipe), "PYTHONPATH": str(Path(__file__).parents[1])}
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "BROKER": broker, "SEGMENTS": str(pipe), "PYTHONPATH": path}
     command = [sys.executable, "-m", "celery", "-A", "instrument.celery_app", "worker", "-c", "2", "-P", pool]
     worker = subprocess.Popen(command, env=environment, cwd=pipe.parent)
     written = b""

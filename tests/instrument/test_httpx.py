@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import AsyncIterator, Generator
 from contextlib import suppress
 from types import SimpleNamespace
@@ -151,6 +152,15 @@ async def test_a_streamed_body_belongs_to_the_call_and_what_is_done_meanwhile_do
     work, call = recorder.span("work"), recorder.span("/orders")
     assert work.end_time <= call.end_time
     assert not call.failed
+
+
+def test_a_response_whose_body_is_still_to_come_can_be_pickled(recorder: Recorder, client: httpx.Client) -> None:
+    with local_span("job"), client.stream("GET", "http://stock.test/orders") as response:
+        response.extensions.clear()
+        other = pickle.loads(pickle.dumps(response))
+        other.close()
+        assert not recorder.segments
+    assert trees(recorder).count("Exit /orders") == 1
 
 
 def test_a_stream_that_is_broken_off_by_an_error_failed(recorder: Recorder, client: httpx.Client) -> None:

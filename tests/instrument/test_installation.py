@@ -9,9 +9,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import requests  # noqa: F401, RUF100  (what is not imported is not wrapped)
+from urllib3.response import HTTPResponse
 
 from swagent.errors import ConfigError
-from swagent.instrument import Instrumentation, Patches, State, instrument
+from swagent.instrument import Instrumentation, Patches, State, instrument, uninstrument
 from swagent.instrument.installation import Installation
 from swagent.instrument.patches import HookError
 
@@ -95,6 +97,16 @@ def test_what_somebody_else_has_wrapped_since_stays(library: ModuleType, monkeyp
     assert _said() == ["a", "Library", "theirs", "base"]
     monkeypatch.undo()
     Library.of_nobody = staticmethod(_original)  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("names", [("requests", "urllib3"), ("urllib3", "requests")])
+def test_what_two_have_wrapped_is_as_it_was_once_both_are_undone(names: tuple[str, str]) -> None:
+    before = dict(vars(HTTPResponse))
+    for name in names:
+        instrument(name)
+    assert dict(vars(HTTPResponse)) != before
+    uninstrument(*names)
+    assert dict(vars(HTTPResponse)) == before
 
 
 def _original() -> str:

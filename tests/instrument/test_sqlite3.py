@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,6 +52,11 @@ def test_a_query_is_one_span(connection: sqlite3.Connection, recorder: Recorder)
         f"  Exit SQLite/sqlite3/execute {at}SELECT\n"
         f"  Exit SQLite/sqlite3/executescript {at}DELETE"
     )
+
+
+def test_what_is_wrapped_can_be_pickled() -> None:
+    assert sqlite3.connect is pickle.loads(pickle.dumps(sqlite3.connect))
+    assert sqlite3.dbapi2.connect is pickle.loads(pickle.dumps(sqlite3.dbapi2.connect))
 
 
 def test_transactions_have_no_spans(recorder: Recorder) -> None:
