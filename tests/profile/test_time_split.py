@@ -280,7 +280,7 @@ async def test_collecting_garbage_is_told() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         gc.callbacks.append(note)
         kept: list[list[int]] = [[] for _ in range(100_000)]
-        while least < 0.02:
+        while least < 0.04:
             gc.collect()
         gc.callbacks.remove(note)
         del kept
