@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import traceback
+from types import FrameType
 
 from ..text import one_line
 from .foreign import class_name, must_reach_application
@@ -15,6 +17,8 @@ MAX_NAME = 150
 MAX_MESSAGE = 512
 MAX_FRAMES = 32
 _MARK = "…[truncated]"
+# Where the functions are that stand around those of libraries.
+_AROUND = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "instrument") + os.sep
 _MORE_THAN_ADDRESS = frozenset("@?#")
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -71,7 +75,7 @@ def describe(error: BaseException) -> dict[str, str]:
 
 
 def _described(error: BaseException) -> dict[str, str]:
-    frames = list(traceback.walk_tb(error.__traceback__))[-MAX_FRAMES:]
+    frames = _frames_of(error)[-MAX_FRAMES:]
     places = [f'File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}' for frame, line in frames]
     # the innermost places matter most, so the outer end is cut
     while len(places) > 1 and sum(map(len, places)) + len(places) > MAX_VALUE:
@@ -82,3 +86,17 @@ def _described(error: BaseException) -> dict[str, str]:
         "message": short(as_text(error), MAX_MESSAGE),
         "stack": short("\n".join(places)),
     }
+
+
+def _frames_of(error: BaseException) -> list[tuple[FrameType, int]]:
+    """Where an exception passed, the outermost first. One that was caught in what stands around a library's function
+    has not come to the application yet: what called that is added, and our own frames are left out."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if frames and _is_around(frames[0][0]):
+        callers = list(traceback.walk_stack(frames[0][0].f_back))
+        frames = [each for each in (*reversed(callers), *frames) if not _is_around(each[0])]
+    return frames
+
+
+def _is_around(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_AROUND)

@@ -97,11 +97,9 @@ class Recording:
         if not self._block_limit or suppress_instrumentation.get() or thread in self._loop_watches or self._has_ended:
             return
         try:
-            view = view_of_this_loop()
-        except Exception as error:  # noqa: BLE001, RUF100  (a loop of somebody's own making)
-            say(logging.INFO, "this event loop cannot be watched: %r", error)
-        else:
-            self._loop_watches[thread] = LoopWatch(view, self._block_limit, self._blocks.note)
+            self._loop_watches[thread] = LoopWatch(view_of_this_loop(), self._block_limit, self._blocks.note)
+        except Exception as error:  # noqa: BLE001, RUF100  (a loop of somebody's own making, or no thread to spare)
+            say(logging.INFO, "this event loop is not watched: %r", error)
 
     def end(self) -> None:
         """Take nothing more in, after a last report. A second call does nothing, and so does one before the first."""

@@ -182,3 +182,18 @@ async def test_a_failure_of_aiosqlite_shows(recorder: Recorder) -> None:
         with pytest.raises(sqlite3.OperationalError):
             await connection.execute("SELECT * FROM nowhere")
     assert trees(recorder).endswith("db.operation=SELECT FAILED")
+
+
+def test_a_failure_shows_which_line_of_the_application_failed(
+    connection: sqlite3.Connection, recorder: Recorder
+) -> None:
+    def ask_for_nothing() -> None:
+        connection.execute("SELECT * FROM nothing")
+
+    with pytest.raises(sqlite3.OperationalError), local_span("job"):
+        ask_for_nothing()
+    [(_, fields)] = recorder.span("SQLite/sqlite3/execute").logs
+    stack = dict(fields)["stack"].splitlines()
+    assert stack[-1].endswith(f"in {ask_for_nothing.__name__}")
+    assert __file__ in stack[-1]
+    assert not [line for line in stack if "swagent/instrument" in line.replace("tests/instrument", "")]

@@ -7,10 +7,12 @@ import errno
 import os
 import socket
 from collections.abc import Callable
-from ssl import SSLContext
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ._resolver import PATIENCE, resolve
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 ProtocolT = TypeVar("ProtocolT", bound=asyncio.BaseProtocol)
 

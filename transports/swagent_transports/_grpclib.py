@@ -34,8 +34,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
-from ssl import SSLContext
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from grpclib.client import Channel, Handler
 from grpclib.config import Configuration
@@ -48,6 +47,9 @@ from ._dialling import dial
 from ._grpclib_connection import GrpcProtocol
 from ._grpclib_processor import NotProcessedError
 from ._retry_info import read_retry_delay
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 MAX_REPLY = 256 * 1024
 # the smallest windows that HTTP/2 allows: what a hostile peer can make us buffer unread

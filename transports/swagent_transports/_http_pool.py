@@ -7,7 +7,7 @@ decompress what the collector sends. Its transport layer does none of it.
 from __future__ import annotations
 
 import socket
-from ssl import PROTOCOL_TLS_CLIENT, SSLContext
+import ssl
 from typing import Any
 
 import httpx
@@ -33,9 +33,9 @@ class Pool:
     has just failed. And if httpcore is cancelled at certain moments, it keeps a connection for ever without using it.
     """
 
-    def __init__(self, context: SSLContext | None) -> None:
+    def __init__(self, context: ssl.SSLContext | None) -> None:
         # without TLS httpx wants a context all the same: one that trusts nobody, and is made without reading files
-        verify = SSLContext(PROTOCOL_TLS_CLIENT) if context is None else context
+        verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if context is None else context
         self._http = httpx.AsyncHTTPTransport(
             verify=verify, trust_env=False, limits=_LIMITS, socket_options=[_RECEIVE_BUFFER]
         )

@@ -7,11 +7,13 @@ httpcore works on a whole piece before the loop's other tasks get their turn, an
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ssl import SSLContext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpcore
 import httpx
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 # A few milliseconds of work, if a collector fills it with the smallest answers possible.
 _PIECE = 2048

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from ssl import SSLContext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aiokafka.errors import (  # pyright: ignore[reportMissingTypeStubs]
     IllegalSaslStateError,
@@ -18,6 +17,9 @@ from aiokafka.errors import (  # pyright: ignore[reportMissingTypeStubs]
 
 from ._dialling import dial
 from ._kafka_connection import Connection
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 _LOGIN_REFUSED = (SaslAuthenticationFailed, UnsupportedSaslMechanismError, IllegalSaslStateError)
 _Connection: Any = Connection
