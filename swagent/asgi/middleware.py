@@ -38,6 +38,7 @@ from .frameworks import follow_routes
 from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
 from .pending import PendingRequest
 from .send import end, traced_send
+from .timed import timed
 
 # Marks a scope that a middleware has taken already, so that a second one inside the first stands aside.
 MARK = "swagent.span"
@@ -108,6 +109,7 @@ class SkyWalkingMiddleware:
                 tracer = self._tracer = agent.tracer
                 agent.watch_loop()
                 follow_routes()
+                self.app = timed(self.app, tracer.time_split_every, self.faults)
             # not the request itself: scope and request would hold each other
             scope[MARK] = True
             return PendingRequest(tracer, scope, self.faults)

@@ -12,6 +12,7 @@ from ..record.trace.carrier import Carrier
 from ..record.trace.context import nearest_open
 from ..record.trace.ids import ids_of
 from ..record.trace.model import Component, Layer, SpanKind
+from ..record.trace.outcome import running_task
 from ..record.trace.request import PEERS, WEBSOCKET, Facts, admit, describe, name_by_path, parameters_tag
 from ..record.trace.segment import Segment
 from ..record.trace.span import Span
@@ -19,14 +20,18 @@ from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
 
 if TYPE_CHECKING:
+    from ..profile.request_clock import RequestClock
     from .pending import PendingRequest
 
 
 class RequestSpan(Span):
     """The entry span of one http or websocket scope. It is made of its request by `PendingRequest.to_span`, and named
-    and tagged at its end, when frameworks have said which route it took."""
+    and tagged at its end, when frameworks have said which route it took.
 
-    __slots__ = ("pending",)
+    :ivar clock: of a request whose time is split
+    """
+
+    __slots__ = ("clock", "pending")
 
     def __init__(
         self,
@@ -40,8 +45,14 @@ class RequestSpan(Span):
         peer = PEERS[tuple(client)] if client else ""
         super().__init__(name, SpanKind.ENTRY, peer, Layer.HTTP, Component.PYTHON, carrier, correlation, pending.tracer)
         self.pending = pending
+        self.clock: RequestClock | None = None
         self.epoch = time.time() - time.monotonic()
         self.start_time = self.epoch + pending.start_time
+
+    def time_by(self, clock: RequestClock) -> None:
+        """Tell at the end where the time went."""
+        self.clock = clock
+        self.task = id(running_task())
 
     def open(self, live: Span | None, source: Any) -> None:
         """Open its segment, unless this trace is not recorded."""
@@ -78,6 +89,8 @@ class RequestSpan(Span):
             tags, tracer = described.tags, segment.tracer
             if described.component in tracer.parameters_of:
                 tags = (*tags, *parameters_tag(pending.scope.get("query_string", b""), tracer.parameters_length))
+            if self.clock is not None:
+                tags = (*tags, *self.clock.tags())
             self.tags = [*tags, *self.tags[: MAX_TAGS - len(tags)]]
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
             pending.faults.note("describing a request", error)
@@ -93,7 +106,10 @@ class RequestSpan(Span):
 
     def runs_here(self) -> bool:
         """Whether the task that runs now is the one that serves the request: the middleware's call is below us then.
-        Asked of the stack, since most requests never need to know their task."""
+        Asked of the stack, since most requests never need to know their task. Where steps are timed, the stack ends
+        before the middleware while an exception is thrown in."""
+        if self.clock is not None:
+            return super().runs_here()
         frame: FrameType | None = sys._getframe()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         while frame is not None:
             if frame.f_code.co_name == "__call__" and frame.f_locals.get("request") is self.pending:

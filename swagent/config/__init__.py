@@ -277,6 +277,14 @@ class Config(PluginOptions):
         0,
         60_000,
     )
+    time_split_every: int = kinds.number(
+        0,
+        "SW_AGENT_TIME_SPLIT_EVERY",
+        "Of one in how many requests of ASGI applications the agent says how long it ran, was ready and waited for the "
+        "loop, and awaited something; 1: of each, 0: of none.",
+        0,
+        1_000_000,
+    )
     span_limit: int = kinds.number(
         512,
         "SW_AGENT_SPAN_LIMIT_PER_SEGMENT",

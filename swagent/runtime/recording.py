@@ -187,4 +187,5 @@ def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
         parameters_length=config.plugin_http_http_params_length_threshold,
         traceparent=config.propagate_traceparent,
         grace=config.span_grace,
+        time_split_every=config.time_split_every,
     )

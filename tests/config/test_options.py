@@ -82,6 +82,7 @@ CASES: dict[str, Case] = {
     "ignore_suffix": _list(" .a, .b ,,", (".a", ".b")),
     "trace_ignore_path": _list("/a/**,/b", ("/a/**", "/b")),
     "loop_block_limit": _number("50", 50.0, "-1", "60001"),
+    "time_split_every": _number("7", 7, "-1", "1000001", "2.5"),
     "span_grace": _number("1.5", 1.5, "-1", "3601"),
     "span_limit": _number("7", 7, "0", "100001", "2.5"),
     "endpoint_limit": _number("7", 7, "0", "1000001", "2.5"),

@@ -1,0 +1,63 @@
+"""The application as the middleware calls it when the time of requests is split: of each request, or of some."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from ..profile.request_clock import request_clock
+from ..profile.timed_steps import TimedSteps, steps_here
+from ..record.trace.context import current
+from .faults import Faults
+from .lifespan import App, Receive, Scope, Send
+from .pending import PendingRequest
+from .request import RequestSpan
+
+
+def timed(app: App, every: int, faults: Faults) -> App:
+    """The application, with one request in so many timed; 0: as it is."""
+    if isinstance(app, TimedApp):
+        app = app.app
+    return TimedApp(app, every, faults) if every else app
+
+
+class TimedApp:
+    """No coroutine of its own: a request that is not timed pays for a call."""
+
+    def __init__(self, app: App, every: int, faults: Faults) -> None:
+        self.app = app
+        self._every = every
+        self._left = 1
+        self._faults = faults
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[Any]:
+        """Serve one scope. A websocket is not timed: it lives long, and mostly waits."""
+        served = self.app(scope, receive, send)
+        if scope["type"] == "http":
+            self._left -= 1
+            if self._left <= 0:
+                self._left = self._every
+                return self._time(served)
+        return served
+
+    def _time(self, served: Awaitable[Any]) -> Awaitable[Any]:
+        try:
+            span = _span_to_time()
+            if span is None:
+                return served
+            steps = TimedSteps(served, steps_here())
+            span.time_by(steps.clock)
+        except Exception as error:  # noqa: BLE001, RUF100  (a loop of somebody's own making; it costs no request)
+            self._faults.note("timing a request", error)
+            return served
+        return steps
+
+
+def _span_to_time() -> RequestSpan | None:
+    """The span of the request that begins here, if it is recorded, and not inside of one that is timed."""
+    outer = request_clock.get()
+    request = current.get()
+    if (outer is not None and outer.home is not None) or not isinstance(request, PendingRequest):
+        return None
+    span = request.to_span()
+    return span if span is not None and span.is_recorded else None

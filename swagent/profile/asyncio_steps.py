@@ -1,0 +1,161 @@
+"""The steps of an asyncio loop's tasks, uvloop's among them.
+
+Theory of operation
+-------------------
+Every step of a task but those of an eager start is given to the loop by `loop.call_soon`, in the task's context, at the
+very moment at which the task gets ready: when it is made, when the future that it awaits is done, when it is cancelled.
+The tasks of C look the method up on the loop each time. So, while somebody wants to know, an attribute of the loop
+stands before that method: it finds the request's clock in the context, notes that a task is ready, and has the step
+tell its begin and its end. Child tasks inherit the context. An eager start runs inside of its parent's step.
+
+A loop that is held is late to see what has happened. A timer knows when it was due, and a thread when it called in:
+their callbacks say so to the tasks that they wake. When a socket had its bytes nobody knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any
+
+from .garbage_time import garbage_time
+from .request_clock import RequestClock, request_clock
+
+_NAMES = ("call_soon", "call_soon_threadsafe", "call_later", "call_at")
+_ABSENT = object()
+_NUMBERS = (float, int)
+_TASK: type[Any] = asyncio.Task
+
+
+def steps_of_loop(loop: asyncio.AbstractEventLoop) -> AsyncioSteps:
+    """Those of a loop that are told already, or new ones."""
+    found = getattr(loop.call_soon, "__self__", None)
+    return found if isinstance(found, AsyncioSteps) else AsyncioSteps(loop)
+
+
+class AsyncioSteps:
+    """Of one loop. Each method is for the loop's own thread, but for `call_soon_threadsafe`.
+
+    :ivar due: since when a task could run that is woken now, if somebody knows
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._users = 0
+        self._before: dict[str, Any] = {}
+        self._ours: dict[str, Any] = {}
+        self.due: float | None = None
+        # asked for once: while this is in place they are found behind it
+        self._call_soon, self._call_soon_threadsafe, self._call_later, self._call_at = (
+            getattr(loop, name) for name in _NAMES
+        )
+
+    def enter(self) -> None:
+        """One clock more.
+
+        :raises AttributeError: the loop takes no attributes
+        """
+        if not self._users:
+            attributes = vars(self._loop) if hasattr(self._loop, "__dict__") else {}
+            self._before = {name: attributes.get(name, _ABSENT) for name in _NAMES}
+            self._ours = {name: getattr(self, name) for name in _NAMES}
+            for name, ours in self._ours.items():
+                setattr(self._loop, name, ours)
+            garbage_time.enter()
+        self._users += 1
+
+    def leave(self) -> None:
+        """One clock less. With the last one the loop is as it was."""
+        self._users -= 1
+        if self._users:
+            return
+        garbage_time.leave()
+        # emptied, or they and this would hold each other
+        for name, ours in [(name, self._ours.pop(name)) for name in _NAMES]:
+            if vars(self._loop).get(name) is not ours:
+                continue  # somebody stands before us, and would be lost
+            if self._before[name] is _ABSENT:
+                delattr(self._loop, name)
+            else:
+                setattr(self._loop, name, self._before[name])
+
+    # -- what stands before the loop's methods ------------------------------------------------------------------------
+
+    def call_soon(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+        """Most calls come from tasks and futures."""
+        clock = context.get(request_clock) if context is not None else None
+        if clock is not None and clock.home is self:
+            task = getattr(callback, "__self__", None)
+            # anything else may be cancelled and never run
+            if isinstance(task, _TASK) and type(callback) is not _Step:
+                clock.wake(self.due)
+                callback = _Step(task, clock, callback)
+        return self._call_soon(callback, *args, context=context)
+
+    def call_soon_threadsafe(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+        """What a thread calls with its result."""
+        if callable(callback):
+            callback = _Late(self, callback, time.monotonic())
+        return self._call_soon_threadsafe(callback, *args, context=context)
+
+    def call_later(self, delay: Any, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+        """asyncio's calls `call_at` then."""
+        return self._call_later(delay, self._with_due(callback, delay), *args, context=context)
+
+    def call_at(self, when: Any, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+        """uvloop's calls `call_later` then."""
+        is_time = isinstance(when, _NUMBERS)
+        callback = self._with_due(callback, when - self._loop.time() if is_time else None)
+        return self._call_at(when, callback, *args, context=context)
+
+    def _with_due(self, callback: Callable[..., Any], delay: Any) -> Callable[..., Any]:
+        """A timer's callback that says when it was due, if it belongs to a request that is timed."""
+        clock = request_clock.get()
+        if clock is None or clock.home is not self or type(callback) is _Late or not callable(callback):
+            return callback
+        # what is no delay is refused by the loop
+        return _Late(self, callback, time.monotonic() + delay) if isinstance(delay, _NUMBERS) else callback
+
+
+class _Step:
+    """A step of a task, which the loop calls. In the debug mode asyncio names a slow one by `__self__`."""
+
+    __slots__ = ("__self__", "_clock", "_run")
+
+    def __init__(self, task: object, clock: RequestClock, run: Callable[..., Any]) -> None:
+        self.__self__ = task
+        self._clock = clock
+        self._run = run
+
+    def __call__(self, *args: Any) -> Any:
+        self._clock.begin_woken()
+        try:
+            return self._run(*args)
+        finally:
+            self._clock.end()
+
+    def __repr__(self) -> str:
+        return repr(self._run)
+
+
+class _Late:
+    """A callback that the loop may call later than it was to be called."""
+
+    __slots__ = ("_callback", "_due", "_steps")
+
+    def __init__(self, steps: AsyncioSteps, callback: Callable[..., Any], due: float) -> None:
+        self._steps = steps
+        self._callback = callback
+        self._due = due
+
+    def __call__(self, *args: Any) -> Any:
+        self._steps.due = self._due
+        try:
+            return self._callback(*args)
+        finally:
+            self._steps.due = None
+
+    def __repr__(self) -> str:
+        return repr(self._callback)

@@ -1,0 +1,111 @@
+"""Where the time of one request goes: it runs, it is ready and waits for the loop, or it awaits something.
+
+A request is all the tasks that run in its context: its own, and those that they have begun. At each instant it runs if
+one of them does; else it is ready if one of them is; else it awaits. So the three sum to its time, whatever the number
+of its tasks.
+"""
+
+from __future__ import annotations
+
+import time
+from contextvars import ContextVar
+from typing import Protocol
+
+from .garbage_time import garbage_time
+
+
+class Steps(Protocol):
+    """Tells the clocks of one loop about the steps of its tasks, for as long as anybody wants to know."""
+
+    def enter(self) -> None:
+        """One clock more."""
+        ...
+
+    def leave(self) -> None:
+        """One clock less."""
+        ...
+
+
+class RequestClock:
+    """The clock of one request. It holds nothing of the request: contexts outlive their requests.
+
+    :ivar home: who tells it of steps; None: it has stopped
+    """
+
+    __slots__ = ("_awaiting", "_collected", "_collected_before", "_depth", "_last", "_ready", "_running", "_told",
+                 "_woken", "home")  # fmt: skip
+
+    def __init__(self, home: Steps) -> None:
+        """Begins to count."""
+        self.home: Steps | None = home
+        self._running = self._ready = self._awaiting = self._collected = self._collected_before = 0.0
+        self._woken = self._depth = 0
+        self._told: tuple[tuple[str, str], ...] = ()
+        self._last = time.monotonic()
+
+    def wake(self, since: float | None = None) -> None:
+        """One of its tasks is ready for a step.
+
+        :param since: the monotonic time from which it could have been, where the loop was late to see it
+        """
+        now = time.monotonic()
+        if since is not None and since < now and not self._depth and not self._woken:
+            self._count(max(since, self._last))
+            self._woken += 1
+            self._count(now)
+            return
+        self._count(now)
+        self._woken += 1
+
+    def begin_woken(self) -> None:
+        """A step begins of a task that was ready."""
+        self.begin()
+        self._woken -= 1
+
+    def begin(self) -> None:
+        """A step begins; it may be inside of another one."""
+        self._count(time.monotonic())
+        if not self._depth:
+            self._collected_before = garbage_time.spent
+        self._depth += 1
+
+    def end(self) -> None:
+        """The step ends."""
+        self._count(time.monotonic())
+        self._depth -= 1
+        if not self._depth:
+            self._collected += garbage_time.spent - self._collected_before
+
+    def _count(self, now: float) -> None:
+        passed = now - self._last
+        self._last = now
+        if self._depth:
+            self._running += passed
+        elif self._woken:
+            self._ready += passed
+        else:
+            self._awaiting += passed
+
+    def stop(self) -> None:
+        """Count no longer. A second stop does nothing."""
+        if self.home is not None:
+            self.home = None
+            self._count(time.monotonic())
+            if self._depth:
+                self._collected += garbage_time.spent - self._collected_before
+            self._told = self._tags()
+
+    def tags(self) -> tuple[tuple[str, str], ...]:
+        """Stop, and tell the times in milliseconds."""
+        self.stop()
+        return self._told
+
+    def _tags(self) -> tuple[tuple[str, str], ...]:
+        times = [("time.running", self._running), ("time.ready", self._ready), ("time.awaiting", self._awaiting)]
+        if garbage_time.is_known:
+            times.append(("time.gc", self._collected))
+        return tuple((key, str(round(seconds * 1000))) for key, seconds in times)
+
+
+request_clock: ContextVar[RequestClock | None] = ContextVar("swagent_request_clock", default=None)
+"""Tasks inherit it from those that begin them."""

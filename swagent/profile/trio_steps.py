@@ -1,0 +1,87 @@
+"""The steps of trio's tasks, which trio tells to instruments. Each step costs more then, so ours is there only while
+somebody wants to know."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import suppress
+from typing import Any
+
+import trio
+
+from .garbage_time import garbage_time
+from .request_clock import RequestClock, request_clock
+
+
+class TrioSteps(trio.abc.Instrument):
+    """Of one run."""
+
+    def __init__(self) -> None:
+        self._users = 0
+        self._running: RequestClock | None = None
+
+    def enter(self) -> None:
+        """One clock more."""
+        if not self._users:
+            self._running = None
+            trio.lowlevel.add_instrument(self)
+            garbage_time.enter()
+        self._users += 1
+
+    def leave(self) -> None:
+        """One clock less. With the last one trio has no instrument of ours."""
+        self._users -= 1
+        if not self._users:
+            garbage_time.leave()
+            # the run is over, or trio has put it out
+            with suppress(RuntimeError, KeyError):
+                trio.lowlevel.remove_instrument(self)
+
+    def task_scheduled(self, task: trio.lowlevel.Task) -> None:
+        """It is ready for a step."""
+        clock = task.context.get(request_clock)
+        if clock is not None and clock.home is self:
+            clock.wake(_due(task))
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        """It runs."""
+        clock = task.context.get(request_clock)
+        if clock is not None and clock.home is self:
+            self._running = clock
+            clock.begin_woken()
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:  # noqa: ARG002  (trio's signature)
+        """It has run. A step in which its request began had no begin here."""
+        clock, self._running = self._running, None
+        if clock is not None:
+            clock.end()
+
+
+_steps: trio.lowlevel.RunVar[TrioSteps] = trio.lowlevel.RunVar("swagent_steps")
+
+
+def steps_of_run() -> TrioSteps:
+    """Those of this run."""
+    try:
+        return _steps.get()
+    except LookupError:
+        steps = TrioSteps()
+        _steps.set(steps)
+        return steps
+
+
+def _due(task: trio.lowlevel.Task) -> float | None:
+    """Since when a task could run that a deadline wakes, which trio may be late to see: monotonic."""
+    deadline = math.inf
+    # no public attribute tells it; where it is elsewhere, it is not known
+    status: Any = getattr(task, "_cancel_status", None)
+    while status is not None:
+        scope = getattr(status, "_scope", None)
+        if scope is None:
+            break
+        # its public sister cancels a scope whose deadline has passed
+        if getattr(scope, "_cancel_called", False):
+            deadline = min(deadline, scope.deadline)
+        status = None if scope.shield else getattr(status, "_parent", None)
+    return time.monotonic() - trio.current_time() + deadline if deadline < math.inf else None

@@ -1,0 +1,480 @@
+"""Where a request's time goes is told, on every loop.
+
+The tests measure by the same clock from inside of each state, so they know the least that a state has lasted, however
+busy the machine is. All three together are no more than what the request took from outside: so each has a most as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import gc
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+import pytest
+import sniffio
+
+from asgi.calling import answers, body, call, http_scope, start, tags, traced, websocket_scope
+from swagent import local_span
+from swagent.asgi import timed as timed_module
+from swagent.asgi.lifespan import Receive, Scope, Send
+from swagent.profile import request_clock as clock_module
+from swagent.profile.request_clock import RequestClock
+
+pytestmark = pytest.mark.anyio
+
+STATES = ("time.running", "time.ready", "time.awaiting")
+ROUNDING = 0.001
+DEADLINE = 20.0
+
+
+def work(seconds: float) -> float:
+    """Run for so long; how long it was."""
+    began = time.monotonic()
+    while time.monotonic() < began + seconds:
+        pass
+    return time.monotonic() - began
+
+
+def split(span: Any) -> tuple[float, float, float]:
+    """Seconds of running, ready, awaiting."""
+    found = tags(span)
+    return float(found[STATES[0]]) / 1000, float(found[STATES[1]]) / 1000, float(found[STATES[2]]) / 1000
+
+
+class Timeline:
+    """A request that works, awaits, is ready and works again, and somebody who holds the loop meanwhile."""
+
+    def __init__(self, working: float, waiting: float, holding: float) -> None:
+        self.working, self.waiting, self.holding = working, waiting, holding
+        self.least = [0.0, 0.0, 0.0]
+        self.most = 0.0
+
+    async def run(self, shop: Any, path: str = "/") -> None:
+        self.asleep, self.woken = anyio.Event(), anyio.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._hold)
+            began = time.monotonic()
+            await call(shop.app, http_scope(path))
+            self.most = time.monotonic() - began
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.least[0] += work(self.working / 2)
+        self.asleep.set()
+        await self.woken.wait()
+        self.least[0] += work(self.working / 2)
+        await send(start())
+        await send(body())
+
+    async def _hold(self) -> None:
+        await self.asleep.wait()
+        began = time.monotonic()
+        await anyio.sleep(self.waiting)
+        self.least[2] += time.monotonic() - began
+        self.woken.set()
+        self.least[1] += work(self.holding)
+
+    def check(self, span: Any) -> None:
+        times = split(span)
+        for told, least in zip(times, self.least, strict=True):
+            assert told >= least - ROUNDING
+        assert sum(times) <= self.most + 2 * ROUNDING
+
+
+async def test_running_ready_and_awaiting_are_told() -> None:
+    timeline = Timeline(0.03, 0.05, 0.04)
+    async with traced(timeline.app, time_split_every=1) as shop:
+        await timeline.run(shop)
+        timeline.check(await shop.span())
+
+
+@pytest.mark.slow
+async def test_a_known_mix_is_told_within_a_tenth() -> None:
+    """Tried again only where the machine itself did not keep the times, by the test's own clock."""
+    nominal = (0.05, 0.1, 0.2)
+    until = time.monotonic() + 2 * DEADLINE
+    while True:
+        timeline = Timeline(nominal[0], nominal[2], nominal[1])
+        async with traced(timeline.app, time_split_every=1) as shop:
+            await timeline.run(shop)
+            span = await shop.span()
+        timeline.check(span)
+        if timeline.most < sum(nominal) + 0.004 or time.monotonic() > until:
+            break
+    assert list(split(span)) == pytest.approx(list(nominal), rel=0.1)
+
+
+async def test_child_tasks_are_part_of_their_request() -> None:
+    least: list[float] = []
+
+    async def child() -> None:
+        least.append(work(0.02))
+        await anyio.sleep(0.03)
+        least.append(work(0.01))
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(child)
+            group.start_soon(child)
+        await send(start())
+        await send(body())
+
+    async with traced(app, time_split_every=1) as shop:
+        began = time.monotonic()
+        await call(shop.app, http_scope())
+        most = time.monotonic() - began
+        running, ready, awaiting = split(await shop.span())
+    assert running >= sum(least) - ROUNDING
+    assert running + ready + awaiting <= most + 2 * ROUNDING
+
+
+def _ways_to_begin_tasks() -> list[Any]:
+    async def gather(*children: Callable[[], Awaitable[None]]) -> None:
+        await asyncio.gather(*(each() for each in children))
+
+    async def in_group(*children: Callable[[], Any]) -> None:
+        async with asyncio.TaskGroup() as group:
+            for each in children:
+                group.create_task(each())
+
+    async def eagerly(*children: Callable[[], Any]) -> None:
+        loop, factory = asyncio.get_running_loop(), vars(asyncio)["eager_task_factory"]
+        await asyncio.gather(*(factory(loop, each()) for each in children))
+
+    ways: list[Any] = [gather]
+    ways += [in_group] if sys.version_info >= (3, 11) else []
+    ways += [eagerly] if sys.version_info >= (3, 12) else []
+    return ways
+
+
+@pytest.mark.parametrize("begin", _ways_to_begin_tasks(), ids=lambda way: way.__name__)
+async def test_whatever_begins_the_tasks_of_asyncio(begin: Any) -> None:
+    if sniffio.current_async_library() == "trio":
+        pytest.skip("asyncio's")
+    least: list[float] = []
+
+    async def child() -> None:
+        least.append(work(0.01))
+        await asyncio.sleep(0.01)
+        least.append(work(0.01))
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await begin(child, child)
+        await send(start())
+        await send(body())
+
+    async with traced(app, time_split_every=1) as shop:
+        began = time.monotonic()
+        await call(shop.app, http_scope())
+        most = time.monotonic() - began
+        running, ready, awaiting = split(await shop.span())
+    assert running >= sum(least) - ROUNDING
+    assert running + ready + awaiting <= most + 2 * ROUNDING
+
+
+async def _sleep(seconds: float) -> None:
+    await anyio.sleep(seconds)
+
+
+async def _be_cancelled(seconds: float) -> None:
+    with anyio.move_on_after(seconds):
+        await anyio.sleep(DEADLINE)
+
+
+@pytest.mark.parametrize("wait", [_sleep, _be_cancelled])
+async def test_a_timer_that_the_loop_is_late_to_see_was_due(wait: Any) -> None:
+    asleep = anyio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        asleep.set()
+        await wait(0.02)
+        await send(start())
+        await send(body())
+
+    async def hold() -> float:
+        await asleep.wait()
+        due = time.monotonic() + 0.02  # or sooner
+        work(0.06)
+        return time.monotonic() - due
+
+    async with traced(app, time_split_every=1) as shop, anyio.create_task_group() as group:
+        group.start_soon(call, shop.app, http_scope())
+        least = await hold()
+        while not (segments := await shop.segments()):  # noqa: ASYNC110  (they come over the agent's road)
+            await anyio.sleep(0.001)
+    assert split(segments[0].spans[0])[1] >= least - ROUNDING
+
+
+async def test_what_a_thread_found_was_there_when_it_called() -> None:
+    if sniffio.current_async_library() == "trio":
+        pytest.skip("trio's way in from threads does not tell")
+    asleep = anyio.Event()
+    answered: list[float] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        asleep.set()
+        await asyncio.get_running_loop().run_in_executor(None, time.sleep, 0.01)
+        await send(start())
+        await send(body())
+
+    async with traced(app, time_split_every=1) as shop, anyio.create_task_group() as group:
+        group.start_soon(call, shop.app, http_scope())
+        await asleep.wait()
+        loop: Any = asyncio.get_running_loop()
+        call_in = loop.call_soon_threadsafe
+
+        def note(*args: Any, **options: Any) -> Any:
+            handle = call_in(*args, **options)
+            answered.append(time.monotonic())
+            return handle
+
+        loop.call_soon_threadsafe = note
+        until = time.monotonic() + DEADLINE
+        while not answered and time.monotonic() < until:
+            work(0.001)
+            time.sleep(0)  # noqa: ASYNC251  (the thread's turn)
+        work(0.03)
+        least = time.monotonic() - answered[0]
+        loop.call_soon_threadsafe = call_in
+        while not (segments := await shop.segments()):  # noqa: ASYNC110  (they come over the agent's road)
+            await anyio.sleep(0.001)
+    assert split(segments[0].spans[0])[1] >= least - ROUNDING
+
+
+async def test_two_requests_at_a_time_are_told_apart() -> None:
+    first, second = Timeline(0.02, 0.01, 0.0), Timeline(0.06, 0.01, 0.0)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await (first if scope["path"] == "/1" else second).app(scope, receive, send)
+
+    async with traced(app, time_split_every=1) as shop:
+        async with anyio.create_task_group() as group:
+            group.start_soon(first.run, shop, "/1")
+            group.start_soon(second.run, shop, "/2")
+        found = {each.spans[0].operation: each.spans[0] for each in await shop.segments()}
+    first.check(found["GET:/1"])
+    second.check(found["GET:/2"])
+
+
+async def test_collecting_garbage_is_told() -> None:
+    if not hasattr(gc, "callbacks"):
+        pytest.skip("this interpreter does not tell")
+    least = 0.0
+    began = 0.0
+
+    def note(phase: str, _: object) -> None:
+        nonlocal least, began
+        now = time.monotonic()
+        if phase == "start":
+            began = now
+        else:
+            least += now - began
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        gc.callbacks.append(note)
+        kept: list[list[int]] = [[] for _ in range(100_000)]
+        while least < 0.04:
+            gc.collect()
+        gc.callbacks.remove(note)
+        del kept
+        await send(start())
+        await send(body())
+
+    async with traced(app, time_split_every=1) as shop:
+        await call(shop.app, http_scope())
+        span = await shop.span()
+    collecting = float(tags(span)["time.gc"]) / 1000
+    assert 0.01 < collecting <= split(span)[0] + ROUNDING
+
+
+async def _marks_of_the_loop() -> Any:
+    if sniffio.current_async_library() == "trio":
+        import trio
+
+        runner = trio._core._run.GLOBAL_RUN_CONTEXT.runner
+        return dict(runner.instruments)
+    return [name for name in vars(asyncio.get_running_loop()) if name.startswith("call_")]
+
+
+async def test_nothing_of_ours_stays_on_the_loop() -> None:
+    at_work: list[Any] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await anyio.lowlevel.checkpoint()
+        at_work.append(await _marks_of_the_loop())
+        if scope["path"] == "/fails":
+            raise ValueError("fails")
+        if scope["path"] == "/cut-off":
+            await anyio.sleep(DEADLINE)
+        await send(start())
+        await send(body())
+
+    before = await _marks_of_the_loop(), len(getattr(gc, "callbacks", ()))
+    async with traced(app, time_split_every=1, loop_block_limit=0, pvm_meter_reporter_active=False) as shop:
+        await call(shop.app, http_scope())
+        with pytest.raises(ValueError, match="fails"):
+            await call(shop.app, http_scope("/fails"))
+        with anyio.move_on_after(0.02):
+            await call(shop.app, http_scope("/cut-off"))
+        assert (await _marks_of_the_loop(), len(getattr(gc, "callbacks", ()))) == before
+        spans = [segment.spans[0] for segment in await shop.segments()]
+    assert len(at_work) == 3
+    assert before[0] not in at_work
+    assert [name for span in spans for name in STATES if name not in tags(span)] == []
+    assert shop.app.faults.count == 0
+
+
+async def test_off_leaves_the_application_as_it_is_and_every_other_is_every_other() -> None:
+    plain = answers()
+    async with traced(plain) as shop:
+        await call(shop.app, http_scope())
+        assert shop.app.app is plain
+        assert not [name for name in tags(await shop.span()) if name.startswith("time.")]
+    async with traced(plain, time_split_every=2) as shop:
+        for _ in range(4):
+            await call(shop.app, http_scope())
+        told = ["time.running" in tags(segment.spans[0]) for segment in await shop.segments()]
+    assert told == [True, False, True, False]
+
+
+async def test_only_requests_are_timed_and_none_twice() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.accept"})
+            return
+        if scope["path"] == "/outer":
+            await call(shop.app, http_scope("/inner"))
+        await send(start())
+        await send(body())
+
+    async with traced(app, time_split_every=1) as shop:
+        await call(shop.app, websocket_scope("/socket"))
+        await call(shop.app, http_scope("/outer"))
+        await call(shop.app, http_scope("/next"))
+        spans = {span.operation: tags(span) for segment in await shop.segments() for span in segment.spans}
+    timed = {name for name, found in spans.items() if "time.running" in found}
+    assert timed == {"GET:/outer", "GET:/next"}
+    assert len(spans) == 4
+
+
+async def test_who_walks_along_what_a_task_awaits_finds_the_application() -> None:
+    asleep = anyio.Event()
+    coroutines: list[Any] = []
+
+    async def handle() -> None:
+        asleep.set()
+        await anyio.sleep(DEADLINE)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await handle()
+
+    async def serve() -> None:
+        coroutine = call(shop.app, http_scope())
+        coroutines.append(coroutine)
+        await coroutine
+
+    async with traced(app, time_split_every=1) as shop, anyio.create_task_group() as group:
+        group.start_soon(serve)
+        await asleep.wait()
+        names, found = [], coroutines[0]
+        while found is not None:
+            names.append(found.cr_frame.f_code.co_name if hasattr(found, "cr_frame") else "")
+            found = getattr(found, "cr_await", None)
+        group.cancel_scope.cancel()
+    assert names[:4] == ["call", "__call__", "app", "handle"]
+
+
+async def test_what_is_cancelled_in_the_requests_own_task_names_no_task() -> None:
+    """While an exception is thrown in, the interpreter's stack ends at what drives the application."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        with local_span("wait"):
+            asleep.set()
+            await anyio.sleep(DEADLINE)
+
+    asleep = anyio.Event()
+    async with traced(app, time_split_every=1) as shop:
+        async with anyio.create_task_group() as group:
+            group.start_soon(call, shop.app, http_scope())
+            await asleep.wait()
+            group.cancel_scope.cancel()
+        [segment] = await shop.segments()
+    assert [tags(span) for span in segment.spans if span.operation == "wait"] == [{"outcome": "cancelled"}]
+
+
+async def test_a_loop_that_cannot_be_seen_into_costs_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> Any:
+        raise AttributeError("compiled")
+
+    monkeypatch.setattr(timed_module, "steps_here", refuse)
+    async with traced(answers(), time_split_every=1) as shop:
+        said = await call(shop.app, http_scope())
+        span = await shop.span()
+    assert [message["type"] for message in said] == ["http.response.start", "http.response.body"]
+    assert "time.running" not in tags(span)
+    assert shop.app.faults.count == 1
+
+
+async def test_who_came_to_stand_before_the_loop_stays() -> None:
+    if sniffio.current_async_library() == "trio":
+        pytest.skip("asyncio's")
+    loop: Any = asyncio.get_running_loop()
+    calls: list[Any] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        inner = loop.call_soon
+
+        @functools.wraps(inner)
+        def theirs(callback: Any, *args: Any, **options: Any) -> Any:
+            calls.append(callback)
+            return inner(callback, *args, **options)
+
+        loop.call_soon = theirs
+        await send(start())
+        await send(body())
+
+    async with traced(app, time_split_every=1) as shop:
+        await call(shop.app, http_scope())
+        del calls[:]
+        await asyncio.sleep(0)
+        assert calls
+        del loop.call_soon
+
+
+@pytest.mark.one_loop
+async def test_the_clock_counts_each_instant_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(clock_module, "time", SimpleNamespace(monotonic=lambda: now))
+    home: Any = object()
+    clock = RequestClock(home)
+    clock.begin()
+    now = 1.0
+    clock.begin()  # an inner one: a step in a step
+    clock.wake()  # another task of it, which is ready while this one runs
+    now = 3.0
+    clock.end()
+    clock.end()
+    now = 6.0
+    clock.begin_woken()
+    now = 10.0
+    clock.end()
+    now = 20.0
+    clock.wake(since=18.0)
+    now = 25.0
+    clock.begin_woken()
+    clock.end()
+    now = 30.0
+    clock.wake(since=1.0)  # before it began to await
+    clock.stop()
+    now = 99.0
+    assert clock.home is None
+    assert dict(clock.tags()) | {"time.gc": "0"} == {
+        "time.running": "7000", "time.ready": "15000", "time.awaiting": "8000", "time.gc": "0"
+    }  # fmt: skip
