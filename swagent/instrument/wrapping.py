@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..record.trace.span import Span
-from .call import end_call, safely
+from .call import end_call, safely, settle
 
 Begin = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Span | None"]
 """Gets the object whose method is called, and the arguments. None: this call has no span."""
@@ -32,9 +32,9 @@ def around_call(begin: Begin, finish: Finish = lambda span, _: span.stop(), fail
             try:
                 result = call(self, *args, **kwargs)
             except BaseException as error:
-                _settle(fail, span, error)
+                settle(fail, span, error)
                 raise
-            _settle(finish, span, result)
+            settle(finish, span, result)
             return result
 
         return traced
@@ -53,23 +53,11 @@ def around_async_call(begin: Begin, finish: Finish = lambda span, _: span.stop()
             try:
                 result = await call(self, *args, **kwargs)
             except BaseException as error:
-                _settle(fail, span, error)
+                settle(fail, span, error)
                 raise
-            _settle(finish, span, result)
+            settle(finish, span, result)
             return result
 
         return traced
 
     return make
-
-
-def _settle(end: Callable[[Span, Any], object], span: Span, outcome: Any) -> None:
-    """End a span, or leave it open on purpose. If that fails it ends here: as the active one of this context it would
-    swallow every call after it."""
-    if safely(_has_settled, end, span, outcome) is None:
-        span.stop()
-
-
-def _has_settled(end: Callable[[Span, Any], object], span: Span, outcome: Any) -> bool:
-    end(span, outcome)
-    return True
