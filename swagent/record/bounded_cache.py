@@ -19,15 +19,17 @@ class BoundedCache(dict[Key, Answer], Generic[Key, Answer]):
     twice.
     """
 
-    __slots__ = ("_function",)
+    __slots__ = ("_function", "_most")
 
-    def __init__(self, function: Callable[[Key], Answer]) -> None:
+    def __init__(self, function: Callable[[Key], Answer], most: int = _MOST) -> None:
+        """:param most: how many results it keeps"""
         super().__init__()
         self._function = function
+        self._most = most
 
     def __missing__(self, key: Key) -> Answer:
         answer = self._function(key)
-        if len(self) >= _MOST:
+        if len(self) >= self._most:
             self.clear()
         self[key] = answer
         return answer

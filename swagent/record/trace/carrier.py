@@ -183,9 +183,9 @@ def _field(text: str) -> str:
 
 
 # An agent has one service and one instance, and few operations call few peers. The ids are others in each request: they
-# have a cache of their own, for a request that makes several calls, and push none of those out.
+# have a small cache of their own, for a request that makes several calls, and push none of those out.
 _WRITTEN: BoundedCache[str, str] = BoundedCache(_field)
-_WRITTEN_IDS: BoundedCache[str, str] = BoundedCache(_field)
+_WRITTEN_IDS: BoundedCache[str, str] = BoundedCache(_field, most=128)
 
 
 def _encode(text: str) -> str:
