@@ -25,6 +25,7 @@ _EXPLAINED: Mapping[Signal, frozenset[str]] = {
     Signal.LOG: frozenset({"ambiguous", "expired"}),
     Signal.METER: frozenset({"ambiguous", "expired", "evicted"}),
     Signal.EVENT: frozenset({"ambiguous", "expired"}),
+    Signal.PROFILE: frozenset({"ambiguous", "expired"}),
 }
 
 

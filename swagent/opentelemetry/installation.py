@@ -41,7 +41,7 @@ def install(*, instrument: bool = True, covered: Collection[str] | None = None) 
         if instrument and find_spec("opentelemetry.instrumentation") is not None:
             from .instrumentors import switch_on  # noqa: PLC0415, RUF100
 
-            switch_on(_covered() if covered is None else covered)
+            switch_on(covered_natively() if covered is None else covered)
         return True
 
 
@@ -70,7 +70,8 @@ def _leave(reason: str) -> None:
         _bridge.step_back()
 
 
-def _covered() -> set[str]:
+def covered_natively() -> set[str]:
+    """The OpenTelemetry instrumentations that a native one makes unnecessary."""
     from ..instrument.installation import covering  # noqa: PLC0415, RUF100
 
     return {name for each in covering() for name in each.opentelemetry}

@@ -11,8 +11,11 @@ from ..agent import at_start
 from ..agent_log import log, say
 from ..config import Config
 from ..instrument.installation import known
-from .installation import install, report
+from .installation import covered_natively, install, report
 
+# Left off by itself: tasks and threads carry the context already, and a command of click's is the program that was
+# started, whose span would be open for as long as a server lives.
+_UNWANTED = frozenset({"asyncio", "click", "threading"})
 NAME = "opentelemetry"
 """By which `SW_AGENT_DISABLE_PLUGINS` leaves the bridge out."""
 
@@ -23,7 +26,7 @@ def bridge(config: Config) -> None:
     if find_spec(NAME) is None or is_left_out(config):
         return
     try:
-        if install():
+        if install(covered=covered_natively() | _UNWANTED):
             at_start(announce)
     except Exception as error:  # noqa: BLE001, RUF100  (another package's instrumentations)
         say(logging.WARNING, "OpenTelemetry's instrumentations are not bridged: %r", error)
@@ -58,6 +61,7 @@ def preview(config: Config) -> list[str]:
     if is_left_out(config):
         return ["the bridge is switched off by SW_AGENT_DISABLE_PLUGINS"]
     native = {name: each.name for each in known() for name in each.opentelemetry}
+    native |= dict.fromkeys(_UNWANTED, "swagent run")
     points = sorted({point.name for point in entry_points(group="opentelemetry_instrumentor")})
     return [f"{name}  {'native: ' + native[name] if name in native else 'bridge'}" for name in points]
 
