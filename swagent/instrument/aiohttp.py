@@ -12,10 +12,11 @@ from typing import Any
 
 from ..record.trace.model import Component
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely, settle
-from .http_call import begin_http_call, end_body, leave_open, note_status, peer_of, propagate
+from .call import end_call, outer_call, safely
+from .http_call import begin_http_call, ending_body, leave_open, note_status, peer_of, propagate
 from .instrumentation import Instrumentation
 from .patches import Patches
+from .wrapping import await_in
 
 _SWITCHING_PROTOCOLS = 101
 # to a proxy: what goes through its tunnel carries the context
@@ -26,22 +27,14 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.ClientSession, "_request", _around_request)
     patches.wrap(module.ClientSession, "_ws_connect", _around_ws_connect)
     patches.wrap(module.ClientRequest, "send", _around_send)
-    patches.wrap(module.ClientResponse, "release", _around_end)
-    patches.wrap(module.ClientResponse, "close", _around_end)
+    patches.wrap(module.ClientResponse, "release", ending_body)
+    patches.wrap(module.ClientResponse, "close", ending_body)
 
 
 def _around_request(request: Callable[..., Any]) -> Callable[..., Any]:
     async def traced(self: Any, method: str, str_or_url: Any, **kwargs: Any) -> Any:
         span = safely(_begin, self, method, str_or_url)
-        if span is None:
-            return await request(self, method, str_or_url, **kwargs)
-        try:
-            response = await request(self, method, str_or_url, **kwargs)
-        except BaseException as error:
-            settle(_failed, span, error)
-            raise
-        settle(_answered, span, response)
-        return response
+        return await await_in(span, _answered, _failed, request, self, method, str_or_url, **kwargs)
 
     return traced
 
@@ -49,16 +42,7 @@ def _around_request(request: Callable[..., Any]) -> Callable[..., Any]:
 def _around_ws_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
     async def traced(self: Any, url: Any, **kwargs: Any) -> Any:
         span = safely(_begin, self, kwargs.get("method", "GET"), url)
-        if span is None:
-            return await connect(self, url, **kwargs)
-        try:
-            websocket = await connect(self, url, **kwargs)
-        except BaseException as error:
-            settle(_failed, span, error)
-            raise
-        settle(note_status, span, _SWITCHING_PROTOCOLS)
-        span.stop()
-        return websocket
+        return await await_in(span, _switched, _failed, connect, self, url, **kwargs)
 
     return traced
 
@@ -68,16 +52,6 @@ def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
         safely(_propagate, self)
         return send(self, *args, **kwargs)
-
-    return traced
-
-
-def _around_end(end: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any) -> Any:
-        try:
-            return end(self)
-        finally:
-            safely(end_body, self)
 
     return traced
 
@@ -106,6 +80,11 @@ def _answered(span: Span, response: Any) -> None:
     else:
         leave_open(span, response)
         response.content.on_eof(span.stop)
+
+
+def _switched(span: Span, _: object) -> None:
+    note_status(span, _SWITCHING_PROTOCOLS)
+    span.stop()
 
 
 def _failed(span: Span, error: BaseException) -> None:

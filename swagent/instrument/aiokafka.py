@@ -25,6 +25,7 @@ from .instrumentation import Instrumentation
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, takes_headers
 from .message_call import add_to_pairs
 from .patches import Patches
+from .wrapping import await_in
 
 _BROKER = "_swagent_broker"
 
@@ -51,15 +52,9 @@ def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
         headers: Any = None,
     ) -> Any:
         span, headers = safely(_begin_send, self, topic, headers) or (None, headers)
-        if span is None:
-            return await send(self, topic, value, key, partition, timestamp_ms, headers)
-        try:
-            future = await send(self, topic, value, key, partition, timestamp_ms, headers)
-        except BaseException as error:
-            safely(end_call, span, error)
-            raise
-        safely(_end_with, span, future)
-        return future
+        return await await_in(
+            span, _end_with, end_call, send, self, topic, value, key, partition, timestamp_ms, headers
+        )
 
     return traced
 
@@ -67,15 +62,7 @@ def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
 def _around_send_batch(send_batch: Callable[..., Any]) -> Callable[..., Any]:
     async def traced(self: Any, batch: Any, topic: Any, **kwargs: Any) -> Any:
         span = safely(_begin, self, topic)
-        if span is None:
-            return await send_batch(self, batch, topic, **kwargs)
-        try:
-            future = await send_batch(self, batch, topic, **kwargs)
-        except BaseException as error:
-            safely(end_call, span, error)
-            raise
-        safely(_end_with, span, future)
-        return future
+        return await await_in(span, _end_with, end_call, send_batch, self, batch, topic, **kwargs)
 
     return traced
 

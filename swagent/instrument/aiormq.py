@@ -15,11 +15,12 @@ from typing import Any
 
 from ..record.trace.span import Span
 from .call import end_call, safely
-from .inbox import end_last, hand_out, leave_to_caller
+from .inbox import end_last, ending_last, hand_out, leave_to_caller
 from .instrumentation import Instrumentation
 from .message_call import add_to_mapping
 from .patches import Patches
 from .rabbitmq_call import begin_delivery, begin_publish
+from .wrapping import await_in, end_well
 
 _ROBUST = "aio_pika.robust_queue"
 _COLLECTS = "QueueIterator.on_message"
@@ -30,7 +31,7 @@ def _hook_aiormq(module: Any, patches: Patches) -> None:
     patches.wrap(channel, "basic_publish", partial(_around_publish, module.spec.Basic.Properties))
     patches.wrap(channel, "basic_consume", _around_consume)
     patches.wrap(channel, "basic_get", _around_get)
-    patches.wrap(channel, "close", _around_close)
+    patches.wrap(channel, "close", ending_last)
 
 
 def _hook_aio_pika(module: Any, patches: Patches) -> None:
@@ -40,7 +41,7 @@ def _hook_aio_pika(module: Any, patches: Patches) -> None:
             patches.wrap(module.RobustQueueIterator, "__anext__", _around_anext)
         return
     patches.wrap(module.QueueIterator, "__anext__", _around_anext)
-    patches.wrap(module.QueueIterator, "close", _around_close)
+    patches.wrap(module.QueueIterator, "close", ending_last)
     # for `swagent.messages.consume`
     patches.set(module.QueueIterator, "swagent_leaves_to_caller", leave_to_caller)
 
@@ -51,15 +52,7 @@ def _around_publish(make_properties: Callable[..., Any], publish: Callable[..., 
         properties = safely(_carrying, kwargs.get("properties"), span, make_properties)
         if properties is not None:
             kwargs["properties"] = properties
-        if span is None:
-            return await publish(self, body, **kwargs)
-        try:
-            answer = await publish(self, body, **kwargs)
-        except BaseException as error:
-            safely(end_call, span, error)
-            raise
-        safely(end_call, span)
-        return answer
+        return await await_in(span, end_well, end_call, publish, self, body, **kwargs)
 
     return traced
 
@@ -136,14 +129,6 @@ def _around_anext(ask: Callable[..., Any]) -> Callable[..., Any]:
         message = await ask(self)
         hand_out(self, _begin_delivery, message)
         return message
-
-    return traced
-
-
-def _around_close(close: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        return close(self, *args, **kwargs)
 
     return traced
 

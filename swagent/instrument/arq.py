@@ -24,6 +24,7 @@ from .call import end_call, safely
 from .instrumentation import Instrumentation
 from .message_call import begin_receive, begin_send, sent_along
 from .patches import Patches
+from .wrapping import await_in, end_well
 
 # By how much a loop's timers may be early, and the job's own clock starts late.
 _TOLERANCE = 0.02
@@ -48,15 +49,7 @@ def _hook(module: Any, patches: Patches) -> None:
 def _around_enqueue(enqueue: Callable[..., Any]) -> Callable[..., Any]:
     async def traced(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
         span = safely(_begin_send, self, function, kwargs.get("_queue_name"))
-        if span is None:
-            return await enqueue(self, function, *args, **kwargs)
-        try:
-            job = await enqueue(self, function, *args, **kwargs)
-        except BaseException as error:
-            safely(end_call, span, error)
-            raise
-        safely(end_call, span)
-        return job
+        return await await_in(span, end_well, end_call, enqueue, self, function, *args, **kwargs)
 
     return traced
 

@@ -23,6 +23,7 @@ from .instrumentation import Instrumentation
 from .message_call import add_to_mapping, begin_receive, begin_send
 from .patches import Patches
 from .settings import current as settings
+from .wrapping import call_in, end_well
 
 _SPAN = "_swagent_span"
 _PORTS = {"amqp": 5672, "amqps": 5671, "pyamqp": 5672, "redis": 6379, "rediss": 6379}
@@ -52,15 +53,7 @@ def _disconnect(signal: Any, receiver: Any) -> Callable[[], object]:
 def _around_send_task(send_task: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, name: Any, args: Any = None, kwargs: Any = None, *others: Any, **options: Any) -> Any:
         span = safely(_begin_send, self, name, args, kwargs)
-        if span is None:
-            return send_task(self, name, args, kwargs, *others, **options)
-        try:
-            result = send_task(self, name, args, kwargs, *others, **options)
-        except BaseException as error:
-            safely(end_call, span, error)
-            raise
-        safely(end_call, span)
-        return result
+        return call_in(span, end_well, end_call, send_task, self, name, args, kwargs, *others, **options)
 
     return traced
 

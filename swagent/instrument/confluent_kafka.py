@@ -17,7 +17,7 @@ from ..record.trace.model import Component, Layer
 from ..record.trace.span import Span
 from ..record.trace.spans import local_span
 from .call import end_call, safely
-from .inbox import end_last, hand_out
+from .inbox import end_last, ending_last, hand_out
 from .instrumentation import Instrumentation
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses
 from .message_call import add_to_mapping, add_to_pairs
@@ -39,7 +39,7 @@ def _hook(module: Any, patches: Patches) -> None:
         patches.wrap(owner, "__init__", _around_init)
         patches.wrap(owner, "poll", _around_poll)
         patches.wrap(owner, "consume", _around_consume)
-        patches.wrap(owner, "close", _around_close)
+        patches.wrap(owner, "close", ending_last)
 
 
 def _subclass(original: Any) -> Any:
@@ -144,14 +144,6 @@ def _around_consume(consume: Callable[..., Any]) -> Callable[..., Any]:
         if messages:
             hand_out(self, _begin_receive, self, messages)
         return messages
-
-    return traced
-
-
-def _around_close(close: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        return close(self, *args, **kwargs)
 
     return traced
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime.late_start import hold_back
 from .instrumentation import Instrumentation
 from .patches import Patches
-from .serving import wrap_asgi, wrap_wsgi
+from .serving import holding_back, wrap_asgi, wrap_wsgi
 
 
 def _hook(module: Any, patches: Patches) -> None:
@@ -23,7 +22,7 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module, "_asgi_call_wrap", _wrapping(wrap_once))
     patches.wrap(module, "_wsgi_call_wrap", _wrapping(wrap_wsgi))
     if module.__name__ == "granian.server.mp":
-        patches.wrap(module.MPServer, "serve", _around_serve)
+        patches.wrap(module.MPServer, "serve", holding_back)
 
 
 def _wrapping(wrap: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -34,14 +33,6 @@ def _wrapping(wrap: Callable[[Any], Any]) -> Callable[..., Any]:
         return taking
 
     return around
-
-
-def _around_serve(serve: Callable[..., Any]) -> Callable[..., Any]:
-    def serving(self: Any, *args: Any, **kwargs: Any) -> Any:
-        hold_back()
-        return serve(self, *args, **kwargs)
-
-    return serving
 
 
 INSTRUMENTATION = Instrumentation(

@@ -13,6 +13,7 @@ from typing import Any
 from ..record.trace.span import Span
 from .call import end_call, outer_call, safely, settle
 from .grpc_call import begin_grpc_call, note_code, with_context
+from .wrapping import await_in, call_in
 
 Continuation = Callable[[Any, Any], Any]
 
@@ -23,15 +24,7 @@ def interceptor(grpc: Any, peer: str) -> Any:
     def intercept(_: object, continuation: Continuation, details: Any, request: Any) -> Any:
         span = safely(_begin, details.method, peer)
         details = safely(_carry, span, details, list) or details
-        if span is None:
-            return continuation(details, request)
-        try:
-            call = continuation(details, request)
-        except BaseException as error:
-            settle(end_call, span, error)
-            raise
-        settle(_await_end, span, call)
-        return call
+        return call_in(span, _await_end, end_call, continuation, details, request)
 
     kinds = ("UnaryUnary", "UnaryStream", "StreamUnary", "StreamStream")
     bases = tuple(getattr(grpc, f"{kind}ClientInterceptor") for kind in kinds)
@@ -45,15 +38,7 @@ def asyncio_interceptors(aio: Any, peer: str) -> list[Any]:
     async def intercept(_: object, continuation: Continuation, details: Any, request: Any) -> Any:
         span = safely(_begin, details.method, peer)
         details = safely(_carry, span, details, lambda pairs: aio.Metadata(*pairs)) or details
-        if span is None:
-            return await continuation(details, request)
-        try:
-            call = await continuation(details, request)
-        except BaseException as error:
-            settle(end_call, span, error)
-            raise
-        settle(_await_end, span, call)
-        return call
+        return await await_in(span, _await_end, end_call, continuation, details, request)
 
     kinds = {"UnaryUnary": "unary_unary", "UnaryStream": "unary_stream", "StreamUnary": "stream_unary",
              "StreamStream": "stream_stream"}  # fmt: skip

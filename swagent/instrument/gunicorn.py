@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime.late_start import hold_back, start_now
+from ..runtime.late_start import start_now
 from .instrumentation import Instrumentation
 from .patches import Patches
-from .serving import wrap_asgi, wrap_wsgi
+from .serving import holding_back, wrap_asgi, wrap_wsgi
 
 # Where the workers are defined that serve WSGI; other people's are made of them.
 _WSGI_WORKERS = frozenset({"gunicorn.workers.sync", "gunicorn.workers.gthread", "gunicorn.workers.base_async"})
@@ -20,20 +20,12 @@ _WSGI_WORKERS = frozenset({"gunicorn.workers.sync", "gunicorn.workers.gthread", 
 
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "gunicorn.arbiter":
-        patches.wrap(module.Arbiter, "setup", _around_setup)
+        # it imports the application, with --preload
+        patches.wrap(module.Arbiter, "setup", holding_back)
     elif module.__name__ == "gunicorn.workers.gasgi":
         patches.wrap(module.ASGIWorker, "load_wsgi", _around_loading_asgi)
     else:
         patches.wrap(module.Worker, "load_wsgi", _around_loading_wsgi)
-
-
-def _around_setup(setup: Callable[..., Any]) -> Callable[..., Any]:
-    # it imports the application, with --preload
-    def setting_up(self: Any, *args: Any, **kwargs: Any) -> Any:
-        hold_back()
-        return setup(self, *args, **kwargs)
-
-    return setting_up
 
 
 def _around_loading_wsgi(load: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -19,7 +19,7 @@ from ..record.limits import address_of, name_of, short
 from ..record.trace.model import Layer
 from ..record.trace.request import STATUSES, Tag
 from ..record.trace.span import Span
-from .call import begin_call, end_call
+from .call import begin_call, end_call, safely
 from .settings import current
 
 CONTEXT_HEADERS = ("sw8", "sw8-correlation", "traceparent", "tracestate")
@@ -118,6 +118,18 @@ def _describe(method: str, scheme: str, host: str, port: int | None, path: str) 
     template = template_of(path)
     url = short(f"{scheme}://{shown}{template}")
     return peer, name_of(template), (("http.method", short(method)), ("http.url", url))
+
+
+def ending_body(close: Callable[..., Any]) -> Callable[..., Any]:
+    """For `Patches.wrap`: a method that closes a response, or gives its connection back."""
+
+    def traced(self: Any) -> Any:
+        try:
+            return close(self)
+        finally:
+            safely(end_body, self)
+
+    return traced
 
 
 def template_of(path: str) -> str:

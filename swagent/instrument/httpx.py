@@ -13,10 +13,11 @@ from typing import Any
 from ..record.trace.model import Component
 from ..record.trace.outcome import count_as_timeout
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely, settle
-from .http_call import begin_http_call, end_body, leave_open, note_status, peer_of, propagate
+from .call import end_call, outer_call, safely
+from .http_call import begin_http_call, end_body, ending_body, leave_open, note_status, peer_of, propagate
 from .instrumentation import Instrumentation
 from .patches import Patches
+from .wrapping import await_in, call_in
 
 
 def _hook(module: Any, patches: Patches) -> None:
@@ -24,7 +25,7 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.AsyncClient, "send", _around_async_send)
     for client in (module.Client, module.AsyncClient):
         patches.wrap(client, "_build_redirect_request", _around_redirect)
-    patches.wrap(module.Response, "close", _around_close)
+    patches.wrap(module.Response, "close", ending_body)
     patches.wrap(module.Response, "aclose", _around_aclose)
     patches.on_undo(count_as_timeout(module.TimeoutException))
 
@@ -32,15 +33,7 @@ def _hook(module: Any, patches: Patches) -> None:
 def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         span = safely(_begin, request)
-        if span is None:
-            return send(self, request, *args, **kwargs)
-        try:
-            response = send(self, request, *args, **kwargs)
-        except BaseException as error:
-            settle(end_call, span, error)
-            raise
-        settle(_answered, span, response)
-        return response
+        return call_in(span, _answered, end_call, send, self, request, *args, **kwargs)
 
     return traced
 
@@ -48,15 +41,7 @@ def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
 def _around_async_send(send: Callable[..., Any]) -> Callable[..., Any]:
     async def traced(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         span = safely(_begin, request)
-        if span is None:
-            return await send(self, request, *args, **kwargs)
-        try:
-            response = await send(self, request, *args, **kwargs)
-        except BaseException as error:
-            settle(end_call, span, error)
-            raise
-        settle(_answered, span, response)
-        return response
+        return await await_in(span, _answered, end_call, send, self, request, *args, **kwargs)
 
     return traced
 
@@ -66,16 +51,6 @@ def _around_redirect(build: Callable[..., Any]) -> Callable[..., Any]:
         request = build(self, *args, **kwargs)
         safely(_propagate, outer_call(), request)
         return request
-
-    return traced
-
-
-def _around_close(close: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any) -> None:
-        try:
-            close(self)
-        finally:
-            safely(end_body, self)
 
     return traced
 

@@ -56,6 +56,16 @@ def end_last(consumer: Any) -> None:
     safely(_end_last, consumer)
 
 
+def ending_last(close: Callable[..., Any]) -> Callable[..., Any]:
+    """For `Patches.wrap`: a method after which a consumer hands nothing out."""
+
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        end_last(self)
+        return close(self, *args, **kwargs)
+
+    return traced
+
+
 def hand_out(consumer: Any, begin: Callable[..., Span | None], *args: Any) -> None:
     """Begin the span of what a consumer hands out now, and make it the active one. Never raises.
 

@@ -12,11 +12,12 @@ from typing import Any
 
 from ..record.trace.span import Span
 from .call import end_call, safely
-from .inbox import MessageLoop, end_last, hand_out, loop_over
+from .inbox import MessageLoop, end_last, ending_last, hand_out, loop_over
 from .instrumentation import Instrumentation
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, takes_headers
 from .message_call import add_to_pairs
 from .patches import Patches
+from .wrapping import call_in
 
 
 def _hook(module: Any, patches: Patches) -> None:
@@ -24,7 +25,7 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.KafkaConsumer, "__iter__", loop_over(MessageLoop))
     patches.wrap(module.KafkaConsumer, "__next__", _around_next)
     patches.wrap(module.KafkaConsumer, "poll", _around_poll)
-    patches.wrap(module.KafkaConsumer, "close", _around_close)
+    patches.wrap(module.KafkaConsumer, "close", ending_last)
 
 
 def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,15 +40,7 @@ def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         span = safely(_begin, self, topic)
         headers = safely(_with_context, self, headers, span) or headers
-        if span is None:
-            return send(self, topic, value, key, headers, partition, timestamp_ms)
-        try:
-            future = send(self, topic, value, key, headers, partition, timestamp_ms)
-        except BaseException as error:
-            safely(end_call, span, error)
-            raise
-        safely(_end_with, span, future)
-        return future
+        return call_in(span, _end_with, end_call, send, self, topic, value, key, headers, partition, timestamp_ms)
 
     return traced
 
@@ -98,14 +91,6 @@ def _around_poll(poll: Callable[..., Any]) -> Callable[..., Any]:
         if batches:
             hand_out(self, _begin_many, self, batches)
         return batches
-
-    return traced
-
-
-def _around_close(close: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        return close(self, *args, **kwargs)
 
     return traced
 

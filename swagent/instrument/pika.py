@@ -14,11 +14,12 @@ from typing import Any
 
 from ..record.trace.span import Span
 from .call import end_call, safely
-from .inbox import Inbox, end_last, hand_out
+from .inbox import Inbox, end_last, ending_last, hand_out
 from .instrumentation import Instrumentation
 from .message_call import add_to_mapping
 from .patches import Patches
 from .rabbitmq_call import begin_delivery, begin_publish
+from .wrapping import call_in, end_well
 
 _BLOCKING = "pika.adapters.blocking_connection"
 
@@ -29,7 +30,7 @@ def _hook(module: Any, patches: Patches) -> None:
         patches.wrap(channel, "basic_publish", partial(_around_publish, None))
         patches.wrap(channel, "basic_get", _around_get)
         patches.wrap(channel, "consume", _around_generator)
-        patches.wrap(channel, "close", _around_close)
+        patches.wrap(channel, "close", ending_last)
     else:
         channel = module.Channel
         patches.wrap(channel, "basic_publish", partial(_around_publish, module.spec.BasicProperties))
@@ -45,15 +46,9 @@ def _around_publish(make_properties: Any, publish: Callable[..., Any]) -> Callab
         span = safely(_begin_publish, self, exchange, routing_key)
         if make_properties is not None:
             properties = safely(_carrying, properties, span, make_properties) or properties
-        if span is None:
-            return publish(self, exchange, routing_key, body, properties, *args, **kwargs)
-        try:
-            result = publish(self, exchange, routing_key, body, properties, *args, **kwargs)
-        except BaseException as error:
-            safely(end_call, span, error)
-            raise
-        safely(end_call, span)
-        return result
+        return call_in(
+            span, end_well, end_call, publish, self, exchange, routing_key, body, properties, *args, **kwargs
+        )
 
     return traced
 
@@ -93,15 +88,7 @@ def _around_consume(consume: Callable[..., Any]) -> Callable[..., Any]:
 def _around_callback(callback: Callable[..., Any]) -> Callable[..., Any]:
     def traced(channel: Any, method: Any, properties: Any, body: Any) -> Any:
         span = safely(_begin_delivery, channel, method, properties)
-        if span is None:
-            return callback(channel, method, properties, body)
-        try:
-            result = callback(channel, method, properties, body)
-        except BaseException as error:
-            safely(end_call, span, error)
-            raise
-        safely(end_call, span)
-        return result
+        return call_in(span, end_well, end_call, callback, channel, method, properties, body)
 
     return traced
 
@@ -128,14 +115,6 @@ def _around_get(get: Callable[..., Any]) -> Callable[..., Any]:
         if message[0] is not None:
             hand_out(self, _begin_delivery, self, *message[:2])
         return message
-
-    return traced
-
-
-def _around_close(close: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        return close(self, *args, **kwargs)
 
     return traced
 

@@ -16,10 +16,11 @@ from ..record.limits import as_text
 from ..record.trace.model import Component
 from ..record.trace.span import Span
 from .call import end_call, safely
-from .inbox import end_last, hand_out
+from .inbox import end_last, ending_last, hand_out
 from .instrumentation import Instrumentation
 from .message_call import add_to_mapping, begin_receive, begin_send
 from .patches import Patches
+from .wrapping import await_in, call_in, end_well
 
 _BROKER = "_swagent_broker"
 _ASYNCIO = "pulsar.asyncio"
@@ -37,9 +38,9 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.Producer, "send_async", _around_send_async)
     patches.wrap(module.Consumer, "receive", _around_receive)
     patches.wrap(module.Consumer, "batch_receive", _around_batch_receive)
-    patches.wrap(module.Consumer, "close", _around_close)
+    patches.wrap(module.Consumer, "close", ending_last)
     patches.wrap(module.Reader, "read_next", _around_receive)
-    patches.wrap(module.Reader, "close", _around_close)
+    patches.wrap(module.Reader, "close", ending_last)
 
 
 def _hook_asyncio(module: Any, patches: Patches) -> None:
@@ -51,7 +52,7 @@ def _hook_asyncio(module: Any, patches: Patches) -> None:
         if hasattr(module, kind):
             patches.wrap(module.Client, make, _around_async_make)
             patches.wrap(getattr(module, kind), receive, _around_async_receive)
-            patches.wrap(getattr(module, kind), "close", _around_close)
+            patches.wrap(getattr(module, kind), "close", ending_last)
 
 
 # -- whom they talk to ------------------------------------------------------------------------------------------------
@@ -99,15 +100,7 @@ def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, content: Any, properties: Any = None, *args: Any, **kwargs: Any) -> Any:
         span = safely(_begin_send, self)
         properties = safely(add_to_mapping, properties, span) or properties
-        if span is None:
-            return send(self, content, properties, *args, **kwargs)
-        try:
-            result = send(self, content, properties, *args, **kwargs)
-        except BaseException as error:
-            safely(end_call, span, error)
-            raise
-        safely(end_call, span)
-        return result
+        return call_in(span, end_well, end_call, send, self, content, properties, *args, **kwargs)
 
     return traced
 
@@ -116,15 +109,7 @@ def _around_async_send(send: Callable[..., Any]) -> Callable[..., Any]:
     async def traced(self: Any, content: Any, properties: Any = None, *args: Any, **kwargs: Any) -> Any:
         span = safely(_begin_send, self)
         properties = safely(add_to_mapping, properties, span) or properties
-        if span is None:
-            return await send(self, content, properties, *args, **kwargs)
-        try:
-            result = await send(self, content, properties, *args, **kwargs)
-        except BaseException as error:
-            safely(end_call, span, error)
-            raise
-        safely(end_call, span)
-        return result
+        return await await_in(span, end_well, end_call, send, self, content, properties, *args, **kwargs)
 
     return traced
 
@@ -211,14 +196,6 @@ def _around_listener(listener: Callable[..., Any], broker: str) -> Callable[...,
             raise
         if span is not None:
             safely(end_call, span)
-
-    return traced
-
-
-def _around_close(close: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any) -> Any:
-        end_last(self)
-        return close(self)
 
     return traced
 

@@ -12,11 +12,12 @@ from typing import Any
 from ..asgi.middleware import MARK
 from ..asgi.pending import PendingRequest
 from ..record.trace.model import Component
-from ..runtime.late_start import hold_back, start_now
+from ..runtime.late_start import start_now
 from .call import safely
 from .instrumentation import Instrumentation
 from .patches import Patches
 from .server_request import begin_request, end_request, note_error, note_route
+from .serving import holding_back
 
 _REQUEST = "swagent_request"
 _FIRST = 1_000_000
@@ -26,7 +27,8 @@ def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "sanic.response.types":
         patches.wrap(module.BaseHTTPResponse, "send", _around_send)
     elif module.__name__ == "sanic.worker.manager":
-        patches.wrap(module.WorkerManager, "run", _around_managing)
+        # the process that starts the workers
+        patches.wrap(module.WorkerManager, "run", holding_back)
     else:
         patches.wrap(module.Sanic, "__init__", _around_initialise)
 
@@ -92,15 +94,6 @@ def _end(stream: Any, status: int) -> None:
     request: PendingRequest | None = getattr(stream.request.ctx, _REQUEST, None)
     if request is not None:
         end_request(request, status)
-
-
-def _around_managing(run: Callable[..., Any]) -> Callable[..., Any]:
-    # the process that starts the workers
-    def managing(self: Any, *args: Any, **kwargs: Any) -> Any:
-        hold_back()
-        return run(self, *args, **kwargs)
-
-    return managing
 
 
 INSTRUMENTATION = Instrumentation(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..asgi import SkyWalkingMiddleware as AsgiMiddleware
-from ..runtime.late_start import start_now
+from ..runtime.late_start import hold_back, start_now
 from ..wsgi import SkyWalkingMiddleware as WsgiMiddleware
 from .installation import is_off
 
@@ -27,3 +28,14 @@ def wrap_wsgi_for_later(app: Any) -> Any:
     if isinstance(app, WsgiMiddleware) or is_off(type(app).__module__.partition(".")[0]):
         return app
     return WsgiMiddleware(app)
+
+
+def holding_back(supervise: Callable[..., Any]) -> Callable[..., Any]:
+    """For `Patches.wrap`: what a process does that only looks after others, in which the application is served. It has
+    no agent, and nothing is alive in it when it forks."""
+
+    def supervising(*args: Any, **kwargs: Any) -> Any:
+        hold_back()
+        return supervise(*args, **kwargs)
+
+    return supervising

@@ -12,10 +12,11 @@ from typing import Any
 from ..record.trace.model import Component
 from ..record.trace.outcome import Outcome, count_as_timeout, outcome_of
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely, settle
-from .http_call import begin_http_call, end_body, leave_open, note_status, peer_of, propagate, split
+from .call import end_call, outer_call, safely
+from .http_call import begin_http_call, ending_body, leave_open, note_status, peer_of, propagate, split
 from .instrumentation import Instrumentation
 from .patches import Patches
+from .wrapping import call_in
 
 _URLLIB3 = Component.URLLIB3
 
@@ -32,8 +33,8 @@ def watch_bodies(module: Any, patches: Patches) -> None:
 
     :param module: `urllib3.response`
     """
-    patches.wrap(module.HTTPResponse, "release_conn", _around_end)
-    patches.wrap(module.HTTPResponse, "close", _around_end)
+    patches.wrap(module.HTTPResponse, "release_conn", ending_body)
+    patches.wrap(module.HTTPResponse, "close", ending_body)
 
 
 def timeouts_of(module: Any) -> tuple[type[BaseException], ...]:
@@ -59,9 +60,7 @@ def answered(span: Span, status: int, response: Any) -> None:
 
 def _around_manager(urlopen: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin, method, url)
-        return urlopen(self, method, url, *args, **kwargs) if span is None else _call(
-            span, urlopen, self, method, url, *args, **kwargs)  # fmt: skip
+        return call_in(safely(_begin, method, url), _answered, _failed, urlopen, self, method, url, *args, **kwargs)
 
     return traced
 
@@ -72,29 +71,7 @@ def _around_pool(urlopen: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         span = safely(_begin_in_pool, self, method, url)
         headers = safely(_with_context, self, url, headers) or headers
-        if span is None:
-            return urlopen(self, method, url, body, headers, *args, **kwargs)
-        return _call(span, urlopen, self, method, url, body, headers, *args, **kwargs)
-
-    return traced
-
-
-def _call(span: Span, urlopen: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    try:
-        response = urlopen(*args, **kwargs)
-    except BaseException as error:
-        settle(_failed, span, error)
-        raise
-    settle(_answered, span, response)
-    return response
-
-
-def _around_end(end: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any) -> Any:
-        try:
-            return end(self)
-        finally:
-            safely(end_body, self)
+        return call_in(span, _answered, _failed, urlopen, self, method, url, body, headers, *args, **kwargs)
 
     return traced
 

@@ -9,10 +9,11 @@ from typing import Any
 from ..record.trace.model import Component
 from ..record.trace.outcome import Outcome, outcome_of
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely, settle
+from .call import end_call, outer_call, safely
 from .http_call import CONTEXT_HEADERS, begin_http_call, note_status, peer_of, split
 from .instrumentation import STANDARD_LIBRARY, Instrumentation
 from .patches import Patches
+from .wrapping import call_in
 
 _ERRORS = 400
 _SCHEMES = ("http", "https")
@@ -26,15 +27,7 @@ def _hook(module: Any, patches: Patches) -> None:
 def _around_open(open_url: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, fullurl: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         span = safely(_begin, fullurl, data)
-        if span is None:
-            return open_url(self, fullurl, data, *args, **kwargs)
-        try:
-            response = open_url(self, fullurl, data, *args, **kwargs)
-        except BaseException as error:
-            settle(_failed, span, error)
-            raise
-        settle(_answered, span, response)
-        return response
+        return call_in(span, _answered, _failed, open_url, self, fullurl, data, *args, **kwargs)
 
     return traced
 

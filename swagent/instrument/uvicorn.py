@@ -8,10 +8,9 @@ from typing import Any
 
 from ..agent import running as running_agent
 from ..agent_log import say
-from ..runtime.late_start import hold_back
 from .instrumentation import Instrumentation
 from .patches import Patches
-from .serving import wrap_asgi, wrap_wsgi
+from .serving import holding_back, wrap_asgi, wrap_wsgi
 
 _SUPERVISORS = {"uvicorn.supervisors.multiprocess": "Multiprocess", "uvicorn.supervisors.basereload": "BaseReload"}
 
@@ -24,7 +23,7 @@ def _hook(module: Any, patches: Patches) -> None:
         return
     supervisor = _SUPERVISORS.get(module.__name__)
     if supervisor is not None:
-        patches.wrap(getattr(module, supervisor), "run", _around_supervising)
+        patches.wrap(getattr(module, supervisor), "run", holding_back)
         return
     patches.wrap(module.Config, "load", _around_load)
     # it calls the application in another thread, and tells that nothing of the request
@@ -65,14 +64,6 @@ async def _flush() -> None:
             await agent.flush(agent.config.shutdown_timeout)
     except Exception as error:  # noqa: BLE001, RUF100  (the server has ended well)
         say(logging.WARNING, "the last records could not be sent: %r", error)
-
-
-def _around_supervising(run: Callable[..., Any]) -> Callable[..., Any]:
-    def running(self: Any, *args: Any, **kwargs: Any) -> Any:
-        hold_back()
-        return run(self, *args, **kwargs)
-
-    return running
 
 
 INSTRUMENTATION = Instrumentation(

@@ -11,10 +11,11 @@ from typing import Any
 
 from ..record.trace.model import Component
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely, settle
+from .call import end_call, outer_call, safely
 from .http_call import begin_http_call, note_status, peer_of, propagate
 from .instrumentation import Instrumentation
 from .patches import Patches
+from .wrapping import await_in, call_in
 
 _SWITCHING_PROTOCOLS = 101
 
@@ -44,15 +45,7 @@ def _around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
     # of a class, or a function of its own
     def traced(*args: Any, **kwargs: Any) -> Any:
         span = safely(lambda: _begin(_uri_of(args[0] if args else kwargs["uri"])))
-        if span is None:
-            return connect(*args, **kwargs)
-        try:
-            connection = connect(*args, **kwargs)
-        except BaseException as error:
-            settle(_failed, span, error)
-            raise
-        settle(_connected, span)
-        return connection
+        return call_in(span, _connected, _failed, connect, *args, **kwargs)
 
     return traced
 
@@ -60,15 +53,7 @@ def _around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
 def _around_async_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
     async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
         span = safely(lambda: _begin(_uri_of(self)))
-        if span is None:
-            return await connect(self, *args, **kwargs)
-        try:
-            connection = await connect(self, *args, **kwargs)
-        except BaseException as error:
-            settle(_failed, span, error)
-            raise
-        settle(_connected, span)
-        return connection
+        return await await_in(span, _connected, _failed, connect, self, *args, **kwargs)
 
     return traced
 
@@ -122,7 +107,7 @@ def _propagate(headers: Any, *place: Any) -> None:
         propagate(span, peer_of(*place), headers)
 
 
-def _connected(span: Span) -> None:
+def _connected(span: Span, _: object) -> None:
     note_status(span, _SWITCHING_PROTOCOLS)
     span.stop()
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..runtime.late_start import hold_back
 from ..wsgi import SkyWalkingMiddleware
 from ..wsgi.response import StartResponse
 from ..wsgi.scope import Environ
 from .instrumentation import Instrumentation
 from .patches import Patches
+from .serving import holding_back
 
 
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "django.utils.autoreload":
-        patches.wrap(module, "restart_with_reloader", _around_restarting)
+        # the process that starts another one again and again, in which the server runs
+        patches.wrap(module, "restart_with_reloader", holding_back)
     else:
         patches.wrap(getattr(module, _APPLICATIONS[module.__name__]), "__call__", _around_call)
 
@@ -32,15 +33,6 @@ def _around_call(call: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable
         return middleware.serve(call.__get__(self), environ, start_response)
 
     return called
-
-
-def _around_restarting(restart: Callable[..., Any]) -> Callable[..., Any]:
-    # the process that starts another one again and again, in which the server runs
-    def restarting(*args: Any, **kwargs: Any) -> Any:
-        hold_back()
-        return restart(*args, **kwargs)
-
-    return restarting
 
 
 _APPLICATIONS = {

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime.late_start import hold_back, start_now
+from ..runtime.late_start import start_now
 from .instrumentation import STANDARD_LIBRARY, Instrumentation
 from .patches import Patches
-from .serving import wrap_wsgi, wrap_wsgi_for_later
+from .serving import holding_back, wrap_wsgi, wrap_wsgi_for_later
 
 
 def _hook_werkzeug(module: Any, patches: Patches) -> None:
     if module.__name__ == "werkzeug._reloader":
-        patches.wrap(module.ReloaderLoop, "restart_with_reloader", _around_restarting)
+        # the process that starts another one again and again, in which the server runs
+        patches.wrap(module.ReloaderLoop, "restart_with_reloader", holding_back)
     else:
         patches.wrap(module.BaseWSGIServer, "__init__", _around_making)
         patches.wrap(module.BaseWSGIServer, "serve_forever", _around_serving)
@@ -34,15 +35,6 @@ def _around_serving(serve: Callable[..., Any]) -> Callable[..., Any]:
         return serve(self, *args, **kwargs)
 
     return serving
-
-
-def _around_restarting(restart: Callable[..., Any]) -> Callable[..., Any]:
-    # the process that starts another one again and again, in which the server runs
-    def restarting(*args: Any, **kwargs: Any) -> Any:
-        hold_back()
-        return restart(*args, **kwargs)
-
-    return restarting
 
 
 def _hook_wsgiref(module: Any, patches: Patches) -> None:
