@@ -16,7 +16,8 @@ from contextlib import suppress
 from grpclib.client import Channel
 from playwright.async_api import Browser, async_playwright
 
-from stress.intake import BATCH, RawCodec, send
+from stress.intake import BATCH, send
+from swagent.collector.intake.codec import RawCodec
 from swagent_proto import messages as wire
 
 VIEWS = {"traces": ".trace-row", "services": ".table tbody tr", "map": ".node", "instances": ".view.instances"}

@@ -18,7 +18,8 @@ from grpclib.client import Channel
 from grpclib.const import Cardinality
 from grpclib.exceptions import GRPCError
 
-from stress.intake import RawCodec, send
+from stress.intake import send
+from swagent.collector.intake.codec import RawCodec
 from swagent_proto import messages as wire
 
 Flood = Callable[[], Awaitable[object]]

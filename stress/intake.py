@@ -18,27 +18,13 @@ from pathlib import Path
 
 from grpclib.client import Channel
 from grpclib.const import Cardinality
-from grpclib.encoding.base import CodecBase
 
+from swagent.collector.intake.codec import RawCodec
 from swagent_proto import messages as wire
 
 BATCH = 500
 STREAMS = 4
 _TICKS = os.sysconf("SC_CLK_TCK")
-
-
-class RawCodec(CodecBase):
-    """Bytes in, bytes out."""
-
-    @property
-    def __content_subtype__(self) -> str:
-        return "proto"
-
-    def encode(self, message: bytes, message_type: object) -> bytes:  # noqa: ARG002
-        return message
-
-    def decode(self, data: bytes, message_type: object) -> bytes:  # noqa: ARG002
-        return data
 
 
 _PLACE = "00000000"

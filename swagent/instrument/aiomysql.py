@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..record.trace.model import Component
 from .instrumentation import Instrumentation
-from .mysql_query import cursor_hook, mysql_at
-from .sql_call import Database
+from .mysql_query import cursor_hook, database_of_pymysql
 from .sql_cursor import around_async_query
-
-
-def _database_of(cursor: Any) -> Database | None:
-    connection = cursor.connection
-    if connection is None:
-        return None
-    return mysql_at(Component.PYMYSQL, connection.unix_socket, connection.host, connection.port, connection.db)
-
 
 INSTRUMENTATION = Instrumentation(
     name="aiomysql",
     module="aiomysql.cursors",
-    hook=cursor_hook("Cursor", "Mysql/PyMsql/", _database_of, around_async_query),
+    hook=cursor_hook("Cursor", "Mysql/PyMsql/", database_of_pymysql, around_async_query),
     versions=">=0.1.1,<0.4",
     opentelemetry=("aiomysql",),
 )

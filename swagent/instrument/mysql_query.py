@@ -33,6 +33,14 @@ def cursor_hook(cursor: str, name: str, database_of: DatabaseOf, around: Callabl
     return hook
 
 
+def database_of_pymysql(cursor: Any) -> Database | None:
+    """Where a cursor of PyMySQL leads, or of what is made after it; None: its connection is gone."""
+    connection = cursor.connection
+    if connection is None:
+        return None
+    return mysql_at(Component.PYMYSQL, connection.unix_socket, connection.host, connection.port, connection.db)
+
+
 def mysql_at(component: Component, socket: Any, host: Any, port: Any, name: Any) -> Database:
     """Describe a database.
 
