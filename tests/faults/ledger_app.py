@@ -10,9 +10,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.responses import PlainTextResponse
 
 from swagent import Agent
 from swagent.asgi import SkyWalkingMiddleware
+from swagent.asgi.lifespan import Receive, Scope, Send
 
 agent = Agent()
 
@@ -45,4 +47,13 @@ async def root() -> str:
     return "ok"
 
 
-app = SkyWalkingMiddleware(api, agent=agent)
+recorded = SkyWalkingMiddleware(api, agent=agent)
+
+
+async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    """The application; and, unrecorded, ``/unconfirmed``: how many segments the collector has not yet confirmed."""
+    if scope.get("path") != "/unconfirmed":
+        await recorded(scope, receive, send)
+        return
+    segment = agent.statistics().segment
+    await PlainTextResponse(str(segment.queued + segment.in_flight))(scope, receive, send)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
+import httpx
 import pytest
 
 from faults.loaded_app import load, serve_app, stop
@@ -35,12 +36,12 @@ async def test_the_ledger_equals_what_a_killed_and_restarted_collector_saw(serve
     ids = tmp_path / "ids"
     output = tmp_path / "output"
     environ = {"SW_AGENT_COLLECTOR_BACKEND_SERVICES": f"127.0.0.1:{collector_port}"}
-    progress = Progress(ids)
+    survived = anyio.Event()
     with output.open("w") as file, serve_app(server, app_port, environ, file) as app:
         async with anyio.create_task_group() as group:
-            group.start_soon(_kill_and_restart, collector_port, progress)
-            answered = await load(app_port, RATE, SECONDS, progress.note)
-            await progress.survived.wait()
+            group.start_soon(_kill_and_restart, collector_port, app_port, ids, survived)
+            answered = await load(app_port, RATE, SECONDS)
+            await survived.wait()
             ledger = await anyio.to_thread.run_sync(stop, app, output)
             group.cancel_scope.cancel()
     print(ledger)
@@ -51,42 +52,22 @@ async def test_the_ledger_equals_what_a_killed_and_restarted_collector_saw(serve
     assert set(ledger["dropped"]) <= {"ambiguous"}, "the outage lost nothing but what was under way at the kills"
     assert max(seen.values()) == 1, "nothing arrived twice"
     assert ledger["confirmed"] <= len(seen) <= ledger["confirmed"] + ledger["dropped"].get("ambiguous", 0)
-    # a batch is due after half a second, and each of two kills may meet those that are just under way
+    # each of two kills may meet what was not confirmed yet, and the requests of a second until the kill
     assert ledger["dropped"].get("ambiguous", 0) <= 2 * 2 * RATE
 
 
-class Progress:
-    """How far the load is, and the collector behind it."""
-
-    def __init__(self, ids: Path) -> None:
-        self.ids = ids
-        self._answered = 0
-        self.survived = anyio.Event()
-        """Both kills are over."""
-
-    def note(self, answered: int) -> None:
-        """So many requests were answered."""
-        self._answered = answered
-
-    async def catch_up(self, lost: int) -> None:
-        """Wait until the collector has all but the last second's segments, and those that were lost."""
-        while self._arrived() < self._answered - lost - RATE:  # noqa: ASYNC110  (a file of another process tells it)
-            await anyio.sleep(0.05)
-
-    def _arrived(self) -> int:
-        return self.ids.read_bytes().count(b"\n") if self.ids.exists() else 0
-
-
-async def _kill_and_restart(port: int, progress: Progress) -> None:
+async def _kill_and_restart(collector_port: int, app_port: int, ids: Path, survived: anyio.Event) -> None:
     """Up, killed after 8 s, up again 6 s later, killed again after 8 s, and up for the rest. A machine that is busy may
     need longer to send what the outage left; killed amid that, four full batches would be ambiguous."""
-    for kills, (up, down) in enumerate(((8, 6), (8, 2))):
-        with _collector(port, progress.ids):
-            await anyio.sleep(up)
-            await progress.catch_up(kills * 2 * RATE)
-        await anyio.sleep(down)
-    with _collector(port, progress.ids):
-        progress.survived.set()
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{app_port}", trust_env=False) as client:
+        for up, down in ((8, 6), (8, 2)):
+            with _collector(collector_port, ids):
+                await anyio.sleep(up)
+                while int((await client.get("/unconfirmed")).text) > RATE:  # noqa: ASYNC110  (another process tells it)
+                    await anyio.sleep(0.05)
+            await anyio.sleep(down)
+    with _collector(collector_port, ids):
+        survived.set()
         await anyio.sleep_forever()
 
 
