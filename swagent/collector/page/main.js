@@ -1,18 +1,18 @@
 // The page: which view is shown, and what surrounds it.
-import { html, render } from './view.js';
-import { connection } from './live.js';
-import { listenForKeys } from './keys.js';
-import { useRoute } from './route.js';
-import { Shell } from './shell.js';
-import { Traces } from './traces.js';
-import { Trace } from './trace.js';
-import { Services } from './services.js';
-import { ServiceMap } from './map.js';
-import { Logs } from './logs.js';
-import { Meters } from './meters.js';
-import { Instances } from './instances.js';
-import { Ledgers } from './ledgers.js';
-import { Note } from './parts.js';
+import { html, render } from './frame/view.js';
+import { connection } from './frame/live.js';
+import { listenForKeys } from './frame/keys.js';
+import { useRoute } from './frame/route.js';
+import { Shell } from './frame/shell.js';
+import { Traces } from './traces/traces.js';
+import { Trace } from './trace/trace.js';
+import { Services } from './services/services.js';
+import { ServiceMap } from './map/map.js';
+import { Logs } from './logs/logs.js';
+import { Meters } from './runtime/meters.js';
+import { Instances } from './runtime/instances.js';
+import { Ledgers } from './runtime/ledgers.js';
+import { Note } from './parts/parts.js';
 
 function view({ view: name, rest, query }) {
   switch (name) {

@@ -1,0 +1,184 @@
+// The log lines of every service, the newest first.
+import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
+import { address, useResource } from '../frame/api.js';
+import { Icon } from '../parts/icons.js';
+import { useKeys } from '../frame/keys.js';
+import { useList } from '../frame/list.js';
+import { LogDetails, LogRow } from './log_rows.js';
+import { plural } from '../parts/format.js';
+import { Clear, Note, Panel } from '../parts/parts.js';
+import { Select, Text } from '../parts/fields.js';
+import { scrolled, usePlace } from '../frame/places.js';
+import { go, link, replace } from '../frame/route.js';
+import { useWide } from '../frame/theme.js';
+import { VirtualList } from '../frame/virtual.js';
+
+const PAGE = { rows: 'logs', id: log => log.id, limit: 100 };
+const LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'];
+
+function Nothing({ searched }) {
+  return searched
+    ? html`
+        <${Note} title="No log line matches">
+          <p>
+            Search for less, or <a href="#/logs">show all log lines</a>.
+          </p>
+        <//>
+      `
+    : html`
+        <${Note} title="No log line has arrived yet">
+          <p>swagent reports WARNING and above unless told otherwise.</p>
+        <//>
+      `;
+}
+
+export function Logs({ query }) {
+  const { id: chosenId, ...filters } = query;
+  const box = useRef(null);
+  const place = usePlace(link(['logs'], filters), () => ({
+    list: list.keep(),
+    active: activeId,
+    top: scrolled(box),
+  }));
+  const list = useList('logs', filters, PAGE, place?.list);
+  const { items } = list;
+  const wide = useWide();
+  const [activeId, setActiveId] = useState(chosenId ?? place?.active ?? null);
+  const active = useMemo(() => items.findIndex(each => String(each.id) === String(activeId)), [items, activeId]);
+  const chosen = items.find(each => String(each.id) === chosenId);
+  const set = changes => replace(link(['logs'], { ...query, ...changes }));
+  const choose = log => {
+    if (log) setActiveId(log.id);
+    set({ id: log ? String(log.id) : '' });
+  };
+  const step = by => {
+    const next = items[active < 0 ? 0 : Math.min(items.length - 1, Math.max(0, active + by))];
+    if (!next) return;
+    setActiveId(next.id);
+    if (chosen && wide) choose(next);
+  };
+  const toTop = () => {
+    box.current.querySelector('.virtual').scrollTop = 0;
+    list.release();
+  };
+  useKeys({
+    j: () => step(1),
+    k: () => step(-1),
+    ArrowDown: () => step(1),
+    ArrowUp: () => step(-1),
+    g: toTop,
+    Enter: event => {
+      if (event.target instanceof HTMLElement && event.target.closest('a, button:not(.log-open)')) return false;
+      if (items[active]) choose(items[active]);
+      return true;
+    },
+    Escape: () => {
+      if (chosen) choose(null);
+      else go('#/logs');
+    },
+  });
+  useEffect(() => {
+    box.current.querySelector('.log-row.active .log-open')?.focus({ preventScroll: true });
+  }, [active]);
+  const height = wide ? 34 : 56;
+  const row = (log, index) => html`
+    <${LogRow}
+      key=${log.id}
+      log=${log}
+      index=${index}
+      height=${height}
+      active=${index === active}
+      chosen=${log === chosen}
+      onChoose=${() => choose(log === chosen ? null : log)}
+    />
+  `;
+  return html`
+    <div class="view logs" ref=${box}>
+      <header class="view-head">
+        <h1>Logs</h1>
+        <${Clear} view="logs" filters=${filters} />
+      </header>
+      <${Filters} query=${query} set=${set} />
+      ${
+        list.error?.status > 0 && // no answer at all is said above every view
+        html`
+          <${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>
+        `
+      }
+      ${
+        list.fresh > 0 &&
+        html`
+          <button class="fresh" type="button" onClick=${toTop}>
+            <${Icon} name="up" size=${14} />
+            ${list.fresh >= PAGE.limit ? `${PAGE.limit}+ new lines` : plural(list.fresh, 'new line')}
+          </button>
+        `
+      }
+      <div class="split">
+        ${
+          items.length === 0 && !list.loading && !list.error
+            ? html`
+                <${Nothing} searched=${Object.keys(filters).length > 0} />
+              `
+            : html`
+                <${VirtualList}
+                  className=${`log-list ${list.loading ? 'waiting' : ''}`}
+                  items=${items}
+                  rowHeight=${height}
+                  row=${row}
+                  active=${active}
+                  top=${place?.top}
+                  onEnd=${list.more}
+                  onTop=${list.follow}
+                  onHold=${list.hold}
+                  label="Log lines"
+                />
+              `
+        }
+        ${
+          chosen &&
+          html`
+            <${Panel} title="Log line" onClose=${() => choose(null)}><${LogDetails} log=${chosen} /><//>
+          `
+        }
+      </div>
+    </div>
+  `;
+}
+
+function Filters({ query, set }) {
+  const { data } = useResource(address('services'), 3000);
+  const names = (data?.services ?? []).map(each => each.name);
+  return html`
+    <form class="filters" role="search" aria-label="Search log lines" onSubmit=${event => event.preventDefault()}>
+      <${Text}
+        label="Text in log lines"
+        placeholder="Text"
+        search=${true}
+        value=${query.q ?? ''}
+        onChange=${q => set({ q })}
+      />
+      <${Select}
+        label="Service"
+        value=${query.service ?? ''}
+        options=${[['', 'All services'], ...names.map(name => [name, name])]}
+        onChange=${service => set({ service })}
+      />
+      <${Select}
+        label="Level"
+        value=${query.level ?? ''}
+        options=${[['', 'Every level'], ...LEVELS.map(level => [level, level])]}
+        onChange=${level => set({ level })}
+      />
+      ${
+        query.trace_id &&
+        html`
+          <button type="button" class="toggle on" onClick=${() => set({ trace_id: '' })}>
+            trace ${query.trace_id.slice(0, 12)}…
+            <${Icon} name="close" size=${12} />
+          </button>
+        `
+      }
+    </form>
+  `;
+}

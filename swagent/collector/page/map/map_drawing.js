@@ -1,0 +1,227 @@
+// The map, drawn.
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../frame/view.js';
+import { colourClass } from '../parts/colours.js';
+import { count, duration, percent, plural, short } from '../parts/format.js';
+import { COMPACT, ROOMY, arrange, fit } from './map_layout.js';
+import { useWide } from '../frame/theme.js';
+
+export function Drawing({ data, chosen, onChoose }) {
+  const [room, box] = useRoom();
+  const size = useWide() ? ROOMY : COMPACT;
+  // the numbers change all the time, the places only when a node or an edge is new
+  const shape = JSON.stringify([
+    data.nodes.map(each => each.name).sort(),
+    data.edges.map(each => [each.from, each.to]).sort(),
+  ]);
+  const both = useMemo(() => ['LR', 'TB'].map(rankdir => arrange(data, rankdir, size)), [shape, size]);
+  const [places] = [...both].sort((one, other) => fit(other, room, size) - fit(one, room, size));
+  const scale = Math.max(fit(places, room, size), size.least);
+  const sought = places.nodes.get(chosen);
+  useEffect(() => {
+    if (sought) bringIntoSight(box.current, sought.x * scale, sought.y * scale);
+  }, [chosen, scale, sought]);
+  const busiest = Math.max(1, ...data.edges.map(each => each.calls));
+  const near = name =>
+    !chosen ||
+    name === chosen ||
+    data.edges.some(
+      each => (each.from === chosen && each.to === name) || (each.to === chosen && each.from === name),
+    );
+  return html`
+    <div class="map-box" ref=${box}>
+      <svg
+        class="map-drawing"
+        viewBox=${`0 0 ${places.width} ${places.height}`}
+        width=${Math.floor(places.width * scale)}
+        height=${Math.floor(places.height * scale)}
+        role="group"
+        aria-label="Service map"
+      >
+        <defs>
+          ${['', 'bad'].map(
+            kind => html`
+              <marker
+                id=${`arrow${kind}`}
+                class=${`arrow ${kind}`}
+                viewBox="0 0 8 8"
+                refX="7"
+                refY="4"
+                markerWidth="7"
+                markerHeight="7"
+                markerUnits="userSpaceOnUse"
+                orient="auto-start-reverse"
+              >
+                <path d="M0 0.5L8 4L0 7.5z" />
+              </marker>
+            `,
+          )}
+        </defs>
+        ${data.edges.map(
+          edge => html`
+            <${Edge}
+              key=${`${edge.from}\n${edge.to}`}
+              edge=${edge}
+              place=${places.edges.get(`${edge.from}\n${edge.to}`)}
+              told=${size === ROOMY}
+              share=${edge.calls / busiest}
+              dim=${chosen && edge.from !== chosen && edge.to !== chosen}
+            />
+          `,
+        )}
+        ${data.nodes.map(
+          node => html`
+            <${Box}
+              key=${node.name}
+              node=${node}
+              place=${places.nodes.get(node.name)}
+              size=${size}
+              chosen=${node.name === chosen}
+              dim=${!near(node.name)}
+              onChoose=${() => onChoose(node.name === chosen ? null : node.name)}
+            />
+          `,
+        )}
+      </svg>
+    </div>
+  `;
+}
+
+function Edge({ edge, place, share, dim, told }) {
+  if (!place) return null;
+  const bad = edge.errors > 0;
+  return html`
+    <g class=${`edge ${bad ? 'bad' : ''} ${dim ? 'dim' : ''}`} data-edge=${`${edge.from} ${edge.to}`}>
+      <path
+        d=${place.path}
+        fill="none"
+        stroke-width=${(1.2 + 2.6 * Math.sqrt(share)).toFixed(1)}
+        marker-end=${`url(#arrow${bad ? 'bad' : ''})`}
+      />
+      ${
+        told &&
+        html`
+          <${EdgeText} edge=${edge} place=${place} />
+        `
+      }
+    </g>
+  `;
+}
+
+function EdgeText({ edge, place }) {
+  const bad = edge.errors > 0;
+  return html`
+    <g transform=${`translate(${place.x} ${place.y})`}>
+      <rect class="edge-ground" x="-54" y=${bad ? -17 : -10} width="108" height=${bad ? 34 : 20} rx="5" />
+      <text class="edge-text" text-anchor="middle" y=${bad ? -3 : 4}>
+        ${short(edge.calls_per_minute)}/min<tspan class="soft">${' '}· ${duration(edge.p50)}</tspan>
+      </text>
+      ${
+        bad &&
+        html`
+          <text class="edge-text error" text-anchor="middle" y="12">${percent(edge.error_rate)} failed</text>
+        `
+      }
+    </g>
+  `;
+}
+
+function Box({ node, place, size, chosen, dim, onChoose }) {
+  const { width, height } = size.node;
+  const bad = node.errors > 0;
+  const peer = node.kind === 'peer';
+  const label = `${node.name}, ${node.kind}, ${plural(node.calls, 'call')}, ${plural(node.errors, 'error')}, median ${duration(node.p50)}`;
+  const press = event => {
+    if (event.key === 'Enter' || event.key === ' ') {
+      event.preventDefault();
+      event.stopPropagation();
+      onChoose();
+    }
+  };
+  return html`
+    <g
+      class=${`node ${node.kind} ${node.kind === 'service' ? colourClass(node.name) : ''} ${chosen ? 'chosen' : ''} ${dim ? 'dim' : ''}`}
+      transform=${`translate(${place.x - width / 2} ${place.y - height / 2})`}
+      role="button"
+      tabindex="0"
+      aria-pressed=${chosen ? 'true' : 'false'}
+      aria-label=${label}
+      onClick=${onChoose}
+      onKeyDown=${press}
+      data-node=${node.name}
+    >
+      <rect class="node-ground" width=${width} height=${height} rx=${peer ? height / 2 : 10} />
+      ${
+        !peer &&
+        html`
+          <rect class="node-stripe" x="9" y="11" width="4" height=${height - 22} rx="2" />
+        `
+      }
+      <text
+        class="node-name"
+        x=${peer ? width / 2 : 22}
+        y=${height / 2 - 4}
+        text-anchor=${peer ? 'middle' : 'start'}
+      >
+        ${cut(node.name, size.letters)}
+        <title>${node.name}</title>
+      </text>
+      <text
+        class="node-text"
+        x=${peer ? width / 2 : 22}
+        y=${height / 2 + 13}
+        text-anchor=${peer ? 'middle' : 'start'}
+      >
+        ${short(node.calls)} ${node.calls === 1 ? 'call' : 'calls'}${node.p50 === null || size === COMPACT ? '' : ` · ${duration(node.p50)}`}
+      </text>
+      ${
+        bad &&
+        html`
+          <g class="node-errors" transform=${`translate(${width - 6} 0)`}>
+            <rect
+              x=${-13 - 7 * short(node.errors).length}
+              y="-9"
+              width=${13 + 7 * short(node.errors).length}
+              height="18"
+              rx="9"
+            />
+            <text x=${-6.5 - 3.5 * short(node.errors).length} y="4" text-anchor="middle">
+              ${short(node.errors)}
+            </text>
+          </g>
+        `
+      }
+    </g>
+  `;
+}
+
+// by letters as they are seen: half of an emoji is none
+const graphemes = new Intl.Segmenter();
+
+function cut(name, letters) {
+  const all = [...graphemes.segment(name)];
+  return all.length > letters ? `${all.slice(0, letters - 1).map(each => each.segment).join('')}…` : name;
+}
+
+const MARGIN_PX = 60;
+
+function bringIntoSight(box, x, y) {
+  const { scrollLeft, scrollTop, clientWidth, clientHeight } = box;
+  const outside = (at, from, length) => at < from + MARGIN_PX || at > from + length - MARGIN_PX;
+  if (outside(x, scrollLeft, clientWidth)) box.scrollLeft = x - clientWidth / 2;
+  if (outside(y, scrollTop, clientHeight)) box.scrollTop = y - clientHeight / 2;
+}
+
+function useRoom() {
+  const box = useRef(null);
+  const [room, setRoom] = useState({ width: 1000, height: 700 });
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() =>
+      setRoom({ width: box.current.clientWidth, height: box.current.clientHeight }),
+    );
+    observer.observe(box.current);
+    // where it does not fit, its middle is seen first
+    box.current.scrollLeft = (box.current.scrollWidth - box.current.clientWidth) / 2;
+    return () => observer.disconnect();
+  }, []);
+  return [room, box];
+}

@@ -1,0 +1,87 @@
+// A trace as a row of the list.
+import { html } from '../frame/view.js';
+import { colourClass } from '../parts/colours.js';
+import { Icon } from '../parts/icons.js';
+import { briefMoment, count, duration, moment, plural } from '../parts/format.js';
+import { link } from '../frame/route.js';
+import { Service } from '../parts/parts.js';
+import { placed } from '../frame/virtual.js';
+
+const SHOWN = 2; // of the other services; all are in the title
+
+export function Head() {
+  return html`
+    <div class="trace-head" aria-hidden="true">
+      <span>Started</span>
+      <span>Duration</span>
+      <span>Endpoint</span>
+      <span>Services</span>
+      <span class="number">Spans</span>
+    </div>
+  `;
+}
+
+export function Row({ trace, scale, index, height, active, wide, total, onOpen }) {
+  const others = trace.services.filter(name => name !== trace.service);
+  const errors = trace.errors > 0;
+  const long = moment(trace.start);
+  const label = `${trace.endpoint || 'unnamed'} in ${trace.service}, ${duration(trace.duration)}${errors ? `, ${plural(trace.errors, 'error')}` : ''}, ${long}`;
+  return html`
+    <div
+      role="listitem"
+      aria-setsize=${total ?? -1}
+      aria-posinset=${index + 1}
+      class="row-box"
+      style=${placed(index, height)}
+    >
+      <a
+        class=${`trace-row ${active ? 'active' : ''} ${errors ? 'failed' : ''}`}
+        href=${link(['traces', trace.trace_id])}
+        aria-label=${label}
+        onClick=${onOpen}
+      >
+        <time class="when" title=${long}>${briefMoment(trace.start, wide)}</time>
+        <span class="took">
+          <b>${duration(trace.duration)}</b>
+          <i class="took-bar" aria-hidden="true">
+            <i style=${{ width: `${Math.max(2, (Math.log1p(trace.duration) / scale) * 100)}%` }}></i>
+          </i>
+        </span>
+        <span class="what">
+          <span class="endpoint" dir="auto" title=${trace.endpoint}>${trace.endpoint || '(unnamed)'}</span>
+          ${
+            errors &&
+            html`
+              <span class="badge error">${plural(trace.errors, 'error')}</span>
+            `
+          }
+          ${
+            trace.has_logs &&
+            html`
+              <span class="has-logs" title="has log lines"><${Icon} name="logs" size=${13} /></span>
+            `
+          }
+        </span>
+        <span class="who">
+          <${Service} name=${trace.service} />
+          ${
+            others.length > 0 &&
+            html`
+              <span class="others" title=${others.join(', ')}>
+                ${others.slice(0, SHOWN).map(
+                  name => html`
+                    <i class=${`dot ${colourClass(name)}`} aria-hidden="true"></i>
+                    <span class="initials">${name.slice(0, 3)}</span>
+                  `,
+                )}${others.length > SHOWN ? `+${others.length - SHOWN}` : ''}
+              </span>
+            `
+          }
+        </span>
+        <span class="spans number">
+          ${count(trace.spans)}
+        </span>
+      </a>
+    </div>
+  `;
+}

@@ -1,0 +1,151 @@
+// The list of traces, newest first, with its search.
+import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
+import { TraceFilters, filtersOf } from './trace_filters.js';
+import { Icon } from '../parts/icons.js';
+import { scrolled, usePlace } from '../frame/places.js';
+import { Scatter } from './scatter.js';
+import { count, plural } from '../parts/format.js';
+import { go, link } from '../frame/route.js';
+import { useKeys } from '../frame/keys.js';
+import { useList } from '../frame/list.js';
+import { useWide } from '../frame/theme.js';
+import { Clear, Note } from '../parts/parts.js';
+import { VirtualList } from '../frame/virtual.js';
+import { Head, Row } from './trace_row.js';
+
+const PAGE = { rows: 'traces', id: trace => trace.trace_id, limit: 200 };
+
+function Nothing({ searched }) {
+  return searched
+    ? html`
+        <${Note} title="No trace matches">
+          <p>
+            Search for less, or <a href="#/traces">show all traces</a>.
+          </p>
+        <//>
+      `
+    : html`
+        <${Note} title="No trace has arrived yet">
+          <p>Agents report here, but no request was traced so far. The first trace appears by itself.</p>
+        <//>
+      `;
+}
+
+export function Traces({ query }) {
+  const box = useRef(null);
+  const opened = useRef(null);
+  const place = usePlace(link(['traces'], query), () => ({
+    list: list.keep(),
+    active: opened.current ?? activeId,
+    top: scrolled(box),
+  }));
+  const list = useList('traces', filtersOf(query), PAGE, place?.list);
+  const wide = useWide();
+  const [activeId, setActiveId] = useState(place?.active ?? null);
+  const { items } = list;
+  const active = useMemo(() => items.findIndex(each => each.trace_id === activeId), [items, activeId]);
+  const scale = useMemo(() => Math.log1p(Math.max(1, ...items.map(each => each.duration))), [items]);
+  const step = by => {
+    const next = active < 0 ? (by > 0 ? 0 : -1) : Math.min(items.length - 1, Math.max(0, active + by));
+    if (next >= 0 && items[next]) setActiveId(items[next].trace_id);
+  };
+  const toTop = () => {
+    box.current.querySelector('.virtual').scrollTop = 0;
+    list.release();
+  };
+  useKeys({
+    j: () => step(1),
+    k: () => step(-1),
+    ArrowDown: () => step(1),
+    ArrowUp: () => step(-1),
+    g: toTop,
+    Enter: event => {
+      if (event.target instanceof HTMLElement && event.target.closest('a, button')) return false;
+      const chosen = items[active] ?? (items.length === 1 ? items[0] : null);
+      if (chosen) go(link(['traces', chosen.trace_id]));
+      return true;
+    },
+    Escape: () => {
+      if (activeId) setActiveId(null);
+      else go('#/traces');
+    },
+  });
+  useEffect(() => {
+    box.current.querySelector('.trace-row.active')?.focus({ preventScroll: true });
+  }, [active]);
+  const height = wide ? 40 : 62;
+  const row = (trace, index) => html`
+    <${Row}
+      key=${trace.trace_id}
+      trace=${trace}
+      scale=${scale}
+      index=${index}
+      height=${height}
+      active=${index === active}
+      wide=${wide}
+      total=${list.total}
+      onOpen=${() => {
+        opened.current = trace.trace_id;
+      }}
+    />
+  `;
+  return html`
+    <div class="view traces" ref=${box}>
+      <header class="view-head">
+        <h1>Traces</h1>
+        <p class="total" role="status">
+          ${list.key && !list.loading ? `${count(list.total)}${list.exact ? '' : '+'} ${list.total === 1 ? 'trace' : 'traces'}` : ''}
+        </p>
+        <${Clear} view="traces" filters=${query} />
+      </header>
+      <${TraceFilters} query=${query} />
+      ${
+        items.length > 0 &&
+        html`
+          <${Scatter} traces=${items} query=${query} />
+        `
+      }
+      ${
+        list.error?.status > 0 && // no answer at all is said above every view
+        html`
+          <${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>
+        `
+      }
+      ${
+        list.fresh > 0 &&
+        html`
+          <button class="fresh" type="button" onClick=${toTop}>
+            <${Icon} name="up" size=${14} />
+            ${list.fresh >= PAGE.limit ? `${PAGE.limit}+ new traces` : plural(list.fresh, 'new trace')}
+          </button>
+        `
+      }
+      ${
+        items.length === 0 && !list.loading && !list.error
+          ? html`
+              <${Nothing} searched=${Object.keys(query).length > 0} />
+            `
+          : html`
+              <${VirtualList}
+                className=${`trace-list ${list.loading ? 'waiting' : ''}`}
+                items=${items}
+                rowHeight=${height}
+                row=${row}
+                active=${active}
+                top=${place?.top}
+                onEnd=${list.more}
+                onTop=${list.follow}
+                onHold=${list.hold}
+                label="Traces"
+                head=${
+                  wide &&
+                  html`
+                    <${Head} />
+                  `
+                }
+              />
+            `
+      }
+    </div>
+  `;
+}
