@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from swagent.collector.api.failures import Group, exception, failures
 from swagent.collector.api.stacks import frames, own_frame
 from swagent.collector.store.records import LogLine
 from swagent.collector.store.store import Store
-from swagent.collector.store.trace_records import Segment, Span, SpanLog
+from swagent.collector.store.trace_records import Reference, Segment, Span, SpanLog
 
 pytestmark = pytest.mark.anyio
 
@@ -143,12 +144,27 @@ async def test_an_exception_that_passes_several_spans_counts_once() -> None:
     chain = [Span(0, -1, START, START + 9, "/pay", kind="Entry", is_error=True)]
     chain += [Span(number, number - 1, START, START + 5, "inside", is_error=True, logs=(log,)) for number in (1, 2, 3)]
     segment = Segment("t", "s", "shop", "i", tuple(chain))
-    (found,) = pace.run(failures(1, segment))
+    (found,) = pace.run(failures(1, segment)).failures
     assert (found.name, found.endpoint, found.operation) == ("s:3", "/pay", "inside")
     # another exception, raised because of the first, is told as well
     outer = Span(0, -1, START, START + 9, "/pay", is_error=True, logs=(raised("shop.Refused"),))
-    both = pace.run(failures(1, Segment("t", "s", "shop", "i", (outer, *chain[1:]))))
+    both = pace.run(failures(1, Segment("t", "s", "shop", "i", (outer, *chain[1:])))).failures
     assert [each.group.kind for each in both] == ["shop.Refused", "shop.PaymentFailed"]
+
+
+async def test_a_call_that_failed_because_what_it_called_failed_is_not_counted_again() -> None:
+    store = Store()
+    index = FailureIndex(store)
+    asking = Span(0, -1, START, START + 9, "/order", kind="Entry", is_error=True)
+    call = Span(1, 0, START, START + 8, "/pay", "pay:80", "Exit", is_error=True)
+    store.add(Segment("trace-0", "a", "shop", "i", (asking, call)))
+    found = await errors(store, index, {}, "last")
+    assert [each["operation"] for each in found["groups"]] == ["/pay"], "nothing is known of the other side"
+    answer = failed(0, raised())
+    reference = Reference("CrossProcess", "trace-0", "a", 1, "shop", "i", "/order", "pay:80")
+    store.add(replace(answer, spans=(replace(answer.spans[0], references=(reference,)),)))
+    found = await errors(store, index, {}, "last")
+    assert [each["kind"] for each in found["groups"]] == ["shop.PaymentFailed"]
 
 
 @pytest.mark.parametrize(

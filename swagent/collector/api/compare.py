@@ -26,7 +26,7 @@ SELECT c.service, c.endpoint, c.start >= :at, c.duration, c.is_error, (
 FROM calls c WHERE c.kind = 'entry' AND c.owner > :low AND c.owner <= :high AND {bounds}
 """
 _MEDIAN = """
-SELECT c.duration, c.owner FROM calls c
+SELECT c.duration, c.owner, c.parent_segment IS NULL FROM calls c
 WHERE c.kind = 'entry' AND c.owner > :low AND c.owner <= :high AND c.service = :service AND c.endpoint = :endpoint
     AND c.is_error = 0
 """
@@ -76,22 +76,26 @@ def _row(before: Side, after: Side) -> Answer:
     }
 
 
-async def median(store: Store, service: str, endpoint: str, trace: str) -> Answer | None:
-    """A trace in which an endpoint took as long as it does usually; None when there is no other.
+async def median(store: Store, service: str, endpoint: str, trace: str) -> Answer:
+    """A trace in which an endpoint took as long as it does usually, failures left out; no trace when there is no other.
 
     :param trace: the one that is to be compared, which is not the answer
     """
     version, pace = store.version, Pace()
     own = set(store.segment_numbers(trace))
-    parts: list[list[Row]] = []
+    roots: list[list[Row]] = []
+    others: list[list[Row]] = []
     async for piece in pieces(store, "segments", pace):
-        values = {**piece, "service": service, "endpoint": endpoint}
-        parts.append(sorted(each for each in store.read(_MEDIAN, values) if each[1] not in own))
-    calls = sum(map(len, parts))
-    for rank, (duration, owner) in enumerate(merge(*parts), 1):
-        if 2 * rank >= calls:
-            found = store.read("SELECT trace FROM segments WHERE id = ?", (owner,))
-            if found:  # else it has fallen out meanwhile
-                return {"version": version, "trace_id": found[0][0], "duration": duration, "calls": calls}
+        found = store.read(_MEDIAN, {**piece, "service": service, "endpoint": endpoint})
+        calls = sorted(each for each in found if each[1] not in own)
+        roots.append([each for each in calls if each[2]])
+        others.append([each for each in calls if not each[2]])
+    parts = roots if any(roots) else others  # best a trace that begins with this endpoint
+    count = sum(map(len, parts))
+    for rank, (duration, owner, _) in enumerate(merge(*parts), 1):
+        if 2 * rank >= count:
+            kept = store.read("SELECT trace FROM segments WHERE id = ?", (owner,))
+            if kept:  # else it has fallen out meanwhile
+                return {"version": version, "trace_id": kept[0][0], "duration": duration, "calls": count}
         await pace.breathe()
-    return None
+    return {"version": version, "trace_id": None, "duration": None, "calls": count}

@@ -6,6 +6,7 @@ So the intake has nothing to do for it, and an answer reads only what is new sin
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import OrderedDict
 
 import anyio
 
@@ -31,10 +32,12 @@ class FailureIndex:
         self._turn = anyio.Lock()
         self._found: list[Failure] = []
         self._groups: dict[Group, Group] = {}
+        self._callers: OrderedDict[str, int] = OrderedDict()  # and the segment that told of it
         self._last = 0
 
     async def read(self, pace: Pace) -> list[Failure]:
-        """Look through what has come since the last time; returns all, the oldest first.
+        """Look through what has come since the last time; returns all, the oldest first. A call that failed without an
+        exception, because what it called failed, is none.
 
         :raises StoreError: when the store cannot be read
         """
@@ -45,14 +48,16 @@ class FailureIndex:
                     await self._read_segment(number, pace)
                 self._last = piece["high"]
             self._forget(self._store.numbers("segments")[0])
-            return self._found.copy()
+            return [each for each in self._found if each.group.kind or each.name not in self._callers]
 
     async def _read_segment(self, number: int, pace: Pace) -> None:
         segment = await pace.walk(self._store.decoding(number))
         if segment is not None:  # else it has fallen out meanwhile
-            for each in await pace.walk(failures(number, segment)):
+            failed = await pace.walk(failures(number, segment))
+            for each in failed.failures:
                 self._found.append(each._replace(group=self._groups.setdefault(each.group, each.group)))
-        if len(self._found) > 2 * MOST:
+            self._callers.update(dict.fromkeys(failed.callers, number))
+        if max(len(self._found), len(self._callers)) > 2 * MOST:
             self._forget(0)
         await pace.breathe()
 
@@ -63,5 +68,7 @@ class FailureIndex:
         if many:
             self.dropped += many - gone
             del self._found[:many]
+        while self._callers and (len(self._callers) > MOST or next(iter(self._callers.values())) <= lowest):
+            self._callers.popitem(last=False)
         if len(self._groups) > MOST:
             self._groups = {each.group: each.group for each in self._found}

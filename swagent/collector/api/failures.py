@@ -11,6 +11,7 @@ from .stacks import Frame, last_line, own_frame
 
 _STEP = 50
 _LONGEST = 300
+_MOST_CALLERS = 100
 _STATUS = ("http.status_code", "status_code", "grpc.status_code", "rpc.grpc.status_code", "http.response.status_code")
 
 
@@ -57,18 +58,31 @@ class Failure(NamedTuple):
     line: int
 
 
-def failures(number: int, segment: Segment) -> Generator[None, None, list[Failure]]:
+class Failed(NamedTuple):
+    """What a segment tells of failures.
+
+    :ivar failures: those that began here, or seem to
+    :ivar callers: the names of spans elsewhere whose call failed here: what they say without an exception began here
+    """
+
+    failures: list[Failure]
+    callers: list[str]
+
+
+def failures(number: int, segment: Segment) -> Generator[None, None, Failed]:
     """The spans that failed, step by step. An exception passes through several spans on its way up: the innermost
     counts. So does the inner one of a span that failed, and one above it that failed without an exception.
 
     :param number: of the segment in the store
     """
+    callers: list[str] = []
     found: dict[int, Failure] = {}
     head = next((span for span in segment.spans if span.parent_span_id < 0), None)
     endpoint = head.operation if head else ""
     for index, span in enumerate(segment.spans):
         if span.is_error:
             found[span.span_id] = _failure(number, segment, endpoint, span)
+            callers += [f"{each.segment_id}:{each.span_id}" for each in span.references[:_MOST_CALLERS]]
         if not index % _STEP:
             yield
     covered: set[int] = set()
@@ -78,7 +92,7 @@ def failures(number: int, segment: Segment) -> Generator[None, None, list[Failur
             covered.add(span.parent_span_id)
         if not index % _STEP:
             yield
-    return [each for span, each in found.items() if span not in covered]
+    return Failed([each for span, each in found.items() if span not in covered], callers)
 
 
 def _plain(failure: Failure) -> Group | None:
