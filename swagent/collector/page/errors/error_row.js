@@ -1,6 +1,6 @@
 // A group of errors as a row of the list.
 import { html } from '../frame/view.js';
-import { ago, count, duration, moment, plural } from '../parts/format.js';
+import { ago, count, duration, moment } from '../parts/format.js';
 import { Service } from '../parts/parts.js';
 import { Bars } from '../parts/trend.js';
 import { placed } from '../frame/virtual.js';
@@ -27,7 +27,6 @@ export function Row({ group, href, index, height, active, total, width, onOpen }
       <a
         class=${`error-row ${active ? 'active' : ''}`}
         href=${href}
-        aria-label=${`${title}, ${group.message || placeOf(group)}, ${plural(group.count, 'failure')}, last ${ago(group.last)}`}
         onClick=${onOpen}
       >
         <span class="error-what">

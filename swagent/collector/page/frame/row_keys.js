@@ -10,14 +10,30 @@ const isMain = row => row.querySelector('[data-main]') ?? row.querySelector('a')
 export function useRowKeys(box, name, ready) {
   const opened = useRef(null); // the row that was pressed: the focus may be gone when one leaves
   const left = usePlace(name, () => ({ row: opened.current, top: box.current?.scrollTop ?? 0 }));
-  const place = useRef(left);
   useEffect(() => {
-    if (!ready || !place.current || !box.current) return;
-    const { row, top } = place.current;
-    place.current = null;
-    box.current.scrollTop = top;
-    const found = rows(box).find(each => each.dataset.row === row);
-    if (found) isMain(found).focus({ preventScroll: true });
+    if (!ready || !left || !box.current) return undefined;
+    const find = () => rows(box).find(each => each.dataset.row === left.row);
+    const restore = () => {
+      box.current.scrollTop = left.top;
+      const found = find();
+      if (found) isMain(found).focus({ preventScroll: true });
+    };
+    restore();
+    if (left.row === null || find()) return undefined;
+    // it may be a row of a table that comes later; whoever does something meanwhile wants something else
+    const observer = new MutationObserver(() => {
+      if (!find()) return;
+      observer.disconnect();
+      restore();
+    });
+    observer.observe(box.current, { childList: true, subtree: true });
+    const stop = () => observer.disconnect();
+    const events = ['keydown', 'pointerdown', 'wheel'];
+    events.forEach(each => window.addEventListener(each, stop, { once: true }));
+    return () => {
+      stop();
+      events.forEach(each => window.removeEventListener(each, stop));
+    };
   }, [ready]);
   useEffect(() => {
     const element = box.current;

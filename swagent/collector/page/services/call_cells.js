@@ -80,11 +80,12 @@ export function Errors({ errors, rate, href }) {
       <span class="none">0</span>
     `;
   const text = html`
-    ${percent(rate)} <span class="of">(${short(errors)})</span>
+    ${percent(rate)}${' '}
+    <span class="of">(${short(errors)}<span class="out-of-sight">${errors === 1 ? ' error' : ' errors'}</span>)</span>
   `;
   return href
     ? html`
-        <a class="bad" href=${href} aria-label=${`${percent(rate)}: ${plural(errors, 'error')}`}>${text}</a>
+        <a class="bad" href=${href}>${text}</a>
       `
     : html`
         <span class="bad">${text}</span>
