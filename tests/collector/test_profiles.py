@@ -95,7 +95,7 @@ def test_a_task_that_nobody_takes_is_missed_and_one_that_is_not_told_to_end_ends
     store.order_profile(task())
     now += PATIENCE - 1
     assert store.profiles()[0].state(int(now * 1000)) == "waiting"
-    with pytest.raises(BusyError, match="shop.*/slow"):
+    with pytest.raises(BusyError, match=r"shop.*/slow"):
         store.order_profile(task("two", created=int(now * 1000)))
     now += 1
     assert store.profiles()[0].state(int(now * 1000)) == "missed"
@@ -111,10 +111,9 @@ def test_a_task_that_nobody_takes_is_missed_and_one_that_is_not_told_to_end_ends
 
 def test_later_tasks_are_later_and_the_oldest_are_forgotten(tmp_path: Path) -> None:
     path = str(tmp_path / "store")
-    store = Store(path=path)
+    store = Store(path=path, clock=lambda: NOW / 1000)
     tasks = [store.order_profile(task(f"t{number}", f"s{number}")) for number in range(KEPT + 1)]
     assert [each.created for each in tasks] == [NOW + number for number in range(KEPT + 1)]
-    store._clock = lambda: NOW / 1000
     for instance in range(300):
         store.hand_out_profiles("s1", f"i{instance}", 0)
     store.close()
@@ -233,7 +232,7 @@ async def test_stacks_are_merged_by_their_times(served: Served) -> None:
     assert [each["self_ms"] for each in answer["nodes"]] == [0, 0, 40, 0, 21, 5, 0]
     one = (await client.get("/api/profiles/one", params={"segment": "later"})).json()
     assert [each["name"] for each in one["nodes"]] == ["GET:/slow", "app.slow:3", "[ready]", "app.slow:4"]
-    span = {"segment": "a-1", "from": NOW + 10, "to": NOW + 60}
+    span: dict[str, str | int] = {"segment": "a-1", "from": NOW + 10, "to": NOW + 60}
     part = (await client.get("/api/profiles/one", params=span)).json()
     assert (part["nodes"][0]["count"], part["nodes"][0]["ms"]) == (3, 50)
 

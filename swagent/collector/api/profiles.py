@@ -31,9 +31,9 @@ _TASKS = """
 SELECT DISTINCT task FROM snapshots
 WHERE :trace = '' OR segment IN (SELECT segment FROM segments WHERE trace = :trace)
 """
-_STACKS = f"""
+_STACKS = """
 SELECT sequence, time, stack FROM snapshots WHERE task = :task AND segment = :segment AND sequence > :after
-AND time >= :from AND time <= :to ORDER BY sequence LIMIT {_PAGE}
+AND time >= :from AND time <= :to ORDER BY sequence LIMIT :page
 """
 
 
@@ -133,13 +133,14 @@ async def _segments(store: Store, tasks: Iterable[str], trace_id: str, pace: Pac
         async for piece in pieces(store, "segments", pace):
             found |= {row[0]: row[1:] for row in store.read(_SEGMENTS, {**piece, "wanted": wanted})}
     return {
-        task: sorted((_segment(*row, found.get(row[0])) for row in rows), key=lambda each: each["start"])
+        task: sorted((_segment(row, found.get(row[0])) for row in rows), key=lambda each: each["start"])
         for task, rows in counted.items()
     }
 
 
-def _segment(segment: str, count: int, first: int, last: int, row: Row | None) -> Answer:
+def _segment(counted: Row, row: Row | None) -> Answer:
     """A segment that has not arrived yet, or fell out, has no trace; then its stacks tell when it was."""
+    segment, count, first, last = counted
     trace, instance, service, endpoint, start, took = row or (None, "", "", "", first, last - first)
     return {
         "segment_id": segment,
@@ -157,7 +158,7 @@ async def _looks(store: Store, values: Mapping[str, Any], pace: Pace) -> AsyncIt
     """The stacks of a segment, by their numbers."""
     after = -1 if _is_counted(store, values) else 0
     while True:
-        found = store.read(_STACKS, {**values, "after": after})
+        found = store.read(_STACKS, {**values, "after": after, "page": _PAGE})
         for number, time, stack in found:
             yield Look(number, time, tuple(json.loads(stack)))
         if len(found) < _PAGE:

@@ -1,4 +1,4 @@
-"""Merges the stacks of a profile into trees, one for each first line, with how often and for how long each call was seen.
+"""Merges the stacks of a profile into trees, one for each first line: how often and how long each call was seen.
 
 A stack counts for the time until the next one of the same task or thread: those two have numbers that follow each
 other. So the times of the calls below one add up to its own. An OAP counts otherwise: a call's run of stacks from its
@@ -85,9 +85,9 @@ class StackTree:
         self._last, self._path = look, []
         level = self.roots
         for name in look.stack:
-            node = level.get(name)
-            if node is None:
-                node = level[name] = Node(name)
+            if name not in level:
+                level[name] = Node(name)
+            node = level[name]
             node.see(look)
             self._path.append(node)
             level = node.children
