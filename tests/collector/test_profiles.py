@@ -12,6 +12,7 @@ import pytest
 from grpclib.client import Channel
 
 from collector.served import serving, shop_and_stock
+from swagent.collector.api.frames import is_library
 from swagent.collector.api.profile_order import MAX_BODY
 from swagent.collector.api.stack_tree import MAX_NODES, Look, StackTree
 from swagent.collector.pace import run
@@ -229,6 +230,7 @@ async def test_stacks_are_merged_by_their_times(served: Served) -> None:
         (1, "app.slow:4", 1, 0, 0),
     ]
     assert [each["state"] for each in answer["nodes"]] == ["", "", "running", "", "awaiting", "ready", ""]
+    assert [each["library"] for each in answer["nodes"]] == [False] * 7
     assert [each["self_ms"] for each in answer["nodes"]] == [0, 0, 40, 0, 21, 5, 0]
     one = (await client.get("/api/profiles/one", params={"segment": "later"})).json()
     assert [each["name"] for each in one["nodes"]] == ["GET:/slow", "app.slow:3", "[ready]", "app.slow:4"]
@@ -276,6 +278,22 @@ def test_the_rarest_calls_are_left_out_and_no_gap_comes_of_it() -> None:
     assert len(nodes) == 201
     assert left_out == 2 * (MAX_NODES + 400)
     assert [each["depth"] for each in nodes] == [0, *[1, 2] * 100]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_lib"),
+    [
+        ("uvicorn.protocols.http.run_asgi:403", True),
+        ("asyncio.tasks.sleep:649", True),
+        ("shop.order:46", False),
+        ("__main__.order:46", False),
+        ("uvicornish.run:1", False),
+        ("GET:/orders/{item}", False),
+        ("[awaiting asyncio.sleep]", False),
+    ],
+)
+def test_calls_into_libraries_are_told_by_their_module(line: str, is_lib: bool) -> None:
+    assert is_library(line) is is_lib
 
 
 def test_very_deep_stacks_are_no_trouble() -> None:

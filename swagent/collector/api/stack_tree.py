@@ -11,10 +11,11 @@ from collections.abc import Generator, Iterable
 from heapq import nlargest
 from typing import Any, NamedTuple
 
+from .frames import is_library, state_of
+
 Answer = dict[str, Any]
 MAX_NODES = 4_000
 """Calls in an answer; the rarest of more are left out."""
-_STATES = (("[running]", "running"), ("[ready", "ready"), ("[awaiting", "awaiting"))
 
 
 class Look(NamedTuple):
@@ -52,6 +53,7 @@ class Node:
             "depth": depth,
             "name": self.name,
             "state": state_of(self.name),
+            "library": is_library(self.name),
             "count": self.count,
             "ms": self.ms,
             "self_ms": self.ms - below,
@@ -106,11 +108,6 @@ class StackTree:
             least = nlargest(MAX_NODES + 1, (node.count for _, node in found))[-1] + 1
         kept = [node.answer(depth) for depth, node in found if node.count >= least]
         return kept, len(found) - len(kept)
-
-
-def state_of(name: str) -> str:
-    """What a line says of its task; empty: it is a call."""
-    return next((state for text, state in _STATES if name.startswith(text)), "")
 
 
 def _follows(look: Look, last: Look | None) -> bool:
