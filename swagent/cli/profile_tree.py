@@ -19,10 +19,11 @@ def render_profile(nodes: Sequence[Node], *, everything: bool = False) -> str:
     :param nodes: the calls, each before those that it made, with their depths
     :param everything: leave out nothing
     """
-    whole = sum(node["ms"] for node in nodes if not node["depth"])
+    own = _own(nodes)
+    whole = sum(node["ms"] for node in own if not node["depth"])
     total = max(whole, 1)
     shown = nodes if everything else [node for node in nodes if node["ms"] >= whole * _LEAST]
-    lines = [_head(nodes, total), ""]
+    lines = [_head(own, whole), ""]
     lines += [f"{ms:>7} ms {ms / total:>5.0%}  {'  ' * indent}{text}" for ms, indent, text in _rows(shown, everything)]
     if len(shown) < len(nodes):
         lines += [
@@ -32,10 +33,22 @@ def render_profile(nodes: Sequence[Node], *, everything: bool = False) -> str:
     return "\n".join(lines)
 
 
+def _own(nodes: Sequence[Node]) -> list[Node]:
+    """What the requests do themselves, and not the tasks and threads beside them; all where there is nothing else."""
+    found: list[Node] = []
+    is_beside = False
+    for node in nodes:
+        if not node["depth"]:
+            is_beside = node["beside"]
+        if not is_beside:
+            found.append(node)
+    return found or [*nodes]
+
+
 def _head(nodes: Sequence[Node], total: int) -> str:
     """How the time divides."""
     sums = {state: sum(node["ms"] for node in nodes if node["state"] == state) for state in STATES}
-    parts = [f"{state} {ms} ms ({ms / total:.0%})" for state, ms in sums.items() if ms]
+    parts = [f"{state} {ms} ms ({ms / max(total, 1):.0%})" for state, ms in sums.items() if ms]
     return f"{total} ms in the stacks" + (f": {', '.join(parts)}" if parts else "")
 
 

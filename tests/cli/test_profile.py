@@ -101,12 +101,14 @@ def test_the_tree_names_the_slow_call_and_what_it_awaited(swagent: Run, page: Co
 
 def test_what_is_short_is_left_out_and_said() -> None:
     def node(depth: int, name: str, ms: int) -> dict[str, object]:
-        return {"depth": depth, "name": name, "ms": ms, "state": "", "library": False}
+        return {"depth": depth, "name": name, "ms": ms, "state": "", "library": False, "beside": "/ task" in name}
 
     text = render_profile([node(0, "GET:/", 1000), node(1, "app.a:1", 996), node(1, "app.b:1", 4)])
     assert "app.b" not in text
     assert text.endswith("Calls that took less than 0.5% are left out: 1; --all shows them.")
     assert "app.b" in render_profile([node(0, "GET:/", 1000), node(1, "app.b:1", 4)], everything=True)
+    beside = render_profile([node(0, "GET:/", 100), node(0, "GET:/ / task fetch", 40)]).splitlines()
+    assert (beside[0], beside[3]) == ("100 ms in the stacks", "     40 ms   40%  GET:/ / task fetch")
     assert render_profile([node(0, "GET:/", 0)]).splitlines()[-1].endswith("GET:/")
 
 

@@ -296,6 +296,20 @@ def test_calls_into_libraries_are_told_by_their_module(line: str, is_lib: bool) 
     assert is_library(line) is is_lib
 
 
+def test_tasks_without_a_name_are_one_and_stand_beside_the_request() -> None:
+    tree = StackTree()
+    names = ("GET:/a", "GET:/a / task Task-1", "GET:/a / task Task-22", "GET:/a / task fetch", "GET:/a / thread")
+    for number, name in enumerate(names):
+        tree.add(Look(number, number, (name, "app.work:1")))
+    nodes, _ = run(tree.answering())
+    assert {each["name"]: (each["count"], each["beside"]) for each in nodes if not each["depth"]} == {
+        "GET:/a": (1, False),
+        "GET:/a / tasks": (2, True),
+        "GET:/a / task fetch": (1, True),
+        "GET:/a / thread": (1, True),
+    }
+
+
 def test_very_deep_stacks_are_no_trouble() -> None:
     tree = StackTree()
     deep = tuple(f"call {number}" for number in range(5_000))

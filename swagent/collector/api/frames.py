@@ -1,4 +1,4 @@
-"""What a line of a profile's stack is: a state of its task, a call into a library, or one of the application's own.
+"""What a line of a profile's stack is: a request, a task or thread beside it, a call, or the state at its end.
 
 A line names a module, and no file. So a library is told by its name: one of Python's own, or one of those that serve
 requests or are called by what does. Any other module is taken for the application's.
@@ -6,6 +6,7 @@ requests or are called by what does. Any other module is taken for the applicati
 
 from __future__ import annotations
 
+import re
 import sys
 
 _STATES = (("[running]", "running"), ("[ready", "ready"), ("[awaiting", "awaiting"))
@@ -17,12 +18,25 @@ litestar motor multipart neo4j openai opensearchpy opentelemetry pika psycopg ps
 pydantic_core pymongo pymysql pyramid python_multipart quart redis requests sanic sniffio sqlalchemy starlette swagent
 swagent_transports tornado trio typing_extensions urllib3 uvicorn uvloop valkey webob websockets werkzeug wrapt
 """
+# Tasks that nobody gave a name have a number.
+_UNNAMED = re.compile(r" / task Task-\d+")
+_BESIDE = re.compile(r".+ / (?:task .+|tasks|thread)")
 _LIBRARIES = frozenset((*_FOREIGN.split(), *sys.stdlib_module_names)) - {"__main__"}
 
 
 def state_of(line: str) -> str:
     """What a line says of its task: `running`, `ready` or `awaiting`; empty: it is a call."""
     return next((state for text, state in _STATES if line.startswith(text)), "")
+
+
+def shared_name(first: str) -> str:
+    """The first line of a stack, without what tells tasks apart that do the same."""
+    return _UNNAMED.sub(" / tasks", first)
+
+
+def is_beside(first: str) -> bool:
+    """Whether the first line of a stack says that it is of a task or thread that works beside the request's own."""
+    return _BESIDE.fullmatch(first) is not None
 
 
 def is_library(line: str) -> bool:

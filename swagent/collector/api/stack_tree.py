@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable
 from heapq import nlargest
 from typing import Any, NamedTuple
 
-from .frames import is_library, state_of
+from .frames import is_beside, is_library, shared_name, state_of
 
 Answer = dict[str, Any]
 MAX_NODES = 4_000
@@ -54,6 +54,7 @@ class Node:
             "name": self.name,
             "state": state_of(self.name),
             "library": is_library(self.name),
+            "beside": not depth and is_beside(self.name),
             "count": self.count,
             "ms": self.ms,
             "self_ms": self.ms - below,
@@ -86,7 +87,7 @@ class StackTree:
                 node.ms += took
         self._last, self._path = look, []
         level = self.roots
-        for name in look.stack:
+        for name in (*map(shared_name, look.stack[:1]), *look.stack[1:]):
             if name not in level:
                 level[name] = Node(name)
             node = level[name]

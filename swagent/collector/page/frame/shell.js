@@ -18,6 +18,7 @@ export const VIEWS = [
   ['meters', 'Meters'],
   ['instances', 'Instances'],
   ['ledgers', 'Ledgers'],
+  ['profiles', 'Profiles'],
 ];
 
 const STATES = {
