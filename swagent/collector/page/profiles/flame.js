@@ -100,21 +100,23 @@ function Graph({ roots, at, onZoom }) {
   const whole = sizeOf(own(roots));
   const active = bars.find(each => each.call.key === activeKey) ?? bars.find(each => each.call === chosen) ?? bars[0];
   const told = bars.find(each => each.call.key === pointed) ?? active;
-  const moved = useRef(false);
+  const movingTo = useRef(null); // where the focus is to go, once that is drawn as the active one
   useEffect(() => {
-    if (!moved.current) return;
-    moved.current = false;
-    box.current?.querySelector('[tabindex="0"]')?.focus({ preventScroll: true });
-    box.current?.querySelector('[tabindex="0"]')?.scrollIntoView({ block: 'nearest' });
+    if (movingTo.current === null || movingTo.current !== active?.call.key) return;
+    movingTo.current = null;
+    const target = box.current.querySelector('[tabindex="0"]');
+    target.focus({ preventScroll: true });
+    target.scrollIntoView({ block: 'nearest' });
   });
+  const activate = key => {
+    movingTo.current = key;
+    setActive(key);
+  };
   const move = bar => {
-    if (!bar) return;
-    moved.current = true;
-    setActive(bar.call.key);
+    if (bar) activate(bar.call.key);
   };
   const zoom = call => {
-    moved.current = true;
-    setActive(call?.key ?? null);
+    activate((call ?? roots[0]).key);
     onZoom(call === chosen || (!call?.parent && roots.length === 1) ? null : call);
   };
   const beside = by => {
