@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 async def _until(condition: Callable[[], object]) -> None:
     with anyio.fail_after(DEADLINE):
-        while not await anyio.to_thread.run_sync(condition):
+        while not await anyio.to_thread.run_sync(condition):  # noqa: ASYNC110  (it comes over the agent's road)
             await anyio.sleep(0.02)
 
 
