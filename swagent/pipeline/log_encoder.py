@@ -1,94 +1,88 @@
-"""Log records become bytes: put together from parts that most of them share.
+"""Log records become bytes: put together from parts that most of them share, see `log_parts`.
 
-Protobuf merges messages that stand one behind the other. So a record may be put together from parts, each with some of
-its fields: time, place, text, trace and tags. Most parts are known from a record before, or rendered from a template
-with gaps for what is new in each record: the ids, and the name of the task. JSON has no such rule, and its records are
-encoded as a whole.
+Plain records come in groups. What is done for each of a group is done by column, so that most of it runs in C. What is
+like no record before it, or cannot be like any, is encoded by itself. JSON has no parts, and its records are encoded
+each as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..record.bounded_cache import BoundedCache
 from ..record.logs.entry import LogEntry
-from ..record.trace.carrier import is_simple
+from ..record.logs.layout import Layout
+from ..record.logs.plain import LETTERS
 from .encoder import Encoder
-from .gaps import escape, make_mark, put_gaps
-
-Tags = tuple[tuple[str, str], ...]
-_TASK = "task"
-_NO_TIME = 2**63
-
-
-def log_encoding(encoder: Encoder) -> Callable[[LogEntry], bytes]:
-    """What turns log records into bytes in the encoder's codec."""
-    return LogEncoder(encoder).encode if encoder.is_binary else encoder.log
+from .log_parts import LogParts
 
 
 class LogEncoder:
-    """Encodes one agent's log records in protobuf. Any thread."""
+    """Encodes one agent's log records, in either codec. One caller at a time."""
 
-    def __init__(self, encoder: Encoder) -> None:
-        from swagent_proto import wire  # noqa: PLC0415, RUF100
+    def __init__(self, encoder: Encoder, layout: Layout) -> None:
+        self._layout = layout
+        self._parts = LogParts(encoder) if encoder.is_binary else None
+        self.encode: Callable[[LogEntry], bytes] = encoder.log if self._parts is None else self._parts.encode
+        """A LogData of a converted record."""
+        self._kinds = BoundedCache(self._find_kind)
 
-        self._wire: Any = wire
-        self._encoder = encoder
-        self._times = encoder.times
-        self._before_time = wire.log_data(1, "", "", "", None, None, None, "")[:-1]
-        self._places = BoundedCache(self._encode_place)
-        self._before_text = BoundedCache(self._encode_before_text)
-        self._traces = BoundedCache(self._make_trace)
-        self._tags = BoundedCache(self._make_tags)
+    def encode_plain(self, plain: Sequence[Any]) -> bytes:
+        """A LogData of one plain record, whatever it is like."""
+        return self.encode(self._layout.entry(plain))
 
-    def encode(self, entry: LogEntry) -> bytes:
-        """A LogData."""
-        time, text, tags, endpoint, trace_id, segment_id, span_id = entry
-        task = tags[-1][1] if tags and tags[-1][0] == _TASK else ""
-        # a time that is none on the wire is refused there
-        if not 0 < time < _NO_TIME or not (text.isprintable() and task.isprintable()):
-            return self._encoder.log(entry)
-        written, name, trace = text.encode(), task.encode(), b""
-        rest = self._tags[tuple(tags[:-1] if task else tags), len(name)]
-        if trace_id:
-            ids = trace_id.encode(), segment_id.encode()
-            template = self._traces[len(trace_id), len(segment_id), span_id]
-            if template is None or not (is_simple(ids[0]) and is_simple(ids[1])):
-                return self._encoder.log(entry)
-            trace = template % ids
-        place, before = self._places[endpoint], self._before_text[len(written)]
-        return b"".join((self._before_time, self._times[time], place, before, written, trace, rest % name))
+    def encode_alike(self, columns: Sequence[Sequence[Any]]) -> Sequence[bytes | None]:
+        """LogData of plain records; None for each that is to be encoded by itself. Never raises.
 
-    def _encode_place(self, endpoint: str) -> bytes:
-        encoder = self._encoder
-        return self._part(service=encoder.service, service_instance=encoder.instance, endpoint=endpoint)
-
-    def _encode_before_text(self, length: int) -> bytes:
-        text = self._wire.text_log("~" * length)
-        part = self._part(body=self._wire.log_data_body("text", text, None, None))
-        return part[: len(part) - length]
-
-    def _make_trace(self, key: tuple[int, int, int]) -> bytes | None:
-        """With gaps for both ids; None where they cannot be found."""
-        trace_id_length, segment_id_length, span_id = key
-        trace_id, segment_id = make_mark("~", trace_id_length), make_mark("^", segment_id_length)
-        part = self._part(trace_context=self._wire.trace_context(trace_id, segment_id, span_id))
+        :param columns: the fields of `PlainRecord`, field by field
+        """
+        count = len(columns[0])
+        if self._parts is None:
+            return [None] * count
         try:
-            return put_gaps(part, [(trace_id.encode(), b""), (segment_id.encode(), b"")])
-        except ValueError:
-            return None
+            return self._render(self._parts, columns)
+        except Exception:  # noqa: BLE001, RUF100  (each is looked at by itself, and may raise)
+            return [None] * count
 
-    def _make_tags(self, key: tuple[Tags, int]) -> bytes:
-        """With a gap at the end for the task's name, which is empty where there is none."""
-        common, length = key
-        tags = [*common, (_TASK, "~" * length)] if length else common
-        part = self._part(tags=self._wire.log_tags(tags))
-        return escape(part[: len(part) - length]) + b"%b"
+    def _render(self, parts: LogParts, columns: Sequence[Sequence[Any]]) -> Sequence[bytes | None]:
+        created, _, levels, loggers, threads, _, _, names, endpoints, trace_ids, segment_ids, span_ids = columns
+        tasks = list(map(str.encode, names))
+        kinds = zip(levels, loggers, threads, map(len, tasks), strict=True)
+        forms, tags = zip(*map(self._kinds.__getitem__, kinds), strict=True)
+        texts = self._layout.texts(forms, columns)
+        written = list(map(str.encode, texts))
+        ids = list(map(str.encode, trace_ids)), list(map(str.encode, segment_ids))
+        traces = map(parts.traces.__getitem__, zip(map(len, ids[0]), map(len, ids[1]), span_ids, strict=True))
+        rendered = zip(
+            [parts.times[int(at * 1000)] for at in created],
+            map(parts.places.__getitem__, endpoints),
+            [template % each for template, each in zip(traces, zip(*ids, strict=True), strict=True)],
+            map(parts.before_text.__getitem__, map(len, written)),
+            written,
+            tags,
+            tasks,
+            strict=True,
+        )
+        payloads = list(map(b"".join, rendered))
+        if _are_clean((*written, *tasks, *ids[0], *ids[1])) and max(map(len, texts)) <= LETTERS:
+            return payloads
+        seen = zip(payloads, texts, names, trace_ids, segment_ids, strict=True)
+        return [each if len(text) <= LETTERS and parts.is_clean("".join((text, *more))) else None
+                for each, text, *more in seen]  # fmt: skip
 
-    def _part(self, **fields: Any) -> bytes:
-        """A LogData with some of its fields."""
-        whole = {"timestamp": 0, "service": "", "service_instance": "", "endpoint": "", "body": None,
-                 "trace_context": None, "tags": None, "layer": ""}  # fmt: skip
-        part: bytes = self._wire.log_data(**(whole | fields))
-        return part
+    def _find_kind(self, key: tuple[str, str, str, int]) -> tuple[str, bytes]:
+        """The layout, and the tags but for the task's name, by level, logger, thread and the length of that name."""
+        assert self._parts is not None, "only protobuf has parts"  # noqa: S101
+        form, tags = self._layout.kinds[key[:3]]
+        return form, self._parts.before_task[tuple(tags), key[3]]
+
+
+def _are_clean(texts: Sequence[bytes]) -> bool:
+    """Whether they certainly say on the wire what they say here. Known of all sooner than of each."""
+    text = b"".join(texts)
+    return text.isascii() and len(text.translate(None, _CONTROLS)) == len(text)
+
+
+# The line ends and the tab are kept as they are.
+_CONTROLS = bytes(code for code in (*range(32), 127) if chr(code) not in "\t\n\r")
