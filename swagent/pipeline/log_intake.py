@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from ..agent_log import RateLimitedLog
 from ..record.logs.entry import LogEntry
+from ..record.logs.layout import Kind
 from ..record.logs.plain import NO_MORE, PlainRecord
 from .channel import Channel
 from .intake import Pending
@@ -15,7 +16,7 @@ from .intake import Pending
 LOGS = 64
 _FIELDS = len(PlainRecord._fields) + 2
 _FULL = LOGS * _FIELDS
-_NOTHING: tuple[Any, ...] = (1.0, 0.0, "", "", "", "", NO_MORE, "", "", "", "", -1)
+_NOTHING: tuple[Any, ...] = (1, Kind("", ()), "", NO_MORE, "", "", "", "", -1)
 
 
 class LogEncoding(Protocol):

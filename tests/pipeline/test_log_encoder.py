@@ -48,21 +48,22 @@ def test_a_usual_record_takes_no_whole_encoding(monkeypatch: pytest.MonkeyPatch)
 
 def test_json_is_encoded_as_a_whole() -> None:
     encoder = Encoder("json", "shop", "one")
-    assert LogEncoder(encoder, LAYOUT).encode == encoder.log
+    entry = LogEntry(NOW, "sold out", [], "GET:/items/{id}", 32 * "a", "a.1.2", 0)
+    assert LogEncoder(encoder, LAYOUT).encode(entry) == encoder.log(entry)
 
 
 LAYOUTS = st.sampled_from([LogSettings().layout, "%(message)s", "%(lineno)s %(message)s %(lineno)s", "nothing"])
-SECONDS = st.sampled_from([0.001, NOW / 1000, 2.0**33 - 1])
 ODD_ONES = st.sampled_from([None, 7, "é\n", "\x1b[0m", 3000 * "x"])
 
 
 @given(data=st.data(), layout=LAYOUTS)
 def test_plain_records_of_a_group_are_each_encoded_as_alone(data: st.DataObject, layout: str) -> None:
     made = Layout(LogSettings(layout=layout))
+    kinds = st.tuples(TEXTS, TEXTS, TEXTS).map(made.kinds.__getitem__)
     more = st.tuples(ODD_ONES) if made.more else st.just(NO_MORE)
     ids = st.tuples(IDS.filter(bool), IDS.filter(bool), st.integers(0, 200)) | st.just(("", "", -1))
-    fields = (SECONDS, st.floats(0.0, 999.9), TEXTS, TEXTS, TEXTS, TEXTS, more, TEXTS, TEXTS)
-    row = st.tuples(st.tuples(*fields), ids).map(lambda parts: PlainRecord(*parts[0], *parts[1]))
+    fields = st.tuples(st.sampled_from([1, NOW, 2**43 - 1]), kinds, TEXTS, more, TEXTS, TEXTS)
+    row = st.tuples(fields, ids).map(lambda parts: PlainRecord(*parts[0], *parts[1]))
     several = data.draw(st.lists(row, min_size=1, max_size=4))
     encoder = LogEncoder(Encoder("protobuf", "shop", "one"), made)
     for _ in range(2):  # the second time all parts are known
@@ -70,20 +71,31 @@ def test_plain_records_of_a_group_are_each_encoded_as_alone(data: st.DataObject,
         for plain, payload in zip(several, encoded, strict=True):
             if payload is not None:
                 assert LogData().parse(payload) == LogData().parse(encoder.encode_plain(plain))
+        for plain in several:
+            whole = Encoder("protobuf", "shop", "one").log(made.entry(plain))
+            assert LogData().parse(encoder.encode_plain(plain)) == LogData().parse(whole)
 
 
 def test_usual_records_are_encoded_as_a_group() -> None:
     encoder = LogEncoder(Encoder("protobuf", "shop", "one"), LAYOUT)
-    usual = PlainRecord(NOW / 1000, 123.0, "WARNING", "shop", "MainThread", "sold out\nor nearly", NO_MORE, "Task-7",
-                        "GET:/items/{id}", 32 * "a", "a.1.2", 0)  # fmt: skip
-    odd = usual._replace(message="\x1b[0mtr\u00e4ge")
-    alone = usual._replace(task="", endpoint="", trace_id="", segment_id="", span_id=-1)
-    first, second, third = encoder.encode_alike(list(zip(usual, odd, alone, strict=True)))
+    kind = LAYOUT.kinds["WARNING", "shop", "MainThread"]
+    usual = PlainRecord(NOW, kind, "sold out\nor nearly", NO_MORE, "Task-7", "GET:/items/{id}", 32 * "a", "a.1.2", 0)
+    several = [
+        usual,
+        usual._replace(message="\x1b[0m"),
+        usual._replace(message="träge"),
+        usual._replace(task="träge"),
+        usual._replace(task="", endpoint="", trace_id="", segment_id="", span_id=-1),
+    ]
+    first, control, foreign, named, nowhere = encoder.encode_alike(list(zip(*several, strict=True)))
     assert first is not None
     assert LogData().parse(first).tags.data[3].value == "Task-7"
-    assert second is None
-    assert third is not None
-    assert LogData().parse(third).trace_context.trace_id == ""
+    assert (control, named) == (None, None)
+    assert foreign is not None
+    assert LogData().parse(foreign).body.text.text.endswith(" - träge")
+    assert nowhere is not None
+    assert LogData().parse(nowhere).trace_context.trace_id == ""
+    assert None not in encoder.encode_alike([(each, each) for each in usual])
 
 
 def test_plain_records_in_json_are_encoded_by_themselves() -> None:

@@ -9,6 +9,7 @@ from pipeline.channels import AMPLE, channel_of
 from swagent.agent_log import RateLimitedLog
 from swagent.pipeline.log_intake import LOGS, LogIntake
 from swagent.record.logs.entry import LogEntry
+from swagent.record.logs.layout import Kind
 from swagent.record.logs.plain import NO_MORE
 
 
@@ -19,20 +20,20 @@ class Encoding:
         self.together: list[str] = []
 
     def encode_alike(self, columns: Sequence[Sequence[Any]]) -> Sequence[bytes | None]:
-        self.together += columns[5]
-        return [None if text.startswith("odd") else text.encode() for text in columns[5]]
+        self.together += columns[2]
+        return [None if text.startswith("odd") else text.encode() for text in columns[2]]
 
     def encode_plain(self, plain: Sequence[Any]) -> bytes:
-        if plain[5] == "odd poison":
-            raise ValueError(plain[5])
-        return f"alone {plain[5]}".encode()
+        if plain[2] == "odd poison":
+            raise ValueError(plain[2])
+        return f"alone {plain[2]}".encode()
 
     def encode(self, entry: LogEntry) -> bytes:
         return f"converted {entry.text}".encode()
 
 
 def plain(text: str) -> tuple[Any, ...]:
-    return (1.0, 0.0, "WARNING", "shop", "MainThread", text, NO_MORE, "", "", "", "", -1)
+    return (1, Kind("", ()), text, NO_MORE, "", "", "", "", -1)
 
 
 def entry(text: str) -> LogEntry:

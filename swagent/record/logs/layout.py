@@ -20,21 +20,35 @@ _FIELD = re.compile(r"%\((\w+)\)s")
 TASK = "task"
 """The tag of the task's name, the last one of a record."""
 _KIND = ("levelname", "name", "threadName")
-Tags = list[tuple[str, str]]
+Tags = tuple[tuple[str, str], ...]
 
 
-def time_of(created: float, msecs: float) -> str:
+class Kind:
+    """What records of one level, logger and thread have in common. Looked up by identity, which takes no time.
+
+    :ivar form: the layout with these filled in, and with a gap for each other field
+    :ivar tags: those that tell them
+    """
+
+    __slots__ = ("form", "tags")
+
+    def __init__(self, form: str, tags: Tags) -> None:
+        self.form = form
+        self.tags = tags
+
+
+def time_text(second: int, millisecond: int) -> str:
     """A record's time as `logging.Formatter` shows it."""
-    return _SECONDS[int(created)] + _MILLISECONDS[int(msecs)]
+    return f"{_SECONDS[second]},{millisecond:03d}"
 
 
 def _second(second: int) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(second))
 
 
-# Computing the local time is the most expensive part.
+# Computing the local time is the most expensive part; and many records fall into one millisecond.
 _SECONDS = BoundedCache(_second)
-_MILLISECONDS: BoundedCache[int, str] = BoundedCache(",{:03d}".format)
+_TIMES: BoundedCache[int, str] = BoundedCache(lambda milliseconds: time_text(*divmod(milliseconds, 1000)))
 
 
 class Layout:
@@ -51,40 +65,36 @@ class Layout:
         self._order = [field for field in _FIELD.findall(settings.layout) if field not in _KIND]
         self.more = tuple(dict.fromkeys(field for field in self._order if field not in ("asctime", "message")))
         self.kinds = BoundedCache(self._find_kind)
-        """By level, logger and thread: the layout with these filled in, and the tags that tell them. Not by task, whose
-        name is new for every request on asyncio."""
+        """By level, logger and thread. Not by task, whose name is new for every request on asyncio."""
 
-    def texts(self, forms: Sequence[str], columns: Sequence[Sequence[Any]]) -> Sequence[str]:
-        """What several plain records say, before anything is cut.
-
-        :param forms: the layout of each
-        :param columns: the fields of plain records, field by field
-        """
-        shown: dict[str, Any] = {"message": columns[5]}
+    def texts(
+        self, times: Sequence[int], kinds: Sequence[Kind], messages: Sequence[str], more: Sequence[tuple[Any, ...]]
+    ) -> list[str]:
+        """What several plain records say, before anything is cut: from their fields, field by field."""
+        shown: dict[str, Sequence[Any]] = {"message": messages}
         if "asctime" in self._order:
-            shown["asctime"] = [*map(time_of, columns[0], columns[1])]
+            shown["asctime"] = [*map(_TIMES.__getitem__, times)]
         if self.more:
-            shown.update(zip(self.more, zip(*columns[6], strict=True), strict=True))
+            shown.update(zip(self.more, zip(*more, strict=True), strict=True))
         values: Any = zip(*(shown[field] for field in self._order), strict=True) if self._order else repeat(())
-        return [form % each for form, each in zip(forms, values, strict=False)]
+        return [kind.form % each for kind, each in zip(kinds, values, strict=False)]
 
     def entry(self, plain: Sequence[Any]) -> LogEntry:
         """The entry of one plain record."""
-        created, _, level, logger, thread, _, _, task, *origin = plain
-        form, tags = self.kinds[level, logger, thread]
-        (text,) = self.texts((form,), [(field,) for field in plain])
-        return new_entry((int(created * 1000), cut(text, MAX_TEXT), [*tags, *task_tag(task)], *origin))
+        milliseconds, kind, message, more, task, *origin = plain
+        (text,) = self.texts([milliseconds], [kind], [message], [more])
+        return new_entry((milliseconds, cut(text, MAX_TEXT), [*kind.tags, *task_tag(task)], *origin))
 
-    def _find_kind(self, key: tuple[str, str, str]) -> tuple[str, Tags]:
+    def _find_kind(self, key: tuple[str, str, str]) -> Kind:
         shown = dict(zip(_KIND, key, strict=True))
 
         def fill(field: re.Match[str]) -> str:
             return shown[field[1]].replace("%", "%%") if field[1] in shown else "%s"
 
         tags = make_tags(zip(("level", "logger", "thread"), key, strict=True))
-        return _FIELD.sub(fill, self._layout), tags
+        return Kind(_FIELD.sub(fill, self._layout), tuple(tags))
 
 
 def task_tag(task: str) -> Tags:
     """The tag of the task's name, where there is one."""
-    return [(TASK, task)] if task else []
+    return ((TASK, task),) if task else ()

@@ -8,10 +8,11 @@ the full path, see `text`. Both give the same entry.
 from __future__ import annotations
 
 import logging
+from math import floor
 from typing import Any, NamedTuple
 
 from .entry import MAX_TAG, cut
-from .layout import Layout
+from .layout import Kind, Layout
 from .origin import origin, task_name
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
@@ -19,8 +20,8 @@ LETTERS = 2048
 """So many are never too long for a text, whatever they are."""
 _TASK_LETTERS = MAX_TAG // 12
 """As many of a tag."""
-_LATEST = 2.0**33
-"""Of a time in seconds; later ones are somebody's joke."""
+_LATEST = 2**43
+"""Of a time; later ones are somebody's joke."""
 NO_MORE: tuple[Any, ...] = ()
 
 
@@ -28,13 +29,10 @@ class PlainRecord(NamedTuple):
     """What is noted of a record. No part is an object that the garbage collector counts, unless the layout shows more
     than most do."""
 
-    created: float
-    """Seconds since the epoch."""
-    msecs: float
-    """Of the second, as the record has them."""
-    level: str
-    logger: str
-    thread: str
+    time: int
+    """Milliseconds since the epoch."""
+    kind: Kind
+    """Told by its level, its logger and its thread."""
     message: str
     """With its arguments filled in."""
     more: tuple[Any, ...]
@@ -54,6 +52,7 @@ class PlainRecords:
 
     def __init__(self, layout: Layout) -> None:
         self._is_on = layout.is_simple
+        self._kinds = layout.kinds
         self._more = layout.more
 
     def read(self, record: logging.LogRecord) -> tuple[Any, ...] | None:
@@ -69,18 +68,20 @@ class PlainRecords:
             if not (type(message) is str and type(args) is tuple and _PLAIN.issuperset(map(type, args))):
                 return None
             message = message % args
-        created, msecs = record.created, record.msecs
-        level, logger, thread = record.levelname, record.name, record.threadName
+        level, logger, thread = told_by = record.levelname, record.name, record.threadName
         if not (type(message) is type(level) is type(logger) is type(thread) is str and len(message) <= LETTERS):
             return None
-        if not (type(created) is type(msecs) is float and 0.001 <= created < _LATEST and 0.0 <= msecs < 1000.0):
+        # one number for both of a record's times: they differ where somebody has set them, and seldom by rounding
+        created, milliseconds = record.created, record.msecs
+        time = floor(created * 1000) if type(created) is type(milliseconds) is float else 0
+        if not (0 < time < _LATEST and 0 <= milliseconds - time % 1000 < 1):
             return None
         more = self._read_more(record) if self._more else NO_MORE
         task = task_name()
         if len(task) > _TASK_LETTERS:
             task = cut(task, MAX_TAG)
         # joined, which takes half as long as unpacking; a plain tuple takes a third of what a named one does
-        return (created, msecs, level, logger, thread, message, more, task) + origin()  # noqa: RUF005
+        return (time, self._kinds[told_by], message, more, task) + origin()  # noqa: RUF005
 
     def _read_more(self, record: logging.LogRecord) -> tuple[Any, ...]:
         values = tuple([getattr(record, field) for field in self._more])

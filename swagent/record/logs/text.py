@@ -12,7 +12,7 @@ from typing import Any
 from ..foreign import class_name, must_reach_application
 from ..limits import MAX_TAGS, as_text
 from .errors import describe_error
-from .layout import time_of
+from .layout import time_text
 from .mask import mask
 from .origin import NO_TRACE
 from .settings import LogSettings
@@ -39,7 +39,7 @@ class LogText:
         message = _message(record)
         fields = _Fields(record.__dict__, message=message)
         if self._tells_time:
-            fields["asctime"] = time_of(record.created, record.msecs)
+            fields["asctime"] = time_text(int(record.created), int(record.msecs))
         try:
             text = self._settings.layout % fields
         except BaseException as error:  # noqa: BLE001, RUF100  (a field that does not suit the layout, or foreign code)
