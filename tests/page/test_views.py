@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from page.browser import Tab
 from page.stand_in import StandIn
 
-VIEWS = ("traces", "services", "errors", "map", "logs", "meters", "instances", "ledgers")
+VIEWS = ("traces", "services", "errors", "map", "logs", "meters", "instances", "ledgers", "profiles")
 READY = {
     "traces": ".trace-row",
     "services": ".table tbody tr",
@@ -21,6 +21,7 @@ READY = {
     "meters": ".chart canvas",
     "instances": ".instance canvas",
     "ledgers": ".signal",
+    "profiles": ".profiles .table tbody tr",
 }
 
 

@@ -1,4 +1,4 @@
-"""The page and its JSON API: read-only."""
+"""The page and its JSON API. It is read-only, but for the profile tasks that can be made."""
 
 from __future__ import annotations
 
@@ -37,6 +37,9 @@ from . import (
     meters as meters_query,
 )
 from . import (
+    profiles as profiles_query,
+)
+from . import (
     trace as trace_query,
 )
 from . import (
@@ -48,6 +51,8 @@ from .encoding import encode
 from .failure_index import FailureIndex
 from .memo import Memo
 from .parameters import Parameters
+from .profile_order import PATH as PROFILES
+from .profile_order import order_endpoint
 
 PAGE = Path(__file__).parent.parent / "page"
 _MISSING = (
@@ -68,6 +73,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
     """
     api = [Route(path, _endpoint(query)) for path, query in _queries(store, addresses).items()]
     api.append(Route("/api/live", _live(changes)))
+    api.append(Route(PROFILES, order_endpoint(store), methods=["POST"]))
 
     assets = Assets(page)
 
@@ -78,7 +84,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
 
     routes = [*api, Route("/", index), Mount("/assets", assets)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})
-    return Gate(app, host, ("GET", "HEAD"), names_matter=True)
+    return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(PROFILES,))
 
 
 def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]:
@@ -135,7 +141,13 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
         ),
         "/api/ledgers": lambda _: meters_query.ledgers(store, time.time()),
         "/api/events": lambda query: instances_query.events(store, query.text("service")),
-        "/api/profiles": lambda _: instances_query.profiles(store),
+        PROFILES: lambda query: profiles_query.profiles(store, query.text("trace_id"), time.time()),
+        PROFILES + "/{task:path}": lambda query: profiles_query.profile(
+            store,
+            query.path("task"),
+            query.present(texts=("segment",), numbers=("from", "to")),
+            time.time(),
+        ),
     }
 
 

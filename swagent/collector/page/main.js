@@ -14,6 +14,7 @@ import { Logs } from './logs/logs.js';
 import { Meters } from './runtime/meters.js';
 import { Instances } from './runtime/instances.js';
 import { Ledgers } from './runtime/ledgers.js';
+import { Profiles } from './profiles/profiles.js';
 import { Note } from './parts/parts.js';
 
 function view({ view: name, rest, query }) {
@@ -57,6 +58,10 @@ function view({ view: name, rest, query }) {
     case 'ledgers':
       return html`
         <${Ledgers} />
+      `;
+    case 'profiles':
+      return html`
+        <${Profiles} id=${rest[0]} query=${query} />
       `;
     default:
       return html`

@@ -10,7 +10,7 @@ const KEYS = [
   ['h  l', 'In a trace: collapse and expand'],
   ['g', 'To the top, to the newest'],
   ['m', 'In Services: mark now, to compare before and after'],
-  ['1 … 8', 'Traces, Services, Errors, Map, Logs, Meters, Instances, Ledgers'],
+  ['1 … 9', 'Traces, Services, Errors, Map, Logs, Meters, Instances, Ledgers, Profiles'],
   ['d', 'Light or dark'],
   ['?', 'This help'],
 ];

@@ -19,6 +19,7 @@ export const VIEWS = [
   ['meters', 'Meters'],
   ['instances', 'Instances'],
   ['ledgers', 'Ledgers'],
+  ['profiles', 'Profiles'],
 ];
 
 // views that are reached from another one

@@ -2,6 +2,7 @@
 import { html } from '../frame/view.js';
 import { plural } from '../parts/format.js';
 import { Loaded } from '../parts/parts.js';
+import { ProfileButton } from '../profiles/profile_button.js';
 import { link } from '../frame/route.js';
 import { ordering, useSteadyOrder } from '../frame/steady.js';
 import { useWindowed } from '../frame/windowed.js';
@@ -51,6 +52,7 @@ function Table({ service, data, query, order: outer }) {
                 <a data-main href=${link(['traces'], { service, endpoint: each.name, ...time })}>
                   ${each.name || '(unnamed)'}
                 </a>
+                <${ProfileButton} service=${service} endpoint=${each.name} text="Profile" />
               </th>
               <${CallCells}
                 sums=${each}
