@@ -43,6 +43,7 @@ from .assets import Assets
 from .changes import Changes
 from .encoding import encode
 from .memo import Memo
+from .merged_stacks import MergedStacks
 from .parameters import Parameters
 from .profile_order import PATH as PROFILES
 from .profile_order import order_endpoint
@@ -82,6 +83,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
 
 def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]:
     services = Memo(store, lambda: calls_query.services(store))
+    merged = MergedStacks(store)
     service_map = Memo(store, lambda: calls_query.service_map(store))
     return {
         "/api/status": lambda _: {**instances_query.status(store), **addresses()},
@@ -114,6 +116,7 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
         PROFILES: lambda query: profiles_query.profiles(store, query.text("trace_id"), time.time()),
         PROFILES + "/{task:path}": lambda query: profiles_query.profile(
             store,
+            merged,
             query.path("task"),
             query.present(texts=("segment",), numbers=("from", "to")),
             time.time(),
