@@ -16,7 +16,7 @@ from ..record.limits import MAX_VALUE
 from ..record.trace.model import SpanRecord
 from ..record.trace.outcome import name_of_task, running_task
 from .task_groups import NO_GROUP, Group
-from .task_record import FAILED, TaskRecord
+from .task_record import FAILED, RUNNING, TaskRecord
 
 MAX_TASKS = 64
 """So many are kept of a request, those that began first."""
@@ -179,6 +179,8 @@ class RequestTasks:
         told: list[str] = []
         room = MAX_VALUE - 2
         for record in self._records:
+            if record.ended is None and self.find(record.group.opener()) is not None:
+                record.outcome = RUNNING
             text = json.dumps(record.told(), separators=(",", ":"), ensure_ascii=False)
             room -= len(text) + 1
             if room < 0:

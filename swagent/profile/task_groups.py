@@ -32,6 +32,17 @@ class Group(NamedTuple):
         """Whether it is this group."""
         return self.ref is not None and self.ref() is group
 
+    def opener(self) -> Any:
+        """The task that opened the group, and will not go on before all tasks of it have ended; None: it is not known,
+        or there is none."""
+        group: Any = self.ref() if self.ref is not None else None
+        # trio's, asyncio's, anyio's
+        return (
+            getattr(group, "parent_task", None)
+            or getattr(group, "_parent_task", None)
+            or getattr(getattr(group, "cancel_scope", None), "_host_task", None)
+        )
+
     def __str__(self) -> str:
         return self.label if self.number == 1 else f"{self.label} {self.number}"
 

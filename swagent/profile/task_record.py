@@ -14,9 +14,10 @@ from ..record.limits import short
 from ..record.trace.outcome import leaves_of, name_of_task
 from .task_groups import Group
 
-_MAX_TEXT = 80
+_MAX_CAUSE = 100
 _MAX_KINDS = 3
 DONE, FAILED, CANCELLED = "done", "failed", "cancelled"
+RUNNING = "running"
 
 
 _Asked = ParamSpec("_Asked")
@@ -84,7 +85,7 @@ class TaskRecord:
     def name_now(self) -> str:
         """Its task's name, which may have been given to it late."""
         task = self.task() if self.task is not None else None
-        return short(name_of_task(task), _MAX_TEXT) if task is not None else self.name
+        return name_of_task(task) if task is not None else self.name
 
     def told(self) -> dict[str, Any]:
         """As the tag has it, times in milliseconds."""
@@ -97,10 +98,10 @@ class TaskRecord:
         told["begin"] = round(self.began * 1000)
         if self.ended is not None:
             told["end"] = round(self.ended * 1000)
-            if self.outcome:
-                told["outcome"] = self.outcome
-            if self.cause:
-                told["cause"] = short(self.cause, _MAX_TEXT)
+        if self.outcome:
+            told["outcome"] = self.outcome
+        if self.cause:
+            told["cause"] = short(self.cause, _MAX_CAUSE)
         return told
 
     def failure(self) -> str:

@@ -326,7 +326,9 @@ async def test_a_task_that_outlives_its_request_has_no_end() -> None:
             await anyio.wait_all_tasks_blocked()
 
         async with traced(handling(work), time_split_every=1) as shop:
-            await call(shop.app, http_scope())
+            # as under a server: the task that opened the group serves no request
+            async with anyio.create_task_group() as server:
+                server.start_soon(call, shop.app, http_scope())
             assert not spans[0].ended
             released.set()
             while not spans[0].ended:
@@ -336,6 +338,24 @@ async def test_a_task_that_outlives_its_request_has_no_end() -> None:
     [told] = json.loads(by_name["GET:/"]["tasks"])
     assert told["name"] == "lasting"
     assert not {"end", "outcome", "cause"} & set(told)
+
+
+@GROUPS
+async def test_a_task_that_the_request_waits_for_still_is_running(group: Any) -> None:
+    released = anyio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        async with group() as (_, begin):
+            begin(released.wait, "lasting")
+            await send(start())
+            await send(body())
+            released.set()
+
+    async with traced(app, time_split_every=1) as shop:
+        await call(shop.app, http_scope())
+        [told] = json.loads(tags(await entry_of(shop))["tasks"])
+    assert told["outcome"] == "running"
+    assert "end" not in told
 
 
 async def test_a_span_of_a_task_that_outlived_its_request_says_that_it_was_cancelled() -> None:
