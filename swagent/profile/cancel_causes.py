@@ -18,8 +18,6 @@ _MAX_FRAMES = 24
 _ANYIO = "anyio._backends._asyncio"
 _PASSED = frozenset({_ANYIO, "asyncio.taskgroups", "asyncio.tasks", "asyncio.base_events", "asyncio.events",
                      "asyncio.futures"})  # fmt: skip
-# What calls the loop's callbacks: nobody stands behind it.
-_LOOPS = frozenset({("asyncio.events", "_run"), ("asyncio.base_events", "_run_once")})
 _BY_DEADLINE = frozenset({("asyncio.timeouts", "_on_timeout"), ("async_timeout", "_on_timeout"), (_ANYIO, "_timeout")})
 _SIBLINGS = {("asyncio.taskgroups", "_on_task_done"): "task", (_ANYIO, "task_done"): "_task"}
 _BODIES = {("asyncio.taskgroups", "__aexit__"): "exc", (_ANYIO, "__aexit__"): "exc_val"}
@@ -35,8 +33,7 @@ def cause_of(tasks: RequestTasks, seconds: float | None) -> str:
     scope = None
     cause = ""
     for _ in range(_MAX_FRAMES):
-        if frame is None or place_of(frame) in _LOOPS:
-            cause = cause or _known_of(scope, tasks)
+        if frame is None:
             break
         place = place_of(frame)
         if place == (_ANYIO, "_deliver_cancellation"):
@@ -45,9 +42,9 @@ def cause_of(tasks: RequestTasks, seconds: float | None) -> str:
         if cause:
             break
         if place[0] not in _PASSED and not place[0].startswith(OWN):
-            cause = _by_call(tasks)
             break
         frame = frame.f_back
+    cause = cause or _by_call(scope, tasks)
     if scope is not None and cause:
         tasks.note_scope(scope, cause)
     return cause
@@ -83,13 +80,17 @@ def _by_parent(tasks: RequestTasks) -> str:
     return record.cancellation() if record is not None else ""
 
 
-def _by_call(tasks: RequestTasks) -> str:
+def _by_call(scope: Any, tasks: RequestTasks) -> str:
+    """The task that runs now calls for it; or a scope of anyio's tries once more, or another callback of the loop's
+    calls for it, and behind these nobody stands."""
+    if asyncio.current_task() is None:
+        return _known_of(scope, tasks) if scope is not None else "cancel() by a callback of the loop"
     record = _record_here(tasks)
     return record.cancel_call() if record is not None else "cancel() from outside of the request"
 
 
 def _record_here(tasks: RequestTasks) -> TaskRecord | None:
-    return tasks.find(asyncio.current_task())
+    return tasks.find_running(asyncio.current_task())
 
 
 def _known_of(scope: Any, tasks: RequestTasks) -> str:

@@ -16,7 +16,7 @@ from ..record.limits import MAX_VALUE
 from ..record.trace.model import SpanRecord
 from ..record.trace.outcome import name_of_task, running_task
 from .task_groups import NO_GROUP, Group
-from .task_record import FAILED, RUNNING, TaskRecord
+from .task_record import FAILED, RUNNING, TaskRecord, or_leave_it
 
 MAX_TASKS = 64
 """So many are kept of a request, those that began first."""
@@ -69,6 +69,7 @@ class RequestTasks:
             self._announced.append((record, parent))
         return record
 
+    @or_leave_it
     def arrive(self, record: TaskRecord, task: Any) -> None:
         """The task that was announced is there.
 
@@ -126,11 +127,14 @@ class RequestTasks:
     def find(self, task: Any) -> TaskRecord | None:
         """The record of a task of this request that has not ended."""
         record = self._by_task.get(id(task))
-        if record is not None:
-            return record if record.is_of(task) else None
+        return record if record is not None and record.is_of(task) else None
+
+    def find_running(self, task: Any) -> TaskRecord | None:
+        """The record of the task that runs now."""
+        record = self.find(task)
         announced, by = self._announced[-1] if self._announced else (None, None)
-        if task is None or announced is None or announced.task is not None or by is task:
-            return None
+        if record is not None or task is None or announced is None or announced.task is not None or by is task:
+            return record
         # nothing but an eager task runs while it is made
         self._bind(announced, task)
         return announced
@@ -165,17 +169,18 @@ class RequestTasks:
         """The server's `receive`: it notes which task has been told that the client went away."""
 
         async def noted() -> Any:
-            message: Any = await receive()
-            if message["type"] == "http.disconnect":
-                record = self.find(running_task())
-                if record is not None:
-                    record.knows_disconnect = True
+            message = await receive()
+            self._note_message(message)
             return message
 
         return noted
 
     def tags(self) -> tuple[tuple[str, str], ...]:
         """The tasks as tags; nothing, where there were none."""
+        return self._tags() or ()
+
+    @or_leave_it
+    def _tags(self) -> tuple[tuple[str, str], ...]:
         told: list[str] = []
         room = MAX_VALUE - 2
         for record in self._records:
@@ -197,13 +202,19 @@ class RequestTasks:
         for kept in (self._by_task, self.deadlines, self.scope_causes):
             kept.clear()
 
+    @or_leave_it
+    def _note_message(self, message: Any) -> None:
+        record = self.find_running(running_task()) if message["type"] == "http.disconnect" else None
+        if record is not None:
+            record.knows_disconnect = True
+
     # -- within -------------------------------------------------------------------------------------------------------
 
     def _add(self, parent: Any, group: Group) -> TaskRecord | None:
         if len(self._records) >= MAX_TASKS:
             self._left_out += 1
             return None
-        by = self.find(parent)
+        by = self.find_running(parent)
         record = TaskRecord(len(self._records) + 1, by.id if by is not None else None, group, self._now())
         self._records.append(record)
         return record

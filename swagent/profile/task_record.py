@@ -128,7 +128,10 @@ def kind_of(error: BaseException) -> str:
 
 
 def deadline_text(seconds: float | None) -> str:
-    """The cause that is a deadline."""
+    """The cause that is a deadline.
+
+    :param seconds: how long it was; None: nobody knows
+    """
     return f"deadline of {duration(seconds)}" if seconds is not None and seconds >= 0 else "deadline"
 
 

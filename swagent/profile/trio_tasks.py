@@ -151,7 +151,7 @@ def _deadline_around(task: trio.lowlevel.Task, tasks: RequestTasks) -> str:
         if getattr(scope, "_cancel_called", False) and deadline <= trio.current_time():
             known = tasks.deadlines.get(id(scope))
             text = known[2] if known is not None and known[1] == deadline else ""
-            return f"{deadline_text(None)} of {text}" if text else deadline_text(None)
+            return f"deadline of {text}" if text else deadline_text(None)
         if scope.shield:
             break
     return ""

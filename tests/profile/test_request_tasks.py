@@ -260,6 +260,46 @@ async def test_who_begins_tasks_of_asyncio() -> None:
     assert short(told, "name")[2:] == [("plain",), ("direct",)]
 
 
+async def test_a_timer_that_cancels_has_nobody_behind_it() -> None:
+    if on_trio():
+        pytest.skip("asyncio's")
+
+    async def work() -> None:
+        task = asyncio.create_task(stuck())
+        asyncio.get_running_loop().call_later(0.01, task.cancel)
+        await asyncio.wait({task})
+
+    [told] = await told_of(work)
+    assert told["cause"] == "cancel() by a callback of the loop"
+
+
+async def test_a_scope_that_tries_once_more_has_the_cause_that_it_had() -> None:
+    """The first time its task is ready for a step, and cannot be cancelled; anyio tries again later."""
+    scope = anyio.CancelScope()
+
+    async def child() -> None:
+        with scope:
+            async with anyio.create_task_group() as inner:
+                inner.start_soon(stuck)
+                inner.start_soon(canceller)
+                with anyio.CancelScope(shield=True):
+                    await anyio.sleep(0.02)
+                await anyio.sleep_forever()
+
+    async def canceller() -> None:
+        await anyio.wait_all_tasks_blocked()
+        scope.cancel()
+
+    async def work() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(child)
+
+    told = await told_of(work)
+    assert short(told, "parent", "outcome", "cause") == [
+        (0, "done", None), (1, "cancelled", "cancel() by task 3"), (1, "done", None),
+    ]  # fmt: skip
+
+
 async def test_a_cancelled_task_cancels_whoever_awaits_it() -> None:
     if on_trio():
         pytest.skip("asyncio's")
