@@ -10,6 +10,7 @@ from typing import Any
 
 from . import profiled
 from .made_up import LANGUAGE, Record, Trace, instance_name, ledger_signals, make_deep_trace, make_trace, summary, wave
+from .made_up_calls import LEAST, Calls
 
 Query = dict[str, str]
 SPREAD_MS = 30 * 60_000
@@ -30,6 +31,7 @@ METERS: dict[str, tuple[list[Record], float]] = {
 # before anything that is asked for
 _BEGAN = int(time.time() * 1000) - 2 * SPREAD_MS
 HISTOGRAMS = {"shop_checkout_duration", "swagent_delivery_latency"}
+TREND = {"start": 0, "width": 60_000}
 SERVICES = ("gateway", "mailer", "payments", "shop", "stock")
 
 
@@ -48,6 +50,7 @@ class Answers:
         self._endpoints: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
         self._edges: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
         self._errors: Counter[str] = Counter()
+        self._calls = Calls()
         self._deep: Trace | None = None
         self._tasks: list[Record] = []
         self.ordered: list[Record] = []  # what the page has asked for
@@ -79,6 +82,7 @@ class Answers:
         self._starts.append(trace.start)
         self._numbers[trace.id] = (trace.number, trace.start)
         self._logs.extend(trace.logs)
+        self._calls.take(trace)
         by_id = {each["id"]: each for each in trace.spans}
         for span in trace.spans:
             took, failed = span["end"] - span["start"], bool(span["error"])
@@ -111,30 +115,50 @@ class Answers:
 
     def services(self, query: Query) -> Record:
         with self._lock:
+            sums = self._calls.services(query)
             found = [
                 {
                     "name": name,
                     "instances": 2,
                     "endpoints": sum(each == name for each, _ in self._endpoints),
-                    "calls": len(took),
-                    "errors": self._errors[name],
-                    "error_rate": self._errors[name] / len(took),
-                    "p50": _quantile(took, 0.5),
-                    "p95": _quantile(took, 0.95),
-                    "p99": _quantile(took, 0.99),
-                    "calls_per_minute": len(took) / 30,
+                    **each,
                     "last_seen": self._starts[-1],
                 }
-                for name, took in sorted(self._durations.items())
+                for name, each in sums.items()
             ]
-        return {"version": self.version, "services": found}
+        return {"version": self.version, "trend": TREND, "services": found}
 
     def endpoints(self, service: str, query: Query) -> Record:
+        with self._lock:
+            found = [{"name": name, **sums} for name, sums in self._calls.endpoints(service, query).items()]
+        return {"trend": TREND, "left_out": 0, "endpoints": found}
+
+    def errors(self, query: Query) -> Record:
+        with self._lock:
+            groups = self._calls.errors(query)
         return {
-            "endpoints": [
-                {"name": name, **_numbers(calls)} for (of, name), calls in self._endpoints.items() if of == service
-            ]
+            "version": self.version,
+            "total": len(groups),
+            "failures": sum(each["count"] for each in groups),
+            "left_out": 0,
+            "forgotten": 0,
+            "trend": TREND,
+            "groups": groups,
         }
+
+    def error_group(self, group: str, query: Query) -> Record | None:
+        with self._lock:
+            return self._calls.error_group(group, query)
+
+    def compare(self, query: Query) -> Record:
+        with self._lock:
+            found = self._calls.compare(query)
+        kept = {"version": self.version, "at": int(query["at"]), "least": LEAST}
+        return {**kept, "total": len(found), "left_out": 0, "endpoints": found}
+
+    def median(self, query: Query) -> Record:
+        with self._lock:
+            return self._calls.median(query)
 
     def map(self, query: Query) -> Record:
         with self._lock:

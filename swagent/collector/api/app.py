@@ -22,6 +22,12 @@ from . import (
     calls as calls_query,
 )
 from . import (
+    compare as compare_query,
+)
+from . import (
+    errors as errors_query,
+)
+from . import (
     instances as instances_query,
 )
 from . import (
@@ -42,6 +48,7 @@ from . import (
 from .assets import Assets
 from .changes import Changes
 from .encoding import encode
+from .failure_index import FailureIndex
 from .memo import Memo
 from .merged_stacks import MergedStacks
 from .parameters import Parameters
@@ -85,10 +92,15 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
     services = Memo(store, lambda: calls_query.services(store))
     merged = MergedStacks(store)
     service_map = Memo(store, lambda: calls_query.service_map(store))
+    failures = FailureIndex(store)
     return {
         "/api/status": lambda _: {**instances_query.status(store), **addresses()},
-        "/api/services": lambda _: services.ask(),
-        "/api/services/{service:path}/endpoints": lambda query: calls_query.endpoints(store, query.path("service")),
+        "/api/services": lambda query: (
+            calls_query.services(store, bounds) if (bounds := query.bounds()) else services.ask()
+        ),
+        "/api/services/{service:path}/endpoints": lambda query: calls_query.endpoints(
+            store, query.path("service"), query.bounds()
+        ),
         "/api/instances": lambda query: instances_query.instances(store, query.text("service"), time.time()),
         "/api/traces": lambda query: traces_query.traces(
             store,
@@ -110,6 +122,24 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
         "/api/meters": lambda query: meters_query.meters(store, query.text("service"), query.text("instance")),
         "/api/meters/series": lambda query: meters_query.series(
             store, query.needed("service"), query.needed("instance"), query.needed("name"), query.number("from", 0)
+        ),
+        "/api/errors": lambda query: errors_query.errors(
+            store,
+            failures,
+            query.present(texts=("service", "endpoint", "q"), numbers=("from", "to")),
+            query.choice("sort", errors_query.ORDERS),
+        ),
+        "/api/errors/{group}": lambda query: errors_query.error_group(
+            store,
+            failures,
+            query.path("group"),
+            query.present(texts=("service", "endpoint"), numbers=("from", "to")),
+        ),
+        "/api/compare": lambda query: compare_query.compare(
+            store, query.moment("at"), query.present(texts=("service",), numbers=("from", "to"))
+        ),
+        "/api/median": lambda query: compare_query.median(
+            store, query.needed("service"), query.needed("endpoint"), query.text("trace")
         ),
         "/api/ledgers": lambda _: meters_query.ledgers(store, time.time()),
         "/api/events": lambda query: instances_query.events(store, query.text("service")),

@@ -15,7 +15,7 @@ CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB);
 CREATE TABLE calls (
     owner INTEGER, number INTEGER, span INTEGER, kind TEXT, service TEXT, instance TEXT, endpoint TEXT, peer TEXT,
     start INTEGER, duration INTEGER, is_error INTEGER, parent_segment TEXT, parent_span INTEGER, parent_service TEXT,
-    PRIMARY KEY (owner, number)
+    layer INTEGER, PRIMARY KEY (owner, number)
 ) WITHOUT ROWID;
 CREATE INDEX calls_by_parent ON calls (parent_segment, parent_span) WHERE parent_segment IS NOT NULL;
 CREATE TABLE links (owner INTEGER, span INTEGER, parent_segment TEXT, parent_span INTEGER);
@@ -54,7 +54,7 @@ CREATE TABLE offsets (
 WIDTHS = {
     "segments": 12,
     "bodies": 2,
-    "calls": 14,
+    "calls": 15,
     "links": 4,
     "logs": 14,
     "series": 5,

@@ -85,6 +85,7 @@ def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Index
                     first.parentTraceSegmentId if first is not None else None,
                     first.parentSpanId if first is not None else None,
                     first.parentService if first is not None else None,
+                    span.spanLayer,
                 )
             )
     if not spans:

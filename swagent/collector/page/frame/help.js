@@ -9,7 +9,8 @@ const KEYS = [
   ['Esc', 'Close, or back to the list'],
   ['h  l', 'In a trace: collapse and expand'],
   ['g', 'To the top, to the newest'],
-  ['1 … 8', 'Traces, Services, Map, Logs, Meters, Instances, Ledgers, Profiles'],
+  ['m', 'In Services: mark now, to compare before and after'],
+  ['1 … 9', 'Traces, Services, Errors, Map, Logs, Meters, Instances, Ledgers, Profiles'],
   ['d', 'Light or dark'],
   ['?', 'This help'],
 ];

@@ -5,6 +5,7 @@ import { count, duration, moment, plural } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { LogRows } from '../logs/log_rows.js';
 import { ownTimes } from './own_time.js';
+import { CompareLinks } from '../compare/compare_links.js';
 import { Copy, Loaded, Panel, Service } from '../parts/parts.js';
 import { link, replace, toList } from '../frame/route.js';
 import { useKeys } from '../frame/keys.js';
@@ -83,6 +84,7 @@ function Content({ trace, query }) {
               <span class="badge error">${plural(errors, 'error')}</span>
             `
           }
+          <${CompareLinks} id=${trace.trace_id} />
           <span class="id">
             <code>${trace.trace_id}</code>
             <${Copy} text=${trace.trace_id} label="the trace id" />
