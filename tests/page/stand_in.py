@@ -109,6 +109,7 @@ class StandIn:
             Route("/api/instances", _json(answers.instances)),
             Route("/api/traces", _json(answers.traces)),
             Route("/api/traces/{trace_id:path}", _json(answers.trace)),
+            Route("/api/loop", _json(answers.loop)),
             Route("/api/map", _json(answers.map)),
             Route("/api/logs", _json(answers.logs)),
             Route("/api/meters", _json(answers.meters)),

@@ -5,11 +5,13 @@
 // covers is the span's own. Three things are looked at more closely:
 //
 // - A child that ends after its parent, as a task does that nobody awaited there, belongs to the nearest span above that
-//   ends after it. If there is none it went on after the request, and is not in the path.
+//   ends after it. If there is none it went on after the request, and is not in the path. Before it began, the path is
+//   its parent's.
 // - The answer to a call may come before the called one ends. What it did until then counts.
 // - Times are whole milliseconds: a child may seem to end one after its parent.
 
 const ROUNDING = 1;
+const MOST_OUTLIVED = 50; // levels: a chain of thousands that each outlive the one above must not take long
 
 // the span that somebody waited for: the answer tells its times
 export function headOf(trace) {
@@ -23,13 +25,13 @@ export function headOf(trace) {
 // pieces of time in order, each with the span that had it
 export function criticalPath(spans, head) {
   if (!head) return [];
-  const children = awaitedChildren(spans);
+  const { children, starters } = awaitedChildren(spans);
   const pieces = [];
   const add = (span, start, end) => {
     if (end > start) pieces.push({ span, start, end });
   };
   // not recursive: a trace may be deep
-  const open = [{ span: head, cursor: head.end, next: 0 }];
+  const open = [{ span: head, cursor: head.end, next: 0, began: null }];
   while (open.length > 0) {
     const place = open.at(-1);
     const candidates = children.get(place.span.id) ?? [];
@@ -40,7 +42,8 @@ export function criticalPath(spans, head) {
       place.next += 1;
       add(place.span, end, place.cursor);
       place.cursor = Math.max(child.start, place.span.start);
-      open.push({ span: child, cursor: end, next: 0 });
+      open.push({ span: child, cursor: end, next: 0, began: place.began });
+      place.began = starters.get(child.id) ?? place.began;
     } else {
       add(place.span, place.span.start, place.cursor);
       open.pop();
@@ -49,28 +52,36 @@ export function criticalPath(spans, head) {
   return pieces.sort((one, other) => one.start - other.start);
 }
 
-const isLast = (child, { span, cursor }) =>
-  child.start < cursor && child.end > span.start && (child.end <= cursor + ROUNDING || isAnswer(child, span));
+const isLast = (child, { span, cursor, began }) =>
+  child.start < cursor &&
+  child.end > span.start &&
+  (child.end <= cursor + ROUNDING || isAnswer(child, span) || Boolean(began?.has(child.id)));
 
 // a call that was answered: by whom it was answered may end later
 const isAnswer = (child, parent) => parent.kind === 'exit' && child.kind === 'entry' && !isMessage(child);
 
 const isMessage = span => span.layer.toLowerCase() === 'mq';
 
-// of each span those that it may have waited for, the last to end first
+// of each span those that it may have waited for, the last to end first; and who began those that outlived their parents
 function awaitedChildren(spans) {
   const known = new Map(spans.map(each => [each.id, each]));
   const children = new Map();
+  const starters = new Map();
   for (const span of spans) {
     let parent = known.get(span.parent);
     if (parent && isMessage(span) && span.kind === 'entry') continue; // nobody waits for it
-    while (parent && span.end > parent.end + ROUNDING && !isAnswer(span, parent)) parent = known.get(parent.parent);
+    const outlived = new Set();
+    while (parent && span.end > parent.end + ROUNDING && !isAnswer(span, parent)) {
+      outlived.add(parent.id);
+      parent = outlived.size < MOST_OUTLIVED ? known.get(parent.parent) : null;
+    }
     if (!parent) continue;
+    if (outlived.size > 0) starters.set(span.id, outlived);
     if (!children.has(parent.id)) children.set(parent.id, []);
     children.get(parent.id).push(span);
   }
   for (const each of children.values()) each.sort((one, other) => other.end - one.end || other.start - one.start);
-  return children;
+  return { children, starters };
 }
 
 // who had how much of it, the largest share first; `span` is the one with the longest piece

@@ -13,9 +13,10 @@ export function Minimap({ spans, range, window: shown, onZoom }) {
   const theme = useTheme();
   const drag = useRef(null);
   useEffect(() => {
-    const draw = () => drawSpans(canvas.current, spans, range);
+    const element = canvas.current;
+    const draw = () => drawSpans(element, spans, range);
     const observer = new ResizeObserver(draw);
-    observer.observe(canvas.current);
+    observer.observe(element);
     draw();
     return () => observer.disconnect();
   }, [spans, range, theme]);
