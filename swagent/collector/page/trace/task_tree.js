@@ -7,7 +7,7 @@ const OUTCOMES = new Set(['done', 'failed', 'cancelled']);
 // after the request's begin. Without an end it was still running when the request was reported.
 export function tasksOf(span) {
   const listed = parse(tagOf(span, 'tasks'));
-  const known = new Set(listed.map(each => each.id));
+  const known = new Map(listed.map(each => [each.id, each]));
   const children = new Map();
   for (const task of listed) {
     const parent = known.has(task.parent) && task.parent !== task.id ? task.parent : 0;
@@ -18,7 +18,7 @@ export function tasksOf(span) {
   const waiting = [...(children.get(0) ?? [])].reverse().map(task => ({ task, depth: 0 }));
   while (waiting.length > 0) {
     const { task, depth } = waiting.pop();
-    found.push({ ...task, depth });
+    found.push({ ...task, cause: withNames(task.cause, known), depth });
     children
       .get(task.id)
       ?.toReversed()
@@ -26,6 +26,10 @@ export function tasksOf(span) {
   }
   return found;
 }
+
+// causes name tasks by their numbers
+const withNames = (cause, known) =>
+  cause.replace(/\btask (\d+)\b/g, (text, id) => (known.get(Number(id))?.name ? `“${known.get(Number(id)).name}”` : text));
 
 function parse(text) {
   let found;

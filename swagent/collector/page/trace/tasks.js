@@ -26,7 +26,6 @@ export function Tasks({ span }) {
 function Task({ task, whole }) {
   const end = task.end ?? whole;
   const took = task.end === null ? 'not ended' : duration(task.end - task.begin);
-  const cause = causeOf(task);
   return html`
     <li class=${task.outcome} style=${{ paddingLeft: `${Math.min(task.depth, INDENTED) * 14}px` }}>
       <span class="task-name">
@@ -55,10 +54,8 @@ function Task({ task, whole }) {
         ></i>
       </i>
       <span class="task-end">
-        ${task.end === null ? OUTCOMES.running : `${OUTCOMES[task.outcome]} at ${duration(task.end)}`}${cause}
+        ${task.end === null ? OUTCOMES.running : `${OUTCOMES[task.outcome]} at ${duration(task.end)}`}${task.cause && `: ${task.cause}`}
       </span>
     </li>
   `;
 }
-
-const causeOf = ({ outcome, cause }) => (cause ? `${outcome === 'cancelled' ? ' by ' : ': '}${cause}` : '');

@@ -82,9 +82,13 @@ function loopWords(span) {
   const waited = millisOf(span, WAITED);
   const blocked = millisOf(span, BLOCKED);
   return [
-    waited && `Somebody held the event loop for ${duration(waited)} of it.`,
+    waited && waitedWords(waited, span),
     blocked && `It held the event loop itself for ${duration(blocked)}.`,
   ]
     .filter(Boolean)
     .join(' ');
 }
+
+// one that came in meanwhile waited before the application saw it, and its span began
+const waitedWords = (waited, span) =>
+  `A blocked event loop made it wait ${duration(waited)}${waited > span.end - span.start ? ', before the application saw it' : ''}.`;
