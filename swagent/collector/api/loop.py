@@ -17,6 +17,7 @@ MAX_PROCESSES = 8
 """Processes of a trace that are looked at."""
 SLACK_MS = 1000
 """How much later the application may see a request that came in while the loop was blocked."""
+_PIECE = 2000  # segments looked at at once: those of the right time cost much more than the others
 _CONCERNED = "(instr(body, :blocked) OR instr(body, :waited))"
 _OF_TRACE = f"SELECT id FROM segments JOIN bodies USING (id) WHERE trace = :trace AND {_CONCERNED} ORDER BY id"  # noqa: S608
 # the body is looked at last: only of what ran in the same process at that time
@@ -91,11 +92,13 @@ async def _numbers(store: Store, trace_id: str, windows: list[_Window]) -> Async
     query = _OTHERS.format(windows=conditions)
     high = last
     while high > first:
-        low = max(high - pace.size, first)
-        for number, is_blocker in store.read(query, {**values, "low": low, "high": high}):
+        low = max(high - min(pace.size, _PIECE), first)
+        pace.begin()  # whoever asks has worked meanwhile
+        found = store.read(query, {**values, "low": low, "high": high})
+        await pace.step()
+        for number, is_blocker in found:
             yield number, bool(is_blocker)
         high = low
-        await pace.step()
 
 
 def _spans(segment: Segment) -> Iterator[tuple[str, Span]]:
