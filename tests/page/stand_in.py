@@ -113,6 +113,7 @@ class StandIn:
             Route("/api/errors/{group}", _json(answers.error_group)),
             Route("/api/compare", _json(answers.compare)),
             Route("/api/median", _json(answers.median)),
+            Route("/api/loop", _json(answers.loop)),
             Route("/api/map", _json(answers.map)),
             Route("/api/logs", _json(answers.logs)),
             Route("/api/meters", _json(answers.meters)),

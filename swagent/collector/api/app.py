@@ -34,6 +34,9 @@ from . import (
     logs as logs_query,
 )
 from . import (
+    loop as loop_query,
+)
+from . import (
     meters as meters_query,
 )
 from . import (
@@ -112,6 +115,7 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
             query.text("cursor"),
         ),
         "/api/traces/{trace:path}": lambda query: trace_query.trace(store, query.path("trace")),
+        "/api/loop": lambda query: loop_query.neighbours(store, query.needed("trace_id")),
         "/api/map": lambda _: service_map.ask(),
         "/api/logs": lambda query: logs_query.logs(
             store,
