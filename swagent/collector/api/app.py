@@ -28,7 +28,16 @@ from . import (
     logs as logs_query,
 )
 from . import (
+    losses as losses_query,
+)
+from . import (
     meters as meters_query,
+)
+from . import (
+    process as process_query,
+)
+from . import (
+    processes as processes_query,
 )
 from . import (
     trace as trace_query,
@@ -99,11 +108,17 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
             query.limit(100),
             query.text("cursor"),
         ),
+        "/api/logs/{number}": lambda query: logs_query.log(store, query.path("number")),
         "/api/meters": lambda query: meters_query.meters(store, query.text("service"), query.text("instance")),
         "/api/meters/series": lambda query: meters_query.series(
             store, query.needed("service"), query.needed("instance"), query.needed("name"), query.number("from", 0)
         ),
         "/api/ledgers": lambda _: meters_query.ledgers(store, time.time()),
+        "/api/losses": lambda query: losses_query.losses(store, query.number("from", 0), query.number("to", 2**62)),
+        "/api/process": lambda query: process_query.process(
+            store, query.needed("service"), query.needed("instance"), query.number("from", 0)
+        ),
+        "/api/processes": lambda _: processes_query.processes(store, time.time()),
         "/api/events": lambda query: instances_query.events(store, query.text("service")),
         "/api/profiles": lambda _: instances_query.profiles(store),
     }

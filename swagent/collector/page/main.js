@@ -10,8 +10,8 @@ import { Services } from './services/services.js';
 import { ServiceMap } from './map/map.js';
 import { Logs } from './logs/logs.js';
 import { Meters } from './runtime/meters.js';
-import { Instances } from './runtime/instances.js';
-import { Ledgers } from './runtime/ledgers.js';
+import { Moved } from './runtime/moved.js';
+import { Runtime } from './runtime/runtime.js';
 import { Note } from './parts/parts.js';
 
 function view({ view: name, rest, query }) {
@@ -40,13 +40,14 @@ function view({ view: name, rest, query }) {
       return html`
         <${Meters} query=${query} />
       `;
-    case 'instances':
+    case 'runtime':
       return html`
-        <${Instances} query=${query} />
+        <${Runtime} rest=${rest} query=${query} />
       `;
+    case 'instances':
     case 'ledgers':
       return html`
-        <${Ledgers} />
+        <${Moved} query=${query} />
       `;
     default:
       return html`

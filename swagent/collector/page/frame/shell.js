@@ -16,8 +16,7 @@ export const VIEWS = [
   ['map', 'Map'],
   ['logs', 'Logs'],
   ['meters', 'Meters'],
-  ['instances', 'Instances'],
-  ['ledgers', 'Ledgers'],
+  ['runtime', 'Runtime'],
 ];
 
 const STATES = {

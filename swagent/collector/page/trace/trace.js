@@ -4,6 +4,7 @@ import { address, useResource } from '../frame/api.js';
 import { count, duration, moment, plural } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { LogRows } from '../logs/log_rows.js';
+import { LossBadge } from '../runtime/loss_badge.js';
 import { ownTimes } from './own_time.js';
 import { Copy, Loaded, Panel, Service } from '../parts/parts.js';
 import { link, replace, toList } from '../frame/route.js';
@@ -83,6 +84,7 @@ function Content({ trace, query }) {
               <span class="badge error">${plural(errors, 'error')}</span>
             `
           }
+          <${LossBadge} trace=${trace} />
           <span class="id">
             <code>${trace.trace_id}</code>
             <${Copy} text=${trace.trace_id} label="the trace id" />
