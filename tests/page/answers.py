@@ -339,8 +339,10 @@ def _matches(row: Record, query: Query) -> bool:
 
 
 def _log_matches(log: Record, query: Query) -> bool:
-    return all(log[name] == query[name] for name in ("service", "level", "trace_id") if query.get(name)) and (
-        query.get("q", "").lower() in log["text"].lower()
+    return (
+        all(log[name] == query[name] for name in ("service", "level", "trace_id") if query.get(name))
+        and query.get("q", "").lower() in log["text"].lower()
+        and int(query.get("from") or 0) <= log["time"] <= int(query.get("to") or 10**15)
     )
 
 

@@ -20,6 +20,9 @@ const PATHS = {
   down: 'M4 8l6 6 6-6',
   warning: 'M10 3l7.5 13h-15zM10 8v4M10 14h.01',
   filter: 'M3 5h14M6 10h8M8.5 15h3',
+  plus: 'M10 4v12M4 10h12',
+  minus: 'M4 10h12',
+  fit: 'M3 7V3h4M13 3h4v4M17 13v4h-4M7 17H3v-4',
   up: 'M10 16V4M5 9l5-5 5 5',
 };
 
