@@ -1,4 +1,4 @@
-"""The page and its JSON API: read-only."""
+"""The page and its JSON API. It is read-only, but for files of traces that come back."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from ..exchange.endpoints import EXPORT, IMPORT, export_endpoint, import_endpoint
 from ..gate import Gate
 from ..store.database import StoreError
 from ..store.store import Store
@@ -68,7 +69,10 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
     :param host: what it will listen on
     :param page: the folder of the page's files
     """
-    api = [Route(path, _endpoint(query)) for path, query in _queries(store, addresses).items()]
+    queries = _queries(store, addresses)
+    api = [Route(path, _endpoint(query)) for path, query in queries.items()]
+    api.append(Route(EXPORT, export_endpoint(store, queries["/api/traces"])))
+    api.append(Route(IMPORT, import_endpoint(store), methods=["POST"]))
     api.append(Route("/api/live", _live(changes)))
 
     assets = Assets(page)
@@ -80,7 +84,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
 
     routes = [*api, Route("/", index), Mount("/assets", assets)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})
-    return Gate(app, host, ("GET", "HEAD"), names_matter=True)
+    return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(IMPORT,))
 
 
 def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]:

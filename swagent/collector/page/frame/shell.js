@@ -1,6 +1,7 @@
 // The frame around each view: where one can go, whether the collector is there, and what it keeps.
 import { html, useEffect, useState } from './view.js';
 import { useResource } from './api.js';
+import { Import } from '../exchange/import.js';
 import { Help } from './help.js';
 import { Icon } from '../parts/icons.js';
 import { useKeys } from './keys.js';
@@ -66,6 +67,7 @@ export function Shell({ route, children }) {
         </a>
         <${State} state=${state} />
         <div class="top-tools">
+          <${Import} />
           <${ThemeButton} />
           <button class="plain" type="button" onClick=${toHelp} aria-label="Help: keys (?)" title="Keys (?)">
             <${Icon} name="help" />

@@ -20,6 +20,8 @@ const PATHS = {
   down: 'M4 8l6 6 6-6',
   warning: 'M10 3l7.5 13h-15zM10 8v4M10 14h.01',
   filter: 'M3 5h14M6 10h8M8.5 15h3',
+  export: 'M10 3v9M6 8.5l4 4 4-4M4 16h12',
+  import: 'M10 12.5v-9M6 7l4-4 4 4M4 16h12',
   plus: 'M10 4v12M4 10h12',
   minus: 'M4 10h12',
   fit: 'M3 7V3h4M13 3h4v4M17 13v4h-4M7 17H3v-4',

@@ -2,6 +2,7 @@
 import { html, useMemo } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { count, duration, moment, plural } from '../parts/format.js';
+import { ExportTrace } from '../exchange/export_link.js';
 import { Icon } from '../parts/icons.js';
 import { LogRows } from '../logs/log_rows.js';
 import { LossBadge } from '../runtime/loss_badge.js';
@@ -89,6 +90,7 @@ function Content({ trace, query }) {
             <code>${trace.trace_id}</code>
             <${Copy} text=${trace.trace_id} label="the trace id" />
           </span>
+          <${ExportTrace} id=${trace.trace_id} />
         </p>
         <${Shares} trace=${trace} />
       </div>
