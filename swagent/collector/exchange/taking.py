@@ -41,8 +41,11 @@ async def take(store: Store, body: bytes) -> Answer:
     segments = [await _segment(each, pace) for each in parts.segments]
     lines = [await _line(each, pace) for each in parts.logs]
     losses = store.losses
-    new = [await _restore(store, each, pace) for each in await _new_segments(store, segments, pace)]
-    new_lines = [await _restore(store, each, pace) for each in await _new_lines(store, lines, pace)]
+    new = await _new_segments(store, segments, pace)
+    new_lines = await _new_lines(store, lines, pace)
+    for record in (*new, *new_lines):
+        store.restore(record)
+        await pace.breathe()
     store.commit()
     store.check(losses)
     traces = dict.fromkeys(each.trace_id for each in segments)
@@ -61,11 +64,6 @@ async def _segment(value: Any, pace: Pace) -> Indexed:
 
 async def _line(value: Any, pace: Pace) -> LogLine:
     return log_of(parse("LogData", await encoded("LogData", value, pace)))
-
-
-async def _restore(store: Store, record: Indexed | LogLine, pace: Pace) -> None:
-    store.restore(record)
-    await pace.breathe()
 
 
 async def _new_segments(store: Store, segments: Iterable[Indexed], pace: Pace) -> list[Indexed]:
@@ -89,7 +87,7 @@ async def _new_lines(store: Store, lines: Iterable[LogLine], pace: Pace) -> list
         by_trace[line.trace_id].append(line)
     new: list[LogLine] = []
     for trace_id, here in by_trace.items():
-        known = {tuple(row) for row in store.read(_LINE, (trace_id,))} if trace_id else set()
+        known: set[tuple[Any, ...]] = {tuple(row) for row in store.read(_LINE, (trace_id,))} if trace_id else set()
         new += [each for each in here if _key(each) not in known]
         await pace.breathe()
     return new

@@ -20,7 +20,7 @@ export function Import() {
   useDrop(take, setOver);
   return html`
     <button
-      class="plain"
+      class="plain import"
       type="button"
       onClick=${() => input.current.click()}
       aria-label="Import traces from a file"

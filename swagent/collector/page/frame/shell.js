@@ -66,8 +66,8 @@ export function Shell({ route, children }) {
           <span>collector</span>
         </a>
         <${State} state=${state} />
+        <${Import} />
         <div class="top-tools">
-          <${Import} />
           <${ThemeButton} />
           <button class="plain" type="button" onClick=${toHelp} aria-label="Help: keys (?)" title="Keys (?)">
             <${Icon} name="help" />

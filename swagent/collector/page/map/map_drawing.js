@@ -1,7 +1,7 @@
 // The map, drawn.
 import { html, useEffect, useMemo, useState } from '../frame/view.js';
 import { colourClass } from '../parts/colours.js';
-import { count, duration, percent, plural, short } from '../parts/format.js';
+import { duration, percent, short } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { COMPACT, MANY, ROOMY, arrange, fit } from './map_layout.js';
 import { useKeys } from '../frame/keys.js';
@@ -158,7 +158,13 @@ function Box({ node, place, size, chosen, dim, onChoose, onPoint, onFocus }) {
   const { width, height } = size.node;
   const bad = node.errors > 0;
   const peer = node.kind === 'peer';
-  const label = `${node.name}, ${node.kind}, ${plural(node.calls, 'call')}, ${plural(node.errors, 'error')}, median ${duration(node.p50)}`;
+  const shown = cut(node.name, size.letters);
+  const calls = `${short(node.calls)} ${node.calls === 1 ? 'call' : 'calls'}`;
+  const text = node.p50 === null || size === COMPACT ? calls : `${calls} · ${duration(node.p50)}`;
+  // what is seen comes first: who speaks to the page says that
+  const whole = shown === node.name ? null : node.name;
+  const failed = bad ? ` ${short(node.errors)} ${node.errors === 1 ? 'error' : 'errors'}` : '';
+  const label = `${whole ? `${whole} ` : ''}${shown} ${text}${failed}, ${node.kind}`;
   const press = event => {
     if (event.key === 'Enter' || event.key === ' ') {
       event.preventDefault();
@@ -181,6 +187,12 @@ function Box({ node, place, size, chosen, dim, onChoose, onPoint, onFocus }) {
       onPointerLeave=${() => onPoint(null)}
       data-node=${node.name}
     >
+      ${
+        whole &&
+        html`
+          <title>${whole}</title>
+        `
+      }${' '}
       <rect class="node-ground" width=${width} height=${height} rx=${peer ? height / 2 : 10} />
       ${
         !peer &&
@@ -194,17 +206,16 @@ function Box({ node, place, size, chosen, dim, onChoose, onPoint, onFocus }) {
         y=${height / 2 - 4}
         text-anchor=${peer ? 'middle' : 'start'}
       >
-        ${cut(node.name, size.letters)}
-        <title>${node.name}</title>
-      </text>
+        ${shown}
+      </text>${' '}
       <text
         class="node-text"
         x=${peer ? width / 2 : 22}
         y=${height / 2 + 13}
         text-anchor=${peer ? 'middle' : 'start'}
       >
-        ${short(node.calls)} ${node.calls === 1 ? 'call' : 'calls'}${node.p50 === null || size === COMPACT ? '' : ` · ${duration(node.p50)}`}
-      </text>
+        ${text}
+      </text>${' '}
       ${
         bad &&
         html`
