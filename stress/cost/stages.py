@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from swagent.abc import Address, Codec, Instance, Runtime, Transport
 from swagent.config import Config
 from swagent.pipeline.channel import Channel
-from swagent.pipeline.intake import SegmentIntake
-from swagent.pipeline.pipelines import Pipelines
+from swagent.pipeline.intake import Pending, SegmentIntake
+from swagent.pipeline.log_intake import LogIntake
 from swagent.signals import Signal
 
 _CUT_SIGNALS = frozenset({Signal.SEGMENT, Signal.LOG})
@@ -59,15 +59,9 @@ class Stage:
 
 
 def _cut_behind_recording() -> None:
-    def cut(offer_to: Callable[..., Any]) -> Callable[..., Any]:
-        def drop_instead(self: Pipelines, signal: Signal, encode: Callable[[Any], bytes]) -> Any:
-            return _drop if signal in _CUT_SIGNALS else offer_to(self, signal, encode)
-
-        return drop_instead
-
-    _replace(Pipelines, "offer_to", cut)
-    _replace(SegmentIntake, "offer", lambda _: _drop_of)
-    _replace(SegmentIntake, "offer_request", lambda _: _drop_of)
+    for intake, ways in ((SegmentIntake, ("offer", "offer_request")), (LogIntake, ("offer", "offer_plain"))):
+        for way in ways:
+            _replace(intake, way, lambda _: _drop)
 
 
 def _cut_behind_encoding() -> None:
@@ -88,11 +82,7 @@ def _cut_behind_encoding() -> None:
     _replace(Channel, "offer_many", cut_many)
 
 
-def _drop_of(intake: SegmentIntake, _: object) -> None:
-    """As `_drop`."""
-
-
-def _drop(_: object) -> None:
+def _drop(intake: Pending, _: object) -> None:
     """Where a record ends that goes no further."""
 
 

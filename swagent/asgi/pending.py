@@ -9,13 +9,12 @@ takes an explicit step, `to_span`, which opens the segment; from then on the req
 from __future__ import annotations
 
 import time
-from operator import itemgetter
 from typing import Any
 
 from ..record.suppression import suppress_instrumentation
 from ..record.trace.carrier import Carrier, parse_sw8
 from ..record.trace.context import active_span, current, nearest_open, switch
-from ..record.trace.ids import new_number, segment_id_of, trace_id_of
+from ..record.trace.ids import ids_of, new_number
 from ..record.trace.model import Component, Origin, Reference, RefKind, SpanKind
 from ..record.trace.request import OTHER, Facts, name_by_path, name_so_far
 from ..record.trace.span import parent_link
@@ -23,14 +22,12 @@ from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
 from .faults import Faults
 from .request import RequestSpan
-from .scope import Scope, find_caller, read_carrier, read_facts, read_operation, read_traceparent
+from .scope import Scope, read_carrier, read_facts, read_headers, read_operation, read_traceparent
 
 UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
 UNREAD: Any = object()
 """Stands for what nobody has looked for."""
 _NOTHING: Scope = {}
-_NAME = itemgetter(0)
-"""Of a header."""
 
 
 class Following:
@@ -58,8 +55,8 @@ class PendingRequest:
     :ivar following: what is known of a response that is more than a status and one body
     """
 
-    __slots__ = ("_caller", "_facts", "_trace_id", "end_time", "ended", "faults", "following", "number", "previous",
-                 "scope", "span", "start_time", "status", "tracer")  # fmt: skip
+    __slots__ = ("_caller", "_facts", "_segment_id", "_trace_id", "end_time", "ended", "faults", "following", "number",
+                 "previous", "scope", "span", "start_time", "status", "tracer")  # fmt: skip
     frame = None
 
     def __init__(self, tracer: Tracer, scope: Scope, faults: Faults) -> None:
@@ -99,30 +96,25 @@ class PendingRequest:
 
     def _find_trace_id(self) -> str:
         """The caller's, where one called."""
-        carrier = None
+        own, self._segment_id = ids_of(self.number)
         try:
-            if self._caller is UNREAD:
-                has_one = b"sw8" in map(_NAME, self.scope["headers"])
-                self._caller = find_caller(self.scope, self.tracer) if has_one else None
-            if self._caller is not None:
-                carrier = parse_sw8(self._caller)
+            caller, is_traced_otherwise = self._caller, False
+            if caller is UNREAD:
+                _, header, is_traced_otherwise = read_headers(self.scope)
+                caller = self._caller = header if header is not None and self.tracer.trusts(self.scope) else None
+            carrier = parse_sw8(caller) if caller is not None else None
+            if carrier is not None:
+                return carrier.trace_id if carrier.sampled else ""
+            span = self._continue_trace() if is_traced_otherwise else None
+            return own if span is None else span.trace_id
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
             self.faults.note("reading the headers of a request", error)
-        if carrier is None:
-            span = self._continue_trace()
-            return trace_id_of(self.number) if span is None else span.trace_id
-        return carrier.trace_id if carrier.sampled else ""
+            return own
 
     def _continue_trace(self) -> RequestSpan | None:
         """The span, where the caller told its trace without `sw8`: most callers do not, so the fast path knows nothing
         of it."""
-        try:
-            if not self.tracer.traceparent or b"traceparent" not in dict(self.scope["headers"]):
-                return None
-        except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
-            self.faults.note("reading the headers of a request", error)
-            return None
-        return self.to_span()
+        return self.to_span() if self.tracer.traceparent else None
 
     def reference(self) -> Reference | None:
         """How another segment of this process refers to it; None when the trace is not recorded."""
@@ -137,17 +129,15 @@ class PendingRequest:
 
     def origin(self) -> Origin | None:
         """Where a log record comes from that is logged here; None when the trace is not recorded."""
-        if self.span is not None:
-            return self.span.origin()
         trace_id, tracer = self.trace_id, self.tracer
-        if self.span is not None:  # a caller without `sw8` has told the trace
+        if self.span is not None:  # from before, or since a caller without `sw8` has told the trace
             return self.span.origin()
         method, path, template = self._operation()
         if not trace_id:
             return None
         if (not tracer.ignores_dots_only or "." in path) and tracer.is_ignored(name_by_path(method, path)):
             return None
-        return name_so_far(method, path, template), trace_id, segment_id_of(self.number), 0
+        return name_so_far(method, path, template), trace_id, self._segment_id, 0
 
     def operation(self) -> tuple[str, bool]:
         """The name of its operation as far as it is known by now, and whether its route is."""
@@ -194,12 +184,12 @@ class PendingRequest:
         if self.span is None and not self.ended:
             scope, client, caller = self.scope, None, self._caller
             try:
-                names = [*map(_NAME, scope["headers"])]
-                facts = read_facts(scope, names, self.status, self.faults)
+                host, header, is_traced_otherwise = read_headers(scope)
+                facts = read_facts(scope, host, self.status, self.faults)
                 client = scope.get("client")
                 if caller is UNREAD:
-                    caller = find_caller(scope, self.tracer) if b"sw8" in names else None
-                if caller is None and b"traceparent" in names:
+                    caller = header if header is not None and self.tracer.trusts(scope) else None
+                if is_traced_otherwise and caller is None:
                     self._continue_trace()
             except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
                 self.faults.note("reading a request", error)
@@ -267,7 +257,8 @@ class PendingRequest:
 
     def _read(self) -> tuple[Any, ...]:
         try:
-            return read_facts(self.scope, [*map(_NAME, self.scope["headers"])], self.status, self.faults)
+            host, _, _ = read_headers(self.scope)
+            return read_facts(self.scope, host, self.status, self.faults)
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
             self.faults.note("reading a request", error)
             return UNREADABLE

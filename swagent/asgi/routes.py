@@ -32,20 +32,22 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
         FastAPI takes some of it back when the route has been served
     """
     path = None
-    # FastAPI composes the prefix of `include_router()` here; its `route` knows only its own part
-    fastapi: Any = scope.get("fastapi")
-    if type(fastapi) is dict:
-        included = fastapi.get("effective_route_context")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    # looking for a key and taking its value takes less than `get`, which is a call
+    if "fastapi" in scope and type(fastapi := scope["fastapi"]) is dict:
+        # FastAPI composes the prefix of `include_router()` here; its `route` knows only its own part
+        included: Any = fastapi.get("effective_route_context")
         path = _path_of(included) if included is not None else None
-    if path is None and (route := scope.get("route")) is not None:
+    if path is None and "route" in scope and (route := scope["route"]) is not None:
         path = _path_of(route)
     if path is None:
         # Litestar
         template = scope.get("path_template") or scope.get(ROUTE)
         path = template if isinstance(template, str) and template else None
     # Starlette's mounts add to the path of the application's own root
-    root = scope.get("app_root_path")
-    if root is None or path is None or path is UNMATCHED or scope.get("root_path", "") == root:
+    if path is None or path is UNMATCHED or "app_root_path" not in scope:
+        return path
+    root = scope["app_root_path"]
+    if root is None or scope.get("root_path", "") == root:
         return path
     mount = _mounted_at(scope, path)
     return mount + path if mount else path

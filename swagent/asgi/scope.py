@@ -14,12 +14,13 @@ from .faults import Faults
 from .routes import FASTAPI, METHODS, PYTHON, component_of, is_unmatched, route_template
 
 Scope = MutableMapping[str, Any]
+_READ = frozenset({b"host", b"sw8", b"traceparent"})
 
 
-def read_facts(scope: Scope, names: list[bytes], status: int, faults: Faults) -> tuple[Any, ...]:
+def read_facts(scope: Scope, host: bytes | None, status: int, faults: Faults) -> tuple[Any, ...]:
     """What `Facts` holds, of a request that has been routed, as far as frameworks tell.
 
-    :param names: of the scope's headers
+    :param host: as its headers have it
     :param status: of the response, 0 until it has begun
     :param faults: told where a framework's objects cannot be read
     :raises Exception: whatever comes of a scope that is not of the ASGI specification
@@ -31,7 +32,7 @@ def read_facts(scope: Scope, names: list[bytes], status: int, faults: Faults) ->
     return (
         method if method in METHODS else OTHER,
         scope.get("scheme", scheme),
-        scope["headers"][names.index(b"host")][1] if b"host" in names else _server(scope),
+        _server(scope) if host is None else host,
         scope["path"],
         template,
         component,
@@ -63,10 +64,29 @@ def read_operation(scope: Scope, status: int, faults: Faults) -> tuple[str, str,
     return method if method in METHODS else OTHER, scope["path"], read_template(scope, status, faults)
 
 
+def read_headers(scope: Scope) -> tuple[bytes | None, bytes | None, bool]:
+    """What every request is asked for: its host, the `sw8` if there is exactly one, and whether there is a
+    `traceparent`. In one pass, since each look for a name takes as long.
+
+    :raises Exception: whatever comes of a scope that is not of the ASGI specification
+    """
+    host = caller = None
+    callers, is_traced_otherwise = 0, False
+    for name, value in scope["headers"]:
+        if name in _READ:
+            if name == b"host":
+                host = value if host is None else host
+            elif name == b"sw8":
+                caller, callers = value, callers + 1
+            else:
+                is_traced_otherwise = True
+    return host, caller if callers == 1 else None, is_traced_otherwise
+
+
 def find_caller(scope: Scope, tracer: Tracer) -> bytes | None:
     """The header `sw8`, where there is exactly one and it is trusted."""
-    found = [value for name, value in scope["headers"] if name == b"sw8"]
-    return found[0] if len(found) == 1 and tracer.trusts(scope) else None
+    _, caller, _ = read_headers(scope)
+    return caller if caller is not None and tracer.trusts(scope) else None
 
 
 def read_carrier(scope: Scope, tracer: Tracer) -> tuple[Carrier | None, dict[str, str] | None]:

@@ -18,6 +18,7 @@ from ..signals import Signal, bounds_of, is_wanted
 from .channel import Channel
 from .delivery import Policy
 from .intake import Intake, Pending, RequestEncoding, SegmentIntake
+from .log_intake import LogEncoding, LogIntake
 from .reporter import Reporter
 from .route import Route
 
@@ -68,6 +69,12 @@ class Pipelines:
     def segment_intake(self, encode: Callable[[Any], bytes], requests: RequestEncoding) -> SegmentIntake:
         """Make the intake of segments, see there."""
         intake = SegmentIntake(self.channels[Signal.SEGMENT], encode, requests, self._limited)
+        self._intakes.append(intake)
+        return intake
+
+    def log_intake(self, encoding: LogEncoding) -> LogIntake:
+        """Make the intake of log records, see there."""
+        intake = LogIntake(self.channels[Signal.LOG], encoding, self._limited)
         self._intakes.append(intake)
         return intake
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from ..agent_log import RateLimitedLog, say
 from ..config import Config
 from ..pipeline.encoder import Encoder
-from ..pipeline.log_encoder import log_encoding
+from ..pipeline.log_encoder import LogEncoder
 from ..pipeline.pipelines import Pipelines
 from ..pipeline.request_encoder import RequestEncoder
 from ..profile.blocks import Blocks
@@ -24,6 +24,7 @@ from ..profile.profiler import Profiler
 from ..profile.sampler import Limits
 from ..record.events import started, stopping
 from ..record.logs.capture import LogCapture, LogSettings
+from ..record.logs.layout import Layout
 from ..record.meters.definitions import REGISTRY
 from ..record.meters.samples import Sample
 from ..record.suppression import suppress_instrumentation
@@ -39,6 +40,7 @@ from ..self_meters.ledger import LedgerMeters
 from ..self_meters.runtime import RuntimeMeters
 from ..signals import Signal
 from .meter_report import MeterReport, Source
+from .overrides import Overrides
 
 T = TypeVar("T")
 
@@ -64,7 +66,7 @@ class Recording:
         self.tracer = _build_tracer(config, self._offer_segment)
         self._segments = pipelines.segment_intake(encoder.segment, RequestEncoder(encoder, self.tracer))
         self.tracer.offer_request = self._segments.offer_request
-        self._logs = LogCapture(self._offer(Signal.LOG, log_encoding(encoder)), LogSettings.from_config(config))
+        self._logs = _build_capture(config, pipelines, encoder)
         self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
         self._threads = ThreadPropagation() if config.propagate_threads else None
         self._blocks = Blocks(self._offer_event)
@@ -75,6 +77,8 @@ class Recording:
         )  # fmt: skip
         self.profiler = Profiler(self.tracer, limits, self._offer(Signal.PROFILE, encoder.snapshot))
         """Carries out profile tasks."""
+        self.overrides = Overrides(config, self.tracer, self.profiler.count, limited)
+        """Puts in force the settings that the collector changes."""
         ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)
         sources: list[Source] = [
             ledger.collect, self.tracer.endpoints.collect, self.tracer.peers.collect, self._blocks.collect,
@@ -165,6 +169,14 @@ def _shows_parameters(config: Config) -> frozenset[int]:
         Component.BOTTLE: config.plugin_bottle_collect_http_params,
     }
     return frozenset(component for component, is_wanted in wanted.items() if is_wanted)
+
+
+def _build_capture(config: Config, pipelines: Pipelines, encoder: Encoder) -> LogCapture:
+    settings = LogSettings.from_config(config)
+    if not pipelines.is_on(Signal.LOG):
+        return LogCapture(_nowhere, settings)
+    intake = pipelines.log_intake(LogEncoder(encoder, Layout(settings)))
+    return LogCapture(intake.offer, settings, intake.offer_plain)
 
 
 def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:

@@ -20,7 +20,7 @@ from swagent.collector.api import instances as instances_query
 from swagent.collector.api import meters as meters_query
 from swagent.collector.api.meters import quantile
 from swagent.collector.store.database import StoreError
-from swagent.collector.store.records import Event, KeepAlive, Meter, Properties, ThreadSnapshot
+from swagent.collector.store.records import Event, KeepAlive, Meter, Properties
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment, Span
 
@@ -353,7 +353,7 @@ async def test_ledgers(api: Api) -> None:
     ]  # fmt: skip
 
 
-async def test_instances_events_profiles_status(api: Api) -> None:
+async def test_instances_events_status(api: Api) -> None:
     store = api.store
     store.add(Properties("shop", "i1", (("language", "python"), ("OS Name", "linux")), "GENERAL"))
     store.add(KeepAlive("shop", "i1", "GENERAL"))
@@ -369,8 +369,6 @@ async def test_instances_events_profiles_status(api: Api) -> None:
         ("Shutdown", 5, 7)
     ]
     assert (await api("events", service="other"))["events"] == []
-    store.add(ThreadSnapshot("task", "s", 1, 0, ("a",)))
-    assert await api("profiles") == {"snapshots": 1}
     status = await api("status")
     assert (status["segments"], status["logs"], status["meters"], status["services"]) == (2, 1, 1, 2)
     assert (status["store"], status["kafka"], status["limits"]["segments"]) == ("memory", None, 50_000)

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from typing import Any
 
+from . import profiled
 from .made_up import LANGUAGE, Record, Trace, instance_name, ledger_signals, make_deep_trace, make_trace, summary, wave
 
 Query = dict[str, str]
@@ -59,6 +60,8 @@ class Answers:
         self._edges: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
         self._errors: Counter[str] = Counter()
         self._deep: Trace | None = None
+        self._tasks: list[Record] = []
+        self.ordered: list[Record] = []  # what the page has asked for
         now = int(time.time() * 1000)
         if traces:
             step = SPREAD_MS / traces
@@ -66,6 +69,7 @@ class Answers:
                 self._take(make_trace(number, int(now - SPREAD_MS + number * step)))
             self._deep = make_deep_trace(now - SPREAD_MS, DEEP_SPANS)
             self.version = traces
+            self._tasks = self._profiles()
 
     @property
     def deep_id(self) -> str:
@@ -293,6 +297,55 @@ class Answers:
                 for name, took in sorted(self._durations.items())
             ]
         }
+
+    def _profiles(self) -> list[Record]:
+        """A profile of five orders, and tasks that have come less far."""
+        rows = [each for each in self._rows if each["endpoint"] == "POST:/orders"][:5]
+        traces = [self.trace(row["trace_id"], {}) for row in rows]
+        # the segment of the shop in each
+        found = [
+            profiled.make_segment(each, span["id"].rpartition(":")[0])
+            for each in traces
+            if each is not None
+            for span in each["spans"]
+            if span["kind"] == "entry" and span["service"] == "shop"
+        ]
+        return [
+            profiled.make_task("waits", "waiting", [], service="stock", endpoint="GET:/stock/{item}"),
+            profiled.make_task("profiled", "finished", found),
+            profiled.make_task("missed", "missed", [], service="mailer", asking=0),
+        ]
+
+    def profiles(self, query: Query) -> Record:
+        wanted = query.get("trace_id")
+        tasks = [
+            {**each, "segments": [part for part in each["segments"] if wanted in (None, part["trace_id"])]}
+            for each in self._tasks
+        ]
+        return {"version": self.version, "tasks": [each for each in tasks if each["segments"] or not wanted]}
+
+    def profile(self, task: str, query: Query) -> Record | None:
+        found = next((each for each in self._tasks if each["id"] == task), None)
+        if found is None:
+            return None
+        nodes = profiled.make_nodes(query.get("segment", "")) if found["segments"] else []
+        return {"version": self.version, **found, "left_out": 0, "nodes": nodes}
+
+    def order_profile(self, order: Record) -> Record | None:
+        """A new task; None: the service has another one."""
+        if any(each["service"] == order["service"] and each["state"] == "waiting" for each in self._tasks):
+            return None
+        self.ordered.append(order)
+        self._tasks.insert(0, profiled.make_task(f"new-{len(self.ordered)}", "waiting", [], **order))
+        self.version += 1
+        return self._tasks[0]
+
+    def take_profile(self) -> None:
+        """An agent takes the newest task, and follows requests."""
+        before = next(each for each in self._tasks if each["id"] == "profiled")
+        new = self._tasks[0]
+        self._tasks[0] = profiled.make_task(new["id"], "running", before["segments"][:2])
+        self.version += 1
 
     def events(self, query: Query) -> Record:
         found = [

@@ -119,9 +119,21 @@ class StandIn:
             Route("/api/meters/series", _json(answers.series)),
             Route("/api/ledgers", _json(answers.ledgers)),
             Route("/api/events", _json(answers.events)),
+            Route("/api/profiles", _json(answers.profiles)),
+            Route("/api/profiles", self._order, methods=["POST"]),
+            Route("/api/profiles/{task:path}", _json(answers.profile)),
             Mount("/assets", StaticFiles(directory=PAGE)),
         ]
         return _with_headers(Starlette(routes=routes))
+
+    async def _order(self, request: Request) -> Response:
+        if request.headers["content-type"] != "application/json":
+            return JSONResponse({"error": "the body must be application/json"}, 415)
+        made = self.answers.order_profile(await request.json())
+        if made is None:
+            return JSONResponse({"error": "'stock' is at another profile", "task": "waits"}, 409)
+        self.wake()
+        return JSONResponse(made, 201)
 
     async def _stream(self, _: Request) -> Response:
         if not self.live:

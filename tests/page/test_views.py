@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from page.browser import Tab
 from page.stand_in import StandIn
 
-VIEWS = ("traces", "services", "map", "logs", "meters", "runtime")
+VIEWS = ("traces", "services", "map", "logs", "meters", "runtime", "profiles")
 READY = {
     "traces": ".trace-row",
     "services": ".table tbody tr",
@@ -19,6 +19,7 @@ READY = {
     "logs": ".log-row",
     "meters": ".chart canvas",
     "runtime": ".process",
+    "profiles": ".profiles .table tbody tr",
 }
 
 

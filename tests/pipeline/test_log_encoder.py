@@ -7,12 +7,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from swagent.pipeline.encoder import Encoder
-from swagent.pipeline.log_encoder import log_encoding
+from swagent.pipeline.log_encoder import LogEncoder
 from swagent.record.logs.entry import LogEntry
+from swagent.record.logs.layout import Layout
+from swagent.record.logs.plain import NO_MORE, PlainRecord
+from swagent.record.logs.settings import LogSettings
 from swagent_proto.messages import LogData
 
 ODD = ["~~", "<~", "100%", "%b", "^", "\ud800", "two\nlines", 200 * "x", 37 * "é"]
 TEXTS = st.text(max_size=20) | st.sampled_from(ODD)
+LAYOUT = Layout(LogSettings())
 NOW = 1_790_000_000_123
 IDS = st.sampled_from(["", "~", "<~~", "^^", "%", 126 * "a", 37 * "b", 32 * "f", "a.b.1", "träce"])
 TAGS = st.lists(st.tuples(st.sampled_from(["level", "logger", "task", "%s"]), TEXTS), max_size=4)
@@ -27,7 +31,7 @@ TAGS = st.lists(st.tuples(st.sampled_from(["level", "logger", "task", "%s"]), TE
 @example(several=[LogEntry(1, "text", [("task", "Task-7")], "/", 37 * "%", "b", 37)])
 def test_whatever_it_holds(several: list[LogEntry]) -> None:
     encoder = Encoder("protobuf", "shop", "one")
-    encode = log_encoding(encoder)
+    encode = LogEncoder(encoder, LAYOUT).encode
     for _ in range(2):  # the second time all parts are known
         for entry in several:
             assert LogData().parse(encode(entry)) == LogData().parse(encoder.log(entry))
@@ -35,7 +39,7 @@ def test_whatever_it_holds(several: list[LogEntry]) -> None:
 
 def test_a_usual_record_takes_no_whole_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = Encoder("protobuf", "shop", "one")
-    encode = log_encoding(encoder)
+    encode = LogEncoder(encoder, LAYOUT).encode
     monkeypatch.setattr(encoder, "log", None)
     tags = [("level", "WARNING"), ("logger", "shop"), ("thread", "MainThread"), ("task", "Task-7")]
     entry = LogEntry(NOW, "sold out", tags, "GET:/items/{id}", 32 * "a", "a.1.2", 0)
@@ -44,4 +48,56 @@ def test_a_usual_record_takes_no_whole_encoding(monkeypatch: pytest.MonkeyPatch)
 
 def test_json_is_encoded_as_a_whole() -> None:
     encoder = Encoder("json", "shop", "one")
-    assert log_encoding(encoder) == encoder.log
+    entry = LogEntry(NOW, "sold out", [], "GET:/items/{id}", 32 * "a", "a.1.2", 0)
+    assert LogEncoder(encoder, LAYOUT).encode(entry) == encoder.log(entry)
+
+
+LAYOUTS = st.sampled_from([LogSettings().layout, "%(message)s", "%(lineno)s %(message)s %(lineno)s", "nothing"])
+ODD_ONES = st.sampled_from([None, 7, "é\n", "\x1b[0m", 3000 * "x"])
+
+
+@given(data=st.data(), layout=LAYOUTS)
+def test_plain_records_of_a_group_are_each_encoded_as_alone(data: st.DataObject, layout: str) -> None:
+    made = Layout(LogSettings(layout=layout))
+    kinds = st.tuples(TEXTS, TEXTS, TEXTS).map(made.kinds.__getitem__)
+    more = st.tuples(ODD_ONES) if made.more else st.just(NO_MORE)
+    ids = st.tuples(IDS.filter(bool), IDS.filter(bool), st.integers(0, 200)) | st.just(("", "", -1))
+    fields = st.tuples(st.sampled_from([1, NOW, 2**43 - 1]), kinds, TEXTS, more, TEXTS, TEXTS)
+    row = st.tuples(fields, ids).map(lambda parts: PlainRecord(*parts[0], *parts[1]))
+    several = data.draw(st.lists(row, min_size=1, max_size=4))
+    encoder = LogEncoder(Encoder("protobuf", "shop", "one"), made)
+    for _ in range(2):  # the second time all parts are known
+        encoded = encoder.encode_alike(list(zip(*several, strict=True)))
+        for plain, payload in zip(several, encoded, strict=True):
+            if payload is not None:
+                assert LogData().parse(payload) == LogData().parse(encoder.encode_plain(plain))
+        for plain in several:
+            whole = Encoder("protobuf", "shop", "one").log(made.entry(plain))
+            assert LogData().parse(encoder.encode_plain(plain)) == LogData().parse(whole)
+
+
+def test_usual_records_are_encoded_as_a_group() -> None:
+    encoder = LogEncoder(Encoder("protobuf", "shop", "one"), LAYOUT)
+    kind = LAYOUT.kinds["WARNING", "shop", "MainThread"]
+    usual = PlainRecord(NOW, kind, "sold out\nor nearly", NO_MORE, "Task-7", "GET:/items/{id}", 32 * "a", "a.1.2", 0)
+    several = [
+        usual,
+        usual._replace(message="\x1b[0m"),
+        usual._replace(message="träge"),
+        usual._replace(task="träge"),
+        usual._replace(task="", endpoint="", trace_id="", segment_id="", span_id=-1),
+    ]
+    first, control, foreign, named, nowhere = encoder.encode_alike(list(zip(*several, strict=True)))
+    assert first is not None
+    assert LogData().parse(first).tags.data[3].value == "Task-7"
+    assert (control, named) == (None, None)
+    assert foreign is not None
+    assert LogData().parse(foreign).body.text.text.endswith(" - träge")
+    assert nowhere is not None
+    assert LogData().parse(nowhere).trace_context.trace_id == ""
+    assert None not in encoder.encode_alike([(each, each) for each in usual])
+
+
+def test_plain_records_in_json_are_encoded_by_themselves() -> None:
+    encoder = LogEncoder(Encoder("json", "shop", "one"), LAYOUT)
+    assert encoder.encode_alike([("", "")]) == [None, None]

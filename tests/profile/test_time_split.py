@@ -97,18 +97,18 @@ async def test_running_ready_and_awaiting_are_told() -> None:
 
 @pytest.mark.slow
 async def test_a_known_mix_is_told_within_a_tenth() -> None:
-    """Tried again only where the machine itself did not keep the times, by the test's own clock."""
-    nominal = (0.05, 0.1, 0.2)
+    """Each state as long as it was by the test's own clock. Tried again only where a busy machine took the processor
+    away between the states: nobody can tell then whose time it was."""
     until = time.monotonic() + 2 * DEADLINE
     while True:
-        timeline = Timeline(nominal[0], nominal[2], nominal[1])
+        timeline = Timeline(working=0.05, waiting=0.2, holding=0.1)
         async with traced(timeline.app, time_split_every=1) as shop:
             await timeline.run(shop)
             span = await shop.span()
         timeline.check(span)
-        if timeline.most < sum(nominal) + 0.004 or time.monotonic() > until:
+        if timeline.most < sum(timeline.least) + 0.004 or time.monotonic() > until:
             break
-    assert list(split(span)) == pytest.approx(list(nominal), rel=0.1)
+    assert list(split(span)) == pytest.approx(timeline.least, rel=0.1)
 
 
 async def test_child_tasks_are_part_of_their_request() -> None:

@@ -20,7 +20,7 @@ from stress.cost.stages import STAGES, Confirming
 from swagent import Agent, Config, entry_span
 from swagent.pipeline.channel import Channel
 from swagent.pipeline.intake import SegmentIntake
-from swagent.pipeline.pipelines import Pipelines
+from swagent.pipeline.log_intake import LogIntake
 
 ROOT = Path(__file__).parents[2]
 CLOCKS = """
@@ -95,11 +95,12 @@ def test_records_go_as_far_as_the_stage(stage: str, offered: int, monkeypatch: p
             return ledger.offered, ledger.confirmed
 
     # named here as well, so that they are put back
-    monkeypatch.setattr(Pipelines, "offer_to", Pipelines.offer_to)
     monkeypatch.setattr(Channel, "offer", Channel.offer)
     monkeypatch.setattr(Channel, "offer_many", Channel.offer_many)
     monkeypatch.setattr(SegmentIntake, "offer", SegmentIntake.offer)
     monkeypatch.setattr(SegmentIntake, "offer_request", SegmentIntake.offer_request)
+    monkeypatch.setattr(LogIntake, "offer", LogIntake.offer)
+    monkeypatch.setattr(LogIntake, "offer_plain", LogIntake.offer_plain)
     STAGES[stage].cut()
     assert asyncio.run(run()) == (offered, offered)
 

@@ -1,4 +1,4 @@
-"""The page and its JSON API. It is read-only, but for files of traces that come back."""
+"""The page and its JSON API: read-only, but for profile tasks and files of traces that come in."""
 
 from __future__ import annotations
 
@@ -41,6 +41,9 @@ from . import (
     processes as processes_query,
 )
 from . import (
+    profiles as profiles_query,
+)
+from . import (
     trace as trace_query,
 )
 from . import (
@@ -51,6 +54,8 @@ from .changes import Changes
 from .encoding import encode
 from .memo import Memo
 from .parameters import Parameters
+from .profile_order import PATH as PROFILES
+from .profile_order import order_endpoint
 
 PAGE = Path(__file__).parent.parent / "page"
 _MISSING = (
@@ -74,6 +79,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
     api.append(Route(EXPORT, export_endpoint(store, queries["/api/traces"])))
     api.append(Route(IMPORT, import_endpoint(store), methods=["POST"]))
     api.append(Route("/api/live", _live(changes)))
+    api.append(Route(PROFILES, order_endpoint(store), methods=["POST"]))
 
     assets = Assets(page)
 
@@ -84,7 +90,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
 
     routes = [*api, Route("/", index), Mount("/assets", assets)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})
-    return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(IMPORT,))
+    return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(PROFILES, IMPORT))
 
 
 def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]:
@@ -124,7 +130,13 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
         ),
         "/api/processes": lambda _: processes_query.processes(store, time.time()),
         "/api/events": lambda query: instances_query.events(store, query.text("service")),
-        "/api/profiles": lambda _: instances_query.profiles(store),
+        PROFILES: lambda query: profiles_query.profiles(store, query.text("trace_id"), time.time()),
+        PROFILES + "/{task:path}": lambda query: profiles_query.profile(
+            store,
+            query.path("task"),
+            query.present(texts=("segment",), numbers=("from", "to")),
+            time.time(),
+        ),
     }
 
 

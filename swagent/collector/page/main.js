@@ -12,6 +12,7 @@ import { Logs } from './logs/logs.js';
 import { Meters } from './runtime/meters.js';
 import { Moved } from './runtime/moved.js';
 import { Runtime } from './runtime/runtime.js';
+import { Profiles } from './profiles/profiles.js';
 import { Note } from './parts/parts.js';
 
 function view({ view: name, rest, query }) {
@@ -48,6 +49,10 @@ function view({ view: name, rest, query }) {
     case 'ledgers':
       return html`
         <${Moved} query=${query} />
+      `;
+    case 'profiles':
+      return html`
+        <${Profiles} id=${rest[0]} query=${query} />
       `;
     default:
       return html`

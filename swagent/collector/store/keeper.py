@@ -10,7 +10,8 @@ from . import rows
 from .database import Database, Row, StoreError
 from .instances import Instances
 from .limits import Limits
-from .records import Event, KeepAlive, LogLine, Meter, Properties, Record
+from .profile_tasks import ProfileTasks
+from .records import Event, KeepAlive, LogLine, Meter, ProfileFinish, Properties, Record, ThreadSnapshot
 from .ring import STEP, Ring
 from .segment_index import Indexed
 from .series import SeriesShelf
@@ -37,11 +38,13 @@ class Keeper:
             ),
             "logs": Ring(database, "logs", limits.logs),
             "meters": Ring(database, "points", limits.points),
+            "snapshots": Ring(database, "snapshots", limits.snapshots),
             "events": Ring(database, "events", limits.others),
             "others": Ring(database, "others", limits.others),
         }
         self.series = SeriesShelf(database, limits.series)
         self.instances = Instances(database, limits.others)
+        self.profiles = ProfileTasks(database, limits.others)
         self._services = Shelf[str, None](limits.others)
         self._known_ids = Shelf[str, None](limits.segments * REMEMBERED_IDS)
         self._clock = clock
@@ -101,11 +104,15 @@ class Keeper:
         elif isinstance(record, LogLine):
             self.keep_line(record)
             self.instances.see(record.service, record.instance, now)
+        elif isinstance(record, ThreadSnapshot):
+            self._append("snapshots", "snapshots", (now, *rows.snapshot_row(record)))
         else:
             kind = type(record).__name__
             table = "events" if kind == "Event" else "others"
             if isinstance(record, Event):
                 self.instances.note(record, now)
+            elif isinstance(record, ProfileFinish):
+                self.profiles.finish(record.task_id, record.instance, int(now * 1000))
             self._append(table, table, (now, kind, rows.other_text(record)))
 
     def keep_line(self, line: LogLine) -> None:

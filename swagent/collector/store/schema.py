@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FORMAT = 2
+FORMAT = 3
 """Goes up when a table changes; a file of another format is not opened."""
 
 TABLES = """
@@ -36,6 +36,12 @@ CREATE INDEX points_by_series ON points (series, time);
 CREATE TABLE events (id INTEGER PRIMARY KEY, arrived REAL, kind TEXT, data TEXT);
 CREATE TABLE others (id INTEGER PRIMARY KEY, arrived REAL, kind TEXT, data TEXT);
 CREATE INDEX others_by_kind ON others (kind, id);
+CREATE TABLE snapshots (
+    id INTEGER PRIMARY KEY, arrived REAL, task TEXT, segment TEXT, time INTEGER, sequence INTEGER, stack TEXT
+);
+CREATE INDEX snapshots_by_task ON snapshots (task, segment, sequence, time);
+CREATE INDEX snapshots_by_segment ON snapshots (segment, task);
+CREATE TABLE profiles (task TEXT PRIMARY KEY, data TEXT);
 CREATE TABLE instances (
     service TEXT, instance TEXT, layer TEXT, last_seen REAL, properties TEXT, keep_alives INTEGER,
     PRIMARY KEY (service, instance)
@@ -55,6 +61,8 @@ WIDTHS = {
     "points": 6,
     "events": 4,
     "others": 4,
+    "snapshots": 7,
+    "profiles": 2,
     "instances": 6,
     "offsets": 4,
 }

@@ -19,7 +19,7 @@ from typing import Any
 from ..foreign import must_reach_application
 from .conversion import Conversion, unreadable
 from .entry import LogEntry as LogEntry
-from .guard import alone, alone_shortly, dispatch, is_forwarded
+from .guard import alone, alone_shortly, is_forwarded, this_thread
 from .loguru import LoguruSource
 from .origin import trace_id
 from .patch import Patch
@@ -32,12 +32,22 @@ class LogCapture:
     """Reports log records from `attach()` to `detach()`. Recording needs no lock and any thread may log meanwhile;
     attach and detach belong to one thread at a time."""
 
-    def __init__(self, offer: Callable[[LogEntry], object], settings: LogSettings) -> None:
-        """:param offer: takes a record, in the thread in which it was logged; never raises, never waits. A thread that
-        is logging just now may still call it shortly after `detach()`."""
+    def __init__(
+        self,
+        offer: Callable[[LogEntry], object],
+        settings: LogSettings,
+        offer_plain: Callable[[tuple[Any, ...]], object] | None = None,
+    ) -> None:
+        """
+        :param offer: takes a record, in the thread in which it was logged; never raises, never waits. A thread that is
+            logging just now may still call it shortly after `detach()`.
+        :param offer_plain: takes what was noted of a plain record, see `PlainRecord`; where there is none, `offer` does
+        """
         self.settings = settings
         self._offer = offer
+        self._offer_plain = offer_plain or self._offer_converted
         self._conversion = Conversion(settings)
+        self._read_plain = self._conversion.read_plain
         self._patch = Patch(logging.Logger, settings.method, self._wrap)
         self._loguru = LoguruSource(settings.level, self.report_loguru)
         self._last = threading.local()
@@ -86,42 +96,54 @@ class LogCapture:
             alone(self._report, self._conversion.from_structlog, name, logger, event)
 
     def _wrap(self, patch: Patch) -> Callable[[logging.Logger, logging.LogRecord], None]:
+        level = self.settings.level
+
+        # one function of many lines: every record passes here, and each call takes as long as several of them
         def captured(logger: logging.Logger, record: logging.LogRecord) -> None:
-            if not patch.is_active or not self._is_wanted(record):
+            if not patch.is_active:
                 patch.original(logger, record)
                 return
             try:
-                dispatch(patch.original, logger, record)
+                # a record's class may be anybody's
+                is_usual = type(record) is logging.LogRecord
+                # for the application's own formatters; to ask for its dict would make one
+                if not hasattr(record, "tid") if is_usual else "tid" not in record.__dict__:
+                    record.tid = trace_id()
+                is_wanted = record.levelno >= level and not record.name.startswith(_OURS)
+            except Exception:  # noqa: BLE001, RUF100  (somebody's idea of a record; its handlers may cope with it)
+                is_usual = is_wanted = False
+            if not is_wanted:
+                patch.original(logger, record)
+                return
+            thread = this_thread()
+            outer = thread.dispatching
+            try:
+                thread.dispatching = True
+                patch.original(logger, record)
             finally:
+                thread.dispatching = outer
                 # the application's handlers may raise, and there was a record all the same
-                if patch.is_active and not logger.disabled:
-                    self._report_logging(record)
+                if (
+                    patch.is_active
+                    and not logger.disabled
+                    and not (is_usual and alone_shortly(thread, self._report_plain, record))
+                ):
+                    alone(self._report, self._conversion.from_logging, record)
 
         return captured
 
-    def _report_logging(self, record: logging.LogRecord) -> None:
-        # a record's class may be anybody's
-        if type(record) is not logging.LogRecord or not alone_shortly(self._report_plain, record):
-            alone(self._report, self._conversion.from_logging, record)
-
     def _report_plain(self, record: logging.LogRecord) -> bool:
-        entry = self._conversion.plain(record)
-        if entry is None:
+        plain = self._read_plain(record)
+        if plain is None:
             return False
         try:
-            self._offer(entry)
+            self._offer_plain(plain)
         except Exception:  # noqa: BLE001, RUF100  (ours, and the application only logged something)
             return True
         return True
 
-    def _is_wanted(self, record: logging.LogRecord) -> bool:
-        try:
-            # for the application's own formatters
-            if "tid" not in record.__dict__:
-                record.tid = trace_id()
-            return record.levelno >= self.settings.level and not record.name.startswith(_OURS)
-        except Exception:  # noqa: BLE001, RUF100  (somebody's idea of a record; its handlers may cope with it)
-            return False
+    def _offer_converted(self, plain: tuple[Any, ...]) -> None:
+        self._offer(self._conversion.from_plain(plain))
 
     def _report(self, convert: Callable[..., LogEntry], *record: Any) -> None:
         try:

@@ -16,6 +16,7 @@ from typing import Any
 from ..foreign import class_name
 from ..limits import MAX_TAGS, as_text
 from .entry import LogEntry, make_entry
+from .layout import Layout
 from .mask import hide_field, mask_field
 from .origin import NOWHERE, origin, task_name
 from .plain import PlainRecords
@@ -32,8 +33,11 @@ class Conversion:
     def __init__(self, settings: LogSettings) -> None:
         self._settings = settings
         self._text = LogText(settings)
-        self.plain = PlainRecords(settings, self._text.time_of).convert
-        """The fast path; None where a record has to take the full one."""
+        layout = Layout(settings)
+        self.read_plain = PlainRecords(layout).read
+        """The fast path, see there; None where a record has to take the full one."""
+        self.from_plain = layout.entry
+        """The entry of what the fast path has noted."""
 
     def from_logging(self, record: logging.LogRecord) -> LogEntry:
         """An entry with the record's own time and thread: the record may come from a queue."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any
 
 from ..foreign import must_reach_application
 from ..suppression import suppress_instrumentation
@@ -28,8 +28,13 @@ class _Work:
         self.going_on = True
 
 
-class _State:
-    """What a thread is doing. An object of its own, since each look at a thread's variables takes its time."""
+class Thread:
+    """What a thread is doing. An object of its own, since each look at a thread's variables takes its time.
+
+    :ivar reporting: whether it is inside `alone`
+    :ivar dispatching: whether the application's handlers have a record that is reported anyway; they may forward it to
+        another logging library
+    """
 
     __slots__ = ("dispatching", "reporting")
 
@@ -37,27 +42,31 @@ class _State:
         self.reporting = self.dispatching = False
 
 
-class _Thread(threading.local):
+class _Local(threading.local):
     def __init__(self) -> None:
-        self.state = _State()
+        self.thread = Thread()
 
 
-Entry = TypeVar("Entry")
-_thread = _Thread()
+_local = _Local()
 _work: ContextVar[_Work | None] = ContextVar("swagent_log_work", default=None)
 
 
-def alone_shortly(convert: Callable[[Any], Entry | None], record: Any) -> Entry | None:
-    """As `alone`, for what starts no task and is over in no time; returns what it returns. None also where it is
-    inside such a call, or where it fails: `alone` says which."""
-    inherited, thread = _work.get(), _thread.state
-    if thread.reporting or (inherited is not None and inherited.going_on) or suppress_instrumentation.get():
-        return None
+def alone_shortly(thread: Thread, report: Callable[[Any], bool], record: Any) -> bool:
+    """As `alone`, for what starts no task and is over in no time; returns what it returns. False also where it is
+    inside such a call, or where it fails: `alone` says which.
+
+    :param thread: this one, see `this_thread`
+    """
+    if thread.reporting or suppress_instrumentation.get():
+        return False
+    inherited = _work.get()
+    if inherited is not None and inherited.going_on:
+        return False
+    thread.reporting = True
     try:
-        thread.reporting = True
-        return convert(record)
+        return report(record)
     except Exception:  # noqa: BLE001, RUF100  (the full path meets it again, and answers it)
-        return None
+        return False
     finally:
         thread.reporting = False
 
@@ -65,7 +74,7 @@ def alone_shortly(convert: Callable[[Any], Entry | None], record: Any) -> Entry 
 def alone(report: Callable[..., object], *record: Any) -> None:
     """Call the function, unless this happens inside such a call or in the agent's own tasks. Errors stay here. What
     ends threads and tasks passes, such as KeyboardInterrupt and cancellation."""
-    inherited, thread = _work.get(), _thread.state
+    inherited, thread = _work.get(), _local.thread
     if thread.reporting or (inherited is not None and inherited.going_on) or suppress_instrumentation.get():
         return
     work = _Work()
@@ -82,18 +91,11 @@ def alone(report: Callable[..., object], *record: Any) -> None:
         thread.reporting = False
 
 
-def dispatch(handle: Callable[[Any, Any], None], logger: Any, record: Any) -> None:
-    """Pass a record to the application's handlers, and remember that meanwhile. A handler may forward records to
-    another logging library, and such a record is reported already."""
-    thread = _thread.state
-    outer = thread.dispatching
-    try:
-        thread.dispatching = True
-        handle(logger, record)
-    finally:
-        thread.dispatching = outer
+def this_thread() -> Thread:
+    """What this thread is doing."""
+    return _local.thread
 
 
 def is_forwarded() -> bool:
     """Whether this thread is inside a handler of a record that is reported anyway."""
-    return _thread.state.dispatching
+    return _local.thread.dispatching

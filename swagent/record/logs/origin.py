@@ -16,7 +16,10 @@ NOWHERE: Origin = ("", "", "", -1)
 
 def origin() -> Origin:
     """The active span's place. A trace that is not recorded is not there."""
-    entry = active_span(current.get())
+    entry = current.get()
+    # most are open, and not of a generator: asked here, that takes no call
+    if entry is not None and (entry.ended or entry.frame is not None):
+        entry = active_span(entry)
     found: Origin | None = entry.origin() if entry is not None else None
     return found or NOWHERE
 
@@ -24,7 +27,8 @@ def origin() -> Origin:
 def trace_id() -> str:
     """What `%(tid)s` shows."""
     entry = current.get()
-    if entry is not None:
+    # as above
+    if entry is not None and (entry.ended or entry.frame is not None):
         entry = active_span(entry)
     return (entry.trace_id or NO_TRACE) if entry is not None else NO_TRACE
 
@@ -41,7 +45,8 @@ def task_name() -> str:
         except (RuntimeError, AttributeError):  # no loop runs in this thread, or the library is half imported
             pass
         else:
-            return as_text(task.get_name()) if task is not None else ""
+            name: object = task.get_name() if task is not None else ""
+            return name if type(name) is str else as_text(name)
     trio = sys.modules.get("trio")
     if trio is not None:
         try:

@@ -6,14 +6,13 @@ The record itself is left as it is: formatters of the application keep their cac
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterator
 from typing import Any
 
-from ..bounded_cache import BoundedCache
 from ..foreign import class_name, must_reach_application
 from ..limits import MAX_TAGS, as_text
 from .errors import describe_error
+from .layout import time_text
 from .mask import mask
 from .origin import NO_TRACE
 from .settings import LogSettings
@@ -34,14 +33,13 @@ class LogText:
     def __init__(self, settings: LogSettings) -> None:
         self._settings = settings
         self._tells_time = "%(asctime)" in settings.layout
-        self._second: tuple[int, str] = (0, "")
 
     def formatted(self, record: logging.LogRecord) -> str:
         """The record by the layout, with the exception and the stack below it."""
         message = _message(record)
         fields = _Fields(record.__dict__, message=message)
         if self._tells_time:
-            fields["asctime"] = self.time_of(record)
+            fields["asctime"] = time_text(int(record.created), int(record.msecs))
         try:
             text = self._settings.layout % fields
         except BaseException as error:  # noqa: BLE001, RUF100  (a field that does not suit the layout, or foreign code)
@@ -83,19 +81,6 @@ class LogText:
     def safe(self, text: str) -> str:
         """The text as it may be shown."""
         return mask(text) if self._settings.safe_mode else text
-
-    def time_of(self, record: logging.LogRecord) -> str:
-        """As `logging.Formatter` shows it. The second is kept: computing the local time is the most expensive part."""
-        second = int(record.created)
-        known, text = self._second
-        if known != second:
-            text = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(second))
-            # one assignment: several threads may be here
-            self._second = (second, text)
-        return text + _MILLISECONDS[int(record.msecs)]
-
-
-_MILLISECONDS: BoundedCache[int, str] = BoundedCache(",{:03d}".format)
 
 
 def _message(record: logging.LogRecord) -> str:

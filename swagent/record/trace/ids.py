@@ -45,7 +45,8 @@ def segment_id_of(number: int) -> str:
 
 def ids_of(number: int) -> tuple[str, str]:
     """The ids of a number: of a trace, and of its first segment."""
-    return trace_id_of(number), segment_id_of(number)
+    digits = f"{number:x}"
+    return _process + digits, _other + digits
 
 
 def id_prefixes() -> tuple[str, str]:

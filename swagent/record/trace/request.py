@@ -66,8 +66,9 @@ def admit(template: SpanTemplate, facts: Facts, endpoints: CardinalityLimit) -> 
 
 def name_so_far(method: str, path: str, template: str | None) -> str:
     """The name of a request's operation, by its route where one is known."""
-    is_path = template is None or (_by_path and template is not UNMATCHED)
-    return name_by_path(method, path) if is_path or template is None else _NAMES[method, template]
+    if template is None or (_by_path and template is not UNMATCHED):
+        return name_by_path(method, path)
+    return _NAMES[method, template]
 
 
 def name_by_path(method: str, path: str) -> str:

@@ -9,7 +9,7 @@ const KEYS = [
   ['Esc', 'Close, or back to the list'],
   ['h  l', 'In a trace: collapse and expand'],
   ['g', 'To the top, to the newest'],
-  ['1 … 6', 'Traces, Services, Map, Logs, Meters, Runtime'],
+  ['1 … 7', 'Traces, Services, Map, Logs, Meters, Runtime, Profiles'],
   ['d', 'Light or dark'],
   ['?', 'This help'],
 ];

@@ -18,6 +18,7 @@ export const VIEWS = [
   ['logs', 'Logs'],
   ['meters', 'Meters'],
   ['runtime', 'Runtime'],
+  ['profiles', 'Profiles'],
 ];
 
 const STATES = {

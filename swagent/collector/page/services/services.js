@@ -3,6 +3,7 @@ import { html } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { ago, count, duration, percent, short } from '../parts/format.js';
 import { Loaded, Note, Service } from '../parts/parts.js';
+import { ProfileButton } from '../profiles/profile_button.js';
 import { link } from '../frame/route.js';
 import { useKeys } from '../frame/keys.js';
 import { Icon } from '../parts/icons.js';
@@ -141,6 +142,7 @@ function Endpoints({ service }) {
                 <tr key=${each.name}>
                   <th scope="row">
                     <a href=${link(['traces'], { service, endpoint: each.name })}>${each.name}</a>
+                    <${ProfileButton} service=${service} endpoint=${each.name} text="Profile" />
                   </th>
                   <td class="number" data-label="Calls">${count(each.calls)}</td>
                   <td class="number" data-label="Errors">

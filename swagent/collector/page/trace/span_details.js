@@ -4,6 +4,7 @@ import { clock, duration } from '../parts/format.js';
 import { LogLine } from '../logs/log_rows.js';
 import { Copy, Pairs, Service } from '../parts/parts.js';
 import { Relations } from './relations.js';
+import { SpanProfile } from '../profiles/span_profile.js';
 import { link } from '../frame/route.js';
 
 export function SpanDetails({ span, trace }) {
@@ -51,6 +52,7 @@ export function SpanDetails({ span, trace }) {
         <${Failure} log=${each} key=${each.time} />
       `,
     )}
+    <${SpanProfile} span=${span} trace=${trace} />
     ${
       span.tags.length > 0 &&
       html`

@@ -1,0 +1,100 @@
+"""The layout of log records, as far as it is a simple one: text and plain fields, `%(name)s`.
+
+Level, logger and thread are the same in most records, so the layout is known with these filled in. What is left of it
+is filled with the values of each record, in their order.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
+
+from ..bounded_cache import BoundedCache
+from .entry import MAX_TEXT, LogEntry, cut, make_tags, new_entry
+from .settings import LogSettings
+
+_FIELD = re.compile(r"%\((\w+)\)s")
+TASK = "task"
+"""The tag of the task's name, the last one of a record."""
+_KIND = ("levelname", "name", "threadName")
+Tags = tuple[tuple[str, str], ...]
+
+
+class Kind:
+    """What records of one level, logger and thread have in common. Looked up by identity, which takes no time.
+
+    :ivar form: the layout with these filled in, and with a gap for each other field
+    :ivar tags: those that tell them
+    """
+
+    __slots__ = ("form", "tags")
+
+    def __init__(self, form: str, tags: Tags) -> None:
+        self.form = form
+        self.tags = tags
+
+
+def time_text(second: int, millisecond: int) -> str:
+    """A record's time as `logging.Formatter` shows it."""
+    return f"{_SECONDS[second]},{millisecond:03d}"
+
+
+def _second(second: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(second))
+
+
+# Computing the local time is the most expensive part; and many records fall into one millisecond.
+_SECONDS = BoundedCache(_second)
+_TIMES: BoundedCache[int, str] = BoundedCache(lambda milliseconds: time_text(*divmod(milliseconds, 1000)))
+
+
+class Layout:
+    """What plain records look like by the settings. Any thread.
+
+    :ivar is_simple: whether there are any
+    :ivar more: the fields that it shows beside those which each plain record has
+    """
+
+    def __init__(self, settings: LogSettings) -> None:
+        self._layout = settings.layout
+        rest = _FIELD.sub("", settings.layout)
+        self.is_simple = settings.formatted and not settings.safe_mode and "%" not in rest
+        self._order = [field for field in _FIELD.findall(settings.layout) if field not in _KIND]
+        self.more = tuple(dict.fromkeys(field for field in self._order if field not in ("asctime", "message")))
+        self.kinds = BoundedCache(self._find_kind)
+        """By level, logger and thread. Not by task, whose name is new for every request on asyncio."""
+
+    def texts(
+        self, times: Sequence[int], kinds: Sequence[Kind], messages: Sequence[str], more: Sequence[tuple[Any, ...]]
+    ) -> list[str]:
+        """What several plain records say, before anything is cut: from their fields, field by field."""
+        shown: dict[str, Sequence[Any]] = {"message": messages}
+        if "asctime" in self._order:
+            shown["asctime"] = [*map(_TIMES.__getitem__, times)]
+        if self.more:
+            shown.update(zip(self.more, zip(*more, strict=True), strict=True))
+        values: Any = zip(*(shown[field] for field in self._order), strict=True) if self._order else repeat(())
+        return [kind.form % each for kind, each in zip(kinds, values, strict=False)]
+
+    def entry(self, plain: Sequence[Any]) -> LogEntry:
+        """The entry of one plain record."""
+        milliseconds, kind, message, more, task, *origin = plain
+        (text,) = self.texts([milliseconds], [kind], [message], [more])
+        return new_entry((milliseconds, cut(text, MAX_TEXT), [*kind.tags, *task_tag(task)], *origin))
+
+    def _find_kind(self, key: tuple[str, str, str]) -> Kind:
+        shown = dict(zip(_KIND, key, strict=True))
+
+        def fill(field: re.Match[str]) -> str:
+            return shown[field[1]].replace("%", "%%") if field[1] in shown else "%s"
+
+        tags = make_tags(zip(("level", "logger", "thread"), key, strict=True))
+        return Kind(_FIELD.sub(fill, self._layout), tuple(tags))
+
+
+def task_tag(task: str) -> Tags:
+    """The tag of the task's name, where there is one."""
+    return ((TASK, task),) if task else ()
