@@ -1,4 +1,4 @@
-"""The page and its JSON API. It is read-only, but for the profile tasks that can be made."""
+"""The page and its JSON API: read-only, but for profile tasks and files of traces that come in."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from ..exchange.endpoints import EXPORT, IMPORT, export_endpoint, import_endpoint
 from ..gate import Gate
 from ..store.database import StoreError
 from ..store.store import Store
@@ -37,7 +38,16 @@ from . import (
     loop as loop_query,
 )
 from . import (
+    losses as losses_query,
+)
+from . import (
     meters as meters_query,
+)
+from . import (
+    process as process_query,
+)
+from . import (
+    processes as processes_query,
 )
 from . import (
     profiles as profiles_query,
@@ -75,7 +85,10 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
     :param host: what it will listen on
     :param page: the folder of the page's files
     """
-    api = [Route(path, _endpoint(query)) for path, query in _queries(store, addresses).items()]
+    queries = _queries(store, addresses)
+    api = [Route(path, _endpoint(query)) for path, query in queries.items()]
+    api.append(Route(EXPORT, export_endpoint(store, queries["/api/traces"])))
+    api.append(Route(IMPORT, import_endpoint(store), methods=["POST"]))
     api.append(Route("/api/live", _live(changes)))
     api.append(Route(PROFILES, order_endpoint(store), methods=["POST"]))
 
@@ -88,7 +101,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
 
     routes = [*api, Route("/", index), Mount("/assets", assets)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})
-    return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(PROFILES,))
+    return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(PROFILES, IMPORT))
 
 
 def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]:
@@ -123,6 +136,7 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
             query.limit(100),
             query.text("cursor"),
         ),
+        "/api/logs/{number}": lambda query: logs_query.log(store, query.path("number")),
         "/api/meters": lambda query: meters_query.meters(store, query.text("service"), query.text("instance")),
         "/api/meters/series": lambda query: meters_query.series(
             store, query.needed("service"), query.needed("instance"), query.needed("name"), query.number("from", 0)
@@ -146,6 +160,11 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
             store, query.needed("service"), query.needed("endpoint"), query.text("trace")
         ),
         "/api/ledgers": lambda _: meters_query.ledgers(store, time.time()),
+        "/api/losses": lambda query: losses_query.losses(store, query.number("from", 0), query.number("to", 2**62)),
+        "/api/process": lambda query: process_query.process(
+            store, query.needed("service"), query.needed("instance"), query.number("from", 0)
+        ),
+        "/api/processes": lambda _: processes_query.processes(store, time.time()),
         "/api/events": lambda query: instances_query.events(store, query.text("service")),
         PROFILES: lambda query: profiles_query.profiles(store, query.text("trace_id"), time.time()),
         PROFILES + "/{task:path}": lambda query: profiles_query.profile(

@@ -1,6 +1,7 @@
 // The list of traces, newest first, with its search.
 import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
 import { TraceFilters, filtersOf } from './trace_filters.js';
+import { ExportList } from '../exchange/export_link.js';
 import { Icon } from '../parts/icons.js';
 import { scrolled, usePlace } from '../frame/places.js';
 import { Scatter } from './scatter.js';
@@ -97,6 +98,7 @@ export function Traces({ query }) {
           ${list.key && !list.loading ? `${count(list.total)}${list.exact ? '' : '+'} ${list.total === 1 ? 'trace' : 'traces'}` : ''}
         </p>
         <${Clear} view="traces" filters=${query} />
+        <${ExportList} filters=${filtersOf(query)} />
       </header>
       <${TraceFilters} query=${query} />
       ${
