@@ -39,6 +39,7 @@ from . import (
 from .assets import Assets
 from .changes import Changes
 from .encoding import encode
+from .matching import FILTERS
 from .memo import Memo
 from .parameters import Parameters
 
@@ -84,9 +85,7 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
         "/api/instances": lambda query: instances_query.instances(store, query.text("service"), time.time()),
         "/api/traces": lambda query: traces_query.traces(
             store,
-            query.present(
-                texts=("service", "endpoint", "q"), numbers=("min_ms", "max_ms", "from", "to"), flags=("errors",)
-            ),
+            query.present(**FILTERS),
             query.choice("sort", ("newest", "slowest")),
             query.limit(50),
             query.text("cursor"),

@@ -1,0 +1,113 @@
+"""From the terms of a query to conditions of SQL, over the segments of a trace and over the trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ..store.tag_text import BETWEEN, CUT, ENDPOINT, EQUALS, ERROR, LONGEST, PEER
+from .query import STATUS, Term, Value
+
+STATUS_KEYS = ("http.status_code", "status_code", STATUS)
+"""Where agents put the status of an answer."""
+_ANY = f"[^{BETWEEN}]*"
+# what may stand before and after a name: `/x` is the endpoint `GET:/x`, `db` the peer `db:5432`, `Failed` the kind
+# `shop.errors.Failed`
+_AROUND = {"endpoint": (ENDPOINT, "(?:[A-Z]+:)?", ""), "peer": (PEER, "", r"(?::\d+)?"), "error": (ERROR, rf"(?:{_ANY}\.)?", "")}
+_BODY = "contains((SELECT body FROM bodies WHERE bodies.id = segments.id), {})"
+
+
+class Conditions(NamedTuple):
+    """What must hold.
+
+    :ivar having: of a group of segments, those of one trace
+    :ivar where: of the trace
+    :ivar values: for both
+    """
+
+    having: list[str]
+    where: list[str]
+    values: dict[str, Any]
+
+
+def conditions(terms: Iterable[Term]) -> Conditions:
+    """The conditions of some terms."""
+    made = Conditions([], [], {})
+    for number, term in enumerate(terms):
+        values = _Values(f"q{number}_", made.values)
+        if term.kind == "dur":
+            made.where.append(f"duration {term.operator} {values.add(term.number)}")
+            continue
+        is_not = term.operator == "!="
+        made.having.append(f"total({_of_segment(term, values)}) {'=' if is_not else '>'} 0")
+    return made
+
+
+class _Values:
+    """Gives each value of a term a name."""
+
+    def __init__(self, prefix: str, values: dict[str, Any]) -> None:
+        self._prefix = prefix
+        self._values = values
+
+    def add(self, value: Any) -> str:
+        name = f"{self._prefix}{len(self._values)}"
+        self._values[name] = value
+        return f":{name}"
+
+
+def _of_segment(term: Term, values: _Values) -> str:
+    """What is true of the segments in which the term is found."""
+    if term.kind == "text":
+        return _text(term.value.text, values)
+    if term.kind in ("service", "instance"):
+        if term.value.is_exact:
+            return f"{term.kind} = {values.add(term.value.text)}"
+        return f"{term.kind} REGEXP {values.add('^' + _regex(term.value) + '$')}"
+    if term.kind in _AROUND:
+        name, before, after = _AROUND[term.kind]
+        # a quick look first: the pattern is looked for where there may be one
+        first = max(term.value.texts, key=len) or f"{BETWEEN}{name}{EQUALS}"
+        pattern = f"{BETWEEN}{name}{EQUALS}{before}{_regex(term.value)}{after}{CUT}?{BETWEEN}"
+        return f"(instr(tags, {values.add(first)}) > 0 AND tags REGEXP {values.add(pattern)})"
+    keys = STATUS_KEYS if term.key == STATUS else (term.key,)
+    return f"({' OR '.join(_tag(key, term, values) for key in keys)})"
+
+
+def _tag(key: str, term: Term, values: _Values) -> str:
+    head = f"{BETWEEN}{key[:LONGEST]}{EQUALS}"
+    if term.operator in ("=", "!="):
+        if term.value.is_anything:
+            return f"instr(tags, {values.add(head)}) > 0"
+        if term.value.is_exact:
+            return _exact(head, term.value.text, values)
+        pattern = f"{re.escape(head)}{_regex(term.value)}{CUT}?{BETWEEN}"
+        return f"(instr(tags, {values.add(head)}) > 0 AND tags REGEXP {values.add(pattern)})"
+    return (
+        f"(instr(tags, {values.add(head)}) > 0"
+        f" AND has_number(tags, {values.add(head)}, '{term.operator}', {values.add(term.number)}))"
+    )
+
+
+def _exact(head: str, value: str, values: _Values) -> str:
+    if len(value) <= LONGEST:
+        return f"instr(tags, {values.add(f'{head}{value}{BETWEEN}')}) > 0"
+    # its beginning is in the index, all of it in the segment
+    body = _BODY.format(values.add(value.lower().encode()))
+    return f"(instr(tags, {values.add(f'{head}{value[:LONGEST]}{CUT}{BETWEEN}')}) > 0 AND {body})"
+
+
+def _text(text: str, values: _Values) -> str:
+    """A text in tags, operations, peers and names, or the beginning of an id."""
+    escaped = re.sub(r"([\\%_])", r"\\\1", text)
+    inside, begin = values.add(f"%{escaped}%"), values.add(f"{escaped}%")
+    looks = [f"{column} LIKE {inside} ESCAPE '\\'" for column in ("tags", "service", "instance")]
+    looks += [f"{column} LIKE {begin} ESCAPE '\\'" for column in ("trace", "segment")]
+    body = _BODY.format(values.add(text.lower().encode()))
+    looks.append(f"(instr(tags, {values.add(CUT)}) > 0 AND {body})")
+    return f"({' OR '.join(looks)})"
+
+
+def _regex(value: Value) -> str:
+    return _ANY.join(map(re.escape, value.texts))

@@ -1,0 +1,61 @@
+"""What is searched of a segment: its tags, operations, peers and kinds of errors, as one text beside it.
+
+The text is a list of pairs, `\\x1f` before each of them and at the end, `\\x1e` between name and value. So SQLite finds
+`tenant=globex` by one look for `\\x1ftenant\\x1eglobex\\x1f`, and what is counted is split by one call. A dictionary that
+turns words into numbers would need a look and maybe a row for each tag, and its words would have to fall out one by one;
+this falls out with its segment, and costs the intake least. That holds too where each value comes once, as times and
+urls do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+LONGEST = 250
+"""Characters of a value; of a longer one these are kept, and `CUT` after them."""
+MOST = 1000
+"""Different pairs of a segment."""
+BETWEEN, EQUALS, CUT = "\x1f", "\x1e", "\x1d"
+ENDPOINT, OPERATION, PEER, ERROR = "\x01", "\x02", "\x03", "\x04"
+"""The names of what is no tag: the operations of entry spans and of others, the peers of exits, kinds of errors."""
+SERVICE, INSTANCE = "\x05", "\x06"
+"""The names of what stands in columns of its own, where it is counted beside tags."""
+_FEW = 16
+
+
+def text_of(pairs: Sequence[str]) -> str:
+    """The text of pairs, each of them a name, `EQUALS` and a value.
+
+    A value that has these signs in it makes pairs that nobody sent, and no other harm.
+    """
+    text = BETWEEN.join(pairs)
+    if len(pairs) > _FEW or len(text) > LONGEST:
+        text = BETWEEN.join(list(dict.fromkeys(map(_short, pairs)))[:MOST])
+    return f"{BETWEEN}{text}{BETWEEN}" if text else ""
+
+
+def merged(texts: Iterable[str]) -> str:
+    """The text of all pairs in some texts."""
+    pairs = dict.fromkeys(pair for text in texts for pair in text.split(BETWEEN) if pair)
+    return f"{BETWEEN}{BETWEEN.join(list(pairs)[:MOST])}{BETWEEN}" if pairs else ""
+
+
+def kinds_of(logs: Iterable[Any]) -> list[str]:
+    """The kinds of the errors in a span's logs, as pairs."""
+    kinds: list[str] = []
+    for log in logs:
+        for field in log.data:
+            if field.key == "error.kind":
+                kinds.append(f"{ERROR}{EQUALS}{field.value}")
+            elif field.key == "Traceback":  # the official Python agent names no kind beside it
+                last = field.value.rstrip().rpartition("\n")[2]
+                kinds.append(f"{ERROR}{EQUALS}{last.partition(':')[0]}")
+    return kinds
+
+
+def _short(pair: str) -> str:
+    if len(pair) <= LONGEST:
+        return pair
+    name, _, value = pair.partition(EQUALS)
+    return f"{name[:LONGEST]}{EQUALS}{value if len(value) <= LONGEST else value[:LONGEST] + CUT}"
