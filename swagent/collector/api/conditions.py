@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..store.tag_text import BETWEEN, CUT, ENDPOINT, EQUALS, ERROR, LONGEST, PEER
@@ -11,6 +11,7 @@ from .query import STATUS, Term, Value
 
 STATUS_KEYS = ("http.status_code", "status_code", STATUS)
 """Where agents put the status of an answer."""
+_NAMES = 100  # in which a text is found
 _ANY = f"[^{BETWEEN}]*"
 # what may stand before and after a name: `/x` is the endpoint `GET:/x`, `db` the peer `db:5432`, `Failed` the kind
 # `shop.errors.Failed`
@@ -31,8 +32,11 @@ class Conditions(NamedTuple):
     values: dict[str, Any]
 
 
-def conditions(terms: Iterable[Term]) -> Conditions:
-    """The conditions of some terms."""
+def conditions(terms: Iterable[Term], sources: Collection[tuple[str, str]]) -> Conditions:
+    """The conditions of some terms.
+
+    :param sources: the services and their instances that were heard from
+    """
     made = Conditions([], [], {})
     for number, term in enumerate(terms):
         values = _Values(f"q{number}_", made.values)
@@ -40,7 +44,7 @@ def conditions(terms: Iterable[Term]) -> Conditions:
             made.where.append(f"duration {term.operator} {values.add(term.number)}")
             continue
         is_not = term.operator == "!="
-        made.having.append(f"total({_of_segment(term, values)}) {'=' if is_not else '>'} 0")
+        made.having.append(f"total({_of_segment(term, sources, values)}) {'=' if is_not else '>'} 0")
     return made
 
 
@@ -57,10 +61,10 @@ class _Values:
         return f":{name}"
 
 
-def _of_segment(term: Term, values: _Values) -> str:
+def _of_segment(term: Term, sources: Collection[tuple[str, str]], values: _Values) -> str:
     """What is true of the segments in which the term is found."""
     if term.kind == "text":
-        return _text(term.value.text, values)
+        return _text(term.value.text, sources, values)
     if term.kind in ("service", "instance"):
         if term.value.is_exact:
             return f"{term.kind} = {values.add(term.value.text)}"
@@ -72,11 +76,13 @@ def _of_segment(term: Term, values: _Values) -> str:
         pattern = f"{BETWEEN}{name}{EQUALS}{before}{_regex(term.value)}{after}{CUT}?{BETWEEN}"
         return f"(instr(tags, {values.add(first)}) > 0 AND tags REGEXP {values.add(pattern)})"
     keys = STATUS_KEYS if term.key == STATUS else (term.key,)
+    if term.operator not in ("=", "!=") and len(keys) > 1:
+        return _compared(keys, term, values)  # most segments have one of them
     return f"({' OR '.join(_tag(key, term, values) for key in keys)})"
 
 
 def _tag(key: str, term: Term, values: _Values) -> str:
-    head = f"{BETWEEN}{key[:LONGEST]}{EQUALS}"
+    head = _head(key)
     if term.operator in ("=", "!="):
         if term.value.is_anything:
             return f"instr(tags, {values.add(head)}) > 0"
@@ -84,10 +90,16 @@ def _tag(key: str, term: Term, values: _Values) -> str:
             return _exact(head, term.value.text, values)
         pattern = f"{re.escape(head)}{_regex(term.value)}{CUT}?{BETWEEN}"
         return f"(instr(tags, {values.add(head)}) > 0 AND tags REGEXP {values.add(pattern)})"
-    return (
-        f"(instr(tags, {values.add(head)}) > 0"
-        f" AND has_number(tags, {values.add(head)}, '{term.operator}', {values.add(term.number)}))"
-    )
+    return f"(instr(tags, {values.add(head)}) > 0 AND {_compared([key], term, values)})"
+
+
+def _compared(keys: Sequence[str], term: Term, values: _Values) -> str:
+    heads = "".join(map(_head, keys))
+    return f"has_number(tags, {values.add(heads)}, '{term.operator}', {values.add(term.number)})"
+
+
+def _head(key: str) -> str:
+    return f"{BETWEEN}{key[:LONGEST]}{EQUALS}"
 
 
 def _exact(head: str, value: str, values: _Values) -> str:
@@ -98,14 +110,20 @@ def _exact(head: str, value: str, values: _Values) -> str:
     return f"(instr(tags, {values.add(f'{head}{value[:LONGEST]}{CUT}{BETWEEN}')}) > 0 AND {body})"
 
 
-def _text(text: str, values: _Values) -> str:
+def _text(text: str, sources: Iterable[tuple[str, str]], values: _Values) -> str:
     """A text in tags, operations, peers and names, or the beginning of an id."""
     escaped = re.sub(r"([\\%_])", r"\\\1", text)
-    inside, begin = values.add(f"%{escaped}%"), values.add(f"{escaped}%")
-    looks = [f"{column} LIKE {inside} ESCAPE '\\'" for column in ("tags", "service", "instance")]
-    looks += [f"{column} LIKE {begin} ESCAPE '\\'" for column in ("trace", "segment")]
-    body = _BODY.format(values.add(text.lower().encode()))
-    looks.append(f"(instr(tags, {values.add(CUT)}) > 0 AND {body})")
+    looks = [f"tags LIKE {values.add(f'%{escaped}%')} ESCAPE '\\'"]
+    # names are few, and known: most texts are in none
+    low = text.lower()
+    found = [(service, instance) for service, instance in sources if low in service.lower() or low in instance.lower()]
+    if found:
+        pairs = ", ".join(f"({values.add(service)}, {values.add(instance)})" for service, instance in found[:_NAMES])
+        looks.append(f"(service, instance) IN (VALUES {pairs})")
+    begin, end = values.add(text), values.add(text + chr(0x10FFFF))
+    looks += [f"({column} >= {begin} AND {column} < {end})" for column in ("trace", "segment")]
+    body = _BODY.format(values.add(low.encode()))
+    looks.append(f"(substr(tags, 1, 1) = {values.add(CUT)} AND {body})")
     return f"({' OR '.join(looks)})"
 
 

@@ -65,8 +65,9 @@ class Search:
     :raises ValueError: when the query in them cannot be read
     """
 
-    def __init__(self, filters: Mapping[str, Any], extra: str = "") -> None:
-        found = conditions(parse(filters.get("q", "")))
+    def __init__(self, store: Store, filters: Mapping[str, Any], extra: str = "") -> None:
+        self._store = store
+        found = conditions(parse(filters.get("q", "")), store.seen())
         self._values = {**{name: value for name, value in filters.items() if name != "q"}, **found.values}
         self._having = ["true", *found.having]
         if "service" in filters:
@@ -76,8 +77,9 @@ class Search:
         self._by_endpoint = "endpoint" in filters
         self._extra = extra
 
-    async def ranges(self, store: Store) -> AsyncIterator[Range]:
+    async def ranges(self) -> AsyncIterator[Range]:
         """Ranges that together are all that is kept. What comes meanwhile is in none."""
+        store = self._store
         pace, (_, last) = Pace(), store.numbers("segments")
         low: str | None = ""
         while low is not None:

@@ -35,14 +35,14 @@ async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int
     if after is not None:
         values |= {"number": after[0], "trace": after[1]}
     follows = "true" if after is None else f"({key}, trace) < (:number, :trace)"
-    search = Search(filters)
+    search = Search(store, filters)
     version, total, page = store.version, 0, Page(limit, column)
     if not (filters or cursor) and sort == "newest":
         short = newest(store, RANK, limit + 1)
         if short is not None:
             page.add((*row, short.total, True, "") for row in short.rows)
             return _answer(store, filters, version, short.total, page)
-    async for piece in search.ranges(store):
+    async for piece in search.ranges():
         query = _LIST.format(matching=piece.matching, follows=follows, key=key)
         found = store.read(query, {**values, **piece.values})
         total += found[0][5] if found else 0

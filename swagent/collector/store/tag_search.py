@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
-from .tag_text import BETWEEN
+from .tag_text import BETWEEN, EQUALS
 
 _ORDERS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
@@ -16,20 +17,28 @@ _ORDERS: Mapping[str, Callable[[float, float], bool]] = {
 _compiled = lru_cache(256)(re.compile)
 
 
-def has_number(text: str, head: str, order: str, number: float) -> bool:
-    """Whether one of the values behind `head` is a number that compares like that."""
+def has_number(text: str, heads: str, order: str, number: float) -> bool:
+    """Whether one of the values behind the heads is a number that compares like that.
+
+    :param heads: `BETWEEN`, a key and `EQUALS`, once or several times
+    """
     compare = _ORDERS[order]
+    return any(compare(each, number) for head in _split(heads) for each in _numbers(text, head))
+
+
+@lru_cache(256)
+def _split(heads: str) -> list[str]:
+    return [head + EQUALS for head in heads.split(EQUALS)[:-1]]
+
+
+def _numbers(text: str, head: str) -> Iterator[float]:
     at = text.find(head)
     while at >= 0:
         begin = at + len(head)
-        end = text.find(BETWEEN, begin)
-        try:
-            if compare(float(text[begin:end]), number):
-                return True
-        except ValueError:
-            pass  # another value may be a number
-        at = text.find(head, end)
-    return False
+        at = text.find(BETWEEN, begin)
+        with suppress(ValueError):  # another value may be a number
+            yield float(text[begin:at])
+        at = text.find(head, at)
 
 
 def regexp(pattern: str, text: str) -> bool:

@@ -10,10 +10,11 @@ urls do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 LONGEST = 250
-"""Characters of a value; of a longer one these are kept, and `CUT` after them."""
+"""Characters of a value; of a longer one these are kept, and `CUT` after them and before all."""
 MOST = 1000
 """Different pairs of a segment."""
 BETWEEN, EQUALS, CUT = "\x1f", "\x1e", "\x1d"
@@ -31,14 +32,22 @@ def text_of(pairs: Sequence[str]) -> str:
     """
     text = BETWEEN.join(pairs)
     if len(pairs) > _FEW or len(text) > LONGEST:
-        text = BETWEEN.join(list(dict.fromkeys(map(_short, pairs)))[:MOST])
+        return _framed(dict.fromkeys(map(_short, pairs)))
     return f"{BETWEEN}{text}{BETWEEN}" if text else ""
 
 
 def merged(texts: Iterable[str]) -> str:
     """The text of all pairs in some texts."""
-    pairs = dict.fromkeys(pair for text in texts for pair in text.split(BETWEEN) if pair)
-    return f"{BETWEEN}{BETWEEN.join(list(pairs)[:MOST])}{BETWEEN}" if pairs else ""
+    return _framed(dict.fromkeys(pair for text in texts for pair in text.split(BETWEEN) if pair and pair != CUT))
+
+
+def _framed(pairs: Iterable[str]) -> str:
+    kept = list(islice(pairs, MOST))
+    if not kept:
+        return ""
+    # of what is not whole here, the segment itself is read
+    head = CUT if len(kept) == MOST or any(pair.endswith(CUT) for pair in kept) else ""
+    return f"{head}{BETWEEN}{BETWEEN.join(kept)}{BETWEEN}"
 
 
 def kinds_of(logs: Iterable[Any]) -> list[str]:
