@@ -22,6 +22,12 @@ from . import (
     calls as calls_query,
 )
 from . import (
+    differences as differences_query,
+)
+from . import (
+    heatmap as heatmap_query,
+)
+from . import (
     instances as instances_query,
 )
 from . import (
@@ -29,6 +35,9 @@ from . import (
 )
 from . import (
     meters as meters_query,
+)
+from . import (
+    tags as tags_query,
 )
 from . import (
     trace as trace_query,
@@ -78,6 +87,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
 def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]:
     services = Memo(store, lambda: calls_query.services(store))
     service_map = Memo(store, lambda: calls_query.service_map(store))
+    tag_keys = Memo(store, lambda: tags_query.keys(store))
     return {
         "/api/status": lambda _: {**instances_query.status(store), **addresses()},
         "/api/services": lambda _: services.ask(),
@@ -91,6 +101,12 @@ def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]
             query.text("cursor"),
         ),
         "/api/traces/{trace:path}": lambda query: trace_query.trace(store, query.path("trace")),
+        "/api/heatmap": lambda query: heatmap_query.heatmap(store, query.present(**FILTERS)),
+        "/api/differences": lambda query: differences_query.differences(
+            store, query.present(**FILTERS), query.present(numbers=tuple(differences_query.BOX))
+        ),
+        "/api/tags": lambda _: tag_keys.ask(),
+        "/api/tags/{key:path}": lambda query: tags_query.values(store, query.path("key"), query.text("part")),
         "/api/map": lambda _: service_map.ask(),
         "/api/logs": lambda query: logs_query.logs(
             store,

@@ -78,9 +78,9 @@ def parse(text: str) -> list[Term]:
         at = end
 
 
-def quote(value: str) -> str:
-    """A value as it stands in a query."""
-    if re.fullmatch(r'[^\s"*\\]+', value):
+def quote(value: str, *, always: bool = False) -> str:
+    """A value as it stands in a query, in quotes where it needs them."""
+    if not always and re.fullmatch(r'[^\s"*\\]+', value):
         return value
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
