@@ -5,6 +5,7 @@ import { LogLine } from '../logs/log_rows.js';
 import { Copy, Pairs, Service } from '../parts/parts.js';
 import { Relations } from './relations.js';
 import { link } from '../frame/route.js';
+import { TagFilter } from '../traces/tag_filter.js';
 
 export function SpanDetails({ span, trace }) {
   const lines = trace.logs.filter(each => `${each.segment_id}:${each.span_id}` === span.id);
@@ -55,7 +56,13 @@ export function SpanDetails({ span, trace }) {
       span.tags.length > 0 &&
       html`
         <h3>Tags</h3>
-        <${Pairs} pairs=${span.tags} label="Tags" />
+        <${Pairs}
+          pairs=${span.tags}
+          label="Tags"
+          beside=${(name, value) => html`
+            <${TagFilter} name=${name} value=${value} />
+          `}
+        />
       `
     }
     ${

@@ -3,14 +3,15 @@ import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
 import { TraceFilters, filtersOf } from './trace_filters.js';
 import { Icon } from '../parts/icons.js';
 import { scrolled, usePlace } from '../frame/places.js';
-import { Scatter } from './scatter.js';
 import { count, plural } from '../parts/format.js';
-import { go, link } from '../frame/route.js';
+import { go, link, replace } from '../frame/route.js';
 import { useKeys } from '../frame/keys.js';
 import { useList } from '../frame/list.js';
 import { useWide } from '../frame/theme.js';
-import { Clear, Note } from '../parts/parts.js';
+import { Clear, Note, sentence } from '../parts/parts.js';
 import { VirtualList } from '../frame/virtual.js';
+import { boxText, Differences, readBox } from './differences.js';
+import { Heatmap } from './heatmap.js';
 import { Head, Row } from './trace_row.js';
 
 const PAGE = { rows: 'traces', id: trace => trace.trace_id, limit: 200 };
@@ -39,7 +40,11 @@ export function Traces({ query }) {
     active: opened.current ?? activeId,
     top: scrolled(box),
   }));
-  const list = useList('traces', filtersOf(query), PAGE, place?.list);
+  const filters = filtersOf(query);
+  const list = useList('traces', filters, PAGE, place?.list);
+  const unread = list.error?.status === 400 && list.error.message.startsWith('q,') ? list.error.message : null;
+  const chosen = readBox(query.box);
+  const closeBox = () => replace(link(['traces'], { ...query, box: '' }));
   const wide = useWide();
   const [activeId, setActiveId] = useState(place?.active ?? null);
   const { items } = list;
@@ -66,7 +71,8 @@ export function Traces({ query }) {
       return true;
     },
     Escape: () => {
-      if (activeId) setActiveId(null);
+      if (chosen) closeBox();
+      else if (activeId) setActiveId(null);
       else go('#/traces');
     },
   });
@@ -98,15 +104,22 @@ export function Traces({ query }) {
         </p>
         <${Clear} view="traces" filters=${query} />
       </header>
-      <${TraceFilters} query=${query} />
+      <${TraceFilters} query=${query} error=${unread && sentence(unread)} />
+      <div class="split">
+      <div class="traces-main">
       ${
         items.length > 0 &&
         html`
-          <${Scatter} traces=${items} query=${query} />
+          <${Heatmap}
+            filters=${filters}
+            box=${chosen}
+            onBox=${limits => go(link(['traces'], { ...query, box: boxText(limits) }))}
+          />
         `
       }
       ${
         list.error?.status > 0 && // no answer at all is said above every view
+        !unread &&
         html`
           <${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>
         `
@@ -146,6 +159,14 @@ export function Traces({ query }) {
               />
             `
       }
+      </div>
+      ${
+        chosen &&
+        html`
+          <${Differences} key=${query.box} filters=${filters} query=${query} box=${chosen} onClose=${closeBox} />
+        `
+      }
+      </div>
     </div>
   `;
 }
