@@ -15,8 +15,12 @@ _NAMES = 100  # in which a text is found
 _ANY = f"[^{BETWEEN}]*"
 # what may stand before and after a name: `/x` is the endpoint `GET:/x`, `db` the peer `db:5432`, `Failed` the kind
 # `shop.errors.Failed`
-_AROUND = {"endpoint": (ENDPOINT, "(?:[A-Z]+:)?", ""), "peer": (PEER, "", r"(?::\d+)?"), "error": (ERROR, rf"(?:{_ANY}\.)?", "")}
-_BODY = "contains((SELECT body FROM bodies WHERE bodies.id = segments.id), {})"
+_AROUND = {
+    "endpoint": (ENDPOINT, "(?:[A-Z]+:)?", ""),
+    "peer": (PEER, "", r"(?::\d+)?"),
+    "error": (ERROR, rf"(?:{_ANY}\.)?", ""),
+}
+_BODY = "(SELECT body FROM bodies WHERE bodies.id = segments.id)"
 
 
 class Conditions(NamedTuple):
@@ -87,7 +91,7 @@ def _tag(key: str, term: Term, values: _Values) -> str:
         if term.value.is_anything:
             return f"instr(tags, {values.add(head)}) > 0"
         if term.value.is_exact:
-            return _exact(head, term.value.text, values)
+            return _exact(key, term.value.text, values)
         pattern = f"{re.escape(head)}{_regex(term.value)}{CUT}?{BETWEEN}"
         return f"(instr(tags, {values.add(head)}) > 0 AND tags REGEXP {values.add(pattern)})"
     return f"(instr(tags, {values.add(head)}) > 0 AND {_compared([key], term, values)})"
@@ -102,12 +106,19 @@ def _head(key: str) -> str:
     return f"{BETWEEN}{key[:LONGEST]}{EQUALS}"
 
 
-def _exact(head: str, value: str, values: _Values) -> str:
+def _exact(key: str, value: str, values: _Values) -> str:
+    head = _head(key)
     if len(value) <= LONGEST:
         return f"instr(tags, {values.add(f'{head}{value}{BETWEEN}')}) > 0"
     # its beginning is in the index, all of it in the segment
-    body = _BODY.format(values.add(value.lower().encode()))
-    return f"(instr(tags, {values.add(f'{head}{value[:LONGEST]}{CUT}{BETWEEN}')}) > 0 AND {body})"
+    first = f"instr(tags, {values.add(f'{head}{value[:LONGEST]}{CUT}{BETWEEN}')}) > 0"
+    return f"({first} AND {_spelled(key, value, values)})"
+
+
+def _spelled(key: str, text: str, values: _Values) -> str:
+    """That the segment's bytes hold it is soon found out; whether it is in a value takes a closer look."""
+    low = values.add(text.lower().encode())
+    return f"contains({_BODY}, {low}) AND spells({_BODY}, {values.add(key)}, {values.add(text)})"
 
 
 def _text(text: str, sources: Iterable[tuple[str, str]], values: _Values) -> str:
@@ -122,8 +133,7 @@ def _text(text: str, sources: Iterable[tuple[str, str]], values: _Values) -> str
         looks.append(f"(service, instance) IN (VALUES {pairs})")
     begin, end = values.add(text), values.add(text + chr(0x10FFFF))
     looks += [f"({column} >= {begin} AND {column} < {end})" for column in ("trace", "segment")]
-    body = _BODY.format(values.add(low.encode()))
-    looks.append(f"(substr(tags, 1, 1) = {values.add(CUT)} AND {body})")
+    looks.append(f"(substr(tags, 1, 1) = {values.add(CUT)} AND {_spelled('', low, values)})")
     return f"({' OR '.join(looks)})"
 
 

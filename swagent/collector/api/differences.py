@@ -27,12 +27,15 @@ _LEAST_SHARE = 0.02  # of the box
 _MANY = 200_000  # different pairs of which those that came once are forgotten
 _Z = 3.0  # many pairs are compared, and one of a thousand differences that are none would pass
 # of a segment all that can differ; it ends with a sign between two pairs
-_PAIRS = f"group_concat(tags || '{SERVICE}{EQUALS}' || service || '{BETWEEN}{INSTANCE}{EQUALS}' || instance || '{BETWEEN}', '')"
+_PAIRS = (
+    f"group_concat(tags || '{SERVICE}{EQUALS}' || service || '{BETWEEN}{INSTANCE}{EQUALS}' || instance"
+    f" || '{BETWEEN}', '')"
+)
 _SIDE = "{matching} SELECT extra FROM matching WHERE {condition}"
 
 
 class Difference(NamedTuple):
-    """A pair: how many traces have it in the box, and how many of the others."""
+    """A pair: how many traces have it in the box, how many of the others, and how great the difference is at least."""
 
     pair: str
     inside: int
@@ -56,24 +59,28 @@ async def differences(store: Store, filters: Mapping[str, Any], box: Mapping[str
     least = max(2, math.ceil(within.total * _LEAST_SHARE))
     candidates = {pair for pair, count in within.pairs.items() if count >= least and EQUALS in pair}
     others = await counter.count(f"NOT ({inside})", candidates)
-    found = [
-        Difference(pair, count, others.pairs[pair], sure_difference(count, within.total, others.pairs[pair], others.total))
-        for pair, count in within.pairs.items()
-        if pair in candidates
-    ]
+    found = [_compare(pair, within, others) for pair in candidates]
     best = sorted((each for each in found if each.least > 0), key=lambda each: (-each.least, each.pair))[:_MOST]
     return {
-        **{"version": version, "inside": within.total, "outside": others.total},
+        "version": version,
+        "inside": within.total,
+        "outside": others.total,
         "differences": [
             {
                 **term_of(each.pair)._asdict(),
-                **{"inside": each.inside, "outside": each.outside},
+                "inside": each.inside,
+                "outside": each.outside,
                 "share_inside": each.inside / within.total,
                 "share_outside": each.outside / others.total,
             }
             for each in best
         ],
     }
+
+
+def _compare(pair: str, within: _Side, others: _Side) -> Difference:
+    inside, outside = within.pairs[pair], others.pairs[pair]
+    return Difference(pair, inside, outside, sure_difference(inside, within.total, outside, others.total))
 
 
 def sure_difference(inside: int, of_inside: int, outside: int, of_outside: int) -> float:

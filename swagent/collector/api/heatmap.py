@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from ..pace import Pace
@@ -27,8 +27,8 @@ _STEPS = (
 
 
 async def heatmap(store: Store, filters: Mapping[str, Any]) -> Answer:
-    """The traces that match in cells; a cell is its column, its row, how many traces, and how many of them failed. Cells
-    lie at round times and durations, so that they stay where they are while traces come.
+    """The traces that match in cells; a cell is its column, its row, how many traces, and how many of them failed.
+    Cells lie at round times and durations, so that they stay where they are while traces come.
 
     :param filters: of `matching.FILTERS` those that apply
     :raises ValueError: when the query in them cannot be read
@@ -36,26 +36,32 @@ async def heatmap(store: Store, filters: Mapping[str, Any]) -> Answer:
     version, points = store.version, list[Sequence[int]]()
     async for piece in Search(store, filters).ranges():
         points += store.read(_POINTS.format(matching=piece.matching), piece.values)
+    counted = await Pace().walk(counting(points, filters.get("from")))
+    return {"version": version, "total": len(points), **counted}
+
+
+def counting(points: Sequence[Sequence[int]], since: int | None = None) -> Generator[None, None, Answer]:
+    """Count points in cells, step by step.
+
+    :param points: start, duration, and whether it failed
+    :param since: where the first column begins at the latest
+    """
     if not points:
-        return {"version": version, "total": 0, "begin": 0, "step": 1, "columns": 0, "edges": [], "cells": []}
-    begin, step, columns = _times(
-        filters.get("from", min(start for start, _, _ in points)), max(start for start, _, _ in points)
-    )
-    edges = _edges(min(took for _, took, _ in points), max(took for _, took, _ in points))
+        return {"begin": 0, "step": 1, "columns": 0, "edges": [], "cells": []}
+    starts, times = [point[0] for point in points], [point[1] for point in points]
+    yield
+    begin, step, columns = _times(min(starts) if since is None else since, max(starts))
+    edges = _edges(min(times), max(times))
     all_, failed = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
-    pace = Pace()
-    for low in range(0, len(points), _AT_ONCE):
-        for start, took, is_failed in points[low : low + _AT_ONCE]:
-            cell = (start - begin) // step, max(bisect_right(edges, took) - 1, 0)
-            all_[cell] += 1
-            if is_failed:
-                failed[cell] += 1
-        await pace.breathe()
+    for number, (start, took, is_failed) in enumerate(points):
+        cell = max((start - begin) // step, 0), max(bisect_right(edges, took) - 1, 0)
+        all_[cell] += 1
+        if is_failed:
+            failed[cell] += 1
+        if not number % _AT_ONCE:
+            yield
     cells = [[*cell, count, failed[cell]] for cell, count in sorted(all_.items())]
-    return {
-        **{"version": version, "total": len(points), "begin": begin, "step": step, "columns": columns},
-        **{"edges": edges, "cells": cells},
-    }
+    return {"begin": begin, "step": step, "columns": columns, "edges": edges, "cells": cells}
 
 
 def _times(first: int, last: int) -> tuple[int, int, int]:
@@ -79,4 +85,4 @@ def _edges(least: int, most: int) -> list[int]:
             break
     if edges[0] > max(least, 1):
         edges.insert(0, max(least, 1))
-    return edges if edges[-1] > most else [*edges, most + 1]
+    return edges if edges[-1] > max(most, edges[0]) else [*edges, max(most, edges[0]) + 1]

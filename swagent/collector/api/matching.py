@@ -1,5 +1,4 @@
-"""The traces that match a search, a range of them at a time: what the list, the heatmap and the differences are made of.
-"""
+"""The traces that match a search, a range of them at a time. The list, the heatmap and the differences begin here."""
 
 from __future__ import annotations
 
@@ -48,8 +47,8 @@ matching AS (SELECT * FROM sums WHERE {where})
 class Range(NamedTuple):
     """A range of traces, each whole.
 
-    :ivar matching: the beginning of a query, which names those of them that match `matching`: with their `trace`, `start`,
-        `duration`, `service`, `spans`, `errors`
+    :ivar matching: the beginning of a query; those that match are its table `matching`, with the columns `trace`,
+        `start`, `duration`, `service`, `spans`, `errors`, `extra`
     :ivar values: what it needs
     """
 

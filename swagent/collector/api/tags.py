@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from ..pace import Pace
@@ -13,7 +12,7 @@ from ..store.store import Store
 from ..store.tag_text import BETWEEN, CUT, EQUALS, LONGEST
 from .conditions import STATUS_KEYS
 from .pace import pieces
-from .pair_names import FACETS, Named, term_of
+from .pair_names import FACETS, term_of
 from .query import STATUS
 
 Answer = dict[str, Any]
@@ -73,15 +72,14 @@ async def values(store: Store, key: str, part: str) -> Answer:
 
 
 def _answer(version: int, key: str, name: str, found: Counter[str], part: str) -> Answer:
-    wanted = _with(part.lower(), found.most_common())
-    kept = [{"value": value.removesuffix(CUT), "count": count, "term": _term(key, name, value)} for value, count in wanted]
-    return {"version": version, "key": key, "values": kept[:_MOST], "more": max(len(kept) - _MOST, 0)}
-
-
-def _with(part: str, values: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    return [each for each in values if part in each[0].lower()]
+    wanted = [each for each in found.most_common() if part.lower() in each[0].lower()]
+    kept = [
+        {"value": value.removesuffix(CUT), "count": count, "term": _term(key, name, value)}
+        for value, count in wanted[:_MOST]
+    ]
+    return {"version": version, "key": key, "values": kept, "more": len(wanted) - len(kept)}
 
 
 def _term(key: str, name: str, value: str) -> str:
-    named: Named = term_of(f"{name}{EQUALS}{value}")
-    return named.term if key != STATUS else f"{STATUS}={named.term.partition('=')[2]}"
+    term = term_of(f"{name}{EQUALS}{value}").term
+    return term if key != STATUS else f"{STATUS}={term.partition('=')[2]}"

@@ -58,11 +58,10 @@ def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Index
     calls: list[Row] = []
     links: list[Row] = []
     pairs: list[str] = []
-    add = pairs.append
     start, errors, is_root = _LIMIT, 0, 1
     for span in spans:
         begin, end, is_error = span.startTime, span.endTime, span.isError
-        if begin < start:  # noqa: PLR1730  (a call of `min` takes three times as long)
+        if begin < start:
             start = begin
         errors += is_error
         kind, refs, operation = span.spanType, span.refs, span.operationName
@@ -73,15 +72,9 @@ def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Index
                 links += [(span.spanId, each.parentTraceSegmentId, each.parentSpanId) for each in refs[1:]]
         if not endpoint or span.parentSpanId < 0:
             endpoint, took = operation, end - begin
-        for tag in span.tags:
-            add(f"{tag.key}\x1e{tag.value}")
-        add(("\x02\x1e" if kind else "\x01\x1e") + operation)
-        if is_error:
-            pairs += tag_text.kinds_of(span.logs)
+        peer = span.peer
+        tag_text.collect(pairs, span, kind, operation, peer)
         if kind in _CALLS:
-            peer = span.peer
-            if kind and peer:
-                add(f"\x03\x1e{peer}")
             duration = end - begin
             calls.append(
                 (
@@ -104,7 +97,8 @@ def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Index
         start = 0
     took = min(max(took, 0), _LIMIT)
     trace_id, segment_id = message.traceId, message.traceSegmentId
-    row = (trace_id, segment_id, service, instance, start, took, endpoint, len(spans), errors, is_root, tag_text.text_of(pairs))
+    tags = tag_text.text_of(pairs)
+    row = (trace_id, segment_id, service, instance, start, took, endpoint, len(spans), errors, is_root, tags)
     return Indexed(trace_id, segment_id, service, instance, row, calls, links, body)
 
 

@@ -9,11 +9,13 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
+from .protocol import parse
 from .tag_text import BETWEEN, EQUALS
 
 _ORDERS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
 }  # fmt: skip
+_LARGE = 64 * 1024  # bytes
 _compiled = lru_cache(256)(re.compile)
 
 
@@ -46,5 +48,22 @@ def regexp(pattern: str, text: str) -> bool:
     return _compiled(pattern).search(text) is not None
 
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {"has_number": has_number, "regexp": regexp}
+def spells(body: bytes, key: str, text: str) -> bool:
+    """Whether a tag of that key has just that value; without a key, whether any value holds a text of lower case.
+
+    For what is not whole in the index. A very large segment is not read: that its bytes hold the text must do.
+    """
+    if len(body) > _LARGE:
+        return True
+    spans = parse("SegmentObject", body).spans
+    if key:
+        return any(tag.key == key and tag.value == text for span in spans for tag in span.tags)
+    return any(
+        text in value.lower()
+        for span in spans
+        for value in (span.operationName, span.peer, *(tag.value for tag in span.tags))
+    )
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {"has_number": has_number, "regexp": regexp, "spells": spells}
 """By the names that SQL has for them."""

@@ -32,6 +32,11 @@ function Nothing({ searched }) {
       `;
 }
 
+// why the collector cannot read the query, and where
+function unreadable(error) {
+  return error?.status === 400 && error.message.startsWith('q, ') ? sentence(error.message.slice(3)) : null;
+}
+
 export function Traces({ query }) {
   const box = useRef(null);
   const opened = useRef(null);
@@ -42,7 +47,7 @@ export function Traces({ query }) {
   }));
   const filters = filtersOf(query);
   const list = useList('traces', filters, PAGE, place?.list);
-  const unread = list.error?.status === 400 && list.error.message.startsWith('q,') ? list.error.message : null;
+  const unread = unreadable(list.error);
   const chosen = readBox(query.box);
   const closeBox = () => replace(link(['traces'], { ...query, box: '' }));
   const wide = useWide();
@@ -100,11 +105,11 @@ export function Traces({ query }) {
       <header class="view-head">
         <h1>Traces</h1>
         <p class="total" role="status">
-          ${list.key && !list.loading ? `${count(list.total)}${list.exact ? '' : '+'} ${list.total === 1 ? 'trace' : 'traces'}` : ''}
+          ${list.key && !list.loading && !unread ? `${count(list.total)}${list.exact ? '' : '+'} ${list.total === 1 ? 'trace' : 'traces'}` : ''}
         </p>
         <${Clear} view="traces" filters=${query} />
       </header>
-      <${TraceFilters} query=${query} error=${unread && sentence(unread)} />
+      <${TraceFilters} query=${query} error=${unread} />
       <div class="split">
       <div class="traces-main">
       ${
