@@ -73,7 +73,7 @@ def planted(browser: Browser) -> Iterator[Planted]:
 
 @pytest.fixture
 def page(open_tab: Callable[..., Tab], planted: Planted) -> Page:
-    return open_tab(planted).open()  # type: ignore[no-any-return]
+    return open_tab(planted).open()
 
 
 def _drag(page: Page, top: float, bottom: float) -> None:
