@@ -8,6 +8,9 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from typing import Any
 
+from swagent.collector.api.heatmap import counting
+from swagent.collector.pace import run
+
 from . import profiled
 from .made_up import LANGUAGE, Record, Trace, instance_name, ledger_signals, make_deep_trace, make_trace, summary, wave
 from .made_up_calls import LEAST, Calls
@@ -209,6 +212,28 @@ class Answers:
             "next": page[-1]["trace_id"] if more else None,
             "traces": page,
         }
+
+    def heatmap(self, query: Query) -> Record:
+        with self._lock:
+            found = [each for each in self._rows if _matches(each, query)]
+        points = [(each["start"], each["duration"], bool(each["errors"])) for each in found]
+        return {"version": self.version, "total": len(found), **run(counting(points))}
+
+    def differences(self, query: Query) -> Record:
+        total, inside = (self.heatmap({**query, **box})["total"] for box in ({}, _sides(query)))
+        shares = {"inside": inside, "outside": 0, "share_inside": 1.0, "share_outside": 0.0}
+        name = {"kind": "tag", "key": "item", "value": "umbrella", "term": "item=umbrella"}
+        return {"version": 0, "inside": inside, "outside": total - inside, "differences": [{**name, **shares}]}
+
+    def tags(self, query: Query) -> Record:
+        names = ("db.statement", "db.type", "http.method", "mq.topic", "status_code", "url")
+        return {"version": self.version, "keys": [{"key": name, "count": 100} for name in names]}
+
+    def tag_values(self, key: str, query: Query) -> Record:
+        values = [
+            {"value": each, "count": 9, "term": f"{key}={each}"} for each in ("200", "500") if key == "status_code"
+        ]
+        return {"version": self.version, "key": key, "values": values, "more": 0}
 
     def trace(self, trace_id: str, query: Query) -> Record | None:
         if self._deep is not None and trace_id == self._deep.id:
@@ -416,6 +441,10 @@ def _matches(row: Record, query: Query) -> bool:
         and int(query.get("from") or 0) <= row["start"] <= int(query.get("to") or 10**15)
         and (not text or text in row["endpoint"].lower() or text in row["trace_id"])
     )
+
+
+def _sides(query: Query) -> Query:
+    return {each.removeprefix("box_"): value for each, value in query.items() if each.startswith("box_")}
 
 
 def _log_matches(log: Record, query: Query) -> bool:
