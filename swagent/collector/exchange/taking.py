@@ -43,7 +43,8 @@ async def take(store: Store, body: bytes) -> Answer:
     losses = store.losses
     new = await _new_segments(store, segments, pace)
     new_lines = await _new_lines(store, lines, pace)
-    for record in (*new, *new_lines):
+    records: list[Indexed | LogLine] = [*new, *new_lines]
+    for record in records:
         store.restore(record)
         await pace.breathe()
     store.commit()
