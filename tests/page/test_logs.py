@@ -41,7 +41,7 @@ def test_lines_from_one_moment_to_another(tab: Tab, crowded: StandIn) -> None:
     page = tab.open(f"#/logs?from={since}&to={until}")
     expect(page.get_by_role("main").get_by_role("status")).to_have_text(f"{expected:,} lines")
     assert 0 < expected < crowded.answers.logs({})["total"]
-    field = page.get_by_label("From")
+    field = page.get_by_label("From", exact=True)
     assert page.evaluate("text => new Date(text).getTime()", field.input_value()) == since
     field.fill("2020-01-01T10:00:00")
     begin = page.evaluate("new Date('2020-01-01T10:00:00').getTime()")
