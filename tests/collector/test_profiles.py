@@ -11,7 +11,8 @@ import httpx
 import pytest
 from grpclib.client import Channel
 
-from collector.served import serving, shop_and_stock
+from collector.served import line, serving, shop_and_stock
+from swagent.collector.api import stack_tree
 from swagent.collector.api.frames import is_library
 from swagent.collector.api.profile_order import MAX_BODY
 from swagent.collector.api.stack_tree import MAX_NODES, Look, StackTree
@@ -281,7 +282,7 @@ def test_the_rarest_calls_are_left_out_and_no_gap_comes_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "is_lib"),
+    ("call", "is_lib"),
     [
         ("uvicorn.protocols.http.run_asgi:403", True),
         ("asyncio.tasks.sleep:649", True),
@@ -292,8 +293,8 @@ def test_the_rarest_calls_are_left_out_and_no_gap_comes_of_it() -> None:
         ("[awaiting asyncio.sleep]", False),
     ],
 )
-def test_calls_into_libraries_are_told_by_their_module(line: str, is_lib: bool) -> None:
-    assert is_library(line) is is_lib
+def test_calls_into_libraries_are_told_by_their_module(call: str, is_lib: bool) -> None:
+    assert is_library(call) is is_lib
 
 
 def test_tasks_without_a_name_are_one_and_stand_beside_the_request() -> None:
@@ -308,6 +309,38 @@ def test_tasks_without_a_name_are_one_and_stand_beside_the_request() -> None:
         "GET:/a / task fetch": (1, True),
         "GET:/a / thread": (1, True),
     }
+
+
+def test_calls_beyond_a_bound_count_for_their_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stack_tree, "MAX_GROWN", 4)
+    tree = StackTree()
+    for number, name in enumerate(("a", "b", "c", "a")):
+        tree.add(Look(number, number * 10, ("root", f"app.{name}:1", "[running]")))
+    nodes, left_out = run(tree.answering())
+    assert [(each["name"], each["count"], each["ms"]) for each in nodes] == [
+        ("root", 4, 30), ("app.a:1", 2, 10), ("[running]", 2, 10), ("app.b:1", 1, 10),
+    ]  # fmt: skip
+    assert left_out == 2
+
+
+async def test_stacks_are_merged_once_until_others_come(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector, client = served
+    merged: list[str] = []
+    begin = StackTree.begin_segment
+
+    def note(tree: StackTree) -> None:
+        merged.append("segment")
+        begin(tree)
+
+    monkeypatch.setattr(StackTree, "begin_segment", note)
+    stacks(collector.store, "s", 100, (NOW, "a b"), (NOW + 10, "a b"))
+    first = (await client.get("/api/profiles/one")).json()
+    collector.store.add(line(1))
+    assert (await client.get("/api/profiles/one")).json()["nodes"] == first["nodes"]
+    assert merged == ["segment"]
+    collector.store.add(ThreadSnapshot("one", "s", NOW + 30, 102, ("a", "c")))
+    assert [each["name"] for each in (await client.get("/api/profiles/one")).json()["nodes"]] == ["a", "b", "c"]
+    assert len(merged) == 2
 
 
 def test_very_deep_stacks_are_no_trouble() -> None:

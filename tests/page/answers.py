@@ -8,8 +8,12 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from typing import Any
 
+from swagent.collector.api.heatmap import counting
+from swagent.collector.pace import run
+
 from . import profiled
 from .made_up import LANGUAGE, Record, Trace, instance_name, ledger_signals, make_deep_trace, make_trace, summary, wave
+from .made_up_calls import LEAST, Calls
 
 Query = dict[str, str]
 SPREAD_MS = 30 * 60_000
@@ -41,6 +45,7 @@ CHARTED = {
 # before anything that is asked for
 _BEGAN = int(time.time() * 1000) - 2 * SPREAD_MS
 HISTOGRAMS = {"shop_checkout_duration", "swagent_delivery_latency"}
+TREND = {"start": 0, "width": 60_000}
 SERVICES = ("gateway", "mailer", "payments", "shop", "stock")
 
 
@@ -59,6 +64,7 @@ class Answers:
         self._endpoints: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
         self._edges: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
         self._errors: Counter[str] = Counter()
+        self._calls = Calls()
         self._deep: Trace | None = None
         self._tasks: list[Record] = []
         self.ordered: list[Record] = []  # what the page has asked for
@@ -90,6 +96,7 @@ class Answers:
         self._starts.append(trace.start)
         self._numbers[trace.id] = (trace.number, trace.start)
         self._logs.extend(trace.logs)
+        self._calls.take(trace)
         by_id = {each["id"]: each for each in trace.spans}
         for span in trace.spans:
             took, failed = span["end"] - span["start"], bool(span["error"])
@@ -122,30 +129,50 @@ class Answers:
 
     def services(self, query: Query) -> Record:
         with self._lock:
+            sums = self._calls.services(query)
             found = [
                 {
                     "name": name,
                     "instances": 2,
                     "endpoints": sum(each == name for each, _ in self._endpoints),
-                    "calls": len(took),
-                    "errors": self._errors[name],
-                    "error_rate": self._errors[name] / len(took),
-                    "p50": _quantile(took, 0.5),
-                    "p95": _quantile(took, 0.95),
-                    "p99": _quantile(took, 0.99),
-                    "calls_per_minute": len(took) / 30,
+                    **each,
                     "last_seen": self._starts[-1],
                 }
-                for name, took in sorted(self._durations.items())
+                for name, each in sums.items()
             ]
-        return {"version": self.version, "services": found}
+        return {"version": self.version, "trend": TREND, "services": found}
 
     def endpoints(self, service: str, query: Query) -> Record:
+        with self._lock:
+            found = [{"name": name, **sums} for name, sums in self._calls.endpoints(service, query).items()]
+        return {"trend": TREND, "left_out": 0, "endpoints": found}
+
+    def errors(self, query: Query) -> Record:
+        with self._lock:
+            groups = self._calls.errors(query)
         return {
-            "endpoints": [
-                {"name": name, **_numbers(calls)} for (of, name), calls in self._endpoints.items() if of == service
-            ]
+            "version": self.version,
+            "total": len(groups),
+            "failures": sum(each["count"] for each in groups),
+            "left_out": 0,
+            "forgotten": 0,
+            "trend": TREND,
+            "groups": groups,
         }
+
+    def error_group(self, group: str, query: Query) -> Record | None:
+        with self._lock:
+            return self._calls.error_group(group, query)
+
+    def compare(self, query: Query) -> Record:
+        with self._lock:
+            found = self._calls.compare(query)
+        kept = {"version": self.version, "at": int(query["at"]), "least": LEAST}
+        return {**kept, "total": len(found), "left_out": 0, "endpoints": found}
+
+    def median(self, query: Query) -> Record:
+        with self._lock:
+            return self._calls.median(query)
 
     def map(self, query: Query) -> Record:
         with self._lock:
@@ -186,6 +213,28 @@ class Answers:
             "traces": page,
         }
 
+    def heatmap(self, query: Query) -> Record:
+        with self._lock:
+            found = [each for each in self._rows if _matches(each, query)]
+        points = [(each["start"], each["duration"], bool(each["errors"])) for each in found]
+        return {"version": self.version, "total": len(found), **run(counting(points))}
+
+    def differences(self, query: Query) -> Record:
+        total, inside = (self.heatmap({**query, **box})["total"] for box in ({}, _sides(query)))
+        shares = {"inside": inside, "outside": 0, "share_inside": 1.0, "share_outside": 0.0}
+        name = {"kind": "tag", "key": "item", "value": "umbrella", "term": "item=umbrella"}
+        return {"version": 0, "inside": inside, "outside": total - inside, "differences": [{**name, **shares}]}
+
+    def tags(self, query: Query) -> Record:
+        names = ("db.statement", "db.type", "http.method", "mq.topic", "status_code", "url")
+        return {"version": self.version, "keys": [{"key": name, "count": 100} for name in names]}
+
+    def tag_values(self, key: str, query: Query) -> Record:
+        values = [
+            {"value": each, "count": 9, "term": f"{key}={each}"} for each in ("200", "500") if key == "status_code"
+        ]
+        return {"version": self.version, "key": key, "values": values, "more": 0}
+
     def trace(self, trace_id: str, query: Query) -> Record | None:
         if self._deep is not None and trace_id == self._deep.id:
             trace = self._deep
@@ -198,6 +247,9 @@ class Answers:
         after = max(max(each["end"] for each in trace.spans) - row["start"] - row["duration"], 0)
         kept |= {"after": after, "is_messaging": after > 0, "left_out": 0}
         return {**kept, "spans": trace.spans, "logs": trace.logs}
+
+    def loop(self, query: Query) -> Record:
+        return {"version": self.version, "spans": [], "left_out": 0}
 
     def logs(self, query: Query) -> Record:
         with self._lock:
@@ -389,6 +441,10 @@ def _matches(row: Record, query: Query) -> bool:
         and int(query.get("from") or 0) <= row["start"] <= int(query.get("to") or 10**15)
         and (not text or text in row["endpoint"].lower() or text in row["trace_id"])
     )
+
+
+def _sides(query: Query) -> Query:
+    return {each.removeprefix("box_"): value for each, value in query.items() if each.startswith("box_")}
 
 
 def _log_matches(log: Record, query: Query) -> bool:

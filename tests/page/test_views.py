@@ -11,10 +11,11 @@ from playwright.sync_api import expect
 from page.browser import Tab
 from page.stand_in import StandIn
 
-VIEWS = ("traces", "services", "map", "logs", "meters", "runtime", "profiles")
+VIEWS = ("traces", "services", "errors", "map", "logs", "meters", "runtime", "profiles")
 READY = {
     "traces": ".trace-row",
     "services": ".table tbody tr",
+    "errors": ".error-row",
     "map": ".node",
     "logs": ".log-row",
     "meters": ".chart canvas",

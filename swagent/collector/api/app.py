@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,54 +18,22 @@ from ..exchange.endpoints import EXPORT, IMPORT, export_endpoint, import_endpoin
 from ..gate import Gate
 from ..store.database import StoreError
 from ..store.store import Store
-from . import (
-    calls as calls_query,
-)
-from . import (
-    instances as instances_query,
-)
-from . import (
-    logs as logs_query,
-)
-from . import (
-    losses as losses_query,
-)
-from . import (
-    meters as meters_query,
-)
-from . import (
-    process as process_query,
-)
-from . import (
-    processes as processes_query,
-)
-from . import (
-    profiles as profiles_query,
-)
-from . import (
-    trace as trace_query,
-)
-from . import (
-    traces as traces_query,
-)
 from .assets import Assets
 from .changes import Changes
 from .encoding import encode
-from .memo import Memo
 from .parameters import Parameters
 from .profile_order import PATH as PROFILES
 from .profile_order import order_endpoint
+from .queries import Answer, Query, queries
 
 PAGE = Path(__file__).parent.parent / "page"
 _MISSING = (
     "The page is not part of this installation: swagent/collector/page/index.html is missing. "
     "The JSON API is there, under /api/status.\n"
 )
-_Answer = dict[str, Any]
-Query = Callable[[Parameters], "_Answer | Awaitable[_Answer | None] | None"]
 
 
-def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], host: str, page: Path = PAGE) -> ASGIApp:
+def page_app(store: Store, changes: Changes, addresses: Callable[[], Answer], host: str, page: Path = PAGE) -> ASGIApp:
     """The application.
 
     :param changes: what tells of new records
@@ -74,9 +41,9 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
     :param host: what it will listen on
     :param page: the folder of the page's files
     """
-    queries = _queries(store, addresses)
-    api = [Route(path, _endpoint(query)) for path, query in queries.items()]
-    api.append(Route(EXPORT, export_endpoint(store, queries["/api/traces"])))
+    found = queries(store, addresses)
+    api = [Route(path, _endpoint(query)) for path, query in found.items()]
+    api.append(Route(EXPORT, export_endpoint(store, found["/api/traces"])))
     api.append(Route(IMPORT, import_endpoint(store), methods=["POST"]))
     api.append(Route("/api/live", _live(changes)))
     api.append(Route(PROFILES, order_endpoint(store), methods=["POST"]))
@@ -91,53 +58,6 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
     routes = [*api, Route("/", index), Mount("/assets", assets)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})
     return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(PROFILES, IMPORT))
-
-
-def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]:
-    services = Memo(store, lambda: calls_query.services(store))
-    service_map = Memo(store, lambda: calls_query.service_map(store))
-    return {
-        "/api/status": lambda _: {**instances_query.status(store), **addresses()},
-        "/api/services": lambda _: services.ask(),
-        "/api/services/{service:path}/endpoints": lambda query: calls_query.endpoints(store, query.path("service")),
-        "/api/instances": lambda query: instances_query.instances(store, query.text("service"), time.time()),
-        "/api/traces": lambda query: traces_query.traces(
-            store,
-            query.present(
-                texts=("service", "endpoint", "q"), numbers=("min_ms", "max_ms", "from", "to"), flags=("errors",)
-            ),
-            query.choice("sort", ("newest", "slowest")),
-            query.limit(50),
-            query.text("cursor"),
-        ),
-        "/api/traces/{trace:path}": lambda query: trace_query.trace(store, query.path("trace")),
-        "/api/map": lambda _: service_map.ask(),
-        "/api/logs": lambda query: logs_query.logs(
-            store,
-            query.present(texts=("service", "level", "q", "trace_id"), numbers=("from", "to")),
-            query.limit(100),
-            query.text("cursor"),
-        ),
-        "/api/logs/{number}": lambda query: logs_query.log(store, query.path("number")),
-        "/api/meters": lambda query: meters_query.meters(store, query.text("service"), query.text("instance")),
-        "/api/meters/series": lambda query: meters_query.series(
-            store, query.needed("service"), query.needed("instance"), query.needed("name"), query.number("from", 0)
-        ),
-        "/api/ledgers": lambda _: meters_query.ledgers(store, time.time()),
-        "/api/losses": lambda query: losses_query.losses(store, query.number("from", 0), query.number("to", 2**62)),
-        "/api/process": lambda query: process_query.process(
-            store, query.needed("service"), query.needed("instance"), query.number("from", 0)
-        ),
-        "/api/processes": lambda _: processes_query.processes(store, time.time()),
-        "/api/events": lambda query: instances_query.events(store, query.text("service")),
-        PROFILES: lambda query: profiles_query.profiles(store, query.text("trace_id"), time.time()),
-        PROFILES + "/{task:path}": lambda query: profiles_query.profile(
-            store,
-            query.path("task"),
-            query.present(texts=("segment",), numbers=("from", "to")),
-            time.time(),
-        ),
-    }
 
 
 def _endpoint(query: Query) -> Callable[[Request], Any]:

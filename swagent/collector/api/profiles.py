@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..pace import Pace
 from ..store.database import Row
 from ..store.profile_tasks import ProfileTask, Progress
 from ..store.store import Store
+from .merged_stacks import MergedStacks
 from .pace import pieces
-from .stack_tree import Look, StackTree
 
 Answer = dict[str, Any]
 # Seconds: an instance that has not asked for so long asks no more. Agents ask every 20 seconds.
 _ASKING = 120
-# Stacks that are read at once.
-_PAGE = 100
+_EVER = 2**62
 _COUNTED = """
 SELECT segment, count(*), min(time), max(time) FROM snapshots WHERE task = :task AND sequence > 0
 AND (:trace = '' OR segment IN (SELECT segment FROM segments WHERE trace = :trace)) GROUP BY segment
@@ -30,10 +29,6 @@ WHERE id > :low AND id <= :high AND segment IN (SELECT value FROM json_each(:wan
 _TASKS = """
 SELECT DISTINCT task FROM snapshots
 WHERE :trace = '' OR segment IN (SELECT segment FROM segments WHERE trace = :trace)
-"""
-_STACKS = """
-SELECT sequence, time, stack FROM snapshots WHERE task = :task AND segment = :segment AND sequence > :after
-AND time >= :from AND time <= :to ORDER BY sequence LIMIT :page
 """
 
 
@@ -57,25 +52,21 @@ async def profiles(store: Store, trace_id: str, now: float) -> Answer:
     }
 
 
-async def profile(store: Store, task: str, filters: Mapping[str, Any], now: float) -> Answer | None:
+async def profile(
+    store: Store, merged: MergedStacks, task: str, filters: Mapping[str, Any], now: float
+) -> Answer | None:
     """One task, and its stacks merged; None when nothing is known of it.
 
     :param filters: of `segment`, `from`, `to` those that apply; the others leave out no stack
     :param now: seconds since the epoch
     """
-    version, pace, tree = store.version, Pace(), StackTree()
+    version, pace = store.version, Pace()
     progress = next((each for each in store.profiles() if each.task.id == task), None)
     segments = (await _segments(store, [task], "", pace))[task]
     if progress is None and not segments:
         return None
-    only, span = filters.get("segment"), {"from": filters.get("from", -1), "to": filters.get("to", 2**62)}
-    for segment in segments:
-        if only in (None, segment["segment_id"]):
-            tree.begin_segment()
-            async for look in _looks(store, {"task": task, "segment": segment["segment_id"], **span}, pace):
-                tree.add(look)
-                await pace.breathe()
-    nodes, left_out = await pace.walk(tree.answering())
+    wanted = [each["segment_id"] for each in segments if filters.get("segment") in (None, each["segment_id"])]
+    nodes, left_out = await merged.ask(task, wanted, filters.get("from", -1), filters.get("to", _EVER))
     head = _task(task, progress, segments, _asking(store, now), now)
     return {"version": version, **head, "left_out": left_out, "nodes": nodes}
 
@@ -152,22 +143,3 @@ def _segment(counted: Row, row: Row | None) -> Answer:
         "duration": took,
         "snapshots": count,
     }
-
-
-async def _looks(store: Store, values: Mapping[str, Any], pace: Pace) -> AsyncIterator[Look]:
-    """The stacks of a segment, by their numbers."""
-    after = -1 if _is_counted(store, values) else 0
-    while True:
-        found = store.read(_STACKS, {**values, "after": after, "page": _PAGE})
-        for number, time, stack in found:
-            yield Look(number, time, tuple(json.loads(stack)))
-        if len(found) < _PAGE:
-            return
-        after = found[-1][0]
-        await pace.breathe()
-
-
-def _is_counted(store: Store, values: Mapping[str, Any]) -> bool:
-    """Whether stack number 0 is one of a run. Alone it only lists the segment, for an OAP."""
-    query = "SELECT 1 FROM snapshots WHERE task = :task AND segment = :segment AND sequence = 1 LIMIT 1"
-    return bool(store.read(query, {"task": values["task"], "segment": values["segment"]}))

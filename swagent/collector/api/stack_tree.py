@@ -7,8 +7,8 @@ first to its last, so each run loses a period, and what is seen once has taken n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterable
-from heapq import nlargest
 from typing import Any, NamedTuple
 
 from .frames import is_beside, is_library, shared_name, state_of
@@ -16,6 +16,8 @@ from .frames import is_beside, is_library, shared_name, state_of
 Answer = dict[str, Any]
 MAX_NODES = 4_000
 """Calls in an answer; the rarest of more are left out."""
+MAX_GROWN = 20_000
+"""Calls that are told apart at all."""
 
 
 class Look(NamedTuple):
@@ -27,9 +29,12 @@ class Look(NamedTuple):
 
 
 class Node:
-    """One call, on one way to it."""
+    """One call, on one way to it.
 
-    __slots__ = ("children", "count", "last", "ms", "name", "oap_ms")
+    :ivar turn: when it was seen last; turns of stacks whose numbers follow each other do so too
+    """
+
+    __slots__ = ("children", "count", "ms", "name", "oap_ms", "turn")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -37,14 +42,7 @@ class Node:
         self.ms = 0
         self.oap_ms = 0
         self.children: dict[str, Node] = {}
-        self.last: Look | None = None
-
-    def see(self, look: Look) -> None:
-        """It is in a stack."""
-        if _follows(look, self.last):
-            self.oap_ms += _between(self.last, look)
-        self.last = look
-        self.count += 1
+        self.turn = 0
 
     def answer(self, depth: int) -> Answer:
         """The call as the API has it."""
@@ -67,56 +65,79 @@ class StackTree:
 
     def __init__(self) -> None:
         self.roots: dict[str, Node] = {}
+        self._grown = self._cut = 0
+        self._turn = 1
         self._path: list[Node] = []
         self._last: Look | None = None
 
     def begin_segment(self) -> None:
         """What comes next is of another segment, which has numbers of its own."""
         self._last = None
-        waiting = [*self.roots.values()]
-        while waiting:
-            node = waiting.pop()
-            node.last = None
-            waiting += node.children.values()
 
     def add(self, look: Look) -> None:
         """Add the next stack of the segment, in the order of their numbers."""
-        if _follows(look, self._last):
-            took = _between(self._last, look)
-            for node in self._path:
-                node.ms += took
-        self._last, self._path = look, []
-        level = self.roots
+        took = self._begin_turn(look)
+        turn, level, path = self._turn, self.roots, list[Node]()
         for name in (*map(shared_name, look.stack[:1]), *look.stack[1:]):
-            if name not in level:
-                level[name] = Node(name)
-            node = level[name]
-            node.see(look)
-            self._path.append(node)
+            node = level.get(name) or self._grow(name, level)
+            if node is None:
+                break
+            node.count += 1
+            if node.turn == turn - 1:
+                node.oap_ms += took
+            node.turn = turn
+            path.append(node)
             level = node.children
+        self._path = path
+
+    def _begin_turn(self, look: Look) -> int:
+        """Tell the calls of the last stack how long that lasted; gives the milliseconds."""
+        last, self._last = self._last, look
+        self._turn += 1
+        if last is None or look.number != last.number + 1:
+            self._turn += 1
+            return 0
+        took = max(look.time - last.time, 0)
+        for node in self._path:
+            node.ms += took
+        return took
+
+    def _grow(self, name: str, level: dict[str, Node]) -> Node | None:
+        """None: there are too many."""
+        if self._grown >= MAX_GROWN:
+            self._cut += 1
+            return None
+        self._grown += 1
+        level[name] = Node(name)
+        return level[name]
 
     def answering(self) -> Generator[None, None, tuple[list[Answer], int]]:
         """The calls, each before those that it made, the longest first; and how many are left out. Step by step."""
         found: list[tuple[int, Node]] = []
+        counts: Counter[int] = Counter()
         waiting = [(0, node) for node in _longest_last(self.roots.values())]
         while waiting:
             depth, node = waiting.pop()
             found.append((depth, node))
+            counts[node.count] += 1
             waiting += [(depth + 1, child) for child in _longest_last(node.children.values())]
             yield
-        least = 0
-        if len(found) > MAX_NODES:  # a caller is seen as often as those whom it calls, at least: no gap comes of it
-            least = nlargest(MAX_NODES + 1, (node.count for _, node in found))[-1] + 1
-        kept = [node.answer(depth) for depth, node in found if node.count >= least]
-        return kept, len(found) - len(kept)
+        least, kept = _least(counts), list[Answer]()
+        for depth, node in found:
+            if node.count >= least:
+                kept.append(node.answer(depth))
+            yield
+        return kept, len(found) - len(kept) + self._cut
 
 
-def _follows(look: Look, last: Look | None) -> bool:
-    return last is not None and look.number == last.number + 1
-
-
-def _between(last: Look | None, look: Look) -> int:
-    return max(look.time - last.time, 0) if last is not None else 0
+def _least(counts: Counter[int]) -> int:
+    """How often a call was seen that is shown. Its caller was seen as often, at least: no gap comes of it."""
+    shown = 0
+    for count in sorted(counts, reverse=True):
+        shown += counts[count]
+        if shown > MAX_NODES:
+            return count + 1
+    return 0
 
 
 def _longest_last(nodes: Iterable[Node]) -> list[Node]:

@@ -7,6 +7,8 @@ import { Shell } from './frame/shell.js';
 import { Traces } from './traces/traces.js';
 import { Trace } from './trace/trace.js';
 import { Services } from './services/services.js';
+import { Errors } from './errors/errors.js';
+import { Compare } from './compare/compare.js';
 import { ServiceMap } from './map/map.js';
 import { Logs } from './logs/logs.js';
 import { Meters } from './runtime/meters.js';
@@ -28,6 +30,14 @@ function view({ view: name, rest, query }) {
     case 'services':
       return html`
         <${Services} query=${query} selected=${rest[0]} />
+      `;
+    case 'errors':
+      return html`
+        <${Errors} query=${query} selected=${rest[0]} />
+      `;
+    case 'compare':
+      return html`
+        <${Compare} first=${rest[0]} second=${rest[1]} query=${query} />
       `;
     case 'map':
       return html`

@@ -86,10 +86,9 @@ class Keeper:
         put = self.database.put
         put("segments", (number, arrived, *segment.row))
         put("bodies", (number, segment.body))
-        for call in segment.calls:
-            put("calls", (number, *call))
-        for link in segment.links:
-            put("links", (number, *link))
+        self.database.put_all("calls", [(number, *call) for call in segment.calls])
+        if segment.links:
+            self.database.put_all("links", [(number, *link) for link in segment.links])
 
     def keep(self, record: Record) -> None:
         """Add another record to the rows that wait for the next write."""

@@ -8,14 +8,14 @@ FORMAT = 3
 TABLES = """
 CREATE TABLE segments (
     id INTEGER PRIMARY KEY, arrived REAL, trace TEXT, segment TEXT, service TEXT, instance TEXT,
-    start INTEGER, took INTEGER, endpoint TEXT, spans INTEGER, errors INTEGER, is_root INTEGER
+    start INTEGER, took INTEGER, endpoint TEXT, spans INTEGER, errors INTEGER, is_root INTEGER, tags TEXT
 );
 CREATE INDEX segments_by_trace ON segments (trace, start, took, is_root, spans, errors);
 CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB);
 CREATE TABLE calls (
     owner INTEGER, number INTEGER, span INTEGER, kind TEXT, service TEXT, instance TEXT, endpoint TEXT, peer TEXT,
     start INTEGER, duration INTEGER, is_error INTEGER, parent_segment TEXT, parent_span INTEGER, parent_service TEXT,
-    PRIMARY KEY (owner, number)
+    layer INTEGER, PRIMARY KEY (owner, number)
 ) WITHOUT ROWID;
 CREATE INDEX calls_by_parent ON calls (parent_segment, parent_span) WHERE parent_segment IS NOT NULL;
 CREATE TABLE links (owner INTEGER, span INTEGER, parent_segment TEXT, parent_span INTEGER);
@@ -52,9 +52,9 @@ CREATE TABLE offsets (
 """
 
 WIDTHS = {
-    "segments": 12,
+    "segments": 13,
     "bodies": 2,
-    "calls": 14,
+    "calls": 15,
     "links": 4,
     "logs": 14,
     "series": 5,

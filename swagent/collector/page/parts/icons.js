@@ -4,6 +4,7 @@ import { html } from '../frame/view.js';
 const PATHS = {
   traces: 'M3 5h8M6 10h9M10 15h7',
   services: 'M4 4h12v5H4zM4 11h12v5H4zM7 6.5h.01M7 13.5h.01',
+  errors: 'M7 2.8h6l4.2 4.2v6L13 17.2H7L2.8 13V7zM10 6.5v4.5M10 13.5h.01',
   map: 'M5 7.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM15 12.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM6 17.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM7.3 6l5.4 3M7.9 14.8l5-3.2',
   logs: 'M4 4h12M4 8h8M4 12h12M4 16h6',
   meters: 'M3 16V4M3 16h14M6 12l3-4 3 2 4-6',
