@@ -68,7 +68,8 @@ class PlainRecords:
             if not (type(message) is str and type(args) is tuple and _PLAIN.issuperset(map(type, args))):
                 return None
             message = message % args
-        level, logger, thread = told_by = record.levelname, record.name, record.threadName
+        told_by: Any = record.levelname, record.name, record.threadName
+        level, logger, thread = told_by
         if not (type(message) is type(level) is type(logger) is type(thread) is str and len(message) <= LETTERS):
             return None
         # one number for both of a record's times: they differ where somebody has set them, and seldom by rounding
