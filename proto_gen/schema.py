@@ -16,7 +16,7 @@ HOT = (
     *("LogData", "LogDataBody", "TextLog", "JSONLog", "YAMLLog", "TraceContext", "LogTags"),
     *("Label", "MeterBucketValue", "MeterSingleValue", "MeterHistogram", "MeterData", "MeterDataCollection"),
     *("InstanceProperties", "InstancePingPkg", "ThreadSnapshot", "ThreadStack", "Event", "Source"),
-    *("ProfileTaskCommandQuery", "ProfileTaskFinishReport"),
+    *("ProfileTaskCommandQuery", "ProfileTaskFinishReport", "ConfigurationSyncRequest"),
 )
 """The messages that get an encoder: all that an agent sends."""
 

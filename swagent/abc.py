@@ -87,6 +87,18 @@ class CommandTransport(Transport, Protocol):
         ...
 
 
+class ConfigurationTransport(Transport, Protocol):
+    """What a transport has beside where a collector can change settings at run time. Without it they stay as they
+    are."""
+
+    async def configuration_commands(self, instance: Instance, uuid: str) -> Sequence[Command]:
+        """Ask for the settings of a service. An answer that cannot be read, or that is too long, raises RejectedError.
+
+        :param uuid: of those that it said last; while they are the same it says nothing
+        """
+        ...
+
+
 def addresses_of(transport: type[Transport], config: Config) -> Sequence[Address]:
     """Where to report: there is one transport object for each address, and the agent uses one of them at a time.
 

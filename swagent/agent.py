@@ -77,6 +77,7 @@ from .pipeline.route import Route
 from .record.suppression import suppress_instrumentation
 from .record.trace.tracer import Tracer
 from .runtime.agent_tasks import AgentTasks
+from .runtime.configuration_sync import configuration_sync
 from .runtime.first_record import forget
 from .runtime.heartbeat import Heartbeat
 from .runtime.instance import describe_instance
@@ -265,7 +266,10 @@ class Agent:
         meters, runtimes = self._recording.meter_report, transport_class.runtimes
         watch = SegmentWatch(self._recording.tracer)
         tasks = profile_tasks(config, transport_class, self._pipelines, self._route, self._recording.profiler, instance)
-        self._tasks = AgentTasks(heartbeat, meters, watch, tasks, self._pipelines, self._route, runtimes, self._limited)
+        sync = configuration_sync(config, transport_class, self._route, self._recording.overrides, instance)
+        self._tasks = AgentTasks(
+            heartbeat, meters, watch, tasks, sync, self._pipelines, self._route, runtimes, self._limited
+        )
         self._stopped = anyio.Event()
         self._phase = Phase.RUNNING
 

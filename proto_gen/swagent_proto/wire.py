@@ -342,3 +342,7 @@ def profile_task_command_query(service: str, service_instance: str, last_command
 
 def profile_task_finish_report(service: str, service_instance: str, task_id: str) -> Encoded:
     return b"".join([_TEXTS_1[service], _TEXTS_2[service_instance], _TEXTS_3[task_id]])
+
+
+def configuration_sync_request(service: str, uuid: str) -> Encoded:
+    return b"".join([_TEXTS_1[service], unique_text(_HEADS_2, uuid)])

@@ -382,3 +382,8 @@ def profile_task_finish_report(service: str, service_instance: str, task_id: str
         _TEXTS_TASK_ID[task_id],
     ])
     return "{" + fields[:-1] + "}"
+
+
+def configuration_sync_request(service: str, uuid: str) -> Encoded:
+    fields = "".join([_TEXTS_SERVICE[service], unique_text('"uuid":', uuid)])
+    return "{" + fields[:-1] + "}"

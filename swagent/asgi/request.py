@@ -50,9 +50,11 @@ class RequestSpan(Span):
         self.start_time = self.epoch + pending.start_time
 
     def time_by(self, clock: RequestClock) -> None:
-        """Tell at the end where the time went."""
+        """Tell at the end where the time went, and by each span below in which task it was begun."""
         self.clock = clock
         self.task = id(running_task())
+        if self.segment is not None:
+            self.segment.on_join = clock.tasks.name_task
 
     def open(self, live: Span | None, source: Any) -> None:
         """Open its segment, unless this trace is not recorded."""

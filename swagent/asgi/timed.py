@@ -6,8 +6,10 @@ from collections.abc import Awaitable
 from typing import Any
 
 from ..profile.request_clock import request_clock
+from ..profile.request_tasks import RequestTasks
 from ..profile.timed_steps import TimedSteps, steps_here
 from ..record.trace.context import current
+from ..record.trace.outcome import running_task
 from .faults import Faults
 from .lifespan import App, Receive, Scope, Send
 from .pending import PendingRequest
@@ -32,22 +34,29 @@ class TimedApp:
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[Any]:
         """Serve one scope. A websocket is not timed: it lives long, and mostly waits."""
-        served = self.app(scope, receive, send)
         if scope["type"] == "http":
             self._left -= 1
             if self._left <= 0:
                 self._left = self._every
-                return self._time(served)
-        return served
+                return self._time(scope, receive, send)
+        return self.app(scope, receive, send)
 
-    def _time(self, served: Awaitable[Any]) -> Awaitable[Any]:
+    def _time(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[Any]:
+        span = tasks = None
         try:
             span = _span_to_time()
-            if span is None:
-                return served
-            steps = TimedSteps(served, steps_here())
-            span.time_by(steps.clock)
+            if span is not None:
+                tasks = RequestTasks(running_task())
+                receive = tasks.follow(receive)
         except Exception as error:  # noqa: BLE001, RUF100  (a loop of somebody's own making; it costs no request)
+            self._faults.note("timing a request", error)
+        served = self.app(scope, receive, send)
+        if span is None or tasks is None:
+            return served
+        try:
+            steps = TimedSteps(served, steps_here(), tasks)
+            span.time_by(steps.clock)
+        except Exception as error:  # noqa: BLE001, RUF100  (as above)
             self._faults.note("timing a request", error)
             return served
         return steps

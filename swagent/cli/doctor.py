@@ -1,8 +1,8 @@
 """`swagent doctor`: what is configured, and whether it works.
 
-It does what the agent would do, one step at a time: read the configuration, reach each collector, and tell it that the
-instance lives. If a step fails, it says what to do. Exit status: 0 all is well, 1 some collector cannot be used, 2 the
-configuration is wrong.
+It does what the agent would do, one step at a time: read the configuration, reach each collector, tell it that the
+instance lives, and ask which settings it changes at run time. If a step fails, it says what to do. Exit status: 0 all
+is well, 1 some collector cannot be used, 2 the configuration is wrong.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from ..runtime.instance import describe_instance
 from ..runtime.transport_choice import find_transport
 from ..runtime.transport_runner import check_runtime, transport_runner
 from .neighbours import other_agents
+from .remote import overridden
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,11 +104,13 @@ async def _examine_all(config: Config, transport: type[Transport]) -> bool:
 
 async def _examine(config: Config, transport: type[Transport], address: Address) -> bool:
     """Reach one collector, and send one heartbeat."""
-    problem = await _reach(address, config.request_timeout)
+    problem, notes = await _reach(address, config.request_timeout), list[str]()
     if problem is None:
         print(f"✓ {address} is reached")
-        problem = await _greet(config, transport, address)
+        problem, notes = await _greet(config, transport, address)
     print(f"✓ {address} took a heartbeat of {config.service_name!r}" if problem is None else f"✗ {address}: {problem}")
+    for note in notes:
+        print(note)
     return problem is None
 
 
@@ -128,18 +131,20 @@ async def _reach(address: Address, timeout: float) -> str | None:
     return None
 
 
-async def _greet(config: Config, transport_class: type[Transport], address: Address) -> str | None:
-    """Why the collector takes no heartbeat."""
+async def _greet(config: Config, transport_class: type[Transport], address: Address) -> tuple[str | None, list[str]]:
+    """Why the collector takes no heartbeat, and what it sets at run time."""
+    instance = describe_instance(config)
     async with transport_runner(transport_class.runtimes) as runner:
         transport = transport_class(config, address)
         try:
-            await runner(transport.keep_alive, describe_instance(config))
+            await runner(transport.keep_alive, instance)
+            follows = config.get_agent_dynamic_config_interval > 0
+            return None, await overridden(runner, transport, instance) if follows else []
         except DeliveryError as error:
-            return _advice(error, address)
+            return _advice(error, address), []
         finally:
             with anyio.CancelScope(shield=True):
                 await runner(transport.aclose)
-    return None
 
 
 def _advice(error: DeliveryError, address: Address) -> str:

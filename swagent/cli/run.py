@@ -15,6 +15,8 @@ _BOOTSTRAP = Path(__file__).parent / "bootstrap"
 # Says to the first interpreter of the command that the agent is to be there, see `bootstrap/sitecustomize.py`.
 _EXPECTED = "SWAGENT_RUN"
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*(?:\.exe)?")
+# Seconds between two questions for profile tasks, where the collector is on this machine.
+_LOCAL_INTERVAL = "2"
 # Options of an interpreter that keep it from looking where the agent waits for it: -E, -I, -S, also joined, as in -sE.
 _BLIND = re.compile(r"-[A-Za-z]*[EIS]")
 
@@ -38,10 +40,13 @@ def run(args: argparse.Namespace) -> int:
     if args.protocol:
         environ["SW_AGENT_PROTOCOL"] = args.protocol
     try:
-        Config.from_env(environ, folder=os.curdir)
-        if "propagate_threads" not in origins_of(environ):
+        config, origins = Config.from_env(environ, folder=os.curdir), origins_of(environ)
+        if "propagate_threads" not in origins:
             # who instruments nothing by hand carries no context by hand
             environ["SW_AGENT_PROPAGATE_THREADS"] = "true"
+        if "get_profile_task_interval" not in origins and all(each.is_loopback for each in config.addresses):
+            # a developer waits for the profile, and nobody else pays for the question
+            environ["SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL"] = _LOCAL_INTERVAL
     except ConfigError as error:
         print(f"swagent run: {error}", file=sys.stderr)
         return 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
@@ -28,14 +28,18 @@ _HEADERS = {
 class Gate:
     """Refuses what is no request of the page's own or of a local tool."""
 
-    def __init__(self, app: ASGIApp, host: str, methods: Sequence[str], *, names_matter: bool) -> None:
+    def __init__(
+        self, app: ASGIApp, host: str, methods: Sequence[str], *, names_matter: bool, orders: Collection[str] = ()
+    ) -> None:
         """:param host: what the server listens on
         :param names_matter: whether the Host header must be a name of this machine
+        :param orders: the paths that take JSON by POST
         """
         self._app = app
         self._host = host.lower()
         self._methods = methods
         self._names_matter = names_matter
+        self._orders = orders
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_begun = False
@@ -62,8 +66,13 @@ class Gate:
             return _refuse(403, f"the host {host!r} is not this machine: open it as 127.0.0.1 or localhost")
         if origin is not None and not (self._names_matter and origin == f"http://{host}"):
             return _refuse(403, f"the origin {origin!r} has no access: open the page itself")
-        if scope["method"] not in self._methods:
-            return _refuse(405, f"{scope['method']} is not for this address: use {' or '.join(self._methods)}")
+        is_order = scope["path"] in self._orders
+        methods = (*self._methods, "POST") if is_order else self._methods
+        if scope["method"] not in methods:
+            return _refuse(405, f"{scope['method']} is not for this address: use {' or '.join(methods)}")
+        # what a form of another site can send is never JSON, should a browser leave the Origin out
+        if is_order and scope["method"] == "POST" and _kind(headers) != "application/json":
+            return _refuse(415, "the body must be application/json")
         return None
 
 
@@ -85,6 +94,10 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return ipaddress.ip_address(name)
     except ValueError:
         return None
+
+
+def _kind(headers: Headers) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _name(host: str) -> str:

@@ -360,6 +360,14 @@ class Config(PluginOptions):
         0.05,
         3600,
     )
+    get_agent_dynamic_config_interval: float = kinds.number(
+        20.0,
+        "SW_AGENT_COLLECTOR_GET_AGENT_DYNAMIC_CONFIG_INTERVAL",
+        "Seconds between two questions for the settings that the collector changes at run time; 0: nobody asks. They "
+        "come over gRPC alone.",
+        0,
+        3600,
+    )
     profile_max_parallel: int = kinds.number(
         5, "SW_AGENT_PROFILE_MAX_PARALLEL", "How many requests are profiled at the same time.", 1, 100
     )

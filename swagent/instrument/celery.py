@@ -18,6 +18,7 @@ from ..record.trace.carrier import parse_sw8
 from ..record.trace.model import Component
 from ..record.trace.outcome import Outcome
 from ..record.trace.span import Span
+from .broker_pools import note_broker_pool
 from .call import end_call, outer_call, safely
 from .instrumentation import Instrumentation
 from .message_call import add_to_mapping, begin_receive, begin_send
@@ -26,10 +27,15 @@ from .settings import current as settings
 from .wrapping import call_in, end_well
 
 _SPAN = "_swagent_span"
+_REDIS = "kombu.transport.redis"
 _PORTS = {"amqp": 5672, "amqps": 5671, "pyamqp": 5672, "redis": 6379, "rediss": 6379}
 
 
 def _hook(module: Any, patches: Patches) -> None:
+    if module.__name__ == _REDIS:
+        for channel in (module.Channel, module.SentinelChannel):
+            patches.wrap(channel, "_get_pool", _around_get_pool)
+        return
     patches.wrap(module.Celery, "send_task", _around_send_task)
     signals = module.signals
     for signal, receiver in (
@@ -45,6 +51,17 @@ def _hook(module: Any, patches: Patches) -> None:
 
 def _disconnect(signal: Any, receiver: Any) -> Callable[[], object]:
     return lambda: signal.disconnect(receiver, dispatch_uid=_SPAN)
+
+
+def _around_get_pool(get_pool: Callable[..., Any]) -> Callable[..., Any]:
+    """An idle worker with a Redis for its broker sends several commands a second, and none is a task's."""
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        pool = get_pool(*args, **kwargs)
+        safely(note_broker_pool, pool)
+        return pool
+
+    return noted
 
 
 # -- sending ----------------------------------------------------------------------------------------------------------
@@ -183,6 +200,7 @@ def _addresses_in(urls: str) -> str:
 INSTRUMENTATION = Instrumentation(
     name="celery",
     module="celery.app.base",
+    also=(_REDIS,),
     hook=_hook,
     versions=">=5.3,<6",
     plugins=("sw_celery",),

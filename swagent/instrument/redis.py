@@ -15,6 +15,7 @@ from typing import Any
 
 from ..record.limits import address_of, as_text, name_of
 from ..record.trace.span import Span
+from .broker_pools import speaks_for_itself
 from .cache_call import Command, begin_command
 from .call import outer_call, safely
 from .instrumentation import Hook, Instrumentation
@@ -52,6 +53,8 @@ def _begin_for(system: str) -> Callable[..., Span | None]:
         command = _describe(system, word)
         if command is None or (command.tags[1][1] in WAITING_IF_TOLD and _is_told_to_wait(args)):
             return None
+        if speaks_for_itself(client):
+            return None
         return begin_command(command, _peer_of(client), args[1] if command.has_key and len(args) > 1 else None)
 
     return begin
@@ -59,6 +62,8 @@ def _begin_for(system: str) -> Callable[..., Span | None]:
 
 def _begin_pipeline_for(system: str) -> Callable[..., Span | None]:
     def begin(pipeline: Any, _: tuple[Any, ...], __: dict[str, Any]) -> Span | None:
+        if speaks_for_itself(pipeline):
+            return None
         words = tuple(dict.fromkeys(islice(_words_of(pipeline), _LOOKED_AT)))
         return begin_command(_describe_pipeline(system, words), _peer_of(pipeline)) if words else None
 

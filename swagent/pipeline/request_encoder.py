@@ -30,10 +30,10 @@ class RequestEncoder:
     def __init__(self, encoder: Encoder, tracer: Tracer) -> None:
         self._encoder = encoder
         self._endpoints = tracer.endpoints
-        self._is_ignored = tracer.is_ignored
+        # asked what is ignored at each group: it may change
+        self._tracer = tracer
         # with it no two requests need be alike, and there are no templates
         self._real_path = tracer.real_path
-        self._asks_always = not tracer.ignores_dots_only
         self._times = BoundedCache(partial(_plain_time, encoder.times))
         self._peers = BoundedCache(_plain_peer)
         self._callers = CallerEncoder(encoder)
@@ -67,8 +67,9 @@ class RequestEncoder:
                 for key, trace_id, reference in zip(keys, trace_ids, references, strict=True)
             ]
         forms = list(map(self._templates.get, keys))
-        if self._asks_always or "." in "".join(paths):
-            ignored = map(self._is_ignored, map(name_by_path, methods, paths))
+        tracer = self._tracer
+        if not tracer.ignores_dots_only or "." in "".join(paths):
+            ignored = map(tracer.is_ignored, map(name_by_path, methods, paths))
             forms = [None if skip else each for skip, each in zip(ignored, forms, strict=True)]
         milliseconds = map(floor, [(epoch + at) * 1000.0 for at in (*starts, *ends)])
         times = list(map(self._times.__getitem__, milliseconds))
@@ -87,7 +88,7 @@ class RequestEncoder:
         number, start, end, client, caller, *about = finished
         facts = Facts(*about)
         client = tuple(client) if client else None
-        if self._is_ignored(name_by_path(facts.method, facts.path)):
+        if self._tracer.is_ignored(name_by_path(facts.method, facts.path)):
             return None
         carrier = parse_sw8(caller) if caller is not None else None
         if carrier is not None and not carrier.sampled:

@@ -10,6 +10,9 @@ tell its begin and its end. Child tasks inherit the context. An eager start runs
 
 A loop that is held is late to see what has happened. A timer knows when it was due, and a thread when it called in:
 their callbacks say so to the tasks that they wake. When a socket had its bytes nobody knows.
+
+What a task's steps tell of it besides is noted in `asyncio_tasks`: that it begins, is cancelled, has ended. An eager
+start has no first step here, so another attribute stands before `create_task`.
 """
 
 from __future__ import annotations
@@ -20,10 +23,11 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
+from .asyncio_tasks import create_seen, note_end, note_wake
 from .garbage_time import garbage_time
 from .request_clock import RequestClock, request_clock
 
-_NAMES = ("call_soon", "call_soon_threadsafe", "call_later", "call_at")
+_NAMES = ("call_soon", "call_soon_threadsafe", "call_later", "call_at", "create_task")
 _ABSENT = object()
 _NUMBERS = (float, int)
 _TASK: type[Any] = asyncio.Task
@@ -38,7 +42,7 @@ def steps_of_loop(loop: asyncio.AbstractEventLoop) -> AsyncioSteps:
 class AsyncioSteps:
     """Of one loop. Each method is for the loop's own thread, but for `call_soon_threadsafe`.
 
-    :ivar due: since when a task could run that is woken now, if somebody knows
+    :ivar late: what says since when a task could run that is woken now, if somebody knows
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -46,9 +50,9 @@ class AsyncioSteps:
         self._users = 0
         self._before: dict[str, Any] = {}
         self._ours: dict[str, Any] = {}
-        self.due: float | None = None
+        self.late: _Late | None = None
         # asked for once: while this is in place they are found behind it
-        self._call_soon, self._call_soon_threadsafe, self._call_later, self._call_at = (
+        self._call_soon, self._call_soon_threadsafe, self._call_later, self._call_at, self._create_task = (
             getattr(loop, name) for name in _NAMES
         )
 
@@ -90,14 +94,16 @@ class AsyncioSteps:
             task = getattr(callback, "__self__", None)
             # anything else may be cancelled and never run
             if isinstance(task, _TASK) and type(callback) is not _Step:
-                clock.wake(self.due)
+                late = self.late
+                clock.wake(late.due if late is not None else None)
+                note_wake(task, clock.tasks, late.seconds if late is not None else None)
                 callback = _Step(task, clock, callback)
         return self._call_soon(callback, *args, context=context)
 
     def call_soon_threadsafe(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
         """What a thread calls with its result."""
         if callable(callback):
-            callback = _Late(self, callback, time.monotonic())
+            callback = _Late(self, callback, time.monotonic(), None)
         return self._call_soon_threadsafe(callback, *args, context=context)
 
     def call_later(self, delay: Any, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
@@ -115,8 +121,15 @@ class AsyncioSteps:
         clock = request_clock.get()
         if clock is None or clock.home is not self or type(callback) is _Late or not callable(callback):
             return callback
-        # what is no delay is refused by the loop
-        return _Late(self, callback, time.monotonic() + delay) if isinstance(delay, _NUMBERS) else callback
+        if not isinstance(delay, _NUMBERS):
+            return callback  # what is no delay is refused by the loop
+        # a timer that was early, and waits for the rest
+        seconds = self.late.seconds if self.late is not None and self.late.callback == callback else delay
+        return _Late(self, callback, time.monotonic() + delay, seconds)
+
+    def create_task(self, coroutine: Any, **options: Any) -> Any:
+        """Whoever is seen by its first step is not looked for here."""
+        return create_seen(self._create_task, self._loop, coroutine, options)
 
 
 class _Step:
@@ -134,28 +147,36 @@ class _Step:
         try:
             return self._run(*args)
         finally:
-            self._clock.end()
+            clock = self._clock
+            clock.end()
+            if clock.home is not None:
+                note_end(self.__self__, clock.tasks)
 
     def __repr__(self) -> str:
         return repr(self._run)
 
 
 class _Late:
-    """A callback that the loop may call later than it was to be called."""
+    """A callback that the loop may call later than it was to be called.
 
-    __slots__ = ("_callback", "_due", "_steps")
+    :ivar due: when it was, by the monotonic clock
+    :ivar seconds: how long the timer was to run; None: it is none
+    """
 
-    def __init__(self, steps: AsyncioSteps, callback: Callable[..., Any], due: float) -> None:
+    __slots__ = ("_steps", "callback", "due", "seconds")
+
+    def __init__(self, steps: AsyncioSteps, callback: Callable[..., Any], due: float, seconds: float | None) -> None:
         self._steps = steps
-        self._callback = callback
-        self._due = due
+        self.callback = callback
+        self.due = due
+        self.seconds = seconds
 
     def __call__(self, *args: Any) -> Any:
-        self._steps.due = self._due
+        self._steps.late = self
         try:
-            return self._callback(*args)
+            return self.callback(*args)
         finally:
-            self._steps.due = None
+            self._steps.late = None
 
     def __repr__(self) -> str:
-        return repr(self._callback)
+        return repr(self.callback)

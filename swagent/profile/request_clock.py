@@ -11,7 +11,9 @@ import time
 from contextvars import ContextVar
 from typing import Protocol
 
+from .awaited import AwaitedTimes
 from .garbage_time import garbage_time
+from .request_tasks import RequestTasks
 
 
 class Steps(Protocol):
@@ -27,17 +29,20 @@ class Steps(Protocol):
 
 
 class RequestClock:
-    """The clock of one request. It holds nothing of the request: contexts outlive their requests.
+    """The clock of one request. It holds nothing of the request once it has stopped: contexts outlive their requests.
 
     :ivar home: who tells it of steps; None: it has stopped
+    :ivar tasks: the request's
     """
 
-    __slots__ = ("_awaiting", "_collected", "_collected_before", "_depth", "_last", "_ready", "_running", "_told",
-                 "_woken", "home")  # fmt: skip
+    __slots__ = ("_awaited", "_awaiting", "_collected", "_collected_before", "_depth", "_last", "_ready", "_running",
+                 "_told", "_woken", "home", "tasks")  # fmt: skip
 
-    def __init__(self, home: Steps) -> None:
+    def __init__(self, home: Steps, tasks: RequestTasks) -> None:
         """Begins to count."""
         self.home: Steps | None = home
+        self.tasks = tasks
+        self._awaited = AwaitedTimes()
         self._running = self._ready = self._awaiting = self._collected = self._collected_before = 0.0
         self._woken = self._depth = 0
         self._told: tuple[tuple[str, str], ...] = ()
@@ -85,18 +90,22 @@ class RequestClock:
             self._ready += passed
         else:
             self._awaiting += passed
+            if self.home is not None:
+                # the tasks are still where they waited
+                self._awaited.add(passed, self.tasks)
 
     def stop(self) -> None:
         """Count no longer. A second stop does nothing."""
         if self.home is not None:
-            self.home = None
             self._count(time.monotonic())
+            self.home = None
             if self._depth:
                 self._collected += garbage_time.spent - self._collected_before
             self._told = self._tags()
+            self.tasks.forget()
 
     def tags(self) -> tuple[tuple[str, str], ...]:
-        """Stop, and tell the times in milliseconds."""
+        """Stop, and tell the times in milliseconds, and the tasks."""
         self.stop()
         return self._told
 
@@ -104,7 +113,8 @@ class RequestClock:
         times = [("time.running", self._running), ("time.ready", self._ready), ("time.awaiting", self._awaiting)]
         if garbage_time.is_known:
             times.append(("time.gc", self._collected))
-        return tuple((key, str(round(seconds * 1000))) for key, seconds in times)
+        told = tuple((key, str(round(seconds * 1000))) for key, seconds in times)
+        return (*told, *self._awaited.tags(), *self.tasks.tags())
 
 
 request_clock: ContextVar[RequestClock | None] = ContextVar("swagent_request_clock", default=None)

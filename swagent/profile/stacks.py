@@ -31,7 +31,7 @@ def task_stack(view: LoopView, task: Task, context: Context, depth: int) -> list
     :param context: the task's
     :param depth: how many frames at most; the innermost ones are kept
     """
-    coroutine: Any = task.get_coro() if hasattr(task, "get_coro") else getattr(task, "coro", None)
+    coroutine = coroutine_of(task)
     if view.running() is task:
         # the loop may go on between the two looks
         frames = running_frames(coroutine, frame_of(view.thread))
@@ -41,8 +41,13 @@ def task_stack(view: LoopView, task: Task, context: Context, depth: int) -> list
     chain = chain_of(coroutine)
     if not chain.frames:
         return []
-    state = READY if is_ready else f"[awaiting {_name_awaited(chain, context)}]"
+    state = READY if is_ready else f"[awaiting {name_awaited(chain, context)}]"
     return [*map(signature, chain.frames[-depth:]), state]
+
+
+def coroutine_of(task: Task) -> Any:
+    """What a task runs; None where it cannot be seen."""
+    return task.get_coro() if hasattr(task, "get_coro") else getattr(task, "coro", None)
 
 
 def thread_stack(frame: FrameType | None, depth: int) -> list[str]:
@@ -65,15 +70,21 @@ def signature(frame: FrameType) -> str:
     return short(f"{frame.f_globals.get('__name__', '?')}.{name}:{frame.f_lineno}")
 
 
-def _name_awaited(chain: Chain, context: Context) -> str:
+def name_awaited(chain: Chain, context: Context) -> str:
     """What a task waits for: the call that is under way, or else the library's function that it is in."""
-    span = active_span(context.get(current))
-    if getattr(span, "kind", None) is _EXIT:
-        return short(f"{span.name} {span.peer}".strip())
+    call = call_under_way(context)
+    if call:
+        return call
     awaited = chain.awaited
     if hasattr(awaited, "get_coro"):
         return f"task {name_of_task(awaited)}"
     return _entrance(chain.frames) or type(awaited).__name__
+
+
+def call_under_way(context: Context) -> str:
+    """The exit span that is open in a context, with its peer; empty: none is."""
+    span = active_span(context.get(current))
+    return short(f"{span.name} {span.peer}".strip()) if getattr(span, "kind", None) is _EXIT else ""
 
 
 def _entrance(frames: Sequence[FrameType]) -> str:

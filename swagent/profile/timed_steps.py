@@ -11,6 +11,7 @@ import sniffio
 
 from .asyncio_steps import steps_of_loop
 from .request_clock import RequestClock, Steps, request_clock
+from .request_tasks import RequestTasks
 
 
 def steps_here() -> Steps:
@@ -28,15 +29,18 @@ class TimedSteps:
 
     __slots__ = ("_inner", "_send", "_steps", "clock")
 
-    def __init__(self, awaitable: Awaitable[Any], steps: Steps) -> None:
-        """The clock begins, and stands in this context."""
+    def __init__(self, awaitable: Awaitable[Any], steps: Steps, tasks: RequestTasks) -> None:
+        """The clock begins, and stands in this context.
+
+        :param tasks: those of the request
+        """
         # not by `__await__`, whose wrapper hides what it awaits
         self._inner: Any = awaitable if type(awaitable) is CoroutineType else awaitable.__await__()
         # an iterator may have none
         self._send: Any = getattr(self._inner, "send", None) or self._next
         steps.enter()
         self._steps: Steps | None = steps
-        self.clock = RequestClock(steps)
+        self.clock = RequestClock(steps, tasks)
         request_clock.set(self.clock)
 
     def __await__(self) -> TimedSteps:

@@ -12,6 +12,7 @@ import trio
 
 from .garbage_time import garbage_time
 from .request_clock import RequestClock, request_clock
+from .trio_tasks import note_exited, note_spawned, note_step
 
 
 class TrioSteps(trio.abc.Instrument):
@@ -20,11 +21,12 @@ class TrioSteps(trio.abc.Instrument):
     def __init__(self) -> None:
         self._users = 0
         self._running: RequestClock | None = None
+        self._began: float | None = None
 
     def enter(self) -> None:
         """One clock more."""
         if not self._users:
-            self._running = None
+            self._running = self._began = None
             trio.lowlevel.add_instrument(self)
             garbage_time.enter()
         self._users += 1
@@ -44,18 +46,39 @@ class TrioSteps(trio.abc.Instrument):
         if clock is not None and clock.home is self:
             clock.wake(_due(task))
 
+    def task_spawned(self, task: trio.lowlevel.Task) -> None:
+        """It will run."""
+        clock = task.context.get(request_clock)
+        if clock is not None and clock.home is self:
+            note_spawned(task, clock.tasks)
+
+    def task_exited(self, task: trio.lowlevel.Task) -> None:
+        """It has ended."""
+        clock = task.context.get(request_clock)
+        if clock is not None and clock.home is self:
+            note_exited(task, clock.tasks)
+
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
         """It runs."""
         clock = task.context.get(request_clock)
         if clock is not None and clock.home is self:
             self._running = clock
+            self._began = trio.current_time()
             clock.begin_woken()
 
-    def after_task_step(self, task: trio.lowlevel.Task) -> None:  # noqa: ARG002  (trio's signature)
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
         """It has run. A step in which its request began had no begin here."""
-        clock, self._running = self._running, None
-        if clock is not None:
-            clock.end()
+        running, self._running = self._running, None
+        began, self._began = self._began, None
+        if running is not None:
+            running.end()
+        clock = task.context.get(request_clock)
+        if clock is not None and clock.home is self:
+            note_step(task, clock.tasks, began if began is not None else self._since(clock))
+
+    def _since(self, clock: RequestClock) -> float:
+        """When its request began, by trio's clock."""
+        return trio.current_time() - time.monotonic() + clock.tasks.began
 
 
 _steps: trio.lowlevel.RunVar[TrioSteps] = trio.lowlevel.RunVar("swagent_steps")

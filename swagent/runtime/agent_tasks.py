@@ -19,6 +19,7 @@ from ..pipeline.pipelines import Pipelines
 from ..pipeline.route import Route
 from ..record.suppression import suppress_instrumentation
 from ..signals import Signal
+from .configuration_sync import ConfigurationSync
 from .heartbeat import Heartbeat
 from .meter_report import MeterReport
 from .profile_tasks import ProfileTasks
@@ -30,7 +31,8 @@ Child = Callable[[], Awaitable[None]]
 
 
 class AgentTasks:
-    """Heartbeat, report of meters, watch over segments, profile tasks, and one reporter a signal.
+    """Heartbeat, report of meters, watch over segments, profile tasks, the collector's settings, and one reporter a
+    signal.
 
     :ivar begun: set when they have begun
     :ivar ended: set when the channels are closed and empty, or nobody is left to empty them
@@ -43,6 +45,7 @@ class AgentTasks:
         meter_report: MeterReport,
         segment_watch: SegmentWatch,
         profile_tasks: ProfileTasks | None,
+        configuration_sync: ConfigurationSync | None,
         pipelines: Pipelines,
         route: Route,
         runtimes: frozenset[str],
@@ -50,12 +53,14 @@ class AgentTasks:
     ) -> None:
         """
         :param profile_tasks: None: none can come
+        :param configuration_sync: the same
         :param runtimes: where the transports run by themselves
         """
         self._heartbeat = heartbeat
         self._meter_report = meter_report
         self._segment_watch = segment_watch
         self._profile_tasks = profile_tasks
+        self._configuration_sync = configuration_sync
         self._pipelines = pipelines
         self._route = route
         self._runtimes = runtimes
@@ -115,6 +120,9 @@ class AgentTasks:
             group.start_soon(self._supervised(self._segment_watch.run, "watch over segments", _nothing).run, group)
             if self._profile_tasks is not None:
                 group.start_soon(self._supervised(self._profile_tasks.run, "profile tasks", _nothing).run, group)
+            if self._configuration_sync is not None:
+                sync = self._supervised(self._configuration_sync.run, "question for settings", _nothing)
+                group.start_soon(sync.run, group)
             async with anyio.create_task_group() as reporters:
                 for signal, reporter in pipelines:
                     name, switch_off = f"reporter of {signal.value}s", partial(pipelines.switch_off, signal)
@@ -163,4 +171,5 @@ class AgentTasks:
 
 
 def _nothing() -> None:
-    """What is switched off with the watch over segments, which wait for the stop then, and with profile tasks."""
+    """What is switched off with the watch over segments, which wait for the stop then, with profile tasks, and with the
+    question for settings, which stay as they are then."""

@@ -1,24 +1,20 @@
-"""Asks the collector for profile tasks, and has each carried out: one at a time, and no question meanwhile.
-
-A question that fails changes nothing: whether the collector is there is the heartbeat's to tell.
-"""
+"""Asks the collector for profile tasks, and has each carried out: one at a time, and no question meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
 
 import anyio
 
-from ..abc import Command, CommandTransport, Instance, Transport
+from ..abc import Command, Instance, Transport
 from ..backend import loop_notifier
 from ..config import Config
-from ..errors import DeliveryError, RejectedError
 from ..pipeline.pipelines import Pipelines
 from ..pipeline.route import Route
 from ..profile.profile_task import ProfileTask
 from ..profile.profiler import Profiler
 from ..signals import Signal
+from .questions import Questions
 from .system_thread import is_patched
 
 _MAX_UNREPORTED = 16
@@ -29,18 +25,18 @@ class ProfileTasks:
 
     def __init__(self, route: Route, profiler: Profiler, instance: Instance, interval: float) -> None:
         """:param interval: seconds between two questions"""
-        self._route = route
+        self._questions = Questions(route, profiler.count)
         self._profiler = profiler
         self._instance = instance
         self._interval = interval
-        self._pause = 0.0
         self._unreported: list[str] = []
 
     async def run(self) -> None:
         """Ask and profile until it is cancelled."""
+        questions = self._questions
         while True:
-            await anyio.sleep(max(self._interval, self._pause))
-            self._pause = 0.0
+            await anyio.sleep(max(self._interval, questions.pause))
+            questions.pause = 0.0
             await self._report()
             task = self._profiler.choose(await self._ask())
             if task is not None:
@@ -60,28 +56,14 @@ class ProfileTasks:
 
     async def _ask(self) -> Sequence[Command]:
         since = self._profiler.last_command
-        return await self._call("profile_commands", self._instance, since) or ()
+        return await self._questions.call("profile_commands", self._instance, since) or ()
 
     async def _report(self) -> None:
         """Say which tasks are over; one that could not be told is told the next time."""
         for task in self._unreported.copy():
-            if await self._call("report_profile_finish", self._instance, task) is False:
+            if await self._questions.call("report_profile_finish", self._instance, task) is False:
                 return
             self._unreported.remove(task)
-
-    async def _call(self, method: str, *args: Any) -> Any:
-        """Call a transport's method. False: it failed."""
-        transport = await self._route.wait_ready()
-        if transport is None:
-            return False
-        function: Callable[..., Awaitable[Any]] = getattr(cast("CommandTransport", transport), method)
-        try:
-            return await self._route.call(function, *args)
-        except DeliveryError as error:
-            self._profiler.count("unanswered")
-            if isinstance(error, RejectedError):
-                self._pause = error.pause
-            return False
 
 
 def profile_tasks(

@@ -40,6 +40,7 @@ from ..self_meters.ledger import LedgerMeters
 from ..self_meters.runtime import RuntimeMeters
 from ..signals import Signal
 from .meter_report import MeterReport, Source
+from .overrides import Overrides
 
 T = TypeVar("T")
 
@@ -76,6 +77,8 @@ class Recording:
         )  # fmt: skip
         self.profiler = Profiler(self.tracer, limits, self._offer(Signal.PROFILE, encoder.snapshot))
         """Carries out profile tasks."""
+        self.overrides = Overrides(config, self.tracer, self.profiler.count, limited)
+        """Puts in force the settings that the collector changes."""
         ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)
         sources: list[Source] = [
             ledger.collect, self.tracer.endpoints.collect, self.tracer.peers.collect, self._blocks.collect,

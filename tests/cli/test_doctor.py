@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Run
+from kit import answers
+from kit.h2_peer import Call, H2Peer, message
 from kit.servers import Parrot, nobody
 from swagent.collector.server import Collector
+from swagent_proto.messages import Command, Commands, KeyStringValuePair
 
 BACKENDS = ("asyncio", "uvloop", "trio")
 
@@ -27,6 +30,30 @@ def test_all_is_well_with_a_collector_that_takes_the_token(swagent: Run, collect
     assert result.returncode == 0, result.stdout + result.stderr
     assert f"{collector.address} took a heartbeat of 'shop'" in result.stdout
     assert [beat.service for beat in collector.store.instances] == ["shop"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("5", "• it sets sample_n_per_3_secs to 5 at run time"),
+        ("x", "! its settings for this service are not followed: agent.sample_n_per_3_secs is no whole number"),
+    ],
+)
+def test_it_tells_what_the_collector_sets_at_run_time(swagent: Run, setting: str, said: str) -> None:
+    pairs = [KeyStringValuePair("UUID", "u"), KeyStringValuePair("agent.sample_n_per_3_secs", setting)]
+    command = bytes(Commands([Command("ConfigurationDiscoveryCommand", pairs)]))
+
+    async def behave(call: Call) -> None:
+        is_asked = call.headers[b":path"].endswith(b"/fetchConfigurations")
+        await (answers.reply(message(command)) if is_asked else answers.confirm)(call)
+
+    with H2Peer(behave) as peer:
+        asking = swagent("doctor", SW_AGENT_COLLECTOR_BACKEND_SERVICES=peer.address)
+        off = {"SW_AGENT_COLLECTOR_GET_AGENT_DYNAMIC_CONFIG_INTERVAL": "0"}
+        silent = swagent("doctor", SW_AGENT_COLLECTOR_BACKEND_SERVICES=peer.address, **off)
+    assert (asking.returncode, silent.returncode) == (0, 0)
+    assert said in asking.stdout.splitlines()
+    assert said not in silent.stdout
 
 
 def test_it_tells_where_each_value_comes_from_and_shows_no_secret(swagent: Run, collector: Collector) -> None:

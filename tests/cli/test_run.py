@@ -172,3 +172,19 @@ def test_spans_of_opentelemetry_in_threads_belong_to_the_trace(
 def test_doctor_tells_of_the_bridge(swagent: Run) -> None:
     told = swagent("doctor", "--no-network", SW_AGENT_DISABLE_PLUGINS="opentelemetry").stdout
     assert "the bridge is switched off by SW_AGENT_DISABLE_PLUGINS" in told
+
+
+@pytest.mark.parametrize(
+    ("environ", "interval"),
+    [
+        ({}, "2"),
+        ({"SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL": "20"}, "20"),
+        ({"SW_AGENT_COLLECTOR_BACKEND_SERVICES": "127.0.0.1:11800,[::1]:11800"}, "2"),
+        ({"SW_AGENT_COLLECTOR_BACKEND_SERVICES": "127.0.0.1:11800,oap.example:11800"}, "None"),
+    ],
+)
+def test_a_collector_on_this_machine_is_asked_for_profiles_often(
+    swagent: Run, environ: dict[str, str], interval: str
+) -> None:
+    code = "import os; print(os.environ.get('SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL'))"
+    assert swagent("run", "--", "env", sys.executable, "-S", "-c", code, **environ).stdout == f"{interval}\n"

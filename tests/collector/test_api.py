@@ -20,7 +20,7 @@ from swagent.collector.api import instances as instances_query
 from swagent.collector.api import meters as meters_query
 from swagent.collector.api.meters import quantile
 from swagent.collector.store.database import StoreError
-from swagent.collector.store.records import Event, KeepAlive, Meter, Properties, ThreadSnapshot
+from swagent.collector.store.records import Event, KeepAlive, Meter, Properties
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment, Span
 
@@ -163,7 +163,7 @@ async def test_services_and_endpoints(api: Api) -> None:
         1,
         0.1,
     )
-    assert (shop["p50"], shop["p95"], shop["p99"], shop["calls_per_minute"]) == (14, 19, 19, 10.0)
+    assert (shop["p50"], shop["p95"], shop["p99"], shop["calls_per_minute"]) == (14, 19, 19, 0.0)
     assert shop["last_seen"] > START
     assert (services["idle"]["calls"], services["idle"]["p50"]) == (0, None)
     [endpoint] = (await api("services/stock/endpoints"))["endpoints"]
@@ -182,13 +182,35 @@ async def test_the_map(api: Api) -> None:
     }  # fmt: skip
 
 
-async def test_a_rate_is_that_of_the_time_with_calls(api: Api) -> None:
-    for number in (*range(60), -86_400):  # a call each second for a minute, and one of the day before
-        api.store.add(shop_and_stock(number)[1])
-    (shop,) = (await api("services"))["services"]
-    assert shop["calls"] == 61
-    # 50 s between the first and the last ten seconds, and a minute of silence
-    assert shop["calls_per_minute"] == pytest.approx(61 / (110 / 60), abs=0.01)
+async def test_errors_and_comparisons(api: Api) -> None:
+    fill(api.store)
+    found = await api("errors", sort="count")
+    assert [(each["operation"], each["services"]) for each in found["groups"]] == [
+        ("/orders", ["shop"]), ("/stock", ["stock"])
+    ]  # fmt: skip
+    group = await api(f"errors/{found['groups'][0]['id']}")
+    assert group["examples"][0]["trace_id"] == "trace-3"
+    assert "nothing is kept" in (await api("errors/0123", 404))["error"]
+    assert "sort" in (await api("errors", 400, sort="best"))["error"]
+    compared = await api("compare", at=START + 5000)
+    assert compared["least"] > 0
+    calls = {each["endpoint"]: (each["before"]["calls"], each["after"]["calls"]) for each in compared["endpoints"]}
+    assert calls == {"/orders": (5, 5), "/stock": (5, 5)}
+    queries = {each["endpoint"]: each["after"]["queries"] for each in compared["endpoints"]}
+    assert queries == {"/orders": 0, "/stock": 1}
+    assert "at" in (await api("compare", 400))["error"]
+    assert "at" in (await api("compare", 400, at=""))["error"]
+    middle = await api("median", service="shop", endpoint="/orders", trace="trace-0")
+    assert middle["trace_id"] == "trace-5"
+    assert "endpoint" in (await api("median", 400, service="shop"))["error"]
+
+
+async def test_sums_of_a_time(api: Api) -> None:
+    fill(api.store)
+    services = (await api("services", **{"from": START + 2000, "to": START + 4999}))["services"]
+    assert [(each["name"], each["calls"]) for each in services] == [("shop", 3), ("stock", 3)]
+    [endpoint] = (await api("services/shop/endpoints", **{"from": START + 8000}))["endpoints"]
+    assert endpoint["calls"] == 2
 
 
 async def test_a_call_without_an_answer_goes_to_the_service_that_answered_there_before(api: Api) -> None:
@@ -353,7 +375,7 @@ async def test_ledgers(api: Api) -> None:
     ]  # fmt: skip
 
 
-async def test_instances_events_profiles_status(api: Api) -> None:
+async def test_instances_events_status(api: Api) -> None:
     store = api.store
     store.add(Properties("shop", "i1", (("language", "python"), ("OS Name", "linux")), "GENERAL"))
     store.add(KeepAlive("shop", "i1", "GENERAL"))
@@ -369,8 +391,6 @@ async def test_instances_events_profiles_status(api: Api) -> None:
         ("Shutdown", 5, 7)
     ]
     assert (await api("events", service="other"))["events"] == []
-    store.add(ThreadSnapshot("task", "s", 1, 0, ("a",)))
-    assert await api("profiles") == {"snapshots": 1}
     status = await api("status")
     assert (status["segments"], status["logs"], status["meters"], status["services"]) == (2, 1, 1, 2)
     assert (status["store"], status["kafka"], status["limits"]["segments"]) == ("memory", None, 50_000)

@@ -16,6 +16,12 @@ from swagent.collector.api import (
     calls as calls_query,
 )
 from swagent.collector.api import (
+    compare as compare_query,
+)
+from swagent.collector.api import (
+    errors as errors_query,
+)
+from swagent.collector.api import (
     instances as instances_query,
 )
 from swagent.collector.api import (
@@ -30,6 +36,7 @@ from swagent.collector.api import (
 from swagent.collector.api import (
     traces as traces_query,
 )
+from swagent.collector.api.failure_index import FailureIndex
 from swagent.collector.store.records import Event, Meter
 from swagent.collector.store.store import Store
 
@@ -40,6 +47,9 @@ QUERIES: dict[str, Query] = {
     "services": calls_query.services,
     "endpoints": lambda store: calls_query.endpoints(store, "shop"),
     "map": calls_query.service_map,
+    "errors": lambda store: errors_query.errors(store, FailureIndex(store), {}, "count"),
+    "compared": lambda store: compare_query.compare(store, 0, {}),
+    "median": lambda store: compare_query.median(store, "shop", "/orders", ""),
     "traces": lambda store: traces_query.traces(store, {}, "slowest", 1000, ""),
     "traces of a service": lambda store: traces_query.traces(store, {"service": "shop"}, "slowest", 10, ""),
     "traces with a text": lambda store: traces_query.traces(store, {"q": "lamp"}, "newest", 10, ""),
@@ -59,7 +69,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fill(store: Store, first: int = 0) -> None:
     for number in range(first, first + COUNT):
-        for segment in shop_and_stock(number):
+        for segment in shop_and_stock(number, error=number % 4 == 1):
             store.add(segment)
         store.add(line(number))
         store.add(Event(f"u{number}", "shop", "i1", "", "Start", "Normal", "", {}, number, 0, ""))

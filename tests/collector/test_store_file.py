@@ -128,7 +128,7 @@ async def test_records_fall_out_by_age() -> None:
     assert store.read("SELECT count(*) FROM bodies") == store.read("SELECT count(*) FROM calls") == [(1,)]
     now = 2000.0
     store.expire()
-    assert store.counts() == {"segments": 0, "logs": 0, "meters": 0, "events": 0, "others": 0}
+    assert store.counts() == {"segments": 0, "logs": 0, "meters": 0, "snapshots": 0, "events": 0, "others": 0}
     assert store.meters == []
     store.add(RECORDS[1])
     assert store.meters == [RECORDS[1]]

@@ -94,6 +94,7 @@ CASES: dict[str, Case] = {
     "event_reporter_active": _unset_flag(),
     "profile_active": _flag(),
     "get_profile_task_interval": _number("2.5", 2.5, "0", "3601"),
+    "get_agent_dynamic_config_interval": _number("2.5", 2.5, "-1", "3601"),
     "profile_max_parallel": _number("7", 7, "0", "101", "2.5"),
     "profile_duration": _number("2.5", 2.5, "0", "61"),
     "profile_dump_max_stack_depth": _number("7", 7, "0", "501", "2.5"),

@@ -8,7 +8,12 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from typing import Any
 
+from swagent.collector.api.heatmap import counting
+from swagent.collector.pace import run
+
+from . import profiled
 from .made_up import LANGUAGE, Record, Trace, instance_name, ledger_signals, make_deep_trace, make_trace, summary, wave
+from .made_up_calls import LEAST, Calls
 
 Query = dict[str, str]
 SPREAD_MS = 30 * 60_000
@@ -20,15 +25,27 @@ METERS: dict[str, tuple[list[Record], float]] = {
     "instance_pvm_process_mem_utilization": ([{}], 12),
     "instance_pvm_thread_active_count": ([{}], 24),
     "swagent_tasks": ([{}], 40),
+    "swagent_loop_lag": ([{}], 12),
+    "swagent_memory": ([{}], 140e6),
+    "instance_pvm_gc_time": ([{}], 30),
+    "swagent_records_queued": ([{"signal": "segment"}, {"signal": "log"}], 60),
+    "swagent_records_dropped": ([{"signal": "segment", "reason": "evicted"}], 0),
     "shop_orders": ([{"payment": "card"}, {"payment": "invoice"}], 0),
     "shop_basket_size": ([{}], 9),
     "shop_checkout_duration": ([{}], 400),
     "swagent_records_confirmed": ([{"signal": each} for each in ("segment", "log", "meter")], 0),
     "swagent_delivery_latency": ([{"signal": "segment"}], 40),
 }
+CHARTED = {
+    name
+    for name in METERS
+    if name.startswith(("swagent_", "instance_pvm_process", "instance_pvm_thread", "instance_pvm_gc"))
+    and name not in ("swagent_records_confirmed", "swagent_delivery_latency")
+}
 # before anything that is asked for
 _BEGAN = int(time.time() * 1000) - 2 * SPREAD_MS
 HISTOGRAMS = {"shop_checkout_duration", "swagent_delivery_latency"}
+TREND = {"start": 0, "width": 60_000}
 SERVICES = ("gateway", "mailer", "payments", "shop", "stock")
 
 
@@ -47,7 +64,10 @@ class Answers:
         self._endpoints: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
         self._edges: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
         self._errors: Counter[str] = Counter()
+        self._calls = Calls()
         self._deep: Trace | None = None
+        self._tasks: list[Record] = []
+        self.ordered: list[Record] = []  # what the page has asked for
         now = int(time.time() * 1000)
         if traces:
             step = SPREAD_MS / traces
@@ -55,6 +75,7 @@ class Answers:
                 self._take(make_trace(number, int(now - SPREAD_MS + number * step)))
             self._deep = make_deep_trace(now - SPREAD_MS, DEEP_SPANS)
             self.version = traces
+            self._tasks = self._profiles()
 
     @property
     def deep_id(self) -> str:
@@ -75,6 +96,7 @@ class Answers:
         self._starts.append(trace.start)
         self._numbers[trace.id] = (trace.number, trace.start)
         self._logs.extend(trace.logs)
+        self._calls.take(trace)
         by_id = {each["id"]: each for each in trace.spans}
         for span in trace.spans:
             took, failed = span["end"] - span["start"], bool(span["error"])
@@ -107,30 +129,50 @@ class Answers:
 
     def services(self, query: Query) -> Record:
         with self._lock:
+            sums = self._calls.services(query)
             found = [
                 {
                     "name": name,
                     "instances": 2,
                     "endpoints": sum(each == name for each, _ in self._endpoints),
-                    "calls": len(took),
-                    "errors": self._errors[name],
-                    "error_rate": self._errors[name] / len(took),
-                    "p50": _quantile(took, 0.5),
-                    "p95": _quantile(took, 0.95),
-                    "p99": _quantile(took, 0.99),
-                    "calls_per_minute": len(took) / 30,
+                    **each,
                     "last_seen": self._starts[-1],
                 }
-                for name, took in sorted(self._durations.items())
+                for name, each in sums.items()
             ]
-        return {"version": self.version, "services": found}
+        return {"version": self.version, "trend": TREND, "services": found}
 
     def endpoints(self, service: str, query: Query) -> Record:
+        with self._lock:
+            found = [{"name": name, **sums} for name, sums in self._calls.endpoints(service, query).items()]
+        return {"trend": TREND, "left_out": 0, "endpoints": found}
+
+    def errors(self, query: Query) -> Record:
+        with self._lock:
+            groups = self._calls.errors(query)
         return {
-            "endpoints": [
-                {"name": name, **_numbers(calls)} for (of, name), calls in self._endpoints.items() if of == service
-            ]
+            "version": self.version,
+            "total": len(groups),
+            "failures": sum(each["count"] for each in groups),
+            "left_out": 0,
+            "forgotten": 0,
+            "trend": TREND,
+            "groups": groups,
         }
+
+    def error_group(self, group: str, query: Query) -> Record | None:
+        with self._lock:
+            return self._calls.error_group(group, query)
+
+    def compare(self, query: Query) -> Record:
+        with self._lock:
+            found = self._calls.compare(query)
+        kept = {"version": self.version, "at": int(query["at"]), "least": LEAST}
+        return {**kept, "total": len(found), "left_out": 0, "endpoints": found}
+
+    def median(self, query: Query) -> Record:
+        with self._lock:
+            return self._calls.median(query)
 
     def map(self, query: Query) -> Record:
         with self._lock:
@@ -171,6 +213,28 @@ class Answers:
             "traces": page,
         }
 
+    def heatmap(self, query: Query) -> Record:
+        with self._lock:
+            found = [each for each in self._rows if _matches(each, query)]
+        points = [(each["start"], each["duration"], bool(each["errors"])) for each in found]
+        return {"version": self.version, "total": len(found), **run(counting(points))}
+
+    def differences(self, query: Query) -> Record:
+        total, inside = (self.heatmap({**query, **box})["total"] for box in ({}, _sides(query)))
+        shares = {"inside": inside, "outside": 0, "share_inside": 1.0, "share_outside": 0.0}
+        name = {"kind": "tag", "key": "item", "value": "umbrella", "term": "item=umbrella"}
+        return {"version": 0, "inside": inside, "outside": total - inside, "differences": [{**name, **shares}]}
+
+    def tags(self, query: Query) -> Record:
+        names = ("db.statement", "db.type", "http.method", "mq.topic", "status_code", "url")
+        return {"version": self.version, "keys": [{"key": name, "count": 100} for name in names]}
+
+    def tag_values(self, key: str, query: Query) -> Record:
+        values = [
+            {"value": each, "count": 9, "term": f"{key}={each}"} for each in ("200", "500") if key == "status_code"
+        ]
+        return {"version": self.version, "key": key, "values": values, "more": 0}
+
     def trace(self, trace_id: str, query: Query) -> Record | None:
         if self._deep is not None and trace_id == self._deep.id:
             trace = self._deep
@@ -184,13 +248,59 @@ class Answers:
         kept |= {"after": after, "is_messaging": after > 0, "left_out": 0}
         return {**kept, "spans": trace.spans, "logs": trace.logs}
 
+    def loop(self, query: Query) -> Record:
+        return {"version": self.version, "spans": [], "left_out": 0}
+
     def logs(self, query: Query) -> Record:
         with self._lock:
             found = [each for each in reversed(self._logs) if _log_matches(each, query)]
         begin = int(query.get("cursor", "0"))
         page = found[begin : begin + int(query.get("limit", "100"))]
         more = begin + len(page) < len(found)
-        return {"version": self.version, "next": str(begin + len(page)) if more else None, "logs": page}
+        following = str(begin + len(page)) if more else None
+        return {"version": self.version, "total": len(found), "next": following, "logs": page}
+
+    def log(self, number: str, query: Query) -> Record | None:
+        with self._lock:
+            return next((each for each in self._logs if each["id"] == number), None)
+
+    def processes(self, query: Query) -> Record:
+        books = {(each["service"], each["instance"]): each["signals"] for each in self.ledgers(query)["agents"]}
+        processes: list[Record] = []
+        for each in self.instances({})["instances"]:
+            properties = each["properties"]
+            processes.append(
+                {
+                    **{
+                        name: each[name]
+                        for name in ("service", "state", "last_seen", "properties", "language", "meters")
+                    },
+                    "instance": each["name"],
+                    "host": properties["hostname"],
+                    "pid": properties["Process No."],
+                    "runtime": properties["python"],
+                    "started": self.started,
+                    "signals": books.get((each["service"], each["name"]), []),
+                    "reported": each["last_seen"],
+                    "now": {"swagent_loop_lag": 1.5, "swagent_tasks": 40, "swagent_memory": 84_000_000},
+                }
+            )
+        return {"version": self.version, "processes": processes}
+
+    def process(self, query: Query) -> Record:
+        meters = [self.series({**query, "name": name}) for name in METERS if name in CHARTED]
+        events = [
+            each
+            for each in self.events(query)["events"]
+            if each["instance"] == query["instance"] and each["time"] >= int(query.get("from") or 0)
+        ]
+        return {"version": self.version, "meters": meters, "events": events}
+
+    def losses(self, query: Query) -> Record:
+        """The mailer lost some of its segments, all the time."""
+        lost = {"service": "mailer", "instance": instance_name("mailer", 0), "signal": "segment", "count": 12}
+        begin = int(query["from"])
+        return {"losses": [{**lost, "kind": "dropped", "reason": "evicted", "from": begin, "to": begin + 20_000}]}
 
     def instances(self, query: Query) -> Record:
         wanted = [query["service"]] if query.get("service") else [each for each in SERVICES if each in self._durations]
@@ -240,6 +350,55 @@ class Answers:
             ]
         }
 
+    def _profiles(self) -> list[Record]:
+        """A profile of five orders, and tasks that have come less far."""
+        rows = [each for each in self._rows if each["endpoint"] == "POST:/orders"][:5]
+        traces = [self.trace(row["trace_id"], {}) for row in rows]
+        # the segment of the shop in each
+        found = [
+            profiled.make_segment(each, span["id"].rpartition(":")[0])
+            for each in traces
+            if each is not None
+            for span in each["spans"]
+            if span["kind"] == "entry" and span["service"] == "shop"
+        ]
+        return [
+            profiled.make_task("waits", "waiting", [], service="stock", endpoint="GET:/stock/{item}"),
+            profiled.make_task("profiled", "finished", found),
+            profiled.make_task("missed", "missed", [], service="mailer", asking=0),
+        ]
+
+    def profiles(self, query: Query) -> Record:
+        wanted = query.get("trace_id")
+        tasks = [
+            {**each, "segments": [part for part in each["segments"] if wanted in (None, part["trace_id"])]}
+            for each in self._tasks
+        ]
+        return {"version": self.version, "tasks": [each for each in tasks if each["segments"] or not wanted]}
+
+    def profile(self, task: str, query: Query) -> Record | None:
+        found = next((each for each in self._tasks if each["id"] == task), None)
+        if found is None:
+            return None
+        nodes = profiled.make_nodes(query.get("segment", "")) if found["segments"] else []
+        return {"version": self.version, **found, "left_out": 0, "nodes": nodes}
+
+    def order_profile(self, order: Record) -> Record | None:
+        """A new task; None: the service has another one."""
+        if any(each["service"] == order["service"] and each["state"] == "waiting" for each in self._tasks):
+            return None
+        self.ordered.append(order)
+        self._tasks.insert(0, profiled.make_task(f"new-{len(self.ordered)}", "waiting", [], **order))
+        self.version += 1
+        return self._tasks[0]
+
+    def take_profile(self) -> None:
+        """An agent takes the newest task, and follows requests."""
+        before = next(each for each in self._tasks if each["id"] == "profiled")
+        new = self._tasks[0]
+        self._tasks[0] = profiled.make_task(new["id"], "running", before["segments"][:2])
+        self.version += 1
+
     def events(self, query: Query) -> Record:
         found = [
             {
@@ -262,6 +421,12 @@ class Answers:
         }
         if query.get("service") in (None, "", "mailer"):
             found.append({**failed, "name": "MailRefused", "message": "421 too many connections", "type": "Error"})
+        held = {"duration": "312", "frame": "mailer.render:41", "count": "1"}
+        if query.get("service") in (None, "", "mailer"):
+            text = "The event loop did not turn for 312 ms: mailer.render:41"
+            at = int(time.time() * 1000) - 300_000
+            blocked = {**failed, "time": at, "end": at + 312, "name": "loop_blocked", "message": text, "type": "Normal"}
+            found.append({**blocked, "parameters": held})
         return {"events": found}
 
 
@@ -278,9 +443,15 @@ def _matches(row: Record, query: Query) -> bool:
     )
 
 
+def _sides(query: Query) -> Query:
+    return {each.removeprefix("box_"): value for each, value in query.items() if each.startswith("box_")}
+
+
 def _log_matches(log: Record, query: Query) -> bool:
-    return all(log[name] == query[name] for name in ("service", "level", "trace_id") if query.get(name)) and (
-        query.get("q", "").lower() in log["text"].lower()
+    return (
+        all(log[name] == query[name] for name in ("service", "level", "trace_id") if query.get(name))
+        and query.get("q", "").lower() in log["text"].lower()
+        and int(query.get("from") or 0) <= log["time"] <= int(query.get("to") or 10**15)
     )
 
 

@@ -109,15 +109,40 @@ class StandIn:
             Route("/api/instances", _json(answers.instances)),
             Route("/api/traces", _json(answers.traces)),
             Route("/api/traces/{trace_id:path}", _json(answers.trace)),
+            Route("/api/errors", _json(answers.errors)),
+            Route("/api/errors/{group}", _json(answers.error_group)),
+            Route("/api/compare", _json(answers.compare)),
+            Route("/api/median", _json(answers.median)),
+            Route("/api/loop", _json(answers.loop)),
+            Route("/api/heatmap", _json(answers.heatmap)),
+            Route("/api/differences", _json(answers.differences)),
+            Route("/api/tags", _json(answers.tags)),
+            Route("/api/tags/{key:path}", _json(answers.tag_values)),
             Route("/api/map", _json(answers.map)),
             Route("/api/logs", _json(answers.logs)),
+            Route("/api/logs/{number}", _json(answers.log)),
+            Route("/api/processes", _json(answers.processes)),
+            Route("/api/process", _json(answers.process)),
+            Route("/api/losses", _json(answers.losses)),
             Route("/api/meters", _json(answers.meters)),
             Route("/api/meters/series", _json(answers.series)),
             Route("/api/ledgers", _json(answers.ledgers)),
             Route("/api/events", _json(answers.events)),
+            Route("/api/profiles", _json(answers.profiles)),
+            Route("/api/profiles", self._order, methods=["POST"]),
+            Route("/api/profiles/{task:path}", _json(answers.profile)),
             Mount("/assets", StaticFiles(directory=PAGE)),
         ]
         return _with_headers(Starlette(routes=routes))
+
+    async def _order(self, request: Request) -> Response:
+        if request.headers["content-type"] != "application/json":
+            return JSONResponse({"error": "the body must be application/json"}, 415)
+        made = self.answers.order_profile(await request.json())
+        if made is None:
+            return JSONResponse({"error": "'stock' is at another profile", "task": "waits"}, 409)
+        self.wake()
+        return JSONResponse(made, 201)
 
     async def _stream(self, _: Request) -> Response:
         if not self.live:

@@ -23,6 +23,8 @@ def test_texts_stand_out(open_tab: Callable[..., Tab], crowded: StandIn, scheme:
     places = {name: (f"#/{name}", READY[name]) for name in VIEWS}
     places["span"] = (f"#/traces/{row['trace_id']}?span={culprit['id']}", ".failure")
     places["log"] = (f"#/traces/{row['trace_id']}?tab=logs", ".lines")
+    places["profile"] = ("#/profiles/profiled", ".flame-bar")
+    places["calls"] = ("#/profiles/profiled?as=table&calls=all", ".call-table tbody tr")
     faint = {}
     for name, (address, ready) in places.items():
         page = tab.open(address)

@@ -165,6 +165,16 @@ def test_an_ignored_request_is_not_recorded() -> None:
         assert encoded(requests, request(path="/items/7", template="/{id}")) != [None]
 
 
+def test_what_is_ignored_may_change() -> None:
+    requests, _, tracer = made("json")
+    health = request(path="/health", template="/{id}")
+    assert [encoded(requests, health) == [None] for _ in range(2)] == [False, False]
+    tracer.ignore_by(lambda name: name == "GET:/health")
+    assert encoded(requests, health) == [None]
+    tracer.ignore_by(lambda _: False)
+    assert encoded(requests, health) != [None]
+
+
 def test_a_mark_that_stands_in_a_text_as_well_is_no_template() -> None:
     span = SpanTemplate(segment_template._SEGMENT_ID, 0, 3, 7014, (), failed=False)
     lengths = segment_template.Lengths(4)

@@ -27,6 +27,8 @@ from swagent.asgi import timed as timed_module
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.profile import request_clock as clock_module
 from swagent.profile.request_clock import RequestClock
+from swagent.profile.request_tasks import RequestTasks
+from swagent.record.trace.outcome import running_task
 
 pytestmark = pytest.mark.anyio
 
@@ -97,18 +99,18 @@ async def test_running_ready_and_awaiting_are_told() -> None:
 
 @pytest.mark.slow
 async def test_a_known_mix_is_told_within_a_tenth() -> None:
-    """Tried again only where the machine itself did not keep the times, by the test's own clock."""
-    nominal = (0.05, 0.1, 0.2)
+    """Each state as long as it was by the test's own clock. Tried again only where a busy machine took the processor
+    away between the states: nobody can tell then whose time it was."""
     until = time.monotonic() + 2 * DEADLINE
     while True:
-        timeline = Timeline(nominal[0], nominal[2], nominal[1])
+        timeline = Timeline(working=0.05, waiting=0.2, holding=0.1)
         async with traced(timeline.app, time_split_every=1) as shop:
             await timeline.run(shop)
             span = await shop.span()
         timeline.check(span)
-        if timeline.most < sum(nominal) + 0.004 or time.monotonic() > until:
+        if timeline.most < sum(timeline.least) + 0.004 or time.monotonic() > until:
             break
-    assert list(split(span)) == pytest.approx(list(nominal), rel=0.1)
+    assert list(split(span)) == pytest.approx(timeline.least, rel=0.1)
 
 
 async def test_child_tasks_are_part_of_their_request() -> None:
@@ -453,7 +455,7 @@ async def test_the_clock_counts_each_instant_once(monkeypatch: pytest.MonkeyPatc
     now = 0.0
     monkeypatch.setattr(clock_module, "time", SimpleNamespace(monotonic=lambda: now))
     home: Any = object()
-    clock = RequestClock(home)
+    clock = RequestClock(home, RequestTasks(running_task()))
     clock.begin()
     now = 1.0
     clock.begin()  # an inner one: a step in a step
@@ -475,6 +477,5 @@ async def test_the_clock_counts_each_instant_once(monkeypatch: pytest.MonkeyPatc
     clock.stop()
     now = 99.0
     assert clock.home is None
-    assert dict(clock.tags()) | {"time.gc": "0"} == {
-        "time.running": "7000", "time.ready": "15000", "time.awaiting": "8000", "time.gc": "0"
-    }  # fmt: skip
+    told = dict(clock.tags())
+    assert [told[state] for state in STATES] == ["7000", "15000", "8000"]

@@ -44,6 +44,32 @@ def test_a_pattern_without_signs_matches_itself_only(path: str) -> None:
     assert not re.fullmatch(ant_pattern(path), path + "x")
 
 
+@given(st.text("ab/*?", max_size=9), st.text("ab/", max_size=12))
+def test_a_wildcard_takes_what_a_search_through_all_places_would(pattern: str, path: str) -> None:
+    assert bool(re.fullmatch(ant_pattern(pattern), path)) == _matches(re.split(r"(/\*\*/|\*\*)", pattern), path)
+
+
+def _matches(pieces: list[str], path: str) -> bool:
+    """Try every place that the first wildcard may end at."""
+    first, *rest = pieces
+    if not rest:
+        return re.fullmatch(first.replace("?", "[^/]").replace("*", "[^/]*"), path) is not None
+    first += "/" * (rest[0] == "/**/")
+    heads = [end for end in range(len(path) + 1) if _matches([first], path[:end])]
+    ends = [(head, end) for head in heads for end in range(head, len(path) + 1)]
+    if rest[0] == "/**/":
+        ends = [(head, end) for head, end in ends if end == head or path[end - 1] == "/"]
+    return any(_matches(rest[1:], path[end:]) for _, end in ends)
+
+
+@pytest.mark.parametrize("pattern", ["/**/a" * 6 + "/**/b", "**a" * 20 + "b", "/" + "*a" * 20 + "b", "**/a*/**/b"])
+def test_a_name_takes_no_longer_for_more_wildcards(pattern: str) -> None:
+    # a search through all places would go on for years
+    is_ignored = compile_ignored((), (pattern,))
+    assert not is_ignored("/" + "a" * 400)
+    assert not is_ignored("/a" * 200)
+
+
 def test_the_path_of_a_request_is_asked_without_its_method() -> None:
     is_ignored = compile_ignored((), ("/health", "POST:/only/posts"))
     assert is_ignored("GET:/health")

@@ -29,6 +29,7 @@ Scalars = dict[int, st.SearchStrategy[Any]]
 ROOTS = (
     *("SegmentObject", "SegmentCollection", "LogData", "MeterDataCollection", "InstanceProperties"),
     *("InstancePingPkg", "ThreadSnapshot", "Event", "ProfileTaskCommandQuery", "ProfileTaskFinishReport"),
+    "ConfigurationSyncRequest",
 )
 """The messages that are sent: all others are reached through these."""
 

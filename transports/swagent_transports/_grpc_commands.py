@@ -1,4 +1,4 @@
-"""Profile tasks over gRPC: what is asked, and how an answer is read, by betterproto's generated messages.
+"""Profile tasks and settings over gRPC: what is asked, and how an answer is read, by betterproto's generated messages.
 
 Mostly an answer is empty. The first one that is not loads betterproto, which takes longer than the loop may be held: so
 it is read in a thread.
@@ -20,9 +20,10 @@ from ._retry_info import fields
 
 ASK = "/skywalking.v3.ProfileTask/getProfileTaskCommands"
 FINISH = "/skywalking.v3.ProfileTask/reportTaskFinish"
+ASK_CONFIGURATION = "/skywalking.v3.ConfigurationDiscoveryService/fetchConfigurations"
 
 _MAX_BYTES = 8 * 1024
-# A task has some thirty. betterproto takes tens of microseconds for each.
+# A task has some thirty, a setting three. betterproto takes tens of microseconds for each.
 _MAX_FIELDS = 128
 # Where the commands stand in the answer, and the arguments in a command.
 _NESTED = (1, 2)
@@ -39,6 +40,11 @@ def question(instance: Instance, since: int) -> bytes:
 def finish(instance: Instance, task: str) -> bytes:
     """That a task is over."""
     return wire.profile_task_finish_report(instance.service, instance.name, task)
+
+
+def configuration_question(instance: Instance, uuid: str) -> bytes:
+    """Which settings the service has, unless they are those of this UUID."""
+    return wire.configuration_sync_request(instance.service, uuid)
 
 
 async def read_commands(answer: bytes) -> Sequence[Command]:
@@ -76,9 +82,9 @@ def _check(answer: bytes) -> None:
     try:
         is_too_much = len(answer) > _MAX_BYTES or any(place >= _MAX_FIELDS for place, _ in enumerate(_walk(answer)))
     except (ValueError, IndexError) as error:
-        raise RejectedError("an answer to a question for profile tasks that cannot be read") from error
+        raise RejectedError("an answer to a question for commands that cannot be read") from error
     if is_too_much:
-        raise RejectedError(f"an answer of {len(answer)} bytes to a question for profile tasks")
+        raise RejectedError(f"an answer of {len(answer)} bytes to a question for commands")
 
 
 def _walk(message: bytes, depth: int = 0) -> Iterator[None]:

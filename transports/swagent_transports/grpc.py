@@ -102,6 +102,11 @@ class GrpcTransport:
         """Tell the collector that a profile task is over."""
         await self._call(commands.FINISH, pack([commands.finish(instance, task)]))
 
+    async def configuration_commands(self, instance: Instance, uuid: str) -> Sequence[Command]:
+        """Ask for the settings of a service, unless they are those of this UUID."""
+        reply = await self._call(commands.ASK_CONFIGURATION, pack([commands.configuration_question(instance, uuid)]))
+        return await commands.read_commands(reply)
+
     async def aclose(self) -> None:
         """Abort the connection. A call that still dials ends as unsent."""
         self._is_closed = True

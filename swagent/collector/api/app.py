@@ -1,10 +1,9 @@
-"""The page and its JSON API: read-only."""
+"""The page and its JSON API: read-only, but for profile tasks and files of traces that come in."""
 
 from __future__ import annotations
 
 import inspect
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,43 +14,26 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from ..exchange.endpoints import EXPORT, IMPORT, export_endpoint, import_endpoint
 from ..gate import Gate
 from ..store.database import StoreError
 from ..store.store import Store
-from . import (
-    calls as calls_query,
-)
-from . import (
-    instances as instances_query,
-)
-from . import (
-    logs as logs_query,
-)
-from . import (
-    meters as meters_query,
-)
-from . import (
-    trace as trace_query,
-)
-from . import (
-    traces as traces_query,
-)
 from .assets import Assets
 from .changes import Changes
 from .encoding import encode
-from .memo import Memo
 from .parameters import Parameters
+from .profile_order import PATH as PROFILES
+from .profile_order import order_endpoint
+from .queries import Answer, Query, queries
 
 PAGE = Path(__file__).parent.parent / "page"
 _MISSING = (
     "The page is not part of this installation: swagent/collector/page/index.html is missing. "
     "The JSON API is there, under /api/status.\n"
 )
-_Answer = dict[str, Any]
-Query = Callable[[Parameters], "_Answer | Awaitable[_Answer | None] | None"]
 
 
-def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], host: str, page: Path = PAGE) -> ASGIApp:
+def page_app(store: Store, changes: Changes, addresses: Callable[[], Answer], host: str, page: Path = PAGE) -> ASGIApp:
     """The application.
 
     :param changes: what tells of new records
@@ -59,8 +41,12 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
     :param host: what it will listen on
     :param page: the folder of the page's files
     """
-    api = [Route(path, _endpoint(query)) for path, query in _queries(store, addresses).items()]
+    found = queries(store, addresses)
+    api = [Route(path, _endpoint(query)) for path, query in found.items()]
+    api.append(Route(EXPORT, export_endpoint(store, found["/api/traces"])))
+    api.append(Route(IMPORT, import_endpoint(store), methods=["POST"]))
     api.append(Route("/api/live", _live(changes)))
+    api.append(Route(PROFILES, order_endpoint(store), methods=["POST"]))
 
     assets = Assets(page)
 
@@ -71,42 +57,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
 
     routes = [*api, Route("/", index), Mount("/assets", assets)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})
-    return Gate(app, host, ("GET", "HEAD"), names_matter=True)
-
-
-def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]:
-    services = Memo(store, lambda: calls_query.services(store))
-    service_map = Memo(store, lambda: calls_query.service_map(store))
-    return {
-        "/api/status": lambda _: {**instances_query.status(store), **addresses()},
-        "/api/services": lambda _: services.ask(),
-        "/api/services/{service:path}/endpoints": lambda query: calls_query.endpoints(store, query.path("service")),
-        "/api/instances": lambda query: instances_query.instances(store, query.text("service"), time.time()),
-        "/api/traces": lambda query: traces_query.traces(
-            store,
-            query.present(
-                texts=("service", "endpoint", "q"), numbers=("min_ms", "max_ms", "from", "to"), flags=("errors",)
-            ),
-            query.choice("sort", ("newest", "slowest")),
-            query.limit(50),
-            query.text("cursor"),
-        ),
-        "/api/traces/{trace:path}": lambda query: trace_query.trace(store, query.path("trace")),
-        "/api/map": lambda _: service_map.ask(),
-        "/api/logs": lambda query: logs_query.logs(
-            store,
-            query.present(texts=("service", "level", "q", "trace_id"), numbers=("from", "to")),
-            query.limit(100),
-            query.text("cursor"),
-        ),
-        "/api/meters": lambda query: meters_query.meters(store, query.text("service"), query.text("instance")),
-        "/api/meters/series": lambda query: meters_query.series(
-            store, query.needed("service"), query.needed("instance"), query.needed("name"), query.number("from", 0)
-        ),
-        "/api/ledgers": lambda _: meters_query.ledgers(store, time.time()),
-        "/api/events": lambda query: instances_query.events(store, query.text("service")),
-        "/api/profiles": lambda _: instances_query.profiles(store),
-    }
+    return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(PROFILES, IMPORT))
 
 
 def _endpoint(query: Query) -> Callable[[Request], Any]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from ..pace import Pace
-from ..store.records import Event, ThreadSnapshot
+from ..store.records import Event
 from ..store.rows import other_of
 from ..store.store import Store
 
@@ -83,11 +83,6 @@ async def events(store: Store, service: str) -> Answer:
             for event in newest_first
         ],
     }
-
-
-def profiles(store: Store) -> Answer:
-    """How much of profiles is kept."""
-    return {"snapshots": len(store.texts(ThreadSnapshot))}
 
 
 def status(store: Store) -> Answer:

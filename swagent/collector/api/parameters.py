@@ -50,6 +50,16 @@ class Parameters:
             raise ValueError(f"{name}: {text} is too large")
         return number
 
+    def moment(self, name: str) -> int:
+        """A time that must be given."""
+        if not self.needed(name):
+            raise ValueError(f"{name}: takes a time, in milliseconds since the epoch")
+        return self.number(name, 0)
+
+    def bounds(self) -> dict[str, int]:
+        """The time that is asked for: `from` and `to`, those that are given."""
+        return {name: self.number(name, 0) for name in ("from", "to") if self.text(name)}
+
     def limit(self, default: int) -> int:
         """How many elements are wanted."""
         number = self.number("limit", default)

@@ -1,4 +1,5 @@
-"""The gRPC intake: every service of the collect protocol, answered with no commands.
+"""The gRPC intake: every service of the collect protocol. Who asks for profile tasks gets those that were made here. No
+other answer holds commands.
 
 What has arrived on a stream is kept, though the stream may break later, as in OAP. The answer comes when all of it is
 committed.
@@ -31,7 +32,6 @@ SERVICES = (
     "ConfigurationDiscoveryService",
     "ProfileTask",
 )
-_NO_COMMANDS = b""
 
 
 class GrpcService:
@@ -68,7 +68,7 @@ class GrpcService:
                 raise GRPCError(Status.RESOURCE_EXHAUSTED, str(error)) from error
             except StoreError as error:
                 raise GRPCError(Status.UNAVAILABLE, str(error)) from error
-            await stream.send_message(_NO_COMMANDS)
+            await stream.send_message(intake.answer)
 
         return call
 

@@ -13,6 +13,7 @@ from ..store.store import Store
 from ..store.wire_check import LENGTH
 from ..store.wire_pieces import PIECE, SMALL, Field, fields, weigh
 from . import translation
+from .commands import profile_commands
 
 _RECORDS: Mapping[str, Callable[[Any], records.Record]] = {
     "LogData": translation.log_of,
@@ -26,19 +27,21 @@ _RECORDS: Mapping[str, Callable[[Any], records.Record]] = {
 }
 # of what a collection is made, in its field 1
 _COLLECTIONS = {"SegmentCollection": "SegmentObject", "MeterDataCollection": "MeterData"}
-_QUERIES = ("ConfigurationSyncRequest", "ProfileTaskCommandQuery")
 
 
 class Intake:
     """Takes the messages of one call, one request or one partition into a store.
 
     Meters of one call are one input set, of which only the first must name service, instance and time.
+
+    :ivar answer: what to tell the sender: commands, of which there are mostly none
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._losses = store.losses
         self._first_meter: Any = None
+        self.answer = b""
 
     async def take_all(self, name: str, messages: Iterable[bytes], pace: Pace) -> None:
         """Take in messages of one kind; lets others run in between.
@@ -93,7 +96,9 @@ class Intake:
         elif name == "MeterData":
             self._first_meter = self._first_meter or message
             self._store.add(translation.meter_of(message, self._first_meter))
-        elif name not in _QUERIES:
+        elif name == "ProfileTaskCommandQuery":
+            self.answer = profile_commands(self._store, message)
+        elif name != "ConfigurationSyncRequest":
             self._store.add(_RECORDS[name](message))
 
     def commit(self) -> None:

@@ -7,11 +7,14 @@ import { Shell } from './frame/shell.js';
 import { Traces } from './traces/traces.js';
 import { Trace } from './trace/trace.js';
 import { Services } from './services/services.js';
+import { Errors } from './errors/errors.js';
+import { Compare } from './compare/compare.js';
 import { ServiceMap } from './map/map.js';
 import { Logs } from './logs/logs.js';
 import { Meters } from './runtime/meters.js';
-import { Instances } from './runtime/instances.js';
-import { Ledgers } from './runtime/ledgers.js';
+import { Moved } from './runtime/moved.js';
+import { Runtime } from './runtime/runtime.js';
+import { Profiles } from './profiles/profiles.js';
 import { Note } from './parts/parts.js';
 
 function view({ view: name, rest, query }) {
@@ -28,6 +31,14 @@ function view({ view: name, rest, query }) {
       return html`
         <${Services} query=${query} selected=${rest[0]} />
       `;
+    case 'errors':
+      return html`
+        <${Errors} query=${query} selected=${rest[0]} />
+      `;
+    case 'compare':
+      return html`
+        <${Compare} first=${rest[0]} second=${rest[1]} query=${query} />
+      `;
     case 'map':
       return html`
         <${ServiceMap} query=${query} />
@@ -40,13 +51,18 @@ function view({ view: name, rest, query }) {
       return html`
         <${Meters} query=${query} />
       `;
-    case 'instances':
+    case 'runtime':
       return html`
-        <${Instances} query=${query} />
+        <${Runtime} rest=${rest} query=${query} />
       `;
+    case 'instances':
     case 'ledgers':
       return html`
-        <${Ledgers} />
+        <${Moved} query=${query} />
+      `;
+    case 'profiles':
+      return html`
+        <${Profiles} id=${rest[0]} query=${query} />
       `;
     default:
       return html`

@@ -10,7 +10,8 @@ from . import rows
 from .database import Database, Row, StoreError
 from .instances import Instances
 from .limits import Limits
-from .records import Event, KeepAlive, LogLine, Meter, Properties, Record
+from .profile_tasks import ProfileTasks
+from .records import Event, KeepAlive, LogLine, Meter, ProfileFinish, Properties, Record, ThreadSnapshot
 from .ring import STEP, Ring
 from .segment_index import Indexed
 from .series import SeriesShelf
@@ -37,11 +38,13 @@ class Keeper:
             ),
             "logs": Ring(database, "logs", limits.logs),
             "meters": Ring(database, "points", limits.points),
+            "snapshots": Ring(database, "snapshots", limits.snapshots),
             "events": Ring(database, "events", limits.others),
             "others": Ring(database, "others", limits.others),
         }
         self.series = SeriesShelf(database, limits.series)
         self.instances = Instances(database, limits.others)
+        self.profiles = ProfileTasks(database, limits.others)
         self._services = Shelf[str, None](limits.others)
         self._known_ids = Shelf[str, None](limits.segments * REMEMBERED_IDS)
         self._clock = clock
@@ -68,21 +71,24 @@ class Keeper:
         """Whether a segment has come before."""
         return segment_id in self._known_ids
 
-    def keep_segment(self, segment: Indexed) -> None:
-        """Add a segment to the rows that wait for the next write."""
+    def keep_segment(self, segment: Indexed, *, is_report: bool = True) -> None:
+        """Add a segment to the rows that wait for the next write.
+
+        :param is_report: whether it is a sign of life
+        """
         self._known_ids.put(segment.segment_id, None)
         self._new_ids.append(segment.segment_id)
         arrived = self._clock()
-        self.instances.see(segment.service, segment.instance, arrived)
+        if is_report:
+            self.instances.see(segment.service, segment.instance, arrived)
         number = self.rings["segments"].number()
         self._added["segments"] += 1
         put = self.database.put
         put("segments", (number, arrived, *segment.row))
         put("bodies", (number, segment.body))
-        for call in segment.calls:
-            put("calls", (number, *call))
-        for link in segment.links:
-            put("links", (number, *link))
+        self.database.put_all("calls", [(number, *call) for call in segment.calls])
+        if segment.links:
+            self.database.put_all("links", [(number, *link) for link in segment.links])
 
     def keep(self, record: Record) -> None:
         """Add another record to the rows that wait for the next write."""
@@ -95,14 +101,22 @@ class Keeper:
         elif isinstance(record, (Properties, KeepAlive)):
             self.instances.meet(record, now)
         elif isinstance(record, LogLine):
-            self._append("logs", "logs", (now, *rows.log_row(record)))
+            self.keep_line(record)
             self.instances.see(record.service, record.instance, now)
+        elif isinstance(record, ThreadSnapshot):
+            self._append("snapshots", "snapshots", (now, *rows.snapshot_row(record)))
         else:
             kind = type(record).__name__
             table = "events" if kind == "Event" else "others"
             if isinstance(record, Event):
                 self.instances.note(record, now)
+            elif isinstance(record, ProfileFinish):
+                self.profiles.finish(record.task_id, record.instance, int(now * 1000))
             self._append(table, table, (now, kind, rows.other_text(record)))
+
+    def keep_line(self, line: LogLine) -> None:
+        """Add a log line, which is no sign of life by itself."""
+        self._append("logs", "logs", (self._clock(), *rows.log_row(line)))
 
     def _append(self, ring: str, table: str, row: Row) -> None:
         self._added[ring] += 1

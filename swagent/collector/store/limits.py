@@ -13,6 +13,7 @@ class Limits:
     :ivar logs: how many log lines
     :ivar points: how many values of meters, of all series together
     :ivar series: how many series
+    :ivar snapshots: how many stacks of profiles
     :ivar others: how many instances and services, events, and other records
     :ivar max_age: seconds after its arrival for which a record is kept; None: as long as there is room
     """
@@ -21,6 +22,7 @@ class Limits:
     logs: int = 50_000
     points: int = 200_000
     series: int = 5_000
+    snapshots: int = 20_000
     others: int = 5_000
     max_age: float | None = None
 
@@ -37,4 +39,6 @@ class Limits:
         changed = self if segments is None else dataclasses.replace(self, segments=segments)
         if records is None:
             return changed
-        return dataclasses.replace(changed, logs=records, points=max(records, 1) * 10, series=records, others=records)
+        return dataclasses.replace(
+            changed, logs=records, points=max(records, 1) * 10, series=records, snapshots=records, others=records
+        )

@@ -16,7 +16,6 @@ KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         records.Event,
-        records.ThreadSnapshot,
         records.ProfileFinish,
         records.ProfileData,
         records.AttachedEvent,
@@ -42,6 +41,21 @@ def log_of(row: Sequence[Any]) -> records.LogLine:
     return records.LogLine(
         time, service, instance, endpoint, content_type, content, pairs_of(tags), layer, trace, segment, span
     )
+
+
+SNAPSHOT_COLUMNS = "task, segment, time, sequence, stack"
+
+
+def snapshot_row(snapshot: records.ThreadSnapshot) -> Row:
+    """The columns of `snapshots` from `task` on."""
+    stack = json.dumps(snapshot.stack)
+    return snapshot.task_id, snapshot.segment_id, snapshot.time, snapshot.sequence, stack
+
+
+def snapshot_of(row: Sequence[Any]) -> records.ThreadSnapshot:
+    """The stack in the columns `SNAPSHOT_COLUMNS`."""
+    task, segment, time, sequence, stack = row
+    return records.ThreadSnapshot(task, segment, time, sequence, tuple(json.loads(stack)))
 
 
 def pairs_of(text: str) -> Pairs:

@@ -19,7 +19,8 @@ from .counts import SIGNALS, Statistics
 from .database import Database, Row, StoreError, Values
 from .keeper import Keeper
 from .limits import Limits
-from .records import Instance, LogLine, Meter, Record
+from .profile_tasks import ProfileTask, Progress
+from .records import Instance, LogLine, Meter, Record, ThreadSnapshot
 from .segment_index import Indexed, index
 from .trace_records import Segment
 from .trace_translation import decode_segment, decoding, message_of
@@ -96,6 +97,22 @@ class Store:
                 self._keeper.keep_segment(segment)
                 self._commit_full_group()
         self._arrivals.announce(lambda: decode_segment(segment.body), segment.trace_id)
+
+    def restore(self, record: Indexed | LogLine) -> None:
+        """Take in what was kept before, from a file: also what has come before and has fallen out. It is no sign of
+        life. It does not wait, as `add`.
+
+        :raises StoreError: when the store cannot be written
+        """
+        with self._lock:
+            if isinstance(record, LogLine):
+                self._note("logs", record.service)
+                self._keeper.keep_line(record)
+            else:
+                self._note("segments", record.service)
+                self._keeper.keep_segment(record, is_report=False)
+            self._commit_full_group()
+        self.wake()
 
     def _note(self, signal: str, service: str) -> None:
         self._received[signal] += 1
@@ -217,7 +234,7 @@ class Store:
             return Statistics(self._received.copy(), self._duplicates, +evicted, self._keeper.services)
 
     def counts(self) -> dict[str, int]:
-        """How many rows are kept: segments, logs, meters (points), events, others."""
+        """How many rows are kept: segments, logs, meters (points), snapshots, events, others."""
         with self._lock:
             self.commit()
             return {name: ring.count for name, ring in self._keeper.rings.items()}
@@ -289,10 +306,53 @@ class Store:
         with self._lock:
             return self._keeper.instances.ended()
 
+    def order_profile(self, task: ProfileTask) -> ProfileTask:
+        """Keep a profile task, for the agents of its service that ask.
+
+        :raises BusyError: when the service has one that is not over
+        :raises StoreError: when the store cannot be written
+        """
+        with self._lock:
+            kept = self._keeper.profiles.add(task)
+            self._changed()
+        self.wake()
+        return kept
+
+    def hand_out_profiles(self, service: str, instance: str, since: int) -> list[ProfileTask]:
+        """The profile tasks for an instance that asks.
+
+        :param since: when the newest task was created that it knows, in milliseconds since the epoch
+        :raises StoreError: when the store cannot be written
+        """
+        with self._lock:
+            found = self._keeper.profiles.hand_out(service, instance, since, int(self._clock() * 1000))
+            if found:
+                self._changed()
+        if found:
+            self.wake()
+        return found
+
+    def _changed(self) -> None:
+        self.version += 1
+        self.commit()
+
+    def profiles(self) -> list[Progress]:
+        """The profile tasks that were made here, oldest first."""
+        with self._lock:
+            return self._keeper.profiles.known()
+
+    def asked(self) -> dict[tuple[str, str], int]:
+        """When each service's instance last asked for profile tasks; milliseconds since the epoch."""
+        with self._lock:
+            return self._keeper.profiles.asked()
+
     def records(self, kind: type[R]) -> list[R]:
         """The records kept of another kind (`LogLine`, `Event`, `ThreadSnapshot`, ...), oldest first."""
         if kind is LogLine:
             return self.logs  # type: ignore[return-value]
+        if kind is ThreadSnapshot:
+            query = f"SELECT {rows.SNAPSHOT_COLUMNS} FROM snapshots ORDER BY id"  # noqa: S608
+            return [rows.snapshot_of(row) for row in self.read(query)]  # type: ignore[misc]
         return [rows.other_of(kind, text) for text in self.texts(kind)]
 
     def texts(self, kind: type[object]) -> list[str]:

@@ -69,17 +69,22 @@ def outcome_of(error: BaseException) -> Outcome:
 
 def _outcome_of_group(group: Any) -> Outcome:
     """The worst of what is in it."""
-    found: set[Outcome] = set()
-    groups = [group]
+    found = set(map(outcome_of, leaves_of(group)))
+    return next((each for each in _WORST_FIRST if each in found), Outcome.OK)
+
+
+def leaves_of(error: BaseException) -> list[BaseException]:
+    """The exceptions that a group and its groups hold; one that is no group is its own."""
+    if not issubclass(type(error), _Group):
+        return [error]
+    found: list[BaseException] = []
+    groups: list[Any] = [error]
     while groups:
         # not by the group's own idea of them
         inside: tuple[BaseException, ...] = _EXCEPTIONS.__get__(groups.pop())
-        for error in inside:
-            if issubclass(type(error), _Group):
-                groups.append(error)
-            else:
-                found.add(outcome_of(error))
-    return next((each for each in _WORST_FIRST if each in found), Outcome.OK)
+        for each in inside:
+            (groups if issubclass(type(each), _Group) else found).append(each)
+    return found
 
 
 def _of_trio(name: str) -> tuple[type[BaseException], ...]:

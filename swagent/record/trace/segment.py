@@ -24,7 +24,7 @@ from __future__ import annotations
 
 # ruff: noqa: SLF001  (segments of one family know each other)
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..limits import MAX_TAGS
 from .ids import new_id
@@ -42,6 +42,7 @@ class Segment:
     """An open segment; its tracer takes it once it is finished.
 
     :ivar is_told: whether anybody outside may know the root's place
+    :ivar on_join: told of each span below the root, where somebody wants to know
     :ivar root_ended: when the root ended, by the tracer's clock
     """
 
@@ -59,6 +60,7 @@ class Segment:
         "id",
         "is_told",
         "limited",
+        "on_join",
         "root_ended",
         "spans",
         "trace_id",
@@ -88,6 +90,7 @@ class Segment:
         self.limited = False
         self.finished = False
         self.is_told = False
+        self.on_join: Callable[[SpanRecord], None] | None = None
         self.root_ended: float | None = None
         # not itself: that would be a cycle for the garbage collector
         self._home: Segment | None = home
@@ -169,6 +172,8 @@ class Segment:
                     span.refs = (stands._reference(parent.id, endpoint),)
         for each in over:
             self.tracer.finish(each)
+        if segment is not None and self.on_join is not None:
+            self.on_join(span)
         return segment is not None
 
     def leave(self, span: SpanRecord, end_time: float) -> None:
@@ -325,6 +330,7 @@ class Segment:
             part._is_closed = True
             part._finish_if_over(over)
         part = home._part = Segment(self.tracer, None, self.trace_id, home=home)
+        part.on_join = self.on_join
         return part
 
     def _move_root(self, endpoint: str) -> None:
@@ -335,6 +341,7 @@ class Segment:
         home = Segment(self.tracer, root, self.trace_id, in_parts=True)
         home._correlation = self._correlation
         home._tracestate = self._tracestate
+        home.on_join = self.on_join
         root.segment = home
         self._home = home
         del self._open[0]

@@ -364,7 +364,8 @@ class Span:
         tags = [("outcome", outcome.value)]
         root = segment.root
         if root is not self and not (root is not None and root.runs_here()):
-            name = name_of_task(running_task())
+            is_named = any(key == "task" for key, _ in self.tags)
+            name = name_of_task(running_task()) if not is_named else ""
             tags += [("task", name)] if name else []
         # in front, where they always have room
         segment.limited = segment.limited or len(self.tags) + len(tags) > MAX_TAGS

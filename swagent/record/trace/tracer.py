@@ -85,7 +85,8 @@ class Tracer:
         """Takes a request whose span nobody needed, see `FinishedRequest`. None: a span is made of each."""
         self._sampler = sampler or Sampler(0)
         self._samples_all = self._sampler.takes_all
-        self.may_decide_late = self._samples_all and isinstance(trust_incoming, bool) and not parameters_of
+        self._needs_no_facts = isinstance(trust_incoming, bool) and not parameters_of
+        self.may_decide_late = self._samples_all and self._needs_no_facts
         self.decides_late = self.may_decide_late
         """Whether a root span may ask later if it is recorded: none are counted, no code of the user's is asked, and
         there is no more to be shown than a fast path knows. Not while requests are watched."""
@@ -101,6 +102,18 @@ class Tracer:
         """
         self.request_watch = watch
         self.decides_late = self.may_decide_late and watch is None
+
+    def sample_by(self, sampler: Sampler) -> None:
+        """Let another sampler decide on the traces that begin from now on."""
+        self._sampler = sampler
+        self._samples_all = sampler.takes_all
+        self.may_decide_late = self._samples_all and self._needs_no_facts
+        self.decides_late = self.may_decide_late and self.request_watch is None
+
+    def ignore_by(self, is_ignored: Callable[[str], bool]) -> None:
+        """Ask another function which operations are ignored, from now on."""
+        self.is_ignored = is_ignored
+        self.ignores_dots_only = isinstance(is_ignored, Suffixes)
 
     def samples(self, forced: bool) -> bool:
         """Whether one trace more is recorded."""

@@ -1,5 +1,5 @@
 """Collectors that answer with commands. With a report's answer the agent takes none: whatever it says, it is capped and
-dropped. In the answer to its own question it takes profile tasks, and nothing else."""
+dropped. In the answers to its own questions it takes profile tasks and four settings, and nothing else."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 import socket
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,9 +21,12 @@ from faults.peers.answering import peer_answering, talker
 from kit.memory import MIB, takes_at_most
 from swagent import Config
 from swagent.abc import Instance, parse_address
+from swagent.agent_log import RateLimitedLog
 from swagent.errors import AmbiguousError, DeliveryError
 from swagent.profile.profiler import Profiler
 from swagent.profile.sampler import Limits
+from swagent.record.trace.tracer import Tracer
+from swagent.runtime.overrides import Overrides
 from swagent_proto.messages import Command, Commands, KeyStringValuePair
 from swagent_transports.grpc import GrpcTransport
 
@@ -56,6 +60,13 @@ HOSTILE: dict[str, list[Command]] = {
         command("ConfigurationDiscoveryCommand", UUID="1", SerialNumber="1", **{"agent.logging_level": "DEBUG",
                 "collector": "evil.example.org:1", "tls_ca": "", "sample_n_per_3_secs": "0"}),
         command("HotReload", code="import os"), command("EBPFProfiling", TargetType="ON_CPU"),
+    ],
+    "settings that cannot be": [
+        command("ConfigurationDiscoveryCommand", UUID="1", **{f"agent.{name}": text})
+        for name, text in {
+            "sample_n_per_3_secs": "9" * 5000, "span_limit_per_segment": "nan", "ignore_suffix": "x" * 2000,
+            "trace.ignore_path": "**a*" * 100,
+        }.items()
     ],
 }  # fmt: skip
 # Beyond the cap, and written by hand: what the messages' own encoders take for these would be the longest part.
@@ -134,6 +145,33 @@ async def test_nothing_but_a_profile_within_limits_comes_of_an_answer_to_a_quest
     assert profiler.choose(commands) is None
     assert profiler.last_command == 0
     assert not watched
+
+
+@pytest.mark.one_loop
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", [*HOSTILE, *TOO_MUCH])
+@pytest.mark.parametrize(
+    "anyio_backend", [("asyncio", {}), ("asyncio", {"use_uvloop": True})], ids=["asyncio", "uvloop"]
+)
+async def test_no_setting_changes_by_an_answer_to_a_question_for_settings(name: str) -> None:
+    config = Config(service="shop", request_timeout=2)
+    counts: Counter[str] = Counter()
+    overrides = Overrides(
+        config, Tracer("shop", "shop-1", lambda _: None), lambda outcome: counts.update([outcome]), RateLimitedLog()
+    )
+    instance = Instance("shop", "shop-1")
+    with peer_answering("grpc", reply_of("grpc", name)) as address:
+        transport = GrpcTransport(config, parse_address(address))
+        with suppress(DeliveryError):
+            await transport.configuration_commands(instance, "")  # connects, and loads what is loaded once
+        try:
+            with takes_at_most(2 * MIB, keeps=MIB // 2), nothing_is_done(address):
+                overrides.follow(await transport.configuration_commands(instance, ""))
+        except DeliveryError:
+            counts["unanswered"] += 1
+        await transport.aclose()
+    assert not overrides.values
+    assert counts
 
 
 @pytest.mark.one_loop

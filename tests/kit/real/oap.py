@@ -28,12 +28,14 @@ class Oap(JavaServer):
         *,
         kafka: str | None = None,
         token: str | None = None,
+        configuration_port: int | None = None,
         grpc_port: int | None = None,
         http_port: int | None = None,
     ) -> None:
+        """:param configuration_port: of a `ConfigurationCentre`, on loopback"""
         grpc, http = free_ports(2)
         super().__init__((grpc_port or grpc, http_port or http))
-        self._kafka, self._token = kafka, token
+        self._kafka, self._token, self._configuration_port = kafka, token, configuration_port
         self._group = f"oap-{uuid.uuid4().hex}"  # two OAPs in one group would share the topics out
 
     @property
@@ -57,6 +59,8 @@ class Oap(JavaServer):
         settings["OAP_KAFKA_FETCHER"] = "default" if self._kafka else "-"  # "-" leaves the module out
         settings["OAP_KAFKA_SERVERS"] = self._kafka or ""
         settings["OAP_KAFKA_GROUP"] = self._group
+        settings["OAP_CONFIGURATION"] = "grpc" if self._configuration_port else "none"
+        settings["OAP_CONFIGURATION_PORT"] = str(self._configuration_port or 1)
         return settings
 
 

@@ -3,9 +3,10 @@ import { useEffect, useState } from './view.js';
 import { connection } from './live.js';
 
 export class ApiError extends Error {
-  constructor(message, status) {
+  constructor(message, status, body = {}) {
     super(message);
     this.status = status; // 0: no answer at all
+    this.body = body;
   }
 }
 
@@ -16,19 +17,27 @@ export function address(path, query = {}) {
 
 export async function fetchJson(url, signal) {
   const early = await takeEarly(url);
-  if (early) return early;
+  return early ?? ask(url, { signal, headers: { accept: 'application/json' } });
+}
+
+export async function postJson(path, body) {
+  const headers = { accept: 'application/json', 'content-type': 'application/json' };
+  return ask(address(path), { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+async function ask(url, options) {
   let answer;
   try {
-    answer = await fetch(url, { signal, headers: { accept: 'application/json' } });
+    answer = await fetch(url, options);
   } catch (error) {
-    if (signal?.aborted) throw error;
+    if (options.signal?.aborted) throw error;
     connection.lose();
     throw new ApiError('The collector does not answer.', 0);
   }
   const body = await answer
     .json()
     .catch(() => ({ error: `The collector answered ${answer.status} without JSON.` }));
-  if (!answer.ok) throw new ApiError(body.error ?? `The collector answered ${answer.status}.`, answer.status);
+  if (!answer.ok) throw new ApiError(body.error ?? `The collector answered ${answer.status}.`, answer.status, body);
   return body;
 }
 
@@ -84,8 +93,9 @@ export function startLoop(step, every) {
   };
 }
 
-// What `url` answers, kept up to date; null asks for nothing. Data of another address is never shown.
-export function useResource(url, every = 1000) {
+// What `url` answers, kept up to date; null asks for nothing. Data of another address is never shown. With `repeat` it is
+// asked for also while nothing arrives, so often in ms: where time alone changes the answer.
+export function useResource(url, every = 1000, repeat = 0) {
   const [state, setState] = useState({ url: null, data: null, error: null });
   useEffect(() => {
     if (url === null) return undefined;
@@ -101,10 +111,12 @@ export function useResource(url, every = 1000) {
       }
     }, every);
     const leave = connection.onChange(loop.poke);
+    const timer = repeat > 0 ? setInterval(loop.poke, repeat) : null;
     return () => {
+      clearInterval(timer);
       leave();
       loop.stop();
     };
-  }, [url, every]);
+  }, [url, every, repeat]);
   return state.url === url ? state : { url, data: null, error: null };
 }

@@ -1,6 +1,7 @@
 // The frame around each view: where one can go, whether the collector is there, and what it keeps.
 import { html, useEffect, useState } from './view.js';
 import { useResource } from './api.js';
+import { Import } from '../exchange/import.js';
 import { Help } from './help.js';
 import { Icon } from '../parts/icons.js';
 import { useKeys } from './keys.js';
@@ -13,12 +14,16 @@ import { Kept } from './kept.js';
 export const VIEWS = [
   ['traces', 'Traces'],
   ['services', 'Services'],
+  ['errors', 'Errors'],
   ['map', 'Map'],
   ['logs', 'Logs'],
   ['meters', 'Meters'],
-  ['instances', 'Instances'],
-  ['ledgers', 'Ledgers'],
+  ['runtime', 'Runtime'],
+  ['profiles', 'Profiles'],
 ];
+
+// views that are reached from another one
+const ABOVE = { compare: 'traces' };
 
 const STATES = {
   connecting: 'Connecting',
@@ -44,7 +49,7 @@ export function Shell({ route, children }) {
     ...Object.fromEntries(VIEWS.map(([name], index) => [String(index + 1), () => go(place(name, route))])),
   });
   useEffect(() => {
-    const name = VIEWS.find(([key]) => key === route.view)?.[1] ?? 'swagent';
+    const name = VIEWS.find(([key]) => key === route.view)?.[1] ?? (route.view === 'compare' ? 'Compare' : 'swagent');
     document.title = `${route.rest[0] ? `${route.rest[0].slice(0, 12)} · ` : ''}${name} · swagent collector`;
   }, [route]);
   return html`
@@ -66,6 +71,7 @@ export function Shell({ route, children }) {
           <span>collector</span>
         </a>
         <${State} state=${state} />
+        <${Import} />
         <div class="top-tools">
           <${ThemeButton} />
           <button class="plain" type="button" onClick=${toHelp} aria-label="Help: keys (?)" title="Keys (?)">
@@ -76,7 +82,7 @@ export function Shell({ route, children }) {
       <nav class="nav" aria-label="Views">
         ${VIEWS.map(
           ([name, text]) => html`
-            <a href=${place(name, route)} aria-current=${route.view === name ? 'page' : undefined}>
+            <a href=${place(name, route)} aria-current=${(ABOVE[route.view] ?? route.view) === name ? 'page' : undefined}>
               <${Icon} name=${name} />
               <span>${text}</span>
             </a>

@@ -1,67 +1,125 @@
-// What each service does, in numbers, and its endpoints.
-import { html } from '../frame/view.js';
-import { address, useResource } from '../frame/api.js';
-import { ago, count, duration, percent, short } from '../parts/format.js';
-import { Loaded, Note, Service } from '../parts/parts.js';
-import { link } from '../frame/route.js';
+// What each service does, in numbers, and its endpoints; before and after a moment where one is chosen.
+import { html, useRef } from '../frame/view.js';
+import { ago } from '../parts/format.js';
+import { Text } from '../parts/fields.js';
+import { Clear, Loaded, Note, Service } from '../parts/parts.js';
+import { go, link, replace } from '../frame/route.js';
 import { useKeys } from '../frame/keys.js';
+import { useRowKeys } from '../frame/row_keys.js';
+import { ordering, useSteadyOrder } from '../frame/steady.js';
+import { useWindowed } from '../frame/windowed.js';
 import { Icon } from '../parts/icons.js';
+import { BeforeAfter } from './before_after.js';
+import { CALL_COLUMNS, CALL_ORDERS, CallCells } from './call_cells.js';
+import { Endpoints } from './endpoints.js';
+import { Moments } from './moments.js';
+import { SortedBy, SortedHead } from './sorted_head.js';
+import { TimeWindow, timeOf } from '../parts/time_window.js';
 
-const COLUMNS = ['Calls', 'per min', 'Errors', 'p50', 'p95', 'p99'];
+const COLUMNS = [['name', 'Service'], ...CALL_COLUMNS];
+const ORDERS = { ...CALL_ORDERS, seen: { of: each => each.last_seen } };
 
-export function Services({ selected }) {
-  const resource = useResource(address('services'), 2000);
+export function Services({ selected, query }) {
+  const to = changes => link(selected ? ['services', selected] : ['services'], { ...query, ...changes });
   useKeys({
     Escape: () => {
-      if (selected) location.hash = '#/services';
+      if (selected) go(link(['services'], query));
+      else if (query.at) go(link(['services'], { ...query, at: '', sort: '' }));
+      else return false;
+      return true;
     },
   });
   return html`
     <div class="view services">
-      <header class="view-head"><h1>Services</h1></header>
-      <div class="scroll">
-        <${Loaded} resource=${resource}>
-          ${({ services }) =>
-            services.length === 0
-              ? html`
-                  <${Note} title="No service has reported a call yet" />
-                `
-              : html`
-                  ${
-                    selected &&
-                    !services.some(each => each.name === selected) &&
-                    html`
-                      <${Note} title="No such service">
-                        <p>None called “${selected}” has reported. These have:</p>
-                      <//>
-                    `
-                  }
-                  <${Table} services=${services} selected=${selected} />
-                `}
-        <//>
-      </div>
+      <header class="view-head">
+        <h1>${query.at ? 'Before and after' : 'Services'}</h1>
+        <${Clear} view="services" filters=${query} />
+      </header>
+      <form class="filters" role="search" aria-label="Search services" onSubmit=${event => event.preventDefault()}>
+        <${Text}
+          label=${query.at ? 'Text in services and endpoints' : 'Text in names of services'}
+          placeholder=${query.at ? 'Service or endpoint' : 'Service'}
+          search=${true}
+          value=${query.q ?? ''}
+          onChange=${q => replace(to({ q }))}
+        />
+        <${TimeWindow} query=${query} onChange=${changes => replace(to(changes))} />
+        <${Moments} query=${query} />
+      </form>
+      ${
+        query.at
+          ? html`
+              <${BeforeAfter} query=${query} />
+            `
+          : html`
+              <${All} selected=${selected} query=${query} to=${to} />
+            `
+      }
     </div>
   `;
 }
 
-function Table({ services, selected }) {
+function All({ selected, query, to }) {
+  const box = useRef(null);
+  const resource = useWindowed('services', {}, timeOf(query), 2000);
+  useRowKeys(box, `services ${link([], { ...query, selected })}`, resource.data !== null);
   return html`
-    <table class="table">
-      <thead>
-        <tr>
-          <th scope="col">Service</th>
-          ${COLUMNS.map(
-            name => html`
-              <th scope="col" class="number">${name}</th>
-            `,
-          )}
-          <th scope="col" class="last">Seen</th>
-        </tr>
-      </thead>
+    <div class="scroll" ref=${box}>
+      <${Loaded} resource=${resource}>
+        ${data =>
+          data.services.length === 0
+            ? html`
+                <${Note} title="No service has reported a call yet" />
+              `
+            : html`
+                ${
+                  selected &&
+                  !data.services.some(each => each.name === selected) &&
+                  html`
+                    <${Note} title="No such service">
+                      <p>None called “${selected}” has reported. These have:</p>
+                    <//>
+                  `
+                }
+                <${Table} data=${data} selected=${selected} query=${query} to=${to} />
+              `}
+      <//>
+    </div>
+  `;
+}
+
+function Table({ data, selected, query, to }) {
+  const order = ordering(ORDERS, query.sort, 'name');
+  const text = (query.q ?? '').toLowerCase();
+  const found = data.services.filter(each => each.name === selected || each.name.toLowerCase().includes(text));
+  const { sorted, hold } = useSteadyOrder(found, { id: each => each.name, ...order });
+  if (sorted.length === 0)
+    return html`
+      <${Note} title="No service of that name" />
+    `;
+  const seen = html`
+    <th scope="col" class="last" aria-sort=${order.column === 'seen' ? (order.up ? 'ascending' : 'descending') : undefined}>
+      <a class="sorter" href=${to({ sort: order.column === 'seen' && !order.back ? '-seen' : 'seen' })}>
+        Seen
+        <i aria-hidden="true">${order.column === 'seen' ? (order.up ? '↑' : '↓') : ''}</i>
+      </a>
+    </th>
+  `;
+  return html`
+    <${SortedBy} columns=${[...COLUMNS, ['seen', 'Seen']]} order=${order} onChange=${changes => replace(to(changes))} />
+    <table class="table calls" onPointerMove=${hold}>
+      <${SortedHead} columns=${COLUMNS} order=${order} to=${to} last=${seen} />
       <tbody>
-        ${services.map(
+        ${sorted.map(
           each => html`
-            <${Rows} key=${each.name} service=${each} open=${each.name === selected} />
+            <${Rows}
+              key=${each.name}
+              service=${each}
+              open=${each.name === selected}
+              width=${data.trend?.width ?? 0}
+              query=${query}
+              order=${order}
+            />
           `,
         )}
       </tbody>
@@ -69,91 +127,31 @@ function Table({ services, selected }) {
   `;
 }
 
-function Rows({ service, open }) {
+function Rows({ service, open, width, query, order }) {
+  const { name } = service;
   return html`
-    <tr class=${open ? 'open' : ''}>
+    <tr class=${open ? 'open' : ''} data-row=${name}>
       <th scope="row">
         <a
           class="opener"
-          href=${open ? '#/services' : link(['services', service.name])}
+          data-main
+          href=${link(open ? ['services'] : ['services', name], query)}
           aria-expanded=${open ? 'true' : 'false'}
         >
           <${Icon} name=${open ? 'down' : 'open'} size=${11} />
-          <${Service} name=${service.name} />
+          <${Service} name=${name} />
         </a>
       </th>
-      <td class="number" data-label="Calls">${count(service.calls)}</td>
-      <td class="number" data-label="per min">${short(service.calls_per_minute)}</td>
-      <td class="number" data-label="Errors"><${Errors} errors=${service.errors} rate=${service.error_rate} /></td>
-      <td class="number" data-label="p50">${duration(service.p50)}</td>
-      <td class="number" data-label="p95">${duration(service.p95)}</td>
-      <td class="number" data-label="p99">${duration(service.p99)}</td>
+      <${CallCells} sums=${service} width=${width} errors=${link(['errors'], { service: name, ...timeOf(query) })} />
       <td class="last" data-label="Seen">${ago(service.last_seen)}</td>
     </tr>
     ${
       open &&
       html`
         <tr class="inside">
-          <td colspan="8"><${Endpoints} service=${service.name} /></td>
+          <td colspan="8"><${Endpoints} service=${name} query=${query} order=${order} /></td>
         </tr>
       `
     }
-  `;
-}
-
-export function Errors({ errors, rate }) {
-  return errors > 0
-    ? html`
-        <span class="bad">
-          ${percent(rate)} <span class="of">(${short(errors)})</span>
-        </span>
-      `
-    : html`
-        <span class="none">0</span>
-      `;
-}
-
-function Endpoints({ service }) {
-  const resource = useResource(address(`services/${encodeURIComponent(service)}/endpoints`), 3000);
-  return html`
-    <p class="links">
-      <a href=${link(['traces'], { service })}>Traces</a>
-      <a href=${link(['traces'], { service, errors: 1 })}>Failed traces</a>
-      <a href=${link(['logs'], { service })}>Logs</a>
-      <a href=${link(['meters'], { service })}>Meters</a>
-      <a href=${link(['instances'], { service })}>Instances</a>
-    </p>
-    <${Loaded} resource=${resource}>
-      ${({ endpoints }) => html`
-        <table class="table inner">
-          <thead>
-            <tr>
-              <th scope="col">Endpoint</th>
-              <th scope="col" class="number">Calls</th>
-              <th scope="col" class="number">Errors</th>
-              <th scope="col" class="number">p50</th>
-              <th scope="col" class="number">p99</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${endpoints.map(
-              each => html`
-                <tr key=${each.name}>
-                  <th scope="row">
-                    <a href=${link(['traces'], { service, endpoint: each.name })}>${each.name}</a>
-                  </th>
-                  <td class="number" data-label="Calls">${count(each.calls)}</td>
-                  <td class="number" data-label="Errors">
-                    <${Errors} errors=${each.errors} rate=${each.errors / Math.max(1, each.calls)} />
-                  </td>
-                  <td class="number" data-label="p50">${duration(each.p50)}</td>
-                  <td class="number" data-label="p99">${duration(each.p99)}</td>
-                </tr>
-              `,
-            )}
-          </tbody>
-        </table>
-      `}
-    <//>
   `;
 }

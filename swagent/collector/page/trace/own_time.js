@@ -1,5 +1,6 @@
 // How much of a trace each service worked itself: without what it waited for in others, and moments once only, however
 // many of its spans ran side by side.
+import { gaps, total, union } from './intervals.js';
 
 export function ownTimes(spans) {
   const children = new Map();
@@ -13,29 +14,6 @@ export function ownTimes(spans) {
     own.get(span.service).push(...gaps(union(children.get(span.id) ?? []), span));
   }
   return [...own]
-    .map(([service, times]) => [service, union(times).reduce((total, { start, end }) => total + end - start, 0)])
+    .map(([service, times]) => [service, total(union(times))])
     .sort((one, other) => other[1] - one[1]);
-}
-
-// times that overlap, as one
-function union(times) {
-  const merged = [];
-  for (const { start, end } of [...times].sort((one, other) => one.start - other.start)) {
-    const last = merged.at(-1);
-    if (last && start <= last.end) last.end = Math.max(last.end, end);
-    else if (end > start) merged.push({ start, end });
-  }
-  return merged;
-}
-
-// what the busy times leave of a span
-function gaps(busy, span) {
-  const found = [];
-  let from = span.start;
-  for (const { start, end } of busy) {
-    if (Math.min(start, span.end) > from) found.push({ start: from, end: Math.min(start, span.end) });
-    from = Math.max(from, end);
-  }
-  if (span.end > from) found.push({ start: from, end: span.end });
-  return found;
 }

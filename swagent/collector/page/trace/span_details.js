@@ -3,14 +3,29 @@ import { html } from '../frame/view.js';
 import { clock, duration } from '../parts/format.js';
 import { LogLine } from '../logs/log_rows.js';
 import { Copy, Pairs, Service } from '../parts/parts.js';
+import { Failure, isError } from './failure.js';
+import { BLOCKED } from './loop_blocks.js';
+import { Loop } from './loop_neighbours.js';
 import { Relations } from './relations.js';
+import { SpanProfile } from '../profiles/span_profile.js';
+import { tasksOf } from './task_tree.js';
+import { Tasks } from './tasks.js';
+import { isMeasured } from './time_split.js';
+import { WhyDetails } from './why.js';
 import { link } from '../frame/route.js';
+import { TagFilter } from '../traces/tag_filter.js';
 
-export function SpanDetails({ span, trace }) {
+// what is told in another way than as a tag
+const SPLIT = new Set(['time.running', 'time.ready', 'time.awaiting', 'time.gc', 'time.awaited']);
+const isTold = (key, span) =>
+  span.kind === 'entry' && ((SPLIT.has(key) && isMeasured(span)) || (key === 'tasks' && tasksOf(span).length > 0));
+
+export function SpanDetails({ span, trace, neighbours }) {
   const lines = trace.logs.filter(each => `${each.segment_id}:${each.span_id}` === span.id);
   const above = trace.spans.find(each => each.id === span.parent);
   const errors = span.logs.filter(isError);
-  const notes = span.logs.filter(each => !isError(each));
+  const notes = span.logs.filter(each => !isError(each) && !isBlock(each));
+  const tags = span.tags.filter(([key]) => !isTold(key, span));
   return html`
     <p class="span-title">
       <b dir="auto">${span.operation || '(unnamed)'}</b>
@@ -51,11 +66,26 @@ export function SpanDetails({ span, trace }) {
         <${Failure} log=${each} key=${each.time} />
       `,
     )}
+    <${SpanProfile} span=${span} trace=${trace} />
+    <${Loop} span=${span} trace=${trace} neighbours=${neighbours} />
     ${
-      span.tags.length > 0 &&
+      span.kind === 'entry' &&
+      html`
+        <${WhyDetails} span=${span} spans=${trace.spans} />
+        <${Tasks} span=${span} />
+      `
+    }
+    ${
+      tags.length > 0 &&
       html`
         <h3>Tags</h3>
-        <${Pairs} pairs=${span.tags} label="Tags" />
+        <${Pairs}
+          pairs=${tags}
+          label="Tags"
+          beside=${(name, value) => html`
+            <${TagFilter} name=${name} value=${value} />
+          `}
+        />
       `
     }
     ${
@@ -118,52 +148,4 @@ export function SpanDetails({ span, trace }) {
   `;
 }
 
-// SkyWalking's own Python agent says it by a field `Traceback`
-const isError = log =>
-  log.fields.some(
-    ([key, value]) => (key === 'event' && value === 'error') || key === 'error.kind' || key === 'Traceback',
-  );
-
-function errorOf(fields) {
-  const { 'error.kind': kind, message, stack, Traceback: traceback } = fields;
-  if (!traceback) return { kind: kind ?? 'Error', message, stack };
-  const [name, ...rest] = traceback.trimEnd().split('\n').at(-1).split(': ');
-  return { kind: kind ?? name, message: message ?? rest.join(': '), stack: stack ?? traceback };
-}
-
-function Failure({ log }) {
-  const fields = Object.fromEntries(log.fields);
-  const { kind, message, stack } = errorOf(fields);
-  const rest = log.fields.filter(([key]) => !['event', 'error.kind', 'message', 'stack', 'Traceback'].includes(key));
-  return html`
-    <section class="failure" aria-label="Error">
-      ${
-        stack &&
-        html`
-          <${Copy} text=${stack} label="the stack" />
-        `
-      }
-      <p>
-        <b>${kind}</b>${' '}
-        ${
-          message &&
-          html`
-            ${message}
-          `
-        }
-      </p>
-      ${
-        stack &&
-        html`
-          <pre class="stack" tabindex="0">${stack}</pre>
-        `
-      }
-      ${
-        rest.length > 0 &&
-        html`
-          <${Pairs} pairs=${rest} label="Fields" />
-        `
-      }
-    </section>
-  `;
-}
+const isBlock = log => log.fields.some(([key, value]) => key === 'event' && value === BLOCKED);

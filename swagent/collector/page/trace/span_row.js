@@ -1,15 +1,17 @@
-// One span of a waterfall: its name in the tree, and its bar.
+// One row of a waterfall: a span, or a fold of many, in the tree; and its time.
 import { html } from '../frame/view.js';
 import { colourClass } from '../parts/colours.js';
-import { duration, plural, roundDuration } from '../parts/format.js';
+import { count, duration, plural, roundDuration } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { placed } from '../frame/virtual.js';
+import { Bars } from './bars.js';
+import { indent, NUMBERED } from './span_tree.js';
 
 export function Axis({ scale }) {
   return html`
     <div class="axis" aria-hidden="true">
       <span class="axis-name">Span</span>
-      <span class="axis-time">
+      <span class="axis-time" title="Drag to zoom">
         ${scale.ticks.map(
           tick => html`
             <i style=${{ left: `${tick.at}%` }}>${roundDuration(tick.value)}</i>
@@ -20,119 +22,129 @@ export function Axis({ scale }) {
   `;
 }
 
-export function SpanRow({
-  span,
-  index,
-  height,
-  scale,
-  enters,
-  moved,
-  below,
-  closed,
-  active,
-  chosen,
-  logs,
-  onTurn,
-  onChoose,
-}) {
-  const took = span.end - span.start;
-  const left = scale.at(span.start);
-  const width = Math.max(0.25, scale.at(span.end) - left);
-  const label = `${span.operation || 'unnamed'}, ${span.kind} in ${span.service}, ${duration(took)}${span.error ? ', failed' : ''}`;
+/* row: of `rowsOf`; marks: what is known of it beside itself */
+export function SpanRow({ row, index, height, scale, deepest, marks, active, chosen, onTurn, onChoose }) {
+  const { span, fold, depth, isClosed } = row;
+  const failed = fold ? fold.errors > 0 : span.error;
+  const classes = [
+    ...['span-row', colourClass(span.service)],
+    ...(active ? ['active'] : []),
+    ...(chosen ? ['chosen'] : []),
+    ...(failed ? ['failed'] : []),
+    ...(fold ? ['fold'] : []),
+    ...(marks.matches ? ['match'] : []),
+    ...(marks.off ? ['off-path'] : []),
+  ];
+  const opens = fold || marks.below > 0;
   return html`
     <div
-      class=${`span-row ${colourClass(span.service)} ${active ? 'active' : ''} ${chosen ? 'chosen' : ''} ${span.error ? 'failed' : ''}`}
+      class=${classes.join(' ')}
       role="treeitem"
       tabindex=${active || (index === 0 && !active) ? 0 : -1}
-      aria-level=${span.depth + 1}
-      aria-expanded=${below ? (closed ? 'false' : 'true') : undefined}
+      aria-level=${depth + 1}
+      aria-expanded=${opens ? (isClosed ? 'false' : 'true') : undefined}
       aria-selected=${chosen ? 'true' : 'false'}
-      aria-label=${label}
+      aria-label=${labelOf(row, marks)}
       style=${placed(index, height)}
       onClick=${onChoose}
-      data-span=${span.id}
+      data-span=${fold ? undefined : span.id}
     >
-      <span class="span-name" style=${{ paddingLeft: `${Math.min(span.depth, 14) * 14 + 4}px` }}>
-        ${
-          below > 0
-            ? html`
-                <button
-                  type="button"
-                  class="twist"
-                  tabindex="-1"
-                  aria-label=${`${closed ? 'Expand' : 'Collapse'} ${plural(below, 'span')}`}
-                  onClick=${event => {
-                    event.stopPropagation();
-                    onTurn();
-                  }}
-                >
-                  <${Icon} name=${closed ? 'open' : 'down'} size=${11} />
-                </button>
-              `
-            : html`
-                <i class="twist"></i>
-              `
-        }
+      <span class="span-name" style=${{ paddingLeft: `${indent(depth, deepest) + 4}px` }}>
+        ${opens ? html`<${Twist} isClosed=${isClosed} below=${marks.below} onTurn=${onTurn} />` : html`<i class="twist"></i>`}
         <i class="edge" aria-hidden="true"></i>
         ${
-          span.error &&
+          depth > NUMBERED &&
           html`
-            <span class="alarm" title="failed"><${Icon} name="warning" size=${14} /></span>
-          `
-        }
-        <b dir="auto" title=${span.operation}>${span.operation || '(unnamed)'}</b>
-        ${
-          closed &&
-          html`
-            <span class="folded">+${below}</span>
+            <small class="depth" title=${`level ${depth + 1}`}>${depth + 1}</small>
           `
         }
         ${
-          enters &&
+          failed &&
           html`
-            <span class="span-service" title=${span.service}>${span.service}</span>
-          `
-        }
-        ${
-          span.missing_parent &&
-          html`
-            <span class="badge" title="the span above this one has not arrived">parent missing</span>
-          `
-        }
-        ${
-          moved &&
-          html`
-            <span
-              class="badge warn"
-              title=${`its clock is ${duration(Math.abs(span.shift))} ${span.shift > 0 ? 'behind' : 'ahead'}: its times are corrected by its caller's span`}
-            >
-              clocks differ
+            <span class="alarm" title=${fold ? `${count(fold.errors)} failed` : 'failed'}>
+              <${Icon} name="warning" size=${14} />
             </span>
           `
         }
+        <b dir="auto" title=${span.operation}>${span.operation || '(unnamed)'}</b>
+        ${fold ? html`<${FoldWords} fold=${fold} />` : html`<${Badges} ...${{ span, isClosed, marks }} />`}
       </span>
-      <span class="span-time">
-        ${scale.ticks.map(
-          tick => html`
-            <i class="grid" style=${{ left: `${tick.at}%` }}></i>
-          `,
-        )}
-        <i class=${`bar ${span.kind}`} style=${{ left: `${left}%`, width: `${width}%` }}></i>
-        ${span.logs.map(
-          log => html`
-            <i class="moment" style=${{ left: `${scale.at(log.time)}%` }}></i>
-          `,
-        )}
-        <span class="bar-text" style=${{ left: `${left + width}%` }}>
-          ${duration(took)}${
-            logs
-              ? html`
-                  <${Icon} name="logs" size=${12} />
-                `
-              : ''
-          }
-        </span>
-      </span>
+      <${Bars} span=${span} fold=${fold} scale=${scale} bands=${marks.bands} path=${marks.path} hasLogs=${marks.hasLogs} />
     </div>
+  `;
+}
+
+function labelOf({ span, fold }, marks) {
+  const name = span.operation || 'unnamed';
+  if (fold) {
+    const suspicion = fold.isSuspect ? ', perhaps one query for each row' : '';
+    return `${name}, ${count(fold.spans.length)} times, ${duration(fold.took)} in all${suspicion}`;
+  }
+  const more = [span.error && 'failed', marks.matches && 'found', marks.path && 'on the critical path'].filter(Boolean);
+  return [`${name}, ${span.kind} in ${span.service}, ${duration(span.end - span.start)}`, ...more].join(', ');
+}
+
+function Twist({ isClosed, below, onTurn }) {
+  return html`
+    <button
+      type="button"
+      class="twist"
+      tabindex="-1"
+      aria-label=${`${isClosed ? 'Expand' : 'Collapse'} ${plural(below, 'span')}`}
+      onClick=${event => {
+        event.stopPropagation();
+        onTurn();
+      }}
+    >
+      <${Icon} name=${isClosed ? 'open' : 'down'} size=${11} />
+    </button>
+  `;
+}
+
+function FoldWords({ fold }) {
+  return html`
+    <span class="folded">×${count(fold.spans.length)}, ${duration(fold.took)}</span>
+    ${
+      fold.isSuspect &&
+      html`
+        <span class="badge warn" title="The same call again and again, one after the other: perhaps one for each row of a result">
+          N+1?
+        </span>
+      `
+    }
+  `;
+}
+
+function Badges({ span, isClosed, marks }) {
+  return html`
+    ${
+      isClosed &&
+      html`
+        <span class="folded">+${marks.below}</span>
+      `
+    }
+    ${
+      marks.enters &&
+      html`
+        <span class="span-service" title=${span.service}>${span.service}</span>
+      `
+    }
+    ${
+      span.missing_parent &&
+      html`
+        <span class="badge" title="the span above this one has not arrived">parent missing</span>
+      `
+    }
+    ${
+      marks.moved &&
+      html`
+        <span
+          class="badge warn"
+          title=${`its clock is ${duration(Math.abs(span.shift))} ${span.shift > 0 ? 'behind' : 'ahead'}: its times are corrected by its caller's span`}
+        >
+          clocks differ
+        </span>
+      `
+    }
   `;
 }

@@ -1,30 +1,61 @@
-// Which spans of a trace are seen, and where on the time axis.
+// Which spans of a trace are seen, in which order; pure. Not recursive: a trace may be deep.
+import { foldOf, foldSiblings } from './folds.js';
 
-// above ten seconds people count by the clock
-const CLOCK_STEPS_S = [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
-
-// round ticks: 1, 2 or 5 of something, at most six
-export function axis(trace) {
-  const from = Math.min(trace.start, ...trace.spans.map(each => each.start));
-  const whole = Math.max(1, trace.duration, ...trace.spans.map(each => each.end - from));
-  const at = time => Math.min(100, Math.max(0, ((time - from) / whole) * 100));
-  const raw = Math.max(1, whole / 5); // what is measured is whole milliseconds
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const decimal = [1, 2, 5, 10].map(each => each * power).find(each => each >= raw);
-  const step = raw > 10_000 ? (CLOCK_STEPS_S.map(each => each * 1000).find(each => each >= raw) ?? decimal) : decimal;
-  const ticks = [];
-  for (let value = 0; value <= whole * 0.93; value += step) ticks.push({ value, at: (value / whole) * 100 });
-  return { at, ticks };
+// of each span its children; of `null` the roots
+export function childrenOf(spans) {
+  const children = new Map();
+  for (const span of spans) {
+    if (!children.has(span.parent)) children.set(span.parent, []);
+    children.get(span.parent).push(span);
+  }
+  return children;
 }
 
-export function visible(spans, closed) {
-  if (closed.size === 0) return spans;
-  const hidden = new Set();
-  return spans.filter(span => {
-    if (!closed.has(span.parent) && !hidden.has(span.parent)) return true;
-    hidden.add(span.id);
-    return false;
-  });
+// The rows from the top: `{ id, span, fold, depth, isClosed }`. A row is a span, or a fold of many.
+// closed: ids of spans whose children are hidden; unfolded: ids of folds whose spans are seen; only: the ids that are
+// seen at all, or nothing for all
+export function rowsOf(children, { closed, unfolded, only }) {
+  const rows = [];
+  const below = (parent, depth) => {
+    const seen = (children.get(parent) ?? []).filter(each => !only || only.has(each.id));
+    return foldSiblings(seen)
+      .map(each => ({ item: each, depth }))
+      .reverse();
+  };
+  const waiting = below(null, 0);
+  while (waiting.length > 0) {
+    const { item, depth } = waiting.pop();
+    const fold = item.spans ? item : null;
+    const isClosed = fold ? !unfolded.has(item.id) : closed.has(item.id);
+    rows.push({ id: item.id, span: fold ? fold.spans[0] : item, fold, depth, isClosed });
+    if (isClosed) continue;
+    if (fold) for (const span of [...fold.spans].reverse()) waiting.push({ item: span, depth: depth + 1 });
+    else for (const each of below(item.id, depth + 1)) waiting.push(each);
+  }
+  return rows;
+}
+
+// failed spans, with those that lead to them
+export function errorsOnly(spans) {
+  const known = new Map(spans.map(each => [each.id, each]));
+  const seen = new Set();
+  for (const span of spans) {
+    if (!span.error) continue;
+    for (let each = span; each && !seen.has(each.id); each = known.get(each.parent)) seen.add(each.id);
+  }
+  return seen;
+}
+
+// what hides a span: the spans above it, and the folds that it or they are in
+export function hiding(spans, children, span) {
+  const known = new Map(spans.map(each => [each.id, each]));
+  const found = { above: [], folds: [] };
+  for (let each = span; each; each = known.get(each.parent)) {
+    const fold = foldOf(children.get(each.parent) ?? [], each);
+    if (fold) found.folds.push(fold.id);
+    if (each.parent) found.above.push(each.parent);
+  }
+  return found;
 }
 
 export function descendants(spans) {
@@ -36,3 +67,17 @@ export function descendants(spans) {
   }
   return totals;
 }
+
+// how far to the right the names of a level begin, in pixels: deep trees get narrow steps, and never the whole column
+const STEP = 14;
+const ROOM = 196;
+const LEAST_STEP = 3;
+const MOST = 260;
+
+export function indent(depth, deepest) {
+  const step = Math.max(LEAST_STEP, Math.min(STEP, ROOM / Math.max(1, deepest)));
+  return Math.min(depth * step, MOST);
+}
+
+// beyond this level steps are hard to tell apart, and rows say their level
+export const NUMBERED = 14;

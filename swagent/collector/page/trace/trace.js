@@ -2,14 +2,21 @@
 import { html, useMemo } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { count, duration, moment, plural } from '../parts/format.js';
+import { ExportTrace } from '../exchange/export_link.js';
 import { Icon } from '../parts/icons.js';
 import { LogRows } from '../logs/log_rows.js';
+import { headOf } from './critical_path.js';
+import { errorsDeepestFirst } from './finding.js';
+import { useNeighbours } from './loop_neighbours.js';
+import { LossBadge } from '../runtime/loss_badge.js';
 import { ownTimes } from './own_time.js';
+import { CompareLinks } from '../compare/compare_links.js';
 import { Copy, Loaded, Panel, Service } from '../parts/parts.js';
 import { link, replace, toList } from '../frame/route.js';
 import { useKeys } from '../frame/keys.js';
 import { SpanDetails } from './span_details.js';
 import { Waterfall } from './waterfall.js';
+import { Why } from './why.js';
 
 export function Trace({ id, query }) {
   const resource = useResource(address(`traces/${encodeURIComponent(id)}`), 2000);
@@ -33,14 +40,18 @@ export function Trace({ id, query }) {
 function Content({ trace, query }) {
   const { spans, logs } = trace;
   const root = spans[0];
-  const errors = spans.filter(each => each.error).length;
+  const head = useMemo(() => headOf(trace), [trace]);
+  const errors = useMemo(() => errorsDeepestFirst(spans), [spans]);
+  const neighbours = useNeighbours(trace);
   const tab = query.tab === 'logs' ? 'logs' : 'spans';
   const chosen = useMemo(() => spans.find(each => each.id === query.span), [spans, query.span]);
   const to = changes => link(['traces', trace.trace_id], { ...query, ...changes });
-  const select = span => replace(to({ span: span?.id ?? '' }));
+  const change = changes => replace(to(changes));
+  const select = span => change({ span: span?.id ?? '' });
   useKeys({
     Escape: () => {
       if (chosen) select(null);
+      else if (query.zoom) change({ zoom: '' });
       else toList();
     },
   });
@@ -78,17 +89,33 @@ function Content({ trace, query }) {
             `
           }
           ${
-            errors > 0 &&
+            errors.length > 0 &&
             html`
-              <span class="badge error">${plural(errors, 'error')}</span>
+              <button
+                type="button"
+                class="badge error"
+                title="To where it began: the deepest error (e goes to the next)"
+                onClick=${() => change({ span: errors[0].id, tab: '' })}
+              >
+                ${plural(errors.length, 'error')}
+              </button>
             `
           }
+          <${CompareLinks} id=${trace.trace_id} />
+          <${LossBadge} trace=${trace} />
           <span class="id">
             <code>${trace.trace_id}</code>
             <${Copy} text=${trace.trace_id} label="the trace id" />
           </span>
+          <${ExportTrace} id=${trace.trace_id} />
         </p>
         <${Shares} trace=${trace} />
+        ${
+          head?.kind === 'entry' &&
+          html`
+            <${Why} span=${head} spans=${spans} onMore=${() => select(head)} />
+          `
+        }
       </div>
     </header>
     <div class="tabs" role="tablist" aria-label="Of this trace">
@@ -115,7 +142,7 @@ function Content({ trace, query }) {
       ${
         tab === 'spans'
           ? html`
-              <${Waterfall} trace=${trace} chosen=${chosen} onChoose=${select} />
+              <${Waterfall} onChoose=${select} ...${{ trace, chosen, query, change, neighbours }} />
             `
           : html`
               <${LogRows} logs=${logs} inTrace=${true} />
@@ -124,7 +151,9 @@ function Content({ trace, query }) {
       ${
         chosen &&
         html`
-          <${Panel} title="Span" onClose=${() => select(null)}><${SpanDetails} span=${chosen} trace=${trace} /><//>
+          <${Panel} title="Span" onClose=${() => select(null)}>
+            <${SpanDetails} span=${chosen} trace=${trace} neighbours=${neighbours} />
+          <//>
         `
       }
     </div>

@@ -1,48 +1,151 @@
 // The spans as a tree beside their bars on one time axis.
-import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
+import { html, useEffect, useMemo, useRef } from '../frame/view.js';
 import { useKeys } from '../frame/keys.js';
 import { scrolled, usePlace } from '../frame/places.js';
 import { useWide } from '../frame/theme.js';
 import { VirtualList } from '../frame/virtual.js';
+import { criticalPath, headOf, pathShares, piecesBySpan } from './critical_path.js';
+import { errorsDeepestFirst, following, followingPlace, matching } from './finding.js';
+import { bandsOf, instanceOf } from './loop_blocks.js';
+import { Minimap } from './minimap.js';
+import { Splitter, useNameColumn } from './name_column.js';
+import { PathShares } from './path_shares.js';
 import { Axis, SpanRow } from './span_row.js';
-import { axis, descendants, visible } from './span_tree.js';
+import { axis, parseWindow, rangeOf } from './time_axis.js';
+import { Tools } from './tools.js';
+import { useTree } from './tree_state.js';
+import { useZoomDrag, zoomKeys } from './zooming.js';
 
-export function Waterfall({ trace, chosen, onChoose }) {
+const NONE = [];
+const MAPPED = 20; // spans from which on a map of them helps
+
+/* query: of the address, which change(changes) changes; neighbours: spans of other traces that held the loop, or waited */
+export function Waterfall({ trace, chosen, onChoose, query, change, neighbours }) {
   const { spans } = trace;
   const wide = useWide();
   const box = useRef(null);
-  const place = usePlace(`trace ${trace.trace_id}`, () => ({ closed, active: activeId, top: scrolled(box) }));
-  const [closed, setClosed] = useState(() => place?.closed ?? new Set());
-  const below = useMemo(() => descendants(spans), [spans]);
-  const shown = useMemo(() => visible(spans, closed), [spans, closed]);
-  const [activeId, setActiveId] = useState(chosen?.id ?? place?.active ?? null);
-  const active = shown.findIndex(each => each.id === activeId);
-  const scale = useMemo(() => axis(trace), [trace]);
-  const logged = useMemo(() => new Set(trace.logs.map(each => `${each.segment_id}:${each.span_id}`)), [trace]);
+  const place = usePlace(`trace ${trace.trace_id}`, () => ({ ...tree.open, active: tree.activeId, top: scrolled(box) }));
+  const tree = useTree(spans, chosen, place, query.only === 'errors');
+  const { rows, active } = tree;
+  const range = useMemo(() => rangeOf(trace), [trace]);
+  const scale = useMemo(() => axis(range, parseWindow(query.zoom, range.length)), [range, query.zoom]);
+  const zoom = text => change({ zoom: text });
+  const drag = useZoomDrag(box, scale, zoom);
+  const [nameWidth, setNameWidth] = useNameColumn();
+  const known = useKnown(trace, query, neighbours);
+  const found = useMemo(
+    () => known.found.filter(each => !tree.only || tree.only.has(each.id)),
+    [known.found, tree.only],
+  );
+  const errors = useMemo(() => errorsDeepestFirst(spans), [spans]);
 
-  const above = useMemo(() => new Map(spans.map(each => [each.id, each])), [spans]);
-
-  const turn = (span, close) =>
-    setClosed(old => {
-      const next = new Set(old);
-      if (close) next.add(span.id);
-      else next.delete(span.id);
-      return next;
-    });
-  const step = by => {
-    const next = shown[active < 0 ? 0 : Math.min(shown.length - 1, Math.max(0, active + by))];
+  const open = span => {
+    tree.reveal(span);
+    onChoose(span);
+  };
+  const toFound = by => {
+    const next = followingPlace(found, spans, tree.activeId, by);
     if (!next) return;
-    setActiveId(next.id);
-    if (chosen && wide) onChoose(next); // the details follow the keys
+    tree.reveal(next);
+    if (chosen && wide) onChoose(next);
+  };
+  const nextError = () => {
+    const next = following(errors, tree.activeId);
+    if (next) open(next);
+  };
+  useTreeKeys({ tree, chosen: chosen && wide, onChoose });
+  const keys = zoomKeys(scale, centreOf(rows[active]?.span, scale), zoom);
+  useKeys({
+    ...keys,
+    ArrowLeft: event => event.shiftKey && keys.left(),
+    ArrowRight: event => event.shiftKey && keys.right(),
+    e: () => errors.length > 0 && nextError(),
+    n: () => found.length > 0 && toFound(1),
+    N: () => found.length > 0 && toFound(-1),
+    c: () => change({ path: query.path === '1' ? '' : '1' }),
+  });
+  useEffect(() => {
+    const typing = document.activeElement?.matches?.('input');
+    if (!typing) box.current.querySelector('.span-row.active')?.focus({ preventScroll: true });
+  }, [active]);
+  useEffect(() => {
+    if (chosen && !rows.some(each => each.id === chosen.id && !each.fold)) tree.reveal(chosen);
+  }, [chosen?.id]);
+
+  const deepest = useMemo(() => rows.reduce((most, each) => Math.max(most, each.depth), 0), [rows]);
+  const height = wide ? 32 : 46;
+  const row = (each, index) => html`
+    <${SpanRow}
+      key=${each.id}
+      row=${each}
+      index=${index}
+      ...${{ height, scale, deepest }}
+      marks=${known.marks(each, tree.below)}
+      active=${index === active}
+      chosen=${!each.fold && each.span.id === chosen?.id}
+      onTurn=${() => tree.turn(each, !each.isClosed)}
+      onChoose=${() => {
+        tree.setActiveId(each.id);
+        if (each.fold) tree.turn(each, !each.isClosed);
+        else onChoose(each.span.id === chosen?.id ? null : each.span);
+      }}
+    />
+  `;
+  return html`
+    <div class="waterfall-side">
+      <${Tools}
+        ...${{ query, change, errors: errors.length, window: scale.window }}
+        found=${found.length}
+        place=${found.findIndex(each => each.id === tree.activeId)}
+        step=${toFound}
+      />
+      ${known.shares && html`<${PathShares} shares=${known.shares} onChoose=${open} />`}
+      <div class="waterfall" ref=${box} style=${nameWidth ? { '--name': `${nameWidth}%` } : {}} ...${drag.handlers}>
+        ${
+          (spans.length >= MAPPED || scale.window) &&
+          html`
+            <${Minimap} spans=${spans} range=${range} window=${scale.window} onZoom=${zoom} />
+          `
+        }
+        <${VirtualList}
+          items=${rows}
+          rowHeight=${height}
+          row=${row}
+          active=${active}
+          top=${place && (!chosen || chosen.id === place.active) ? place.top : 0}
+          role="tree"
+          label="Spans"
+          head=${html`
+            <${Axis} scale=${scale} />
+          `}
+        />
+        ${wide && html`<${Splitter} box=${box} width=${nameWidth} onChange=${setNameWidth} />`}
+        ${drag.overlay}
+      </div>
+    </div>
+  `;
+}
+
+const centreOf = (span, { from }) => (span ? (span.start + span.end) / 2 - from : undefined);
+
+function useTreeKeys({ tree, chosen, onChoose }) {
+  const { rows, active } = tree;
+  const step = by => {
+    const next = rows[active < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, active + by))];
+    if (!next) return;
+    tree.setActiveId(next.id);
+    if (chosen && !next.fold) onChoose(next.span); // the details follow the keys
   };
   const collapse = () => {
-    const span = shown[active];
-    if (!span) return;
-    if (below.get(span.id) && !closed.has(span.id)) turn(span, true);
-    else if (span.parent) setActiveId(span.parent);
+    const row = rows[active];
+    if (!row) return;
+    const opens = row.fold || tree.below.get(row.id);
+    if (opens && !row.isClosed) return tree.turn(row, true);
+    const above = rows.slice(0, active).findLast(each => each.depth < row.depth);
+    if (above) tree.setActiveId(above.id);
   };
   const expand = () => {
-    if (shown[active]) turn(shown[active], false);
+    if (rows[active]) tree.turn(rows[active], false);
   };
   useKeys({
     j: () => step(1),
@@ -54,51 +157,40 @@ export function Waterfall({ trace, chosen, onChoose }) {
     ArrowLeft: collapse,
     ArrowRight: expand,
     Enter: event => {
-      if (event.target instanceof HTMLElement && event.target.closest('button, a')) return false;
-      if (shown[active]) onChoose(shown[active]);
+      if (event.target instanceof HTMLElement && event.target.closest('button, a, summary')) return false;
+      const row = rows[active];
+      if (row?.fold) tree.turn(row, !row.isClosed);
+      else if (row) onChoose(row.span);
       return true;
     },
   });
-  useEffect(() => {
-    box.current.querySelector('.span-row.active')?.focus({ preventScroll: true });
-  }, [active]);
+}
 
-  const height = wide ? 32 : 46;
-  const row = (span, index) => html`
-    <${SpanRow}
-      key=${span.id}
-      span=${span}
-      index=${index}
-      height=${height}
-      scale=${scale}
-      enters=${span.service !== above.get(span.parent)?.service}
-      moved=${span.shift !== (above.get(span.parent)?.shift ?? 0)}
-      below=${below.get(span.id) ?? 0}
-      closed=${closed.has(span.id)}
-      active=${index === active}
-      chosen=${span.id === chosen?.id}
-      logs=${logged.has(span.id)}
-      onTurn=${() => turn(span, !closed.has(span.id))}
-      onChoose=${() => {
-        setActiveId(span.id);
-        onChoose(span.id === chosen?.id ? null : span);
-      }}
-    />
-  `;
-  return html`
-    <div class="waterfall" ref=${box}>
-      <${VirtualList}
-        items=${shown}
-        rowHeight=${height}
-        row=${row}
-        active=${active}
-        top=${place && (!chosen || chosen.id === place.active) ? place.top : 0}
-        role="tree"
-        label="Spans"
-        head=${html`
-          <${Axis} scale=${scale} />
-        `}
-      />
-    </div>
-  `;
+// what is known of rows beside themselves
+function useKnown(trace, query, neighbours) {
+  const { spans, logs } = trace;
+  const above = useMemo(() => new Map(spans.map(each => [each.id, each])), [spans]);
+  const logged = useMemo(() => new Set(logs.map(each => `${each.segment_id}:${each.span_id}`)), [logs]);
+  const bands = useMemo(() => bandsOf(spans, neighbours), [spans, neighbours]);
+  const found = useMemo(() => matching(spans, query.find ?? ''), [spans, query.find]);
+  const matches = useMemo(() => new Set(found.map(each => each.id)), [found]);
+  const isPath = query.path === '1';
+  const path = useMemo(() => (isPath ? criticalPath(spans, headOf(trace)) : NONE), [trace, isPath]);
+  const shares = useMemo(() => (isPath ? pathShares(path) : null), [path]);
+  const bySpan = useMemo(() => piecesBySpan(path), [path]);
+  const marks = ({ span, fold }, below) => {
+    const parent = above.get(span.parent);
+    const pieces = fold ? fold.spans.flatMap(each => bySpan.get(each.id) ?? NONE) : (bySpan.get(span.id) ?? NONE);
+    return {
+      enters: span.service !== parent?.service,
+      moved: span.shift !== (parent?.shift ?? 0),
+      below: fold ? fold.spans.length : (below.get(span.id) ?? 0),
+      bands: bands.get(instanceOf(span)) ?? NONE,
+      matches: fold ? fold.spans.some(each => matches.has(each.id)) : matches.has(span.id),
+      hasLogs: !fold && logged.has(span.id),
+      path: pieces.length > 0 ? pieces : null,
+      off: isPath && pieces.length === 0,
+    };
+  };
+  return { marks, found, shares };
 }

@@ -13,7 +13,7 @@ export function Head() {
   return html`
     <div class="trace-head" aria-hidden="true">
       <span>Started</span>
-      <span>Duration</span>
+      <span title="The bars are logarithmic: twice as long is more than twice the time">Duration (log)</span>
       <span>Endpoint</span>
       <span>Services</span>
       <span class="number">Spans</span>

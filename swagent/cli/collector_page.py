@@ -1,0 +1,77 @@
+"""What a running collector's page answers: its JSON API, asked with nothing but the standard library."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from http.client import HTTPException
+from typing import Any, cast
+
+Answer = dict[str, Any]
+_TIMEOUT = 10.0
+
+
+class CollectorError(Exception):
+    """The collector cannot be asked, or refuses.
+
+    :ivar status: of its answer; 0: there was none
+    """
+
+    def __init__(self, text: str, status: int = 0) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class CollectorPage:
+    """The API of one collector."""
+
+    def __init__(self, url: str) -> None:
+        """:param url: of its page; without a scheme it is taken for `http`
+        :raises CollectorError: when it is no address
+        """
+        self.url = (url if "://" in url else f"http://{url}").partition("#")[0].rstrip("/")
+        parts = urllib.parse.urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise CollectorError(f"{url!r} is no address of a page, such as http://127.0.0.1:12880")
+        # straight to the collector, whatever proxy the environment names
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def get(self, *path: str) -> Answer:
+        """Ask for something under `/api`.
+
+        :raises CollectorError: when there is no answer, or another one
+        """
+        return self._ask(path, None)
+
+    def post(self, *path: str, body: Mapping[str, Any]) -> Answer:
+        """Order something, as `get`."""
+        return self._ask(path, json.dumps(body).encode())
+
+    def _ask(self, path: tuple[str, ...], body: bytes | None) -> Answer:
+        address = "/".join((self.url, "api", *(urllib.parse.quote(part, safe="") for part in path)))
+        request = urllib.request.Request(address, body, {"content-type": "application/json"})  # noqa: S310
+        try:
+            with self._opener.open(request, timeout=_TIMEOUT) as answer:
+                found: object = json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise CollectorError(_said(error), error.code) from error
+        except (OSError, HTTPException) as error:
+            reason: object = getattr(error, "reason", error)
+            raise CollectorError(
+                f"no collector answers at {self.url} ({reason}). Start one with: swagent collector"
+            ) from error
+        except ValueError as error:
+            raise CollectorError(f"what answers at {self.url} is no page of swagent collector") from error
+        if not isinstance(found, dict):
+            raise CollectorError(f"what answers at {self.url} is no page of swagent collector")
+        return cast("Answer", found)
+
+
+def _said(error: urllib.error.HTTPError) -> str:
+    try:
+        return str(json.load(error)["error"])
+    except (ValueError, KeyError, TypeError, OSError):
+        return f"the collector answers {error.code} {error.reason}"

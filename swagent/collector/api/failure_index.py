@@ -1,0 +1,74 @@
+"""All failures that are kept: each segment is read once, when somebody looks for the first time after it came.
+
+So the intake has nothing to do for it, and an answer reads only what is new since the one before.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict
+
+import anyio
+
+from ..pace import Pace
+from ..store.store import Store
+from .failures import Failure, Group, failures
+from .pace import pieces
+
+MOST = 50_000
+"""Failures that are remembered, the newest."""
+_FAILED = "SELECT id FROM segments WHERE id > :low AND id <= :high AND errors > 0"
+
+
+class FailureIndex:
+    """The failures of the segments that are kept, in the order in which they came.
+
+    :ivar dropped: how many there were beside them, because there are too many
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.dropped = 0
+        self._store = store
+        self._turn = anyio.Lock()
+        self._found: list[Failure] = []
+        self._groups: dict[Group, Group] = {}
+        self._callers: OrderedDict[str, int] = OrderedDict()  # and the segment that told of it
+        self._last = 0
+
+    async def read(self, pace: Pace) -> list[Failure]:
+        """Look through what has come since the last time; returns all, the oldest first. A call that failed without an
+        exception, because what it called failed, is none.
+
+        :raises StoreError: when the store cannot be read
+        """
+        async with self._turn:
+            pace.begin()
+            async for piece in pieces(self._store, "segments", pace, self._last):
+                for (number,) in self._store.read(_FAILED, piece):
+                    await self._read_segment(number, pace)
+                self._last = piece["high"]
+            self._forget(self._store.numbers("segments")[0])
+            return [each for each in self._found if each.group.kind or each.name not in self._callers]
+
+    async def _read_segment(self, number: int, pace: Pace) -> None:
+        segment = await pace.walk(self._store.decoding(number))
+        if segment is not None:  # else it has fallen out meanwhile
+            failed = await pace.walk(failures(number, segment))
+            for each in failed.failures:
+                self._found.append(each._replace(group=self._groups.setdefault(each.group, each.group)))
+            self._callers.update(dict.fromkeys(failed.callers, number))
+        if max(len(self._found), len(self._callers)) > 2 * MOST:
+            self._forget(0)
+        await pace.breathe()
+
+    def _forget(self, lowest: int) -> None:
+        """Drop what has fallen out of the store, and the oldest of too many."""
+        gone = bisect_right(self._found, lowest, key=lambda each: each.number)
+        many = max(len(self._found) - MOST, gone)
+        if many:
+            self.dropped += many - gone
+            del self._found[:many]
+        while self._callers and (len(self._callers) > MOST or next(iter(self._callers.values())) <= lowest):
+            self._callers.popitem(last=False)
+        if len(self._groups) > MOST:
+            self._groups = {each.group: each.group for each in self._found}

@@ -1,0 +1,99 @@
+"""`POST /api/profiles`: somebody makes a profile task."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+import anyio
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from ..store.profile_tasks import BusyError, ProfileTask
+from ..store.store import Store
+from .profiles import task_answer
+
+PATH = "/api/profiles"
+MAX_BODY = 4096
+BODY_SECONDS = 20.0
+_MAX_TEXT = 512
+# name, least, most, where it is not given: what agents accept
+_NUMBERS = (
+    ("seconds", 1, 900, 60),
+    ("period_ms", 10, 60_000, 10),
+    ("samples", 1, 9, 5),
+    ("min_ms", 0, 900_000, 0),
+)
+_NAMES = ("service", "endpoint")
+
+
+def order_endpoint(store: Store) -> Callable[[Request], Awaitable[Response]]:
+    """What takes the requests."""
+
+    async def order(request: Request) -> Response:
+        try:
+            body = await _body(request)
+            if body is None:
+                return _error(
+                    413, f"the body is larger than {MAX_BODY} bytes, or did not come within {BODY_SECONDS:g} s"
+                )
+            task = store.order_profile(read_order(json.loads(body), int(time.time() * 1000)))
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads this
+        except (ValueError, RecursionError) as error:
+            return _error(400, str(error))
+        except BusyError as error:
+            return JSONResponse({"error": str(error), "task": error.task.id}, 409)
+        return JSONResponse(task_answer(task), 201)
+
+    return order
+
+
+def read_order(value: Any, now: int) -> ProfileTask:
+    """The task that a body asks for.
+
+    :param now: milliseconds since the epoch
+    :raises ValueError: when it is none; says why
+    """
+    if not isinstance(value, dict):
+        raise ValueError("a JSON object is needed")
+    given = cast("dict[str, Any]", value)
+    strangers = given.keys() - {*_NAMES, *(name for name, *_ in _NUMBERS)}
+    if strangers:
+        raise ValueError(f"there is no such field: {ascii(min(strangers))[:_MAX_TEXT]}")
+    service, endpoint = (_text(given, name) for name in _NAMES)
+    seconds, period, samples, min_ms = (_number(given, *each) for each in _NUMBERS)
+    return ProfileTask(uuid.uuid4().hex, service, endpoint, seconds, period, samples, min_ms, now)
+
+
+def _text(given: dict[str, Any], name: str) -> str:
+    text = given.get(name)
+    if not isinstance(text, str) or not text or len(text) > _MAX_TEXT or not text.isprintable():
+        raise ValueError(f"{name}: takes a text of 1 to {_MAX_TEXT} printable characters")
+    return text
+
+
+def _number(given: dict[str, Any], name: str, least: int, most: int, default: int) -> int:
+    number = given.get(name, default)
+    if type(number) is not int or not least <= number <= most:
+        raise ValueError(f"{name}: takes a whole number from {least} to {most}")
+    return number
+
+
+async def _body(request: Request) -> bytes | None:
+    """None: it is too large, or too slow."""
+    body = bytearray()
+    with anyio.move_on_after(BODY_SECONDS):
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                return None
+        return bytes(body)
+    return None
+
+
+def _error(status: int, text: str) -> JSONResponse:
+    return JSONResponse({"error": text}, status)

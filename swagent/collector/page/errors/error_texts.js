@@ -1,0 +1,16 @@
+// How a group of errors is named.
+
+// without the packages: shop.errors.OutOfStock is known by its last part
+export const shortKind = kind => kind.replace(/^.*[./:](?=[^./:])/, '') || kind;
+
+export function titleOf(group) {
+  if (group.kind) return shortKind(group.kind);
+  return group.status ? `Status ${group.status}` : 'Failed';
+}
+
+// the end of a path tells the most
+export function placeOf({ file, line, function: name, operation }) {
+  if (!file) return operation || '(unnamed)';
+  const short = file.split(/[/\\]/).slice(-2).join('/');
+  return `${name || '(module)'} in ${short}${line ? `:${line}` : ''}`;
+}

@@ -1,0 +1,94 @@
+// Why a request was slow: where its time went, as a bar, a sentence and numbers.
+import { html, useMemo } from '../frame/view.js';
+import { duration, percent } from '../parts/format.js';
+import { BLOCKED, millisOf, WAITED } from './loop_blocks.js';
+import { nameOf, sentenceOf } from './split_words.js';
+import { splitOf } from './time_split.js';
+
+// in the head of a trace: the bar and the sentence; the numbers are with the span
+export function Why({ span, spans, onMore }) {
+  const split = useMemo(() => splitOf(span, spans), [span, spans]);
+  if (split.total <= 0) return null;
+  return html`
+    <section class="why brief" aria-label="Why was this slow?">
+      <${SplitBar} split=${split} />
+      <p>
+        ${sentenceOf(split)} ${loopWords(span)}${' '}
+        <button type="button" class="as-link" onClick=${onMore}>Where its time went</button>
+      </p>
+    </section>
+  `;
+}
+
+// in the details of a request
+export function WhyDetails({ span, spans }) {
+  const split = useMemo(() => splitOf(span, spans), [span, spans]);
+  if (split.total <= 0) return null;
+  return html`
+    <section class="why" aria-label="Where its time went">
+      <h3>Where its time went</h3>
+      <${SplitBar} split=${split} />
+      <p>${sentenceOf(split)} ${loopWords(span)}</p>
+      <dl class="split-numbers">
+        ${split.parts.map(
+          (each, index) => html`
+            <div>
+              <dt>
+                <i class=${`key ${each.kind} p${shade(split.parts, index)}`} aria-hidden="true"></i>
+                <span dir="auto">${nameOf(each)}</span>
+              </dt>
+              <dd>${duration(each.ms)}</dd>
+              <dd class="share">${percent(each.ms / split.total)}</dd>
+            </div>
+          `,
+        )}
+      </dl>
+      ${
+        !split.measured &&
+        html`
+          <p class="quiet">
+            This is what the spans tell. Whether its own time was work, or the wait for a busy event loop, nobody has
+            measured: for requests of ASGI applications <code>SW_AGENT_TIME_SPLIT_EVERY=1</code> does, and 100 does for one
+            in a hundred.
+          </p>
+        `
+      }
+    </section>
+  `;
+}
+
+function SplitBar({ split }) {
+  const text = split.parts.map(each => `${nameOf(each)} ${duration(each.ms)}`).join(', ');
+  return html`
+    <div class="split-bar" role="img" aria-label=${text}>
+      ${split.parts.map(
+        (each, index) => html`
+          <i
+            class=${`${each.kind} p${shade(split.parts, index)}`}
+            title=${`${nameOf(each)}: ${duration(each.ms)}`}
+            style=${{ flexGrow: each.ms }}
+          ></i>
+        `,
+      )}
+    </div>
+  `;
+}
+
+// what is awaited has several shades: each is told from its neighbour
+const shade = (parts, index) =>
+  parts[index].kind === 'awaiting' ? parts.slice(0, index).filter(each => each.kind === 'awaiting').length % 3 : 0;
+
+function loopWords(span) {
+  const waited = millisOf(span, WAITED);
+  const blocked = millisOf(span, BLOCKED);
+  return [
+    waited && waitedWords(waited, span),
+    blocked && `It held the event loop itself for ${duration(blocked)}.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+// one that came in meanwhile waited before the application saw it, and its span began
+const waitedWords = (waited, span) =>
+  `A blocked event loop made it wait ${duration(waited)}${waited > span.end - span.start ? ', before the application saw it' : ''}.`;

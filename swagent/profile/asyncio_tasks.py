@@ -1,0 +1,121 @@
+"""What asyncio tells of the tasks of a request: when one begins, is cancelled, and ends.
+
+Nothing is hung on a task for that, and nothing is asked of it that would count as looking at its outcome: asyncio
+reports exceptions at which nobody has looked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any
+
+from .cancel_causes import cause_of
+from .request_clock import RequestClock, request_clock
+from .request_tasks import RequestTasks
+from .task_groups import asyncio_group, outer_frame
+from .task_record import CANCELLED, DONE, FAILED, TaskRecord, kind_of, or_leave_it
+
+
+@or_leave_it
+def note_wake(task: Any, tasks: RequestTasks, seconds: float | None) -> None:
+    """A task is given to the loop for a step: perhaps its first, perhaps one in which it is cancelled.
+
+    :param seconds: how long the timer ran that calls now, if one does
+    """
+    record = tasks.find(task)
+    if record is None:
+        _note_begin(task, tasks)
+        return
+    # private, but its only sister asks for all tasks: where there is none, no cause is told
+    waiter = getattr(task, "_fut_waiter", None)
+    if waiter is not None and asyncio.isfuture(waiter) and waiter.cancelled():
+        standing = cancellations_of(task)
+        awaited = tasks.find(waiter) or tasks.find_ended(waiter)
+        if awaited is None:
+            record.cancelled_by = cause_of(tasks, seconds)
+        elif standing:
+            record.cancelled_by = awaited.cancelled_by
+        else:  # nobody wanted to cancel this one, or Python 3.10 does not say so
+            record.cancelled_by = f"task {awaited.id} was cancelled"
+        record.cancellations = standing or 0
+
+
+def _note_begin(task: Any, tasks: RequestTasks) -> None:
+    if _is_new(task):
+        parent = asyncio.current_task()
+        kind, group = asyncio_group(outer_frame())
+        tasks.begin(task, parent, tasks.group(kind, group))
+
+
+def _is_new(task: Any) -> bool:
+    """Whether it has not run yet. One that has was begun before anybody saw it, so there is little to tell of it."""
+    try:
+        return inspect.getcoroutinestate(task.get_coro()) == inspect.CORO_CREATED
+    except AttributeError:  # no coroutine of Python's
+        return False
+
+
+@or_leave_it
+def note_end(task: Any, tasks: RequestTasks) -> None:
+    """A step is over; perhaps it was the task's last."""
+    record = tasks.find(task)
+    if record is None or record is tasks.own or not task.done():
+        return
+    if task.cancelled():
+        tasks.end(record, CANCELLED, _standing_cause(record, task))
+        return
+    # `exception()` would count as looking at it
+    error = getattr(task, "_exception", None)
+    tasks.end(record, DONE if error is None else FAILED, "" if error is None else kind_of(error))
+
+
+def _standing_cause(record: TaskRecord, task: Any) -> str:
+    """What cancelled it, unless that was taken back since."""
+    standing = cancellations_of(task)
+    return record.cancelled_by if standing is None or standing >= record.cancellations else ""
+
+
+def cancellations_of(task: Any) -> int | None:
+    """How many cancellations of a task stand; None: Python 3.10 does not count them."""
+    ask = getattr(task, "cancelling", None)
+    return int(ask()) if ask is not None else None
+
+
+def create_seen(
+    create_task: Callable[..., Any], loop: asyncio.AbstractEventLoop, coroutine: Any, options: dict[str, Any]
+) -> Any:
+    """Make a task that may run before it is known to anybody: an eager one.
+
+    :param create_task: the loop's
+    """
+    record = _announced(loop, options)
+    if record is None:
+        return create_task(coroutine, **options)
+    tasks, task = record[0], None
+    try:
+        task = create_task(coroutine, **options)
+    finally:
+        tasks.arrive(record[1], task)
+    note_end(task, tasks)
+    return task
+
+
+@or_leave_it
+def _announced(loop: asyncio.AbstractEventLoop, options: dict[str, Any]) -> tuple[RequestTasks, TaskRecord] | None:
+    clock = request_clock.get()
+    if clock is None or not _is_of(options.get("context"), clock) or not _may_be_eager(loop, options):
+        return None
+    kind, group = asyncio_group(outer_frame())
+    record = clock.tasks.announce(asyncio.current_task(), clock.tasks.group(kind, group))
+    return (clock.tasks, record) if record is not None else None
+
+
+def _is_of(context: Context | None, clock: RequestClock) -> bool:
+    return clock.home is not None and (context is None or context.get(request_clock) is clock)
+
+
+def _may_be_eager(loop: asyncio.AbstractEventLoop, options: dict[str, Any]) -> bool:
+    return bool(options.get("eager_start")) or loop.get_task_factory() is not None

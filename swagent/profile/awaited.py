@@ -1,0 +1,112 @@
+"""By what a request waits while all its tasks wait.
+
+The request's own task says it: what it awaits, at the end of its chain. Where that is another task of the request, or
+what waits for tasks that it began (a group, `gather`), this one says it: of several, the one that began first and has
+not ended. So each instant has one name, and the times sum to what the request awaited.
+"""
+
+from __future__ import annotations
+
+import json
+from types import FrameType
+from typing import Any
+
+from ..record.limits import short
+from .await_chain import Chain, chain_of
+from .loop_view import context_of
+from .request_tasks import RequestTasks
+from .stacks import call_under_way, coroutine_of, name_awaited
+from .task_groups import place_of
+from .task_record import TaskRecord
+
+OTHER = "other"
+_MAX_TOLD = 8
+_MAX_NAMES = 64
+_MAX_NAME = 100
+_MAX_FOLLOWED = 16
+# Seconds. Looking at a chain takes some microseconds.
+_BRIEF = 0.0001
+# What waits for tasks: the function, and what in it leads to them, a group or the tasks. Other functions may be within.
+_WAITS = {
+    ("asyncio.taskgroups", "__aexit__"): "self",
+    ("anyio._backends._asyncio", "__aexit__"): "self",
+    ("trio._core._run", "_nested_child_finished"): "self",
+    ("asyncio.tasks", "_wait"): "fs",
+    ("asyncio.tasks", "wait_for"): "fut",  # until Python 3.11
+    ("starlette.middleware.base", "call_next"): "task_group",
+}
+_LOOKED_AT = 6
+_SEVERAL = frozenset({list, tuple, set, frozenset})
+
+
+class AwaitedTimes:
+    """Of one request. For the thread of its loop."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+
+    def add(self, seconds: float, tasks: RequestTasks) -> None:
+        """All its tasks have waited for so long, and wait still."""
+        name = OTHER
+        if seconds >= _BRIEF:
+            try:
+                name = short(name_of_wait(tasks), _MAX_NAME)
+            except Exception:  # noqa: BLE001, RUF100  (coroutines of somebody's own making; it costs the name only)
+                name = OTHER
+        if name not in self._seconds and len(self._seconds) >= _MAX_NAMES:
+            name = OTHER
+        self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+
+    def tags(self) -> tuple[tuple[str, str], ...]:
+        """The longest ones in milliseconds, the rest as one; nothing, where it is none."""
+        named = {name: seconds for name, seconds in self._seconds.items() if name != OTHER}
+        longest = sorted(named, key=named.__getitem__, reverse=True)
+        if len(self._seconds) > _MAX_TOLD:
+            longest = longest[: _MAX_TOLD - 1]
+        rest = sum(self._seconds.values()) - sum(named[name] for name in longest)
+        told = [[name, ms] for name in longest if (ms := round(named[name] * 1000))]
+        told += [[OTHER, ms]] if (ms := round(rest * 1000)) else []
+        return (("time.awaited", json.dumps(told, separators=(",", ":"), ensure_ascii=False)),) if told else ()
+
+
+def name_of_wait(tasks: RequestTasks) -> str:
+    """What it is that the request waits for now."""
+    record, name = tasks.own, OTHER
+    for _ in range(_MAX_FOLLOWED):
+        task = record.task() if record.task is not None else None
+        context = context_of(task) if task is not None else None
+        if context is None:
+            break
+        chain = chain_of(coroutine_of(task))
+        name = name_awaited(chain, context)
+        following = _awaited_task(chain, tasks) if not call_under_way(context) else None
+        if following is None or following is record:
+            break
+        record = following
+    return name
+
+
+def _awaited_task(chain: Chain, tasks: RequestTasks) -> TaskRecord | None:
+    """The task of the request that a chain leads to; None: it leads to none."""
+    found = _among(chain.awaited, tasks) or _among(getattr(chain.awaited, "_children", None), tasks)
+    frames = reversed(chain.frames[-_LOOKED_AT:])
+    return found or next((record for frame in frames if (record := _behind(frame, tasks)) is not None), None)
+
+
+def _behind(frame: FrameType, tasks: RequestTasks) -> TaskRecord | None:
+    """The task that a function waits for, if it is one that waits for tasks."""
+    variable = _WAITS.get(place_of(frame))
+    if variable is None:
+        return None
+    awaited: Any = frame.f_locals.get(variable)
+    # anyio's on trio has a nursery
+    group = getattr(awaited, "_nursery", awaited)
+    in_group = (record for record in tasks.unfinished() if record.group.is_of(group))
+    return next(in_group, None) or _among(awaited, tasks)
+
+
+def _among(awaited: Any, tasks: RequestTasks) -> TaskRecord | None:
+    """The first of the request's tasks that is awaited, or is among what is."""
+    if type(awaited) in _SEVERAL:
+        return next((record for record in tasks.unfinished() if any(map(record.is_of, awaited))), None)
+    return tasks.find(awaited) if awaited is not None else None

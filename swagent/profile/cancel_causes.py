@@ -1,0 +1,102 @@
+"""Who cancels a task of asyncio's: it stands on the stack while the task is woken by that.
+
+A cancellation carries no cause of its own. But timeouts, groups and scopes call it from functions that are known, and
+what they know stands in these: the group has the task that failed, the timer has its deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import FrameType
+from typing import Any
+
+from .request_tasks import RequestTasks
+from .task_groups import OWN, outer_frame, place_of
+from .task_record import FAILED, TaskRecord, deadline_text, kind_of
+
+_MAX_FRAMES = 24
+_ANYIO = "anyio._backends._asyncio"
+_PASSED = frozenset({_ANYIO, "asyncio.taskgroups", "asyncio.tasks", "asyncio.base_events", "asyncio.events",
+                     "asyncio.futures"})  # fmt: skip
+_BY_DEADLINE = frozenset({("asyncio.timeouts", "_on_timeout"), ("async_timeout", "_on_timeout"), (_ANYIO, "_timeout")})
+_SIBLINGS = {("asyncio.taskgroups", "_on_task_done"): "task", (_ANYIO, "task_done"): "_task"}
+_BODIES = {("asyncio.taskgroups", "__aexit__"): "exc", (_ANYIO, "__aexit__"): "exc_val"}
+_REASON_DEADLINE = "; reason: deadline exceeded"
+
+
+def cause_of(tasks: RequestTasks, seconds: float | None) -> str:
+    """Why a task is cancelled now; empty: nobody knows.
+
+    :param seconds: how long the timer ran that calls now, if one does
+    """
+    frame = outer_frame()
+    scope = None
+    cause = ""
+    for _ in range(_MAX_FRAMES):
+        if frame is None:
+            break
+        place = place_of(frame)
+        if place == (_ANYIO, "_deliver_cancellation"):
+            scope = frame.f_locals.get("origin", scope)
+        cause = _cause_in(place, frame, tasks, seconds)
+        if cause:
+            break
+        if place[0] not in _PASSED and not place[0].startswith(OWN):
+            break
+        frame = frame.f_back
+    cause = cause or _by_call(scope, tasks)
+    if scope is not None and cause:
+        tasks.note_scope(scope, cause)
+    return cause
+
+
+def _cause_in(place: tuple[str, str], frame: FrameType, tasks: RequestTasks, seconds: float | None) -> str:
+    """What this function knows of it; empty: nothing."""
+    if place in _BY_DEADLINE:
+        return deadline_text(seconds)
+    if place in _SIBLINGS:
+        return _by_sibling(frame.f_locals.get(_SIBLINGS[place]), tasks)
+    if place in _BODIES:
+        error = frame.f_locals.get(_BODIES[place])
+        if error is not None and not isinstance(error, asyncio.CancelledError):
+            return f"the body of its group failed: {kind_of(error)}"
+        return _by_parent(tasks)
+    if place == ("asyncio.tasks", "wait_for"):  # until Python 3.11
+        waiter: Any = frame.f_locals.get("waiter")
+        timeout: Any = frame.f_locals.get("timeout")
+        return _by_parent(tasks) if waiter is not None and waiter.cancelled() else deadline_text(timeout)
+    return ""
+
+
+def _by_sibling(task: Any, tasks: RequestTasks) -> str:
+    """The group was told of the end of this one, which has just ended."""
+    record = tasks.find_ended(task)
+    return record.failure() if record is not None and record.outcome == FAILED else ""
+
+
+def _by_parent(tasks: RequestTasks) -> str:
+    """The task that runs now hands its own cancellation on."""
+    record = _record_here(tasks)
+    return record.cancellation() if record is not None else ""
+
+
+def _by_call(scope: Any, tasks: RequestTasks) -> str:
+    """The task that runs now calls for it; or a scope of anyio's tries once more, or another callback of the loop's
+    calls for it, and behind these nobody stands."""
+    if asyncio.current_task() is None:
+        return _known_of(scope, tasks) if scope is not None else "cancel() by a callback of the loop"
+    record = _record_here(tasks)
+    return record.cancel_call() if record is not None else "cancel() from outside of the request"
+
+
+def _record_here(tasks: RequestTasks) -> TaskRecord | None:
+    return tasks.find_running(asyncio.current_task())
+
+
+def _known_of(scope: Any, tasks: RequestTasks) -> str:
+    """Why a scope of anyio's was cancelled that tries once more."""
+    known = tasks.scope_causes.get(id(scope))
+    if known is not None:
+        return known[1]
+    reason = getattr(scope, "_cancel_reason", None)
+    return deadline_text(None) if isinstance(reason, str) and reason.endswith(_REASON_DEADLINE) else ""

@@ -1,0 +1,142 @@
+"""What is known of one task of a request."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from typing_extensions import ParamSpec
+
+from ..record.foreign import class_name
+from ..record.limits import short
+from ..record.trace.outcome import leaves_of, name_of_task
+from .task_groups import Group
+
+_MAX_CAUSE = 100
+_MAX_KINDS = 3
+DONE, FAILED, CANCELLED = "done", "failed", "cancelled"
+RUNNING = "running"
+
+
+_Asked = ParamSpec("_Asked")
+_Told = TypeVar("_Told")
+
+
+def or_leave_it(look: Callable[_Asked, _Told]) -> Callable[_Asked, _Told | None]:
+    """What looks at tasks of somebody's own making, or at what loops keep to themselves, may fail. That costs what it
+    would have told, and never the application's step."""
+
+    @functools.wraps(look)
+    def looked(*args: _Asked.args, **options: _Asked.kwargs) -> _Told | None:
+        try:
+            return look(*args, **options)
+        except Exception:  # noqa: BLE001, RUF100  (as said)
+            return None
+
+    return looked
+
+
+class TaskRecord:
+    """One task.
+
+    :ivar id: 0 is the request's own task
+    :ivar parent: the number of the task that began it; None: it is not known
+    :ivar task: refers to it while it runs
+    :ivar key: its identity
+    :ivar text: its `repr`, where its loop names tasks by that
+    :ivar began: seconds after the request's begin, and so is `ended`
+    :ivar cancelled_by: the cause of the last cancellation that it was woken by
+    :ivar cancellations: how many cancellations were standing then
+    :ivar knows_disconnect: whether it has been told that the client went away
+    :ivar status: where its loop has scopes that must be looked at, the one that was seen last
+    """
+
+    __slots__ = ("began", "cancellations", "cancelled_by", "cause", "ended", "group", "id", "key", "knows_disconnect",
+                 "name", "outcome", "parent", "status", "task", "text")  # fmt: skip
+
+    def __init__(self, number: int, parent: int | None, group: Group, began: float) -> None:
+        self.id = number
+        self.parent = parent
+        self.group = group
+        self.began = began
+        self.ended: float | None = None
+        self.outcome: str | None = None
+        self.cause = ""
+        self.name = ""
+        self.task: weakref.ref[Any] | None = None
+        self.key = 0
+        self.text = ""
+        self.cancelled_by = ""
+        self.cancellations = 0
+        self.knows_disconnect = False
+        self.status: Any = None
+
+    def bind(self, task: Any) -> None:
+        """This is its task."""
+        self.task = weakref.ref(task)
+        self.key = id(task)
+
+    def is_of(self, task: Any) -> bool:
+        """Whether it is this task's."""
+        return self.task is not None and self.task() is task
+
+    def name_now(self) -> str:
+        """Its task's name, which may have been given to it late."""
+        task = self.task() if self.task is not None else None
+        return name_of_task(task) if task is not None else self.name
+
+    def told(self) -> dict[str, Any]:
+        """As the tag has it, times in milliseconds."""
+        told: dict[str, Any] = {"id": self.id}
+        if self.parent is not None:
+            told["parent"] = self.parent
+        told["name"] = self.name_now()
+        if str(self.group):
+            told["group"] = str(self.group)
+        told["begin"] = round(self.began * 1000)
+        if self.ended is not None:
+            told["end"] = round(self.ended * 1000)
+        if self.outcome:
+            told["outcome"] = self.outcome
+        if self.cause:
+            told["cause"] = short(self.cause, _MAX_CAUSE)
+        return told
+
+    def failure(self) -> str:
+        """That it failed, as the cause of another one's end."""
+        return f"task {self.id} failed: {self.cause}" if self.cause else f"task {self.id} failed"
+
+    def cancellation(self) -> str:
+        """That it was cancelled, as the cause of another one's end: with what cancelled it, if that is known."""
+        return self.cancelled_by or ("the request was cancelled" if not self.id else f"task {self.id} was cancelled")
+
+    def cancel_call(self) -> str:
+        """That it called for a cancellation."""
+        who = f"task {self.id}" if self.id else "the request's own task"
+        return f"cancel() by {who}{', the client had gone' if self.knows_disconnect else ''}"
+
+
+def kind_of(error: BaseException) -> str:
+    """The class of an exception, and of those in a group."""
+    kinds = list(dict.fromkeys(map(class_name, leaves_of(error))))
+    if kinds == [class_name(error)]:
+        return kinds[0]
+    more = ", …" if len(kinds) > _MAX_KINDS else ""
+    return f"{class_name(error)} of {', '.join(kinds[:_MAX_KINDS])}{more}"
+
+
+def deadline_text(seconds: float | None) -> str:
+    """The cause that is a deadline.
+
+    :param seconds: how long it was; None: nobody knows
+    """
+    return f"deadline of {duration(seconds)}" if seconds is not None and seconds >= 0 else "deadline"
+
+
+def duration(seconds: float, digits: int = 3) -> str:
+    """How long, in so many digits."""
+    number, unit = (seconds, "s") if seconds >= 1 else (seconds * 1000, "ms")
+    # `g` alone would write large ones with an exponent
+    return f"{float(f'{number:.{digits}g}'):.12g} {unit}"

@@ -1,0 +1,228 @@
+"""Errors in groups, and two traces as one tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from page.browser import Tab
+from page.contrast import faint_texts
+from page.made_up import STACK
+from page.stand_in import StandIn
+
+CHAINED = """Traceback (most recent call last):
+  File "/srv/shop/rates.py", line 12, in rate
+    return TABLE[currency]
+KeyError: 'XAU'
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/srv/shop/app.py", line 40, in handle
+    total = convert(amount)
+  File "/usr/lib/python3.12/functools.py", line 909, in wrapper
+    return dispatch(*args)
+  File "/srv/.venv/lib/python3.12/site-packages/lib/x.py", line 1, in inner
+  File "/srv/shop/money.py", line 31, in convert
+    raise ConversionError(currency) from error
+           ^^^^^^^^
+shop.money.ConversionError: XAU
+of two lines"""
+
+
+def test_groups_lead_to_their_failures_and_these_to_span_and_logs(tab: Tab, crowded: StandIn) -> None:
+    known = crowded.answers.errors({})
+    page = tab.open("#/errors")
+    rows = page.locator(".error-row")
+    expect(rows).to_have_count(len(known["groups"]))
+    first = known["groups"][0]
+    expect(rows.first).to_contain_text("OutOfStock")
+    expect(rows.first).to_contain_text("reserve in stock/app.py:41")
+    expect(rows.first.locator(".error-count b")).to_have_text(f"{first['count']:,}")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{tab.url}/#/errors/{first['id']}")
+    expect(page.get_by_role("heading", name="OutOfStock")).to_be_visible()
+    expect(page.locator(".error-stack .frame").first).to_contain_text("fetchrow /srv/stock/pool.py:118")
+    example = page.locator(".examples tbody tr").first
+    expect(example.get_by_role("link", name="1 line")).to_be_visible()
+    example.locator("[data-main]").click()
+    expect(page.locator(".span-row.chosen")).to_be_visible()
+    expect(page.locator(".failure")).to_be_visible()
+    page.go_back()
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(f"{tab.url}/#/errors")
+    expect(page.locator(".error-row.active")).to_have_attribute("href", f"#/errors/{first['id']}")
+
+
+def test_groups_are_searched_and_ordered_by_the_address(tab: Tab, crowded: StandIn) -> None:
+    known = crowded.answers.errors({"sort": "count", "service": "payments"})["groups"]
+    page = tab.open("#/errors?sort=count&service=payments")
+    counts = page.locator(".error-count b")
+    expect(counts).to_have_text([f"{each['count']:,}" for each in known])
+    page.get_by_role("searchbox").fill("nothing like it")
+    expect(page.get_by_text("No error matches")).to_be_visible()
+    page.get_by_role("link", name="show all errors").click()
+    expect(page).to_have_url(f"{tab.url}/#/errors")
+    expect(counts.first).to_be_visible()
+
+
+def test_without_errors_it_says_so(tab: Tab) -> None:
+    empty = {"version": 0, "total": 0, "failures": 0, "left_out": 0, "forgotten": 0, "groups": []}
+    tab.page.route("**/api/errors*", lambda route: route.fulfill(json=empty))
+    expect(tab.open("#/errors").get_by_text("Nothing has failed")).to_be_visible()
+
+
+def test_a_stack_begins_with_the_last_exception_and_folds_libraries(tab: Tab, crowded: StandIn) -> None:
+    group = crowded.answers.errors({})["groups"][0]["id"]
+    answer = {**(crowded.answers.error_group(group, {}) or {}), "stack": CHAINED}
+    tab.page.route("**/api/errors/*", lambda route: route.fulfill(json=answer))
+    page = tab.open(f"#/errors/{group}")
+    blocks = page.locator(".exception")
+    expect(blocks).to_have_count(2)
+    expect(blocks.first.locator(".exception-title")).to_have_text("shop.money.ConversionError: XAU\nof two lines")
+    frames = blocks.first.locator(":scope > ol > li")
+    expect(frames).to_have_count(3)
+    expect(frames.first).to_contain_text("convert /srv/shop/money.py:31")
+    expect(frames.first.locator(".source")).to_have_text("raise ConversionError(currency) from error")
+    expect(frames.nth(1).locator("summary")).to_have_text("2 library frames")
+    expect(frames.nth(1).locator(".frame").first).not_to_be_visible()
+    frames.nth(1).locator("summary").click()
+    expect(frames.nth(1).locator(".frame")).to_have_count(2)
+    expect(blocks.nth(1)).to_contain_text("caused by")
+    expect(blocks.nth(1)).to_contain_text("rate /srv/shop/rates.py:12")
+    page.get_by_role("button", name="as text").click()
+    expect(page.locator("pre.stack")).to_have_text(CHAINED)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (STACK, [["", "fetchrow:118", "reserve:41"]]),
+        ('…\nFile "/a.py", line 1, in f\nFile "/b.py", line 2, in g', [["", "g:2", "f:1"]]),
+        (
+            "x.Y: no\n\tat a.B.c(B.java:4)\n\tat java.util.D.e(D.java:5)\nCaused by: x.Z: why\n\tat a.F.g(F.java:6)",
+            [["", "a.B.c:4", "java.util.D.e:5"], ["caused by", "a.F.g:6"]],
+        ),
+        ("Error: x\n    at f (/srv/a.js:1:2)\n    at /srv/b.js:3:4", [["", "f:1", ":3"]]),
+        ("nothing that has frames", [[""]]),
+    ],
+)
+def test_stacks_of_several_languages_are_read(tab: Tab, text: str, expected: list[list[str]]) -> None:
+    found = tab.open().evaluate(
+        """async text => (await import('/assets/errors/stack_text.js')).readStack(text).map(
+          each => [each.how, ...each.frames.map(frame => `${frame.function}:${frame.line}`)])""",
+        text,
+    )
+    assert found == expected
+
+
+def span(name: str, parent: str | None, operation: str, start: int = 0, end: int = 10, **more: Any) -> dict[str, Any]:
+    return {
+        "id": name,
+        "parent": parent,
+        "operation": operation,
+        "start": start,
+        "end": end,
+        "kind": "local",
+        "component": "",
+        "service": "shop",
+        "error": False,
+        **more,
+    }
+
+
+ALIGN = """async ([a, b]) => (await import('/assets/compare/match.js')).align(a, b).map(
+  ({ a, b, depth }) => [a?.id ?? '', b?.id ?? '', depth])"""
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        # of equal brothers the first is the first
+        (
+            [span("a", None, "r"), span("a1", "a", "q"), span("a2", "a", "q")],
+            [span("b", None, "r"), span("b1", "b", "q"), span("b2", "b", "q"), span("b3", "b", "q")],
+            [["a", "b", 0], ["a1", "b1", 1], ["a2", "b2", 1], ["", "b3", 1]],
+        ),
+        # what only one has stands where it stood there, with all below it
+        (
+            [span("a", None, "r"), span("a1", "a", "x"), span("a2", "a", "y")],
+            [span("b", None, "r"), span("b1", "b", "new"), span("b2", "b1", "x"), span("b3", "b", "y")],
+            [["a", "b", 0], ["a1", "", 1], ["", "b1", 1], ["", "b2", 2], ["a2", "b3", 1]],
+        ),
+        # another order is no difference; another kind or component is
+        (
+            [span("a", None, "r"), span("a1", "a", "x"), span("a2", "a", "y"), span("a3", "a", "z", kind="exit")],
+            [span("b", None, "r"), span("b1", "b", "y"), span("b2", "b", "x"), span("b3", "b", "z", kind="local")],
+            [["a", "b", 0], ["a1", "b2", 1], ["a2", "b1", 1], ["a3", "", 1], ["", "b3", 1]],
+        ),
+        ([span("a", None, "r", component="A")], [span("b", "gone", "r")], [["a", "", 0], ["", "b", 0]]),
+        ([], [], []),
+    ],
+)
+def test_two_trees_are_one(tab: Tab, a: list[Any], b: list[Any], expected: list[Any]) -> None:
+    assert tab.open().evaluate(ALIGN, [a, b]) == expected
+
+
+def test_deep_trees_and_changes_of_own_time(tab: Tab) -> None:
+    page = tab.open()
+    deep = [span(str(number), str(number - 1) if number else None, "x") for number in range(5000)]
+    assert len(page.evaluate(ALIGN, [deep, deep])) == 5000
+    a = [span("a", None, "r", 0, 20), span("a1", "a", "q", 5, 10)]
+    b = [span("b", None, "r", 0, 90), *(span(f"b{n}", "b", "q", 10 * n, 10 * n + 8) for n in range(1, 5))]
+    found = page.evaluate("async ([a, b]) => (await import('/assets/compare/match.js')).changes(a, b)", [a, b])
+    assert [(each["operation"], each["a"], each["b"], each["by"]) for each in found] == [
+        ("r", 1, 1, 90 - 32 - 15),
+        ("q", 1, 4, 32 - 5),
+    ]
+
+
+def test_a_trace_is_compared_with_the_median_and_with_another(tab: Tab, crowded: StandIn) -> None:
+    slowest = crowded.answers.traces({"sort": "slowest", "endpoint": "POST:/orders", "limit": "1"})["traces"][0]
+    trace = slowest["trace_id"]
+    usual = crowded.answers.median({"service": "gateway", "endpoint": "POST:/orders", "trace": trace})["trace_id"]
+    page = tab.open(f"#/traces/{trace}")
+    page.get_by_role("link", name="Compare with the median").click()
+    expect(page).to_have_url(f"{tab.url}/#/compare/{usual}/{trace}")
+    rows = page.locator(".pair-row")
+    expect(rows.first).to_contain_text("POST:/orders")
+    expect(page.locator(".sides .side")).to_have_text(["A", "B"])
+    expect(
+        page.get_by_role("list", name="Where the own time differs most").get_by_role("listitem").first
+    ).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator(".span-row.chosen")).to_be_visible()
+    page.go_back()
+    page.get_by_role("link", name="Exchange A and B").click()
+    expect(page).to_have_url(f"{tab.url}/#/compare/{trace}/{usual}")
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(f"{tab.url}/#/traces/{usual}")
+    page.get_by_role("link", name="Compare with …").click()
+    page.get_by_role("combobox", name="Order").select_option("slowest")
+    page.get_by_role("list", name="Traces of this endpoint").get_by_role("link").first.click()
+    expect(page).to_have_url(f"{tab.url}/#/compare/{trace}/{usual}")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out_and_fit(open_tab: Callable[..., Tab], crowded: StandIn, scheme: str, width: int) -> None:
+    tab = open_tab(crowded, width=width, scheme=scheme)
+    group = crowded.answers.errors({})["groups"][0]["id"]
+    one, other = (each["trace_id"] for each in crowded.answers.traces({"limit": "2"})["traces"])
+    middle = crowded.answers.started + 900_000
+    for address, ready in (
+        (f"#/errors/{group}", ".frame"),
+        (f"#/compare/{one}/{other}", ".pair-row"),
+        (f"#/compare/{one}", ".usual"),
+        (f"#/services?at={middle}", ".compared small"),
+        ("#/services/shop", ".inner tbody tr"),
+    ):
+        page = tab.open(address)
+        expect(page.locator(ready).first).to_be_visible()
+        assert faint_texts(page) == [], address
+        assert page.evaluate("document.documentElement.scrollWidth") == width
