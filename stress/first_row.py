@@ -20,7 +20,7 @@ from stress.intake import BATCH, send
 from swagent.collector.intake.codec import RawCodec
 from swagent_proto import messages as wire
 
-VIEWS = {"traces": ".trace-row", "services": ".table tbody tr", "map": ".node", "instances": ".view.instances"}
+VIEWS = {"traces": ".trace-row", "services": ".table tbody tr", "map": ".node", "runtime": ".view.runtime"}
 SERVICES = 14
 WATCH = """
 new MutationObserver((_, observer) => {

@@ -60,9 +60,13 @@ _MOST_PATHS = 1024
 
 
 def _path_of(route: Any) -> str | None:
-    known = _PATHS.get(id(route))
-    if known is not None:
-        return known[1]
+    try:
+        return _PATHS[id(route)][1]
+    except KeyError:
+        return _read_path(route)
+
+
+def _read_path(route: Any) -> str | None:
     path = getattr(route, "path_format", None) or getattr(route, "path", None)
     # a mount has routes and is none: what it leads to took the request, if anything did
     found = path if isinstance(path, str) and path and not hasattr(route, "routes") else None

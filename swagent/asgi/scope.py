@@ -44,7 +44,9 @@ def read_template(scope: Scope, status: int, faults: Faults) -> str | None:
     """The template of the route, as `Facts` has it."""
     try:
         template = route_template(scope)
-        return UNMATCHED if template is None and is_unmatched(scope, status > 0) else template
+        if template is not None:
+            return template
+        return UNMATCHED if is_unmatched(scope, status > 0) else None
     except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
         faults.note("naming an operation", error)
         return None

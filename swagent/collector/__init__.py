@@ -6,12 +6,17 @@
 
 intake/  grpc (with message_reader, admission, connections, codec), http and kafka bring messages in; messages and
          translation make records of them; commands answers who asks for profile tasks
-store/   protocol and wire_check read bytes strictly; trace_translation, segment_index and rows make rows of them; store
-         stands on keeper, and both on database and schema (SQLite), ring and limits (bounds), series, instances,
-         profile_tasks, shelf; arrivals wakes those who wait; records and trace_records are what it gives out
-api/     app with parameters and changes; calls (through memo, with sums), errors (with failure_index, failures and
-         stacks), compare (with differences), traces, logs, meters, instances and profiles (through merged_stacks,
-         stack_tree and frames) answer, piece by piece (pace), page by page (cursor); profile_order takes orders
+store/   protocol and wire_check read bytes strictly; trace_translation, segment_index (with tag_text) and rows make
+         rows of them; store stands on keeper, and both on database and schema (SQLite), ring and limits (bounds),
+         series, instances, profile_tasks, shelf; arrivals wakes those who wait; records and trace_records are what it
+         gives out
+api/     app serves what queries finds for each address, with parameters and changes. Answers are made piece by piece
+         (pace), page by page (cursor), or kept (memo):
+         traces, heatmap, differences and tags stand on matching, which has query and conditions;
+         trace has tree, clocks, references; loop finds who waited for whom;
+         calls (with sums), compare (with sides), errors (with failure_index, failures, stacks);
+         logs, meters, instances, processes, process, losses;
+         profiles (through merged_stacks, stack_tree, frames), and profile_order, which takes orders
 page/    the page itself
 gate.py, http_server.py   who may look; both HTTP servers
 live.py, view.py          join a trace's segments (api/tree.py) and print them

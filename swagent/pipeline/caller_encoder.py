@@ -31,7 +31,7 @@ class CallerEncoder:
         if parts is None:
             return b"", b""
         sampled, trace_id, segment_id, rest = parts
-        if not (sampled and is_simple(trace_id) and is_simple(segment_id)):
+        if not (sampled and is_simple(trace_id + segment_id)):
             return ODD, b""
         template = self._templates[rest, len(trace_id), len(segment_id)]
         return (trace_id, template % (trace_id, segment_id)) if template else (ODD, b"")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..abc import Codec
@@ -35,7 +35,8 @@ class Encoder:
             from swagent_proto import wire as protobuf  # noqa: PLC0415, RUF100
             from swagent_proto.protobuf_fields import varint  # noqa: PLC0415, RUF100
 
-            wire, encode_time = protobuf, varint
+            upper = BoundedCache(varint)
+            wire, encode_time = protobuf, lambda number: _write_time(number, upper)
         else:
             from swagent_proto import wire_json  # noqa: PLC0415, RUF100
 
@@ -163,6 +164,17 @@ _limited = RateLimitedLog()
 
 def _as_bytes(encoded: bytes | str) -> bytes:
     return encoded if isinstance(encoded, bytes) else encoded.encode("utf-8")
+
+
+def _write_time(milliseconds: int, upper: Mapping[int, bytes]) -> bytes:
+    """A number in base 128, lowest group first, as protobuf wants it. A time is new in each millisecond, so it is not
+    for long that it is found in a cache; but all groups except the lowest two are the same for sixteen seconds.
+
+    :param upper: numbers as they are written
+    """
+    if milliseconds < 1 << 14:
+        return upper[milliseconds]
+    return bytes((milliseconds & 127 | 128, milliseconds >> 7 & 127 | 128)) + upper[milliseconds >> 14]
 
 
 def _digits(number: int) -> bytes:

@@ -10,12 +10,11 @@ def make_mark(letter: str, length: int) -> str:
     return ("<" + letter * length)[:length]
 
 
-def put_gaps(encoded: bytes, marks: Iterable[tuple[bytes, bytes]], gap: bytes = b"%b") -> bytes:
+def put_gaps(encoded: bytes, marks: Iterable[tuple[bytes, bytes]]) -> bytes:
     """The format, with a gap in the place of each mark. What is put into a gap has to be as long as its mark, since
     protobuf writes a length before each message.
 
     :param marks: in their order, and what stands before each gap; an empty mark is a gap for nothing, right there
-    :param gap: as the format writes it
     :raises ValueError: when a mark is not there once
     """
     form = b""
@@ -25,7 +24,7 @@ def put_gaps(encoded: bytes, marks: Iterable[tuple[bytes, bytes]], gap: bytes = 
             if encoded.count(mark) != 1:
                 raise ValueError(f"{mark!r} is not there once")
             piece, encoded = encoded.split(mark)
-        form += escape(piece + before) + gap
+        form += escape(piece + before) + b"%b"
     return form + escape(encoded)
 
 

@@ -1,9 +1,9 @@
 """Log records become bytes: put together from parts that most of them share.
 
 Protobuf merges messages that stand one behind the other. So a record may be put together from parts, each with some of
-its fields: the time; the text; and its place, which is everything else. A place is rendered from a template, with gaps
-for what is new in each record: both ids, and the name of the task. JSON has no such rule, and its records are encoded
-each as a whole, and so is what can have no template.
+its fields: the time, the text, and everything else, which is known from records before it except for both ids and the
+name of the task. All is rendered from one format with gaps. JSON has no such rule, so its records are encoded each as a
+whole. So is what can have no format.
 
 Plain records come in groups. What is done for each of a group is done by column, so that most of it runs in C.
 """
@@ -21,8 +21,6 @@ from .encoder import Encoder
 from .gaps import make_mark, put_gaps
 
 _NO_TIME = 2**63
-# Bytes that are text as well: ids and a name of ASCII can be put between them.
-_BYTES = "latin-1"
 
 
 class LogEncoder:
@@ -38,22 +36,21 @@ class LogEncoder:
         self._layout = layout
         self._before_time = wire.log_data(1, "", "", "", None, None, None, "")[:-1]
         self._times = BoundedCache(self._encode_time)
-        self._places = BoundedCache(self._make_place)
+        self._forms = BoundedCache(self._make_form)
         self._before_text = BoundedCache(self._encode_before_text)
 
     def encode(self, entry: LogEntry) -> bytes:
         """A LogData of a record that is converted already."""
-        time, text, tags, endpoint, *ids, span_id = entry
-        ids = ids if entry.trace_id else ["", ""]
+        time, text, tags, endpoint, trace_id, segment_id, span_id = entry
         task = tags[-1][1] if tags and tags[-1][0] == TASK else ""
-        # a time that is none on the wire is refused there
-        if self._encoder.is_binary and 0 < time < _NO_TIME and self._are_plain(text, task, *ids):
-            common = tuple(tags[:-1] if task else tags)
-            place = self._places[common, endpoint, span_id, len(ids[0]), len(ids[1]), len(task)]
-            if place:
-                written = text.encode()
-                head = self._times[time] + place % (*ids, task)
-                return head.encode(_BYTES) + self._before_text[len(written)] + written
+        is_time = 0 < time < _NO_TIME  # what is none on the wire is refused there
+        if self._encoder.is_binary and is_time and self._is_clean(f"{text}{task}{trace_id}{segment_id}"):
+            written = text.encode()
+            ids = (trace_id.encode(), segment_id.encode()) if trace_id else (b"", b"")
+            name, common = task.encode(), tuple(tags[:-1] if task else tags)
+            form = self._forms[common, endpoint, span_id, len(ids[0]), len(ids[1]), len(name)]
+            if form:
+                return form % (self._times[time], *ids, name, self._before_text[len(written)], written)
         return self._encoder.log(entry)
 
     def encode_plain(self, plain: Sequence[Any]) -> bytes:
@@ -74,41 +71,38 @@ class LogEncoder:
     def _render(self, columns: Sequence[Sequence[Any]]) -> Sequence[bytes | None]:
         times, kinds, messages, more, tasks, endpoints, trace_ids, segment_ids, span_ids = columns
         texts = self._layout.texts(times, kinds, messages, more)
-        written = list(map(str.encode, texts))
-        lengths = (map(len, column) for column in (trace_ids, segment_ids, tasks))
-        parts = zip(
-            map(self._times.__getitem__, times),
-            map(self._places.__getitem__, zip(kinds, endpoints, span_ids, *lengths, strict=True)),
-            zip(trace_ids, segment_ids, tasks, strict=True),
-            strict=True,
-        )
-        heads = [(time + place % gaps).encode(_BYTES) for time, place, gaps in parts]
+        as_text = trace_ids, segment_ids, tasks, texts
+        ids, segments, names, written = (list(map(str.encode, column)) for column in as_text)
+        lengths = (map(len, column) for column in (ids, segments, names))
+        forms = map(self._forms.__getitem__, zip(kinds, endpoints, span_ids, *lengths, strict=True))
         before_texts = map(self._before_text.__getitem__, map(len, written))
-        payloads = list(map(b"".join, zip(heads, before_texts, written, strict=True)))
-        varying = "".join([*trace_ids, *segment_ids, *tasks])
-        if varying.isascii() and _are_clean(b"".join([*written, varying.encode()])) and max(map(len, texts)) <= LETTERS:
+        gaps = zip(map(self._times.__getitem__, times), ids, segments, names, before_texts, written, strict=True)
+        payloads = [form % each for form, each in zip(forms, gaps, strict=True)]
+        if _are_clean(b"".join([*ids, *segments, *names, *written])) and max(map(len, texts)) <= LETTERS:
             return payloads
-        looked_at = zip(texts, tasks, trace_ids, segment_ids, payloads, strict=True)
-        return [payload if len(each[0]) <= LETTERS and self._are_plain(*each) else None for *each, payload in looked_at]
+        return [
+            payload if len(each[-1]) <= LETTERS and self._is_clean("".join(each)) else None
+            for payload, each in zip(payloads, zip(*as_text, strict=True), strict=True)
+        ]
 
-    def _are_plain(self, text: str, *varying: str) -> bool:
-        """Whether these say on the wire what they say here, and what varies fits into a template."""
-        name = "".join(varying)
-        return name.isascii() and self._clean(name) == name and self._clean(text) == text
+    def _is_clean(self, text: str) -> bool:
+        """Whether it says on the wire what it says here."""
+        return self._clean(text) == text
 
     # -- what is kept -------------------------------------------------------------------------------------------------
 
-    def _encode_time(self, milliseconds: int) -> str:
+    def _encode_time(self, milliseconds: int) -> bytes:
         written: bytes = self._before_time + self._encoder.times[milliseconds]
-        return written.decode(_BYTES)
+        return written
 
     def _encode_before_text(self, length: int) -> bytes:
         text = self._wire.text_log("~" * length)
         part = self._part(body=self._wire.log_data_body("text", text, None, None))
         return part[: len(part) - length]
 
-    def _make_place(self, key: tuple[Kind | Tags, str, int, int, int, int]) -> str:
-        """With gaps for both ids and the task's name; empty where they cannot be found."""
+    def _make_form(self, key: tuple[Kind | Tags, str, int, int, int, int]) -> bytes:
+        """A record with gaps for its time, both ids, the task's name, what stands before the text, and the text; empty
+        where these cannot be found."""
         kind, endpoint, span_id, trace_id_length, segment_id_length, task_length = key
         trace_id, segment_id = make_mark("~", trace_id_length), make_mark("^", segment_id_length)
         task = make_mark("`", task_length)
@@ -122,9 +116,9 @@ class LogEncoder:
         )
         marks = (trace_id, segment_id if trace_id else "", task)
         try:
-            return put_gaps(part, [(mark.encode(), b"") for mark in marks], b"%s").decode(_BYTES)
+            return b"%b" + put_gaps(part, [(mark.encode(), b"") for mark in marks]) + b"%b%b"
         except ValueError:
-            return ""
+            return b""
 
     def _part(self, **fields: Any) -> bytes:
         """A LogData with some of its fields."""

@@ -27,6 +27,7 @@ class ProcessMeters:
             _add(samples, "instance_pvm_process_cpu_utilization", lambda: self._process.cpu_percent(interval=None))
             _add(samples, "instance_pvm_total_mem_utilization", lambda: psutil.virtual_memory().percent)
             _add(samples, "instance_pvm_process_mem_utilization", self._process.memory_percent)
+            _add(samples, "swagent_memory", lambda: self._process.memory_info().rss)
             _add(samples, "instance_pvm_thread_active_count", self._process.num_threads)
         return samples
 

@@ -9,7 +9,7 @@ import pytest
 from collector.served import START
 from swagent.collector.api.calls import endpoints, services
 from swagent.collector.api.compare import compare, median
-from swagent.collector.api.differences import LEAST, Side, differences, worse
+from swagent.collector.api.sides import LEAST, Side, differences, worse
 from swagent.collector.api.sums import PARTS, trend
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment, Span

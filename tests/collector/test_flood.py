@@ -20,7 +20,7 @@ from grpclib.exceptions import GRPCError
 from collector.served import START, serving
 from collector.test_malformed import RawCodec, send
 from swagent.collector import http_protocol, pace
-from swagent.collector.intake import connections, http, json_pieces, room
+from swagent.collector.intake import bodies, connections, json_pieces, room
 from swagent.collector.pace import Pace
 from swagent.collector.server import Collector
 from swagent.collector.store import wire_pieces
@@ -297,7 +297,7 @@ async def test_a_body_has_an_end_in_time(
     served: tuple[Collector, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collector, _ = served
-    monkeypatch.setattr(http, "BODY_SECONDS", 0.02)
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.02)
     host, port = collector.http_address.rsplit(":", 1)
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(b"POST /v3/segments HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n[")

@@ -137,7 +137,7 @@ async def test_a_list_is_taken_whole_or_not_at_all(served: Served) -> None:
 
 async def test_statuses(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     collector, client = served
-    monkeypatch.setattr("swagent.collector.intake.http.MAX_BODY", 100)
+    monkeypatch.setattr("swagent.collector.intake.bodies.MAX_BODY", 100)
     answers: dict[int, Any] = {
         404: await client.post("/v3/meters", json=[]),
         405: await client.get("/v3/segments"),

@@ -47,7 +47,7 @@ def values(meters: RuntimeMeters | GcMeters) -> dict[str, float]:
 
 
 def test_the_names_are_those_of_the_rules(attached: RuntimeMeters) -> None:
-    assert values(attached).keys() == {*RULED, "swagent_tasks"}
+    assert values(attached).keys() == {*RULED, "swagent_tasks", "swagent_memory"}
 
 
 def test_work_shows(attached: RuntimeMeters) -> None:
@@ -64,6 +64,10 @@ def test_work_shows(attached: RuntimeMeters) -> None:
 def test_memory_is_a_share_in_percent(attached: RuntimeMeters) -> None:
     expected = psutil.Process().memory_info().rss / psutil.virtual_memory().total * 100
     assert values(attached)["instance_pvm_process_mem_utilization"] == pytest.approx(expected, rel=0.2)
+
+
+def test_memory_is_told_in_bytes_too(attached: RuntimeMeters) -> None:
+    assert values(attached)["swagent_memory"] == pytest.approx(psutil.Process().memory_info().rss, rel=0.2)
 
 
 def test_threads_are_counted(attached: RuntimeMeters) -> None:

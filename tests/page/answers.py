@@ -8,6 +8,9 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from typing import Any
 
+from swagent.collector.api.heatmap import counting
+from swagent.collector.pace import run
+
 from . import profiled
 from .made_up import LANGUAGE, Record, Trace, instance_name, ledger_signals, make_deep_trace, make_trace, summary, wave
 from .made_up_calls import LEAST, Calls
@@ -22,11 +25,22 @@ METERS: dict[str, tuple[list[Record], float]] = {
     "instance_pvm_process_mem_utilization": ([{}], 12),
     "instance_pvm_thread_active_count": ([{}], 24),
     "swagent_tasks": ([{}], 40),
+    "swagent_loop_lag": ([{}], 12),
+    "swagent_memory": ([{}], 140e6),
+    "instance_pvm_gc_time": ([{}], 30),
+    "swagent_records_queued": ([{"signal": "segment"}, {"signal": "log"}], 60),
+    "swagent_records_dropped": ([{"signal": "segment", "reason": "evicted"}], 0),
     "shop_orders": ([{"payment": "card"}, {"payment": "invoice"}], 0),
     "shop_basket_size": ([{}], 9),
     "shop_checkout_duration": ([{}], 400),
     "swagent_records_confirmed": ([{"signal": each} for each in ("segment", "log", "meter")], 0),
     "swagent_delivery_latency": ([{"signal": "segment"}], 40),
+}
+CHARTED = {
+    name
+    for name in METERS
+    if name.startswith(("swagent_", "instance_pvm_process", "instance_pvm_thread", "instance_pvm_gc"))
+    and name not in ("swagent_records_confirmed", "swagent_delivery_latency")
 }
 # before anything that is asked for
 _BEGAN = int(time.time() * 1000) - 2 * SPREAD_MS
@@ -199,6 +213,28 @@ class Answers:
             "traces": page,
         }
 
+    def heatmap(self, query: Query) -> Record:
+        with self._lock:
+            found = [each for each in self._rows if _matches(each, query)]
+        points = [(each["start"], each["duration"], bool(each["errors"])) for each in found]
+        return {"version": self.version, "total": len(found), **run(counting(points))}
+
+    def differences(self, query: Query) -> Record:
+        total, inside = (self.heatmap({**query, **box})["total"] for box in ({}, _sides(query)))
+        shares = {"inside": inside, "outside": 0, "share_inside": 1.0, "share_outside": 0.0}
+        name = {"kind": "tag", "key": "item", "value": "umbrella", "term": "item=umbrella"}
+        return {"version": 0, "inside": inside, "outside": total - inside, "differences": [{**name, **shares}]}
+
+    def tags(self, query: Query) -> Record:
+        names = ("db.statement", "db.type", "http.method", "mq.topic", "status_code", "url")
+        return {"version": self.version, "keys": [{"key": name, "count": 100} for name in names]}
+
+    def tag_values(self, key: str, query: Query) -> Record:
+        values = [
+            {"value": each, "count": 9, "term": f"{key}={each}"} for each in ("200", "500") if key == "status_code"
+        ]
+        return {"version": self.version, "key": key, "values": values, "more": 0}
+
     def trace(self, trace_id: str, query: Query) -> Record | None:
         if self._deep is not None and trace_id == self._deep.id:
             trace = self._deep
@@ -221,7 +257,50 @@ class Answers:
         begin = int(query.get("cursor", "0"))
         page = found[begin : begin + int(query.get("limit", "100"))]
         more = begin + len(page) < len(found)
-        return {"version": self.version, "next": str(begin + len(page)) if more else None, "logs": page}
+        following = str(begin + len(page)) if more else None
+        return {"version": self.version, "total": len(found), "next": following, "logs": page}
+
+    def log(self, number: str, query: Query) -> Record | None:
+        with self._lock:
+            return next((each for each in self._logs if each["id"] == number), None)
+
+    def processes(self, query: Query) -> Record:
+        books = {(each["service"], each["instance"]): each["signals"] for each in self.ledgers(query)["agents"]}
+        processes: list[Record] = []
+        for each in self.instances({})["instances"]:
+            properties = each["properties"]
+            processes.append(
+                {
+                    **{
+                        name: each[name]
+                        for name in ("service", "state", "last_seen", "properties", "language", "meters")
+                    },
+                    "instance": each["name"],
+                    "host": properties["hostname"],
+                    "pid": properties["Process No."],
+                    "runtime": properties["python"],
+                    "started": self.started,
+                    "signals": books.get((each["service"], each["name"]), []),
+                    "reported": each["last_seen"],
+                    "now": {"swagent_loop_lag": 1.5, "swagent_tasks": 40, "swagent_memory": 84_000_000},
+                }
+            )
+        return {"version": self.version, "processes": processes}
+
+    def process(self, query: Query) -> Record:
+        meters = [self.series({**query, "name": name}) for name in METERS if name in CHARTED]
+        events = [
+            each
+            for each in self.events(query)["events"]
+            if each["instance"] == query["instance"] and each["time"] >= int(query.get("from") or 0)
+        ]
+        return {"version": self.version, "meters": meters, "events": events}
+
+    def losses(self, query: Query) -> Record:
+        """The mailer lost some of its segments, all the time."""
+        lost = {"service": "mailer", "instance": instance_name("mailer", 0), "signal": "segment", "count": 12}
+        begin = int(query["from"])
+        return {"losses": [{**lost, "kind": "dropped", "reason": "evicted", "from": begin, "to": begin + 20_000}]}
 
     def instances(self, query: Query) -> Record:
         wanted = [query["service"]] if query.get("service") else [each for each in SERVICES if each in self._durations]
@@ -342,6 +421,12 @@ class Answers:
         }
         if query.get("service") in (None, "", "mailer"):
             found.append({**failed, "name": "MailRefused", "message": "421 too many connections", "type": "Error"})
+        held = {"duration": "312", "frame": "mailer.render:41", "count": "1"}
+        if query.get("service") in (None, "", "mailer"):
+            text = "The event loop did not turn for 312 ms: mailer.render:41"
+            at = int(time.time() * 1000) - 300_000
+            blocked = {**failed, "time": at, "end": at + 312, "name": "loop_blocked", "message": text, "type": "Normal"}
+            found.append({**blocked, "parameters": held})
         return {"events": found}
 
 
@@ -358,9 +443,15 @@ def _matches(row: Record, query: Query) -> bool:
     )
 
 
+def _sides(query: Query) -> Query:
+    return {each.removeprefix("box_"): value for each, value in query.items() if each.startswith("box_")}
+
+
 def _log_matches(log: Record, query: Query) -> bool:
-    return all(log[name] == query[name] for name in ("service", "level", "trace_id") if query.get(name)) and (
-        query.get("q", "").lower() in log["text"].lower()
+    return (
+        all(log[name] == query[name] for name in ("service", "level", "trace_id") if query.get(name))
+        and query.get("q", "").lower() in log["text"].lower()
+        and int(query.get("from") or 0) <= log["time"] <= int(query.get("to") or 10**15)
     )
 
 

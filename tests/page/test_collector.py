@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -136,19 +137,22 @@ def test_meters_are_charts(page: Page) -> None:
     expect(chart.locator(".newest")).to_have_text("1")
 
 
-def test_the_ledgers_are_the_agents_own(page: Page) -> None:
-    page.keyboard.press("7")
-    expect(page.locator(".ledger")).to_have_count(2)
+def test_the_runtime_is_what_the_agents_report(page: Page) -> None:
+    page.keyboard.press("6")
     expect(page.get_by_text("Nothing known to be lost.")).to_be_visible()
-    segments = page.get_by_role("article", name=re.compile("^shop ")).get_by_role("region", name="segment")
+    fold = page.get_by_role("button", name="2 stopped processes")
+    expect(fold).to_have_attribute("aria-expanded", "true")  # since none is alive
+    expect(page.locator(".process")).to_have_count(2)
+    page.locator(".process", has_text="shop").get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"pid {os.getpid()}")
+    for title in ("Loop lag", "Tasks", "Memory", "CPU", "Queue"):
+        expect(page.get_by_role("article", name=title).locator("canvas")).to_be_visible()
+    expect(page.locator(".events")).to_contain_text("Shutdown")
+    expect(page.get_by_role("img", name=re.compile("^Start, "))).to_be_visible()
+    segments = page.get_by_role("group", name="segment")
     expect(segments).to_contain_text("1 offered")
     expect(segments).to_contain_text("1 confirmed")
-
-
-def test_both_instances_are_there(page: Page) -> None:
-    page.keyboard.press("6")
-    expect(page.locator(".instance")).to_have_count(2)
-    expect(page.locator(".instance").first).to_contain_text("language")
+    expect(page.get_by_label("Properties")).to_contain_text("language")
 
 
 def test_what_arrives_appears_by_itself(empty: Served, open_tab: Callable[..., Tab]) -> None:

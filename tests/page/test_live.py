@@ -143,7 +143,7 @@ def test_no_view_waits_for_the_sums_of_the_services(open_tab: Callable[..., Tab]
     tab = open_tab(small)
     asked = []
     tab.page.route("**/api/services", lambda route: asked.append(route))
-    for address, ready in (("#/traces", ".trace-row"), ("#/logs", ".log-row"), ("#/instances", ".instance")):
+    for address, ready in (("#/traces", ".trace-row"), ("#/logs", ".log-row"), ("#/runtime", ".process")):
         page = tab.open(address)
         expect(page.locator(ready).first).to_be_visible()
     assert asked, "it was asked for"

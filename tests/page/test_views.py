@@ -1,4 +1,4 @@
-"""Services, map, logs, meters, instances and ledgers; the frame around them; both colour schemes."""
+"""Services, map, logs and meters; the frame around them; both colour schemes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from page.browser import Tab
 from page.stand_in import StandIn
 
-VIEWS = ("traces", "services", "errors", "map", "logs", "meters", "instances", "ledgers", "profiles")
+VIEWS = ("traces", "services", "errors", "map", "logs", "meters", "runtime", "profiles")
 READY = {
     "traces": ".trace-row",
     "services": ".table tbody tr",
@@ -19,8 +19,7 @@ READY = {
     "map": ".node",
     "logs": ".log-row",
     "meters": ".chart canvas",
-    "instances": ".instance canvas",
-    "ledgers": ".signal",
+    "runtime": ".process",
     "profiles": ".profiles .table tbody tr",
 }
 
@@ -155,31 +154,6 @@ def test_a_counter_can_be_read_as_a_rate(tab: Tab) -> None:
     expect(rate).to_have_attribute("aria-pressed", "true")
 
 
-def test_instances_with_properties_runtime_and_events(tab: Tab) -> None:
-    page = tab.open("#/instances?service=mailer")
-    expect(page.locator(".instance")).to_have_count(2)
-    expect(page.locator(".alive.yes")).to_have_count(1)
-    expect(page.locator(".alive.no")).to_have_text("silent")
-    first = page.locator(".instance").first
-    expect(first.get_by_label("Properties")).to_contain_text("CPython 3.12.4")
-    expect(first.locator("canvas")).to_have_count(2)
-    expect(first.locator(".events")).to_contain_text("421 too many connections")
-
-
-def test_ledgers_say_plainly_where_records_got_lost(tab: Tab, crowded: StandIn) -> None:
-    agents = crowded.answers.ledgers({})["agents"]
-    lost = sum(
-        sum(each["dropped"].values()) + sum(each["refused"].values()) for agent in agents for each in agent["signals"]
-    )
-    page = tab.open("#/ledgers")
-    expect(page.locator(".verdict")).to_contain_text(f"{lost} records lost")
-    expect(page.locator(".verdict")).to_contain_text("mailer")
-    expect(page.locator(".legend .confirmed").first).to_have_text(re.compile(r"^[\d,]+ confirmed$"))
-    mailer = page.locator(".ledger", has_text="mailer")
-    for reason in ("evicted", "ambiguous", "full"):
-        expect(mailer.locator(".reason", has_text=reason)).to_be_visible()
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_fits_its_width(open_tab: Callable[..., Tab], crowded: StandIn, scheme: str, width: int) -> None:
@@ -244,28 +218,6 @@ def test_the_chosen_colours_are_kept(tab: Tab) -> None:
     expect(page.get_by_role("button", name="Light colours (d)")).to_be_visible()
     dark = page.evaluate(ground)
     assert dark != light
-    tab.open("#/ledgers")
-    expect(page.locator(READY["ledgers"]).first).to_be_visible()
+    tab.open("#/runtime")
+    expect(page.locator(READY["runtime"]).first).to_be_visible()
     assert page.evaluate(ground) == dark
-
-
-@pytest.mark.parametrize(
-    ("state", "queued", "words"),
-    [
-        ("alive", 3, "Nothing lost. Of 100 records each was confirmed, or is on its way."),
-        ("stopped", 3, "3 records of 1 agent that has stopped or went silent were on the way at the last report"),
-        ("silent", 0, "What 1 agent that has stopped or went silent recorded after the last report"),
-    ],
-)
-def test_a_ledger_of_one_that_has_gone_promises_nothing(tab: Tab, state: str, queued: int, words: str) -> None:
-    signal = {
-        "signal": "segment", "offered": 100, "confirmed": 100 - queued, "queued": queued, "in_flight": 0,
-        "refused": {}, "dropped": {},
-    }  # fmt: skip
-    agent = {"service": "shop", "instance": "i1", "state": state, "time": 1, "signals": [signal]}
-    tab.page.route("**/api/ledgers", lambda route: route.fulfill(json={"agents": [agent]}))
-    page = tab.open("#/ledgers")
-    expect(page.locator(".verdict")).to_contain_text(words)
-    expect(page.locator(".ledger .badge")).to_have_text([] if state == "alive" else [state])
-    if state != "alive":
-        expect(page.locator(".verdict")).not_to_contain_text("is on its way")

@@ -1,10 +1,9 @@
-"""The page and its JSON API. It is read-only, but for the profile tasks that can be made."""
+"""The page and its JSON API: read-only, but for profile tasks and files of traces that come in."""
 
 from __future__ import annotations
 
 import inspect
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,59 +14,26 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from ..exchange.endpoints import EXPORT, IMPORT, export_endpoint, import_endpoint
 from ..gate import Gate
 from ..store.database import StoreError
 from ..store.store import Store
-from . import (
-    calls as calls_query,
-)
-from . import (
-    compare as compare_query,
-)
-from . import (
-    errors as errors_query,
-)
-from . import (
-    instances as instances_query,
-)
-from . import (
-    logs as logs_query,
-)
-from . import (
-    loop as loop_query,
-)
-from . import (
-    meters as meters_query,
-)
-from . import (
-    profiles as profiles_query,
-)
-from . import (
-    trace as trace_query,
-)
-from . import (
-    traces as traces_query,
-)
 from .assets import Assets
 from .changes import Changes
 from .encoding import encode
-from .failure_index import FailureIndex
-from .memo import Memo
-from .merged_stacks import MergedStacks
 from .parameters import Parameters
 from .profile_order import PATH as PROFILES
 from .profile_order import order_endpoint
+from .queries import Answer, Query, queries
 
 PAGE = Path(__file__).parent.parent / "page"
 _MISSING = (
     "The page is not part of this installation: swagent/collector/page/index.html is missing. "
     "The JSON API is there, under /api/status.\n"
 )
-_Answer = dict[str, Any]
-Query = Callable[[Parameters], "_Answer | Awaitable[_Answer | None] | None"]
 
 
-def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], host: str, page: Path = PAGE) -> ASGIApp:
+def page_app(store: Store, changes: Changes, addresses: Callable[[], Answer], host: str, page: Path = PAGE) -> ASGIApp:
     """The application.
 
     :param changes: what tells of new records
@@ -75,7 +41,10 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
     :param host: what it will listen on
     :param page: the folder of the page's files
     """
-    api = [Route(path, _endpoint(query)) for path, query in _queries(store, addresses).items()]
+    found = queries(store, addresses)
+    api = [Route(path, _endpoint(query)) for path, query in found.items()]
+    api.append(Route(EXPORT, export_endpoint(store, found["/api/traces"])))
+    api.append(Route(IMPORT, import_endpoint(store), methods=["POST"]))
     api.append(Route("/api/live", _live(changes)))
     api.append(Route(PROFILES, order_endpoint(store), methods=["POST"]))
 
@@ -88,74 +57,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], _Answer], h
 
     routes = [*api, Route("/", index), Mount("/assets", assets)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})
-    return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(PROFILES,))
-
-
-def _queries(store: Store, addresses: Callable[[], _Answer]) -> dict[str, Query]:
-    services = Memo(store, lambda: calls_query.services(store))
-    merged = MergedStacks(store)
-    service_map = Memo(store, lambda: calls_query.service_map(store))
-    failures = FailureIndex(store)
-    return {
-        "/api/status": lambda _: {**instances_query.status(store), **addresses()},
-        "/api/services": lambda query: (
-            calls_query.services(store, bounds) if (bounds := query.bounds()) else services.ask()
-        ),
-        "/api/services/{service:path}/endpoints": lambda query: calls_query.endpoints(
-            store, query.path("service"), query.bounds()
-        ),
-        "/api/instances": lambda query: instances_query.instances(store, query.text("service"), time.time()),
-        "/api/traces": lambda query: traces_query.traces(
-            store,
-            query.present(
-                texts=("service", "endpoint", "q"), numbers=("min_ms", "max_ms", "from", "to"), flags=("errors",)
-            ),
-            query.choice("sort", ("newest", "slowest")),
-            query.limit(50),
-            query.text("cursor"),
-        ),
-        "/api/traces/{trace:path}": lambda query: trace_query.trace(store, query.path("trace")),
-        "/api/loop": lambda query: loop_query.neighbours(store, query.needed("trace_id")),
-        "/api/map": lambda _: service_map.ask(),
-        "/api/logs": lambda query: logs_query.logs(
-            store,
-            query.present(texts=("service", "level", "q", "trace_id"), numbers=("from", "to")),
-            query.limit(100),
-            query.text("cursor"),
-        ),
-        "/api/meters": lambda query: meters_query.meters(store, query.text("service"), query.text("instance")),
-        "/api/meters/series": lambda query: meters_query.series(
-            store, query.needed("service"), query.needed("instance"), query.needed("name"), query.number("from", 0)
-        ),
-        "/api/errors": lambda query: errors_query.errors(
-            store,
-            failures,
-            query.present(texts=("service", "endpoint", "q"), numbers=("from", "to")),
-            query.choice("sort", errors_query.ORDERS),
-        ),
-        "/api/errors/{group}": lambda query: errors_query.error_group(
-            store,
-            failures,
-            query.path("group"),
-            query.present(texts=("service", "endpoint"), numbers=("from", "to")),
-        ),
-        "/api/compare": lambda query: compare_query.compare(
-            store, query.moment("at"), query.present(texts=("service",), numbers=("from", "to"))
-        ),
-        "/api/median": lambda query: compare_query.median(
-            store, query.needed("service"), query.needed("endpoint"), query.text("trace")
-        ),
-        "/api/ledgers": lambda _: meters_query.ledgers(store, time.time()),
-        "/api/events": lambda query: instances_query.events(store, query.text("service")),
-        PROFILES: lambda query: profiles_query.profiles(store, query.text("trace_id"), time.time()),
-        PROFILES + "/{task:path}": lambda query: profiles_query.profile(
-            store,
-            merged,
-            query.path("task"),
-            query.present(texts=("segment",), numbers=("from", "to")),
-            time.time(),
-        ),
-    }
+    return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(PROFILES, IMPORT))
 
 
 def _endpoint(query: Query) -> Callable[[Request], Any]:

@@ -10,8 +10,8 @@ from typing import Any
 from ..pace import Pace
 from ..store.database import Row
 from ..store.store import Store
-from .differences import LEAST, Side, differences, worse
 from .pace import pieces
+from .sides import LEAST, Side, differences, worse
 
 Answer = dict[str, Any]
 MOST = 1000

@@ -1,109 +1,133 @@
-"""Whether two sides differ, or may differ by chance; pure.
-
-A few calls say little: the p95 of ten calls is the slowest of them. So each number comes with a range in which the true
-one lies, nearly always. Two sides differ where these ranges do not meet.
-"""
+"""What traces in a box of the heatmap have more often than the others that match: tags, names, kinds of errors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from .sums import quantile
+from ..pace import Pace
+from ..store.store import Store
+from ..store.tag_text import BETWEEN, EQUALS, INSTANCE, SERVICE
+from .matching import Search
+from .pair_names import term_of
 
 Answer = dict[str, Any]
-LEAST = 20
-"""Calls on each side below which nothing is said to differ."""
-_DEVIATIONS = 2.0
-_LONGEST = 1_000_000
-Range = tuple[float, float]
+BOX: Mapping[str, str] = {
+    "box_from": "start >= :box_from",
+    "box_to": "start <= :box_to",
+    "box_min_ms": "duration >= :box_min_ms",
+    "box_max_ms": "duration <= :box_max_ms",
+}
+"""The sides of the box: parameters, and what they mean."""
+_MOST = 40
+_AT_ONCE = 200
+_LEAST_SHARE = 0.02  # of the box
+_MANY = 200_000  # different pairs of which those that came once are forgotten
+_Z = 3.0  # many pairs are compared, and one of a thousand differences that are none would pass
+# of a segment all that can differ; it ends with a sign between two pairs
+_PAIRS = (
+    f"group_concat(tags || '{SERVICE}{EQUALS}' || service || '{BETWEEN}{INSTANCE}{EQUALS}' || instance"
+    f" || '{BETWEEN}', '')"
+)
+_SIDE = "{matching} SELECT extra FROM matching WHERE {condition}"
 
 
-@dataclass
-class Side:
-    """The calls of an endpoint before a moment, or after it.
+class Difference(NamedTuple):
+    """A pair: how many traces have it in the box, how many of the others, and how great the difference is at least."""
 
-    :ivar durations: sorted when it is read
+    pair: str
+    inside: int
+    outside: int
+    least: float
+
+
+async def differences(store: Store, filters: Mapping[str, Any], box: Mapping[str, int]) -> Answer:
+    """What is more frequent in the box, the greatest difference first.
+
+    A difference counts as far as it is sure: what three traces have by chance is none.
+
+    :param filters: of `matching.FILTERS` those that apply
+    :param box: of `BOX` those that apply
+    :raises ValueError: when the query cannot be read
     """
-
-    durations: list[int] = field(default_factory=list[int])
-    errors: int = 0
-    queries: int = 0
-    squares: int = 0
-
-    def add(self, duration: int, is_error: int, queries: int) -> None:
-        """Add a call."""
-        self.durations.append(duration)
-        self.errors += is_error
-        self.queries += queries
-        self.squares += min(queries, _LONGEST) ** 2
-
-    @property
-    def calls(self) -> int:
-        """How many there are."""
-        return len(self.durations)
-
-    def answer(self) -> Answer:
-        """Its numbers; those that cannot be known of no calls are None."""
-        calls = self.calls
-        return {
-            "calls": calls,
-            "errors": self.errors,
-            "error_rate": self.errors / calls if calls else None,
-            "p50": quantile(self.durations, 50),
-            "p95": quantile(self.durations, 95),
-            "queries": round(self.queries / calls, 3) if calls else None,
-        }
-
-    def ranges(self) -> dict[str, Range]:
-        """Where the true numbers lie; of at least one call."""
-        return {
-            "p50": _quantile_range(self.durations, 0.5),
-            "p95": _quantile_range(self.durations, 0.95),
-            "error_rate": _share_range(self.errors, self.calls),
-            "queries": _mean_range(self.queries, self.squares, self.calls),
-        }
+    version, search = store.version, Search(store, filters, _PAIRS)
+    inside = " AND ".join(["true", *(BOX[each] for each in BOX if each in box)])
+    counter = _Counter(store, search, box)
+    within = await counter.count(inside, None)
+    least = max(2, math.ceil(within.total * _LEAST_SHARE))
+    candidates = {pair for pair, count in within.pairs.items() if count >= least and EQUALS in pair}
+    others = await counter.count(f"NOT ({inside})", candidates)
+    found = [_compare(pair, within, others) for pair in candidates]
+    best = sorted((each for each in found if each.least > 0), key=lambda each: (-each.least, each.pair))[:_MOST]
+    return {
+        "version": version,
+        "inside": within.total,
+        "outside": others.total,
+        "differences": [
+            {
+                **term_of(each.pair)._asdict(),
+                "inside": each.inside,
+                "outside": each.outside,
+                "share_inside": each.inside / within.total,
+                "share_outside": each.outside / others.total,
+            }
+            for each in best
+        ],
+    }
 
 
-def differences(before: Side, after: Side) -> dict[str, int]:
-    """Of each number 1 where it is larger after, -1 where it is smaller, 0 where that may be chance."""
-    if min(before.calls, after.calls) < LEAST:
-        return dict.fromkeys(("p50", "p95", "error_rate", "queries"), 0)
-    old, new = before.ranges(), after.ranges()
-    return {name: (new[name][0] > old[name][1]) - (new[name][1] < old[name][0]) for name in old}
+def _compare(pair: str, within: _Side, others: _Side) -> Difference:
+    inside, outside = within.pairs[pair], others.pairs[pair]
+    return Difference(pair, inside, outside, sure_difference(inside, within.total, outside, others.total))
 
 
-def worse(before: Side, after: Side) -> float:
-    """How much worse it got, as far as that is sure; below zero where it got better."""
-    found, old, new = differences(before, after), before.answer(), after.answer()
-    factors = [
-        math.log2((new[name] + soft) / (old[name] + soft))
-        for name, soft in (("p50", 1), ("p95", 1), ("queries", 1), ("error_rate", 0.01))
-        if found[name]
-    ]
-    up = max((each for each in factors if each > 0), default=0.0)
-    return up or min(factors, default=0.0)
+def sure_difference(inside: int, of_inside: int, outside: int, of_outside: int) -> float:
+    """How much greater the first share is at least: the lower end of Newcombe's interval for the difference of two
+    shares, which holds for few traces too. Zero where there is nothing to compare with."""
+    if not (of_inside and of_outside):
+        return 0.0
+    first, second = inside / of_inside, outside / of_outside
+    low, _ = _wilson(first, of_inside)
+    _, high = _wilson(second, of_outside)
+    return first - second - math.hypot(first - low, high - second)
 
 
-def _quantile_range(ordered: Sequence[int], share: float) -> Range:
-    """By the ranks of a binomial distribution; without an end where there are too few calls to tell."""
-    count = len(ordered)
-    spread = _DEVIATIONS * math.sqrt(count * share * (1 - share))
-    low, high = math.floor(count * share - spread) - 1, math.ceil(count * share + spread)
-    return ordered[low] if low >= 0 else -math.inf, ordered[high] if high < count else math.inf
+def _wilson(share: float, count: int) -> tuple[float, float]:
+    """Between what the share of a whole lies of which so many were seen."""
+    square = _Z * _Z / count
+    middle = (share + square / 2) / (1 + square)
+    width = _Z * math.sqrt(share * (1 - share) / count + square / (4 * count)) / (1 + square)
+    return middle - width, middle + width
 
 
-def _share_range(hits: int, count: int) -> Range:
-    """After Wilson, which holds for rare errors too."""
-    square = _DEVIATIONS**2
-    middle = (hits + square / 2) / (count + square)
-    spread = _DEVIATIONS / (count + square) * math.sqrt(hits * (count - hits) / count + square / 4)
-    return middle - spread, middle + spread
+class _Side(NamedTuple):
+    total: int
+    pairs: Counter[str]
 
 
-def _mean_range(total: int, squares: int, count: int) -> Range:
-    mean = total / count
-    spread = _DEVIATIONS * math.sqrt(max(squares / count - mean**2, 0.0) / count)
-    return mean - spread, mean + spread
+class _Counter:
+    """Counts the traces that have a pair."""
+
+    def __init__(self, store: Store, search: Search, box: Mapping[str, int]) -> None:
+        self._store = store
+        self._search = search
+        self._box = box
+
+    async def count(self, condition: str, wanted: set[str] | None) -> _Side:
+        """Count on one side of the box, only pairs that are wanted."""
+        total, pairs, pace = 0, Counter[str](), Pace()
+        async for piece in self._search.ranges():
+            query = _SIDE.format(matching=piece.matching, condition=condition)
+            texts = self._store.read(query, {**piece.values, **self._box})
+            total += len(texts)
+            pace.begin()
+            for low in range(0, len(texts), _AT_ONCE):
+                for (text,) in texts[low : low + _AT_ONCE]:
+                    found = set(text.split(BETWEEN))
+                    pairs.update(found if wanted is None else wanted & found)
+                await pace.breathe()
+            if len(pairs) > _MANY:
+                pairs = Counter({pair: count for pair, count in pairs.items() if count > 1})
+        return _Side(total, pairs)

@@ -22,10 +22,16 @@ _FILTERS = {
     "q": "(contains(content, :q) OR contains(tags, :q_in_tags))",
 }
 _PIECE = "id > :low AND id <= :high"
+# those that follow come first, so that one row at least tells the total
+_LIST = f"""
+SELECT id, level, {LOG_COLUMNS}, count(*) OVER () AS total, {{follows}} AS follows FROM logs WHERE {{where}}
+ORDER BY follows DESC, time DESC, id DESC LIMIT :limit
+"""  # noqa: S608  (our own names)
+_LARGEST = 2**62
 
 
 async def logs(store: Store, filters: Mapping[str, Any], limit: int, cursor: str) -> Answer:
-    """A page of the log lines that match, newest first.
+    """A page of the log lines that match, newest first, and how many match in all.
 
     :param filters: of `service`, `level` (one, or several with commas), `q`, `trace_id`, `from`, `to` those that apply
     :param cursor: the `next` of the page before; empty: the first page
@@ -42,14 +48,25 @@ async def logs(store: Store, filters: Mapping[str, Any], limit: int, cursor: str
         values |= levels
     after = decode(cursor, int)
     if after is not None:
-        conditions.append("(time, id) < (:time, :id)")
         values |= {"time": after[0], "id": after[1]}
-    where = " AND ".join(conditions)
-    query = f"SELECT id, level, {LOG_COLUMNS} FROM logs WHERE {where} ORDER BY time DESC, id DESC LIMIT :limit"  # noqa: S608
-    version, page = store.version, Page(limit, column=2)
+    query = _LIST.format(
+        follows="true" if after is None else "(time, id) < (:time, :id)", where=" AND ".join(conditions)
+    )
+    version, total, page = store.version, 0, Page(limit, column=2)
     async for piece in pieces(store, "logs", Pace()):
-        page.add(store.read(query, {**values, **piece}))
-    return {"version": version, "next": page.following, "logs": [log_answer(row) for row in page.rows]}
+        found = store.read(query, {**values, **piece})
+        total += found[0][-2] if found else 0
+        page.add(row[:-2] for row in found if row[-1])
+    shown = [log_answer(row) for row in page.rows]
+    return {"version": version, "total": total, "next": page.following, "logs": shown}
+
+
+def log(store: Store, number: str) -> Answer | None:
+    """One line, by its id; None if it is not kept."""
+    if not number.isascii() or not number.isdecimal() or int(number) > _LARGEST:
+        return None
+    found = store.read(f"SELECT id, level, {LOG_COLUMNS} FROM logs WHERE id = ?", (int(number),))  # noqa: S608
+    return {"version": store.version, **log_answer(found[0])} if found else None
 
 
 def log_answer(row: Sequence[Any]) -> Answer:

@@ -17,6 +17,8 @@ MAX_ELEMENTS = 10_000
 """Of one list."""
 MAX_ELEMENT = 1024 * 1024
 """Characters of one element; texts in it count as well."""
+_BLANKS = " \t\r\n"
+_DECODER = json.JSONDecoder()
 _AT_ONCE = 32 * 1024
 _STEP = 1000
 _OUTSIDE = re.compile(r'["{}\[\],]')
@@ -41,9 +43,34 @@ async def read(body: bytes, pace: Pace) -> Any:
         if len(elements) > MAX_ELEMENTS:
             raise TooLargeError(f"a list of more than {MAX_ELEMENTS:,} elements")
         return elements
-    text = body.decode().strip(" \t\r\n")
+    text = body.decode().strip(_BLANKS)
     if not text.startswith("["):
         return json.loads(_bounded(text))
+    return await _read_list(text, pace)
+
+
+async def read_object(body: bytes, pace: Pace) -> Any:
+    """The value that a body holds. If it is an object, the lists in it are read element by element.
+
+    :raises ValueError: when it is no JSON
+    :raises TooLargeError: when it has too much in it
+    """
+    text = body.decode().strip(_BLANKS)
+    if not text.startswith("{"):
+        return json.loads(_bounded(text))
+    values: dict[str, Any] = {}
+    for start, end in await pace.walk(_elements(text)):
+        member = text[start:end].strip(_BLANKS)
+        key, at = _DECODER.raw_decode(member) if member.startswith('"') else ("", 0)
+        rest = member[at:].lstrip(_BLANKS)
+        if not rest.startswith(":"):
+            raise ValueError(f"a member of the object has no name: {member[:20]!r}")
+        value = rest[1:].strip(_BLANKS)
+        values[key] = await _read_list(value, pace) if value.startswith("[") else json.loads(_bounded(value))
+    return values
+
+
+async def _read_list(text: str, pace: Pace) -> list[Any]:
     values: list[Any] = []
     for start, end in await pace.walk(_elements(text)):
         values.append(json.loads(_bounded(text[start:end])))
@@ -58,14 +85,16 @@ def _bounded(text: str) -> str:
 
 
 def _elements(text: str) -> Generator[None, None, list[tuple[int, int]]]:
-    """Where the elements of a list are. Whether they are well-formed shows when they are parsed."""
+    """Where the elements of a list are, or the members of an object. Whether they are well-formed shows when they are
+    parsed."""
+    what, last = ("list", "]") if text[0] == "[" else ("object", "}")
     found: list[tuple[int, int]] = []
     start = at = 1
     depth = count = 0
     while depth >= 0:
         token = _OUTSIDE.search(text, at)
         if token is None:
-            raise ValueError("the list has no end")
+            raise ValueError(f"the {what} has no end")
         at, sign = token.end(), token.group()
         if sign == '"':
             at = yield from _end_of_text(text, at)
@@ -81,8 +110,8 @@ def _elements(text: str) -> Generator[None, None, list[tuple[int, int]]]:
         count += 1
         if not count % _STEP:
             yield
-    if text[at - 1] != "]" or at != len(text):
-        raise ValueError("the list ends before the body does")
+    if text[at - 1] != last or at != len(text):
+        raise ValueError(f"the {what} ends before the body does")
     return [] if len(found) == 1 and not text[1 : at - 1].strip() else found
 
 

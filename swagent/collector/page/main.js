@@ -12,8 +12,8 @@ import { Compare } from './compare/compare.js';
 import { ServiceMap } from './map/map.js';
 import { Logs } from './logs/logs.js';
 import { Meters } from './runtime/meters.js';
-import { Instances } from './runtime/instances.js';
-import { Ledgers } from './runtime/ledgers.js';
+import { Moved } from './runtime/moved.js';
+import { Runtime } from './runtime/runtime.js';
 import { Profiles } from './profiles/profiles.js';
 import { Note } from './parts/parts.js';
 
@@ -51,13 +51,14 @@ function view({ view: name, rest, query }) {
       return html`
         <${Meters} query=${query} />
       `;
-    case 'instances':
+    case 'runtime':
       return html`
-        <${Instances} query=${query} />
+        <${Runtime} rest=${rest} query=${query} />
       `;
+    case 'instances':
     case 'ledgers':
       return html`
-        <${Ledgers} />
+        <${Moved} query=${query} />
       `;
     case 'profiles':
       return html`

@@ -13,6 +13,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from . import tag_search
 from .schema import FORMAT, TABLES, WIDTHS, insertion
 
 Row = tuple[Any, ...]
@@ -55,6 +56,8 @@ class Database:
             execute("PRAGMA synchronous=NORMAL")
             execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}")
         self._connection.create_function("contains", 2, _contains, deterministic=True)
+        for name, function in tag_search.FUNCTIONS.items():
+            self._connection.create_function(name, -1, function, deterministic=True)
         execute("BEGIN IMMEDIATE")
         (found,) = execute("PRAGMA user_version").fetchone()
         (tables,) = execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -70,6 +73,11 @@ class Database:
         """Add a row that waits for the next commit."""
         self._rows[table].append(row)
         self.waiting += 1
+
+    def put_all(self, table: str, rows: list[Row]) -> None:
+        """Add rows that wait for the next commit."""
+        self._rows[table] += rows
+        self.waiting += len(rows)
 
     def also(self, statement: str, values: Row) -> None:
         """Add a statement that the next commit executes after the rows that wait."""

@@ -71,21 +71,24 @@ class Keeper:
         """Whether a segment has come before."""
         return segment_id in self._known_ids
 
-    def keep_segment(self, segment: Indexed) -> None:
-        """Add a segment to the rows that wait for the next write."""
+    def keep_segment(self, segment: Indexed, *, is_report: bool = True) -> None:
+        """Add a segment to the rows that wait for the next write.
+
+        :param is_report: whether it is a sign of life
+        """
         self._known_ids.put(segment.segment_id, None)
         self._new_ids.append(segment.segment_id)
         arrived = self._clock()
-        self.instances.see(segment.service, segment.instance, arrived)
+        if is_report:
+            self.instances.see(segment.service, segment.instance, arrived)
         number = self.rings["segments"].number()
         self._added["segments"] += 1
         put = self.database.put
         put("segments", (number, arrived, *segment.row))
         put("bodies", (number, segment.body))
-        for call in segment.calls:
-            put("calls", (number, *call))
-        for link in segment.links:
-            put("links", (number, *link))
+        self.database.put_all("calls", [(number, *call) for call in segment.calls])
+        if segment.links:
+            self.database.put_all("links", [(number, *link) for link in segment.links])
 
     def keep(self, record: Record) -> None:
         """Add another record to the rows that wait for the next write."""
@@ -98,7 +101,7 @@ class Keeper:
         elif isinstance(record, (Properties, KeepAlive)):
             self.instances.meet(record, now)
         elif isinstance(record, LogLine):
-            self._append("logs", "logs", (now, *rows.log_row(record)))
+            self.keep_line(record)
             self.instances.see(record.service, record.instance, now)
         elif isinstance(record, ThreadSnapshot):
             self._append("snapshots", "snapshots", (now, *rows.snapshot_row(record)))
@@ -110,6 +113,10 @@ class Keeper:
             elif isinstance(record, ProfileFinish):
                 self.profiles.finish(record.task_id, record.instance, int(now * 1000))
             self._append(table, table, (now, kind, rows.other_text(record)))
+
+    def keep_line(self, line: LogLine) -> None:
+        """Add a log line, which is no sign of life by itself."""
+        self._append("logs", "logs", (self._clock(), *rows.log_row(line)))
 
     def _append(self, ring: str, table: str, row: Row) -> None:
         self._added[ring] += 1

@@ -8,7 +8,7 @@ FORMAT = 3
 TABLES = """
 CREATE TABLE segments (
     id INTEGER PRIMARY KEY, arrived REAL, trace TEXT, segment TEXT, service TEXT, instance TEXT,
-    start INTEGER, took INTEGER, endpoint TEXT, spans INTEGER, errors INTEGER, is_root INTEGER
+    start INTEGER, took INTEGER, endpoint TEXT, spans INTEGER, errors INTEGER, is_root INTEGER, tags TEXT
 );
 CREATE INDEX segments_by_trace ON segments (trace, start, took, is_root, spans, errors);
 CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB);
@@ -52,7 +52,7 @@ CREATE TABLE offsets (
 """
 
 WIDTHS = {
-    "segments": 12,
+    "segments": 13,
     "bodies": 2,
     "calls": 15,
     "links": 4,

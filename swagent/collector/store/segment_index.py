@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 from typing import Any, NamedTuple
 
+from . import tag_text
 from .database import Row
 from .protocol import described, malformed, parse
 from .wire_pieces import PIECE, cut, weigh
 
 _LIMIT = 2**63 - 1
 # columns of a row
-_START, _TOOK, _ENDPOINT, _SPANS, _ERRORS, _IS_ROOT = range(4, 10)
+_START, _TOOK, _ENDPOINT, _SPANS, _ERRORS, _IS_ROOT, _TAGS = range(4, 11)
 _CALLS = (0, 1)  # the numbers of entry and exit spans
 
 
@@ -56,10 +57,12 @@ def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Index
     spans = message.spans
     calls: list[Row] = []
     links: list[Row] = []
+    pairs: list[str] = []
     start, errors, is_root = _LIMIT, 0, 1
     for span in spans:
         begin, end, is_error = span.startTime, span.endTime, span.isError
-        start = min(start, begin)
+        if begin < start:
+            start = begin
         errors += is_error
         kind, refs, operation = span.spanType, span.refs, span.operationName
         first = refs[0] if refs else None
@@ -69,7 +72,10 @@ def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Index
                 links += [(span.spanId, each.parentTraceSegmentId, each.parentSpanId) for each in refs[1:]]
         if not endpoint or span.parentSpanId < 0:
             endpoint, took = operation, end - begin
+        peer = span.peer
+        tag_text.collect(pairs, span, kind, operation, peer)
         if kind in _CALLS:
+            duration = end - begin
             calls.append(
                 (
                     len(calls),
@@ -78,9 +84,9 @@ def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Index
                     service,
                     instance,
                     operation,
-                    span.peer,
+                    peer,
                     begin,
-                    min(max(end - begin, 0), _LIMIT),
+                    duration if 0 <= duration <= _LIMIT else min(max(duration, 0), _LIMIT),
                     is_error,
                     first.parentTraceSegmentId if first is not None else None,
                     first.parentSpanId if first is not None else None,
@@ -92,7 +98,8 @@ def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Index
         start = 0
     took = min(max(took, 0), _LIMIT)
     trace_id, segment_id = message.traceId, message.traceSegmentId
-    row = (trace_id, segment_id, service, instance, start, took, endpoint, len(spans), errors, is_root)
+    tags = tag_text.text_of(pairs)
+    row = (trace_id, segment_id, service, instance, start, took, endpoint, len(spans), errors, is_root, tags)
     return Indexed(trace_id, segment_id, service, instance, row, calls, links, body)
 
 
@@ -122,7 +129,8 @@ def indexing(data: bytes) -> Generator[None, None, Indexed]:
     start = min((row[_START] for row in full), default=0)
     spans, errors = (sum(row[column] for row in full) for column in (_SPANS, _ERRORS))
     is_root = min((row[_IS_ROOT] for row in full), default=1)
-    row = (*names, start, took, endpoint, spans, errors, is_root)
+    tags = tag_text.merged(part.row[_TAGS] for part in parts)
+    row = (*names, start, took, endpoint, spans, errors, is_root, tags)
     return Indexed(names[0], names[1], names[2], names[3], row, calls, links, data)
 
 

@@ -98,6 +98,22 @@ class Store:
                 self._commit_full_group()
         self._arrivals.announce(lambda: decode_segment(segment.body), segment.trace_id)
 
+    def restore(self, record: Indexed | LogLine) -> None:
+        """Take in what was kept before, from a file: also what has come before and has fallen out. It is no sign of
+        life. It does not wait, as `add`.
+
+        :raises StoreError: when the store cannot be written
+        """
+        with self._lock:
+            if isinstance(record, LogLine):
+                self._note("logs", record.service)
+                self._keeper.keep_line(record)
+            else:
+                self._note("segments", record.service)
+                self._keeper.keep_segment(record, is_report=False)
+            self._commit_full_group()
+        self.wake()
+
     def _note(self, signal: str, service: str) -> None:
         self._received[signal] += 1
         self.version += 1

@@ -7,7 +7,8 @@ Form of the headers: SkyWalking Cross Process Propagation Headers Protocol, vers
 
 from __future__ import annotations
 
-import binascii
+from binascii import a2b_base64 as _a2b
+from binascii import b2a_base64 as _b2a
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -54,10 +55,19 @@ def split_sw8(value: object) -> tuple[bool, bytes, bytes, bytes] | None:
     if len(parts) <= _FIRST_FIELDS or parts[0] not in (b"0", b"1"):
         return None
     sampled, trace, segment, rest = parts
-    trace_id, segment_id = _decode_id(trace), _decode_id(segment)
-    if not trace_id or not segment_id or parent_of(rest) is None:
+    try:
+        trace_id, segment_id = _a2b(trace), _a2b(segment)
+    except ValueError:
         return None
-    return sampled == b"1", trace_id, segment_id, rest
+    if not (0 < len(trace_id) <= MAX_FIELD and 0 < len(segment_id) <= MAX_FIELD):
+        return None
+    # see _decode
+    if _b2a(trace_id, newline=False) != trace or _b2a(segment_id, newline=False) != segment:
+        return None
+    # both at once: it takes as long as for one
+    if not (is_simple(trace_id + segment_id) or (_is_legible(trace_id) and _is_legible(segment_id))):
+        return None
+    return None if parent_of(rest) is None else (sampled == b"1", trace_id, segment_id, rest)
 
 
 def parent_of(rest: bytes) -> tuple[int, str, str, str, str] | None:
@@ -77,16 +87,13 @@ def _read_parent(rest: bytes) -> tuple[int, str, str, str, str] | None:
     return int(span_id), one_line(service), one_line(instance), one_line(endpoint), one_line(address)
 
 
-def _decode_id(field: bytes) -> bytes | None:
-    """An id in UTF-8. Ids are compared, and shown in the application's own log lines: cleaned, two of them could become
-    one."""
+def _is_legible(text_id: bytes) -> bool:
+    """Whether it is an id in UTF-8. Ids are compared, and shown in the application's own log lines: cleaned, two of
+    them could become one."""
     try:
-        data = binascii.a2b_base64(field)
-        is_printable = is_simple(data) or data.decode("utf-8").isprintable()
+        return text_id.decode("utf-8").isprintable()
     except ValueError:
-        return None
-    # see _decode
-    return data if is_printable and len(data) <= MAX_FIELD and _written(data) == field else None
+        return False
 
 
 def is_simple(text_id: bytes) -> bool:
@@ -160,7 +167,7 @@ def _plain(value: Any) -> bytes | str | None:
 
 def _decode(field: str, limit: int = MAX_FIELD) -> str | None:
     try:
-        data = binascii.a2b_base64(field)
+        data = _a2b(field)
         text = data.decode("utf-8")
     except ValueError:
         return None
@@ -172,7 +179,7 @@ def _decode(field: str, limit: int = MAX_FIELD) -> str | None:
 
 
 def _written(data: bytes) -> bytes:
-    return binascii.b2a_base64(data, newline=False)
+    return _b2a(data, newline=False)
 
 
 def _field(text: str) -> str:

@@ -1,6 +1,7 @@
 // The frame around each view: where one can go, whether the collector is there, and what it keeps.
 import { html, useEffect, useState } from './view.js';
 import { useResource } from './api.js';
+import { Import } from '../exchange/import.js';
 import { Help } from './help.js';
 import { Icon } from '../parts/icons.js';
 import { useKeys } from './keys.js';
@@ -17,8 +18,7 @@ export const VIEWS = [
   ['map', 'Map'],
   ['logs', 'Logs'],
   ['meters', 'Meters'],
-  ['instances', 'Instances'],
-  ['ledgers', 'Ledgers'],
+  ['runtime', 'Runtime'],
   ['profiles', 'Profiles'],
 ];
 
@@ -71,6 +71,7 @@ export function Shell({ route, children }) {
           <span>collector</span>
         </a>
         <${State} state=${state} />
+        <${Import} />
         <div class="top-tools">
           <${ThemeButton} />
           <button class="plain" type="button" onClick=${toHelp} aria-label="Help: keys (?)" title="Keys (?)">

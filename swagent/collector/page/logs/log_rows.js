@@ -1,9 +1,10 @@
 // Log lines: as rows of a long list, and one in full.
-import { html } from '../frame/view.js';
+import { html, useMemo, useState } from '../frame/view.js';
 import { briefMoment, clock, moment } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { Pairs, Service } from '../parts/parts.js';
 import { link } from '../frame/route.js';
+import { jsonIn } from './json_text.js';
 import { placed } from '../frame/virtual.js';
 
 const LEVELS = {
@@ -25,6 +26,9 @@ export function Level({ level }) {
 
 const toTrace = log =>
   link(['traces', log.trace_id], { span: log.segment_id ? `${log.segment_id}:${log.span_id}` : '' });
+
+const AROUND_MS = 60_000;
+const around = log => link(['logs'], { id: log.id, from: log.time - AROUND_MS, to: log.time + AROUND_MS });
 
 export function LogRow({ log, index, height, active, chosen, total, onChoose }) {
   return html`
@@ -84,16 +88,17 @@ export function LogDetails({ log }) {
       <${Service} name=${log.service} />
       <time>${moment(log.time)}</time>
     </p>
-    <pre class="log-text" tabindex="0">${log.text}</pre>
-    ${
-      log.trace_id &&
-      html`
-        <p class="links">
+    <${Content} text=${log.text} />
+    <p class="links">
+      ${
+        log.trace_id &&
+        html`
           <a href=${toTrace(log)}>Open its trace</a>
           <a href=${link(['logs'], { trace_id: log.trace_id })}>All logs of the trace</a>
-        </p>
-      `
-    }
+        `
+      }
+      <a href=${around(log)}>Lines around it</a>
+    </p>
     ${
       tags.length > 0 &&
       html`
@@ -112,6 +117,35 @@ export function LogDetails({ log }) {
         ['span', log.segment_id ? `${log.segment_id}:${log.span_id}` : ''],
       ].filter(([, value]) => value)}
     />
+  `;
+}
+
+// JSON is indented; what came stays within reach
+function Content({ text }) {
+  const [plain, setPlain] = useState(false);
+  const found = useMemo(() => jsonIn(text), [text]);
+  if (!found)
+    return html`
+      <pre class="log-text" tabindex="0">${text}</pre>
+    `;
+  const [before, json] = found;
+  return html`
+    ${
+      before &&
+      !plain &&
+      html`
+        <p class="log-before">${before}</p>
+      `
+    }
+    <pre class="log-text" tabindex="0">${plain ? text : json}</pre>
+    <button
+      type="button"
+      class=${`toggle small as-it-came ${plain ? 'on' : ''}`}
+      aria-pressed=${plain ? 'true' : 'false'}
+      onClick=${() => setPlain(!plain)}
+    >
+      as it came
+    </button>
   `;
 }
 

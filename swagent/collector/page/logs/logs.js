@@ -5,6 +5,7 @@ import { Icon } from '../parts/icons.js';
 import { useKeys } from '../frame/keys.js';
 import { useList } from '../frame/list.js';
 import { LogDetails, LogRow } from './log_rows.js';
+import { LogTimes, useTimes } from './log_times.js';
 import { plural } from '../parts/format.js';
 import { Clear, Note, Panel } from '../parts/parts.js';
 import { Select, Text } from '../parts/fields.js';
@@ -34,18 +35,23 @@ function Nothing({ searched }) {
 
 export function Logs({ query }) {
   const { id: chosenId, ...filters } = query;
+  const { last, ...others } = filters;
+  const times = useTimes(filters);
   const box = useRef(null);
   const place = usePlace(link(['logs'], filters), () => ({
     list: list.keep(),
     active: activeId,
     top: scrolled(box),
   }));
-  const list = useList('logs', filters, PAGE, place?.list);
+  const list = useList('logs', { ...others, ...times }, PAGE, place?.list);
   const { items } = list;
   const wide = useWide();
   const [activeId, setActiveId] = useState(chosenId ?? place?.active ?? null);
   const active = useMemo(() => items.findIndex(each => String(each.id) === String(activeId)), [items, activeId]);
-  const chosen = items.find(each => String(each.id) === chosenId);
+  const listed = items.find(each => String(each.id) === chosenId);
+  // a link to a line that is not on the page, or beyond it
+  const apart = useResource(chosenId && !listed && !list.loading ? address(`logs/${encodeURIComponent(chosenId)}`) : null);
+  const chosen = listed ?? (chosenId ? apart.data : null);
   const set = changes => replace(link(['logs'], { ...query, ...changes }));
   const choose = log => {
     if (log) setActiveId(log.id);
@@ -73,7 +79,7 @@ export function Logs({ query }) {
       return true;
     },
     Escape: () => {
-      if (chosen) choose(null);
+      if (chosenId) choose(null);
       else go('#/logs');
     },
   });
@@ -96,6 +102,7 @@ export function Logs({ query }) {
     <div class="view logs" ref=${box}>
       <header class="view-head">
         <h1>Logs</h1>
+        <p class="total" role="status">${list.key && !list.loading ? plural(list.total ?? 0, 'line') : ''}</p>
         <${Clear} view="logs" filters=${filters} />
       </header>
       <${Filters} query=${query} set=${set} />
@@ -136,9 +143,19 @@ export function Logs({ query }) {
               `
         }
         ${
-          chosen &&
+          (chosen || apart.error) &&
           html`
-            <${Panel} title="Log line" onClose=${() => choose(null)}><${LogDetails} log=${chosen} /><//>
+            <${Panel} title="Log line" onClose=${() => choose(null)}>
+              ${
+                chosen
+                  ? html`
+                      <${LogDetails} key=${chosen.id} log=${chosen} />
+                    `
+                  : html`
+                      <p class="quiet">This line is not kept: it has made room for newer ones, or never came.</p>
+                    `
+              }
+            <//>
           `
         }
       </div>
@@ -170,6 +187,7 @@ function Filters({ query, set }) {
         options=${[['', 'Every level'], ...LEVELS.map(level => [level, level])]}
         onChange=${level => set({ level })}
       />
+      <${LogTimes} query=${query} set=${set} />
       ${
         query.trace_id &&
         html`

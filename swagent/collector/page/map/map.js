@@ -1,26 +1,50 @@
 // The services and what they call, laid out by the graph library.
-import { html } from '../frame/view.js';
+import { html, useMemo } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { count, duration, percent, short } from '../parts/format.js';
 import { useKeys } from '../frame/keys.js';
 import { Loaded, Note, Panel } from '../parts/parts.js';
 import { link, replace } from '../frame/route.js';
-import { Drawing } from './map_drawing.js';
+import { Icon } from '../parts/icons.js';
+import { Drawing, isCrowded } from './map_drawing.js';
+import { around } from './neighbours.js';
 import { useWide } from '../frame/theme.js';
 
 export function ServiceMap({ query }) {
   const resource = useResource(address('map'), 2000);
-  const choose = name => replace(link(['map'], { node: name ?? '' }));
+  const set = changes => replace(link(['map'], { ...query, ...changes }));
+  const choose = name => set({ node: name ?? '' });
   const wide = useWide();
-  useKeys({ Escape: () => choose(null) });
+  const data = useMemo(() => resource.data && around(resource.data, query.focus), [resource.data, query.focus]);
+  useKeys({
+    Escape: () => (query.node ? choose(null) : set({ focus: '' })),
+    f: () => query.node && set({ focus: query.focus === query.node ? '' : query.node }),
+  });
   return html`
     <div class="view map">
       <header class="view-head">
         <h1>Map</h1>
-        <p class="total">${wide ? 'Calls per minute and median latency on each line' : 'Who calls whom'}</p>
+        <p class="total">
+          ${
+            !wide
+              ? 'Who calls whom'
+              : data && isCrowded(data)
+                ? 'Calls per minute and median latency on the lines of what you point at or choose'
+                : 'Calls per minute and median latency on each line'
+          }
+        </p>
+        ${
+          query.focus &&
+          html`
+            <button type="button" class="toggle on" onClick=${() => set({ focus: '' })}>
+              only around ${query.focus}
+              <${Icon} name="close" size=${12} />
+            </button>
+          `
+        }
       </header>
-      <${Loaded} resource=${resource}>
-        ${data =>
+      <${Loaded} resource=${{ ...resource, data }}>
+        ${() =>
           data.nodes.length === 0
             ? html`
                 <${Note} title="No service has reported a call yet" />
@@ -32,11 +56,11 @@ export function ServiceMap({ query }) {
                     ${
                       !wide &&
                       html`
-                        <${CallList} edges=${data.edges} />
+                        <${CallList} edges=${data.edges} query=${query} />
                       `
                     }
                   </div>
-                  <${Node} data=${data} name=${query.node} onClose=${() => choose(null)} />
+                  <${Node} data=${data} query=${query} onClose=${() => choose(null)} />
                 </div>
               `}
       <//>
@@ -44,7 +68,8 @@ export function ServiceMap({ query }) {
   `;
 }
 
-function Node({ data, name, onClose }) {
+function Node({ data, query, onClose }) {
+  const name = query.node;
   const node = data.nodes.find(each => each.name === name);
   if (!node) return null;
   const service = node.kind === 'service';
@@ -77,6 +102,15 @@ function Node({ data, name, onClose }) {
       <p class="links">
         <a class="main-link" href=${link(['traces'], filter)}>Its traces</a>
         ${
+          query.focus === name
+            ? html`
+                <a href=${link(['map'], { node: name })}>The whole map (f)</a>
+              `
+            : html`
+                <a href=${link(['map'], { node: name, focus: name })}>Only its neighbours (f)</a>
+              `
+        }
+        ${
           node.errors > 0 &&
           html`
             <a href=${link(['traces'], { ...filter, errors: 1 })}>Failed traces</a>
@@ -90,21 +124,21 @@ function Node({ data, name, onClose }) {
           `
         }
       </p>
-      <${Calls} title="Called by" edges=${data.edges.filter(each => each.to === name)} end="from" />
-      <${Calls} title="Calls" edges=${data.edges.filter(each => each.from === name)} end="to" />
+      <${Calls} title="Called by" edges=${data.edges.filter(each => each.to === name)} end="from" query=${query} />
+      <${Calls} title="Calls" edges=${data.edges.filter(each => each.from === name)} end="to" query=${query} />
     <//>
   `;
 }
 
 // what the lines of a large drawing say, where there is no room for it
-function CallList({ edges }) {
+function CallList({ edges, query }) {
   const busiest = [...edges].sort((one, other) => other.calls - one.calls);
   return html`
     <ul class="call-list" aria-label="Calls">
       ${busiest.map(
         each => html`
           <li key=${`${each.from}\n${each.to}`}>
-            <a href=${link(['map'], { node: each.to })}>
+            <a href=${link(['map'], { ...query, node: each.to })}>
               <span class="call-ends">
                 <b dir="auto">${each.from}</b>
                 <i aria-label="calls">→</i>
@@ -125,7 +159,7 @@ function CallList({ edges }) {
   `;
 }
 
-function Calls({ title, edges, end }) {
+function Calls({ title, edges, end, query }) {
   if (edges.length === 0) return null;
   return html`
     <h3>${title}</h3>
@@ -143,7 +177,7 @@ function Calls({ title, edges, end }) {
         ${edges.map(
           each => html`
             <tr>
-              <th scope="row"><a href=${link(['map'], { node: each[end] })}>${each[end]}</a></th>
+              <th scope="row"><a href=${link(['map'], { ...query, node: each[end] })}>${each[end]}</a></th>
               <td class="number" data-label="/min">${short(each.calls_per_minute)}</td>
               <td class="number" data-label="p50">${duration(each.p50)}</td>
               <td class="number" data-label="p99">${duration(each.p99)}</td>

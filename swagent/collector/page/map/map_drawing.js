@@ -1,42 +1,55 @@
 // The map, drawn.
-import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../frame/view.js';
+import { html, useEffect, useMemo, useState } from '../frame/view.js';
 import { colourClass } from '../parts/colours.js';
-import { count, duration, percent, plural, short } from '../parts/format.js';
-import { COMPACT, ROOMY, arrange, fit } from './map_layout.js';
+import { duration, percent, short } from '../parts/format.js';
+import { Icon } from '../parts/icons.js';
+import { COMPACT, MANY, ROOMY, arrange, fit } from './map_layout.js';
+import { useKeys } from '../frame/keys.js';
+import { useView } from './map_view.js';
 import { useWide } from '../frame/theme.js';
 
+const CROWD = 18; // lines from which on those of what is chosen only have their numbers
+const PAN_PX = 80;
+
+export const isCrowded = data => data.edges.length >= CROWD;
+
 export function Drawing({ data, chosen, onChoose }) {
-  const [room, box] = useRoom();
-  const size = useWide() ? ROOMY : COMPACT;
+  const wide = useWide();
+  const size = wide ? (isCrowded(data) ? MANY : ROOMY) : COMPACT;
   // the numbers change all the time, the places only when a node or an edge is new
   const shape = JSON.stringify([
     data.nodes.map(each => each.name).sort(),
     data.edges.map(each => [each.from, each.to]).sort(),
   ]);
   const both = useMemo(() => ['LR', 'TB'].map(rankdir => arrange(data, rankdir, size)), [shape, size]);
-  const [places] = [...both].sort((one, other) => fit(other, room, size) - fit(one, room, size));
-  const scale = Math.max(fit(places, room, size), size.least);
+  const [better, setBetter] = useState(0);
+  const places = both[better];
+  const { box, room, view, hands, pan, reveal, larger, smaller, fit: seeAll } = useView(places, size.least);
+  useEffect(() => {
+    if (room) setBetter(fit(both[1], room) > fit(both[0], room) ? 1 : 0);
+  }, [both, room]);
+  const [pointed, setPointed] = useState(null);
   const sought = places.nodes.get(chosen);
   useEffect(() => {
-    if (sought) bringIntoSight(box.current, sought.x * scale, sought.y * scale);
-  }, [chosen, scale, sought]);
+    if (sought && room) reveal(sought);
+  }, [chosen, sought, room]);
+  useKeys({
+    '+': larger,
+    '=': larger,
+    '-': smaller,
+    0: seeAll,
+    ArrowLeft: () => pan(PAN_PX, 0),
+    ArrowRight: () => pan(-PAN_PX, 0),
+    ArrowUp: () => pan(0, PAN_PX),
+    ArrowDown: () => pan(0, -PAN_PX),
+  });
   const busiest = Math.max(1, ...data.edges.map(each => each.calls));
-  const near = name =>
-    !chosen ||
-    name === chosen ||
-    data.edges.some(
-      each => (each.from === chosen && each.to === name) || (each.to === chosen && each.from === name),
-    );
+  const ends = (edge, name) => edge.from === name || edge.to === name;
+  const near = name => !chosen || name === chosen || data.edges.some(each => ends(each, name) && ends(each, chosen));
   return html`
-    <div class="map-box" ref=${box}>
-      <svg
-        class="map-drawing"
-        viewBox=${`0 0 ${places.width} ${places.height}`}
-        width=${Math.floor(places.width * scale)}
-        height=${Math.floor(places.height * scale)}
-        role="group"
-        aria-label="Service map"
-      >
+    <div class="map-frame">
+      <div class="map-box" ref=${box} ...${hands}>
+        <svg class="map-drawing" role="group" aria-label="Service map">
         <defs>
           ${['', 'bad'].map(
             kind => html`
@@ -56,13 +69,14 @@ export function Drawing({ data, chosen, onChoose }) {
             `,
           )}
         </defs>
+        <g transform=${`translate(${view.x.toFixed(1)} ${view.y.toFixed(1)}) scale(${view.scale.toFixed(4)})`}>
         ${data.edges.map(
           edge => html`
             <${Edge}
               key=${`${edge.from}\n${edge.to}`}
               edge=${edge}
               place=${places.edges.get(`${edge.from}\n${edge.to}`)}
-              told=${size === ROOMY}
+              told=${size === ROOMY || (size === MANY && (ends(edge, chosen) || ends(edge, pointed)))}
               share=${edge.calls / busiest}
               dim=${chosen && edge.from !== chosen && edge.to !== chosen}
             />
@@ -78,10 +92,25 @@ export function Drawing({ data, chosen, onChoose }) {
               chosen=${node.name === chosen}
               dim=${!near(node.name)}
               onChoose=${() => onChoose(node.name === chosen ? null : node.name)}
+              onPoint=${setPointed}
+              onFocus=${() => reveal(places.nodes.get(node.name))}
             />
           `,
         )}
-      </svg>
+        </g>
+        </svg>
+      </div>
+      <div class="map-tools" role="group" aria-label="Size of the map">
+        <button type="button" class="plain" onClick=${larger} aria-label="Larger (+)" title="Larger (+)">
+          <${Icon} name="plus" />
+        </button>
+        <button type="button" class="plain" onClick=${smaller} aria-label="Smaller (-)" title="Smaller (-)">
+          <${Icon} name="minus" />
+        </button>
+        <button type="button" class="plain" onClick=${seeAll} aria-label="See all of it (0)" title="See all of it (0)">
+          <${Icon} name="fit" />
+        </button>
+      </div>
     </div>
   `;
 }
@@ -125,11 +154,17 @@ function EdgeText({ edge, place }) {
   `;
 }
 
-function Box({ node, place, size, chosen, dim, onChoose }) {
+function Box({ node, place, size, chosen, dim, onChoose, onPoint, onFocus }) {
   const { width, height } = size.node;
   const bad = node.errors > 0;
   const peer = node.kind === 'peer';
-  const label = `${node.name}, ${node.kind}, ${plural(node.calls, 'call')}, ${plural(node.errors, 'error')}, median ${duration(node.p50)}`;
+  const shown = cut(node.name, size.letters);
+  const calls = `${short(node.calls)} ${node.calls === 1 ? 'call' : 'calls'}`;
+  const text = node.p50 === null || size === COMPACT ? calls : `${calls} · ${duration(node.p50)}`;
+  // what is seen comes first: who speaks to the page says that
+  const whole = shown === node.name ? null : node.name;
+  const failed = bad ? ` ${short(node.errors)} ${node.errors === 1 ? 'error' : 'errors'}` : '';
+  const label = `${whole ? `${whole} ` : ''}${shown} ${text}${failed}, ${node.kind}`;
   const press = event => {
     if (event.key === 'Enter' || event.key === ' ') {
       event.preventDefault();
@@ -147,8 +182,17 @@ function Box({ node, place, size, chosen, dim, onChoose }) {
       aria-label=${label}
       onClick=${onChoose}
       onKeyDown=${press}
+      onFocus=${onFocus}
+      onPointerEnter=${() => onPoint(node.name)}
+      onPointerLeave=${() => onPoint(null)}
       data-node=${node.name}
     >
+      ${
+        whole &&
+        html`
+          <title>${whole}</title>
+        `
+      }${' '}
       <rect class="node-ground" width=${width} height=${height} rx=${peer ? height / 2 : 10} />
       ${
         !peer &&
@@ -162,17 +206,16 @@ function Box({ node, place, size, chosen, dim, onChoose }) {
         y=${height / 2 - 4}
         text-anchor=${peer ? 'middle' : 'start'}
       >
-        ${cut(node.name, size.letters)}
-        <title>${node.name}</title>
-      </text>
+        ${shown}
+      </text>${' '}
       <text
         class="node-text"
         x=${peer ? width / 2 : 22}
         y=${height / 2 + 13}
         text-anchor=${peer ? 'middle' : 'start'}
       >
-        ${short(node.calls)} ${node.calls === 1 ? 'call' : 'calls'}${node.p50 === null || size === COMPACT ? '' : ` · ${duration(node.p50)}`}
-      </text>
+        ${text}
+      </text>${' '}
       ${
         bad &&
         html`
@@ -200,28 +243,4 @@ const graphemes = new Intl.Segmenter();
 function cut(name, letters) {
   const all = [...graphemes.segment(name)];
   return all.length > letters ? `${all.slice(0, letters - 1).map(each => each.segment).join('')}…` : name;
-}
-
-const MARGIN_PX = 60;
-
-function bringIntoSight(box, x, y) {
-  const { scrollLeft, scrollTop, clientWidth, clientHeight } = box;
-  const outside = (at, from, length) => at < from + MARGIN_PX || at > from + length - MARGIN_PX;
-  if (outside(x, scrollLeft, clientWidth)) box.scrollLeft = x - clientWidth / 2;
-  if (outside(y, scrollTop, clientHeight)) box.scrollTop = y - clientHeight / 2;
-}
-
-function useRoom() {
-  const box = useRef(null);
-  const [room, setRoom] = useState({ width: 1000, height: 700 });
-  useLayoutEffect(() => {
-    const observer = new ResizeObserver(() =>
-      setRoom({ width: box.current.clientWidth, height: box.current.clientHeight }),
-    );
-    observer.observe(box.current);
-    // where it does not fit, its middle is seen first
-    box.current.scrollLeft = (box.current.scrollWidth - box.current.clientWidth) / 2;
-    return () => observer.disconnect();
-  }, []);
-  return [room, box];
 }

@@ -9,17 +9,24 @@ export const ROOMY = {
   least: 0.8,
   letters: 18,
 };
+// of many lines only some have texts, which may lie over others
+export const MANY = {
+  node: { width: 158, height: 48 },
+  label: { width: 24, height: 2 },
+  gaps: { nodesep: 16, edgesep: 10, ranksep: 54, marginx: 20, marginy: 20 },
+  least: 0.62,
+  letters: 18,
+};
 export const COMPACT = {
-  node: { width: 112, height: 46 },
+  node: { width: 118, height: 46 },
   label: { width: 6, height: 2 },
   gaps: { nodesep: 10, edgesep: 8, ranksep: 22, marginx: 12, marginy: 14 },
   least: 0.7,
-  letters: 12,
+  letters: 11,
 };
 
-// how large the whole may be drawn; a narrow page scrolls down anyhow
-export const fit = (places, room, size) =>
-  Math.min(1.1, room.width / places.width, size === COMPACT ? Infinity : room.height / places.height);
+// how large the whole can be drawn
+export const fit = (places, room) => Math.min(1.1, room.width / places.width, room.height / places.height);
 
 export function arrange(data, rankdir, size) {
   const graph = new Graph();

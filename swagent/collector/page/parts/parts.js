@@ -85,9 +85,10 @@ export function Loaded({ resource, children, way }) {
   `;
 }
 
-const sentence = text => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+export const sentence = text => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 
-export function Pairs({ pairs, label }) {
+// `beside(key, value)`: what more stands beside a value
+export function Pairs({ pairs, label, beside }) {
   return html`
     <dl class="pairs" aria-label=${label}>
       ${pairs.map(
@@ -96,6 +97,7 @@ export function Pairs({ pairs, label }) {
             <dt>${key}</dt>
             <dd>
               <span dir="auto">${String(value)}</span>
+              ${beside?.(key, value)}
               <${Copy} text=${String(value)} label=${key} />
             </dd>
           </div>

@@ -3,9 +3,9 @@ import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { Chart } from '../parts/chart.js';
 import { duration } from '../parts/format.js';
-import { isLevel, meterBrief, meterFormat, meterTitle } from './meter_names.js';
+import { isLevel, meterFormat, meterTitle } from './meter_names.js';
 
-export function MeterChart({ meter, last = '15', height = 150, plain = false }) {
+export function MeterChart({ meter, last = '15', height = 150 }) {
   const [seen, box] = useSeen();
   const [rate, setRate] = useState(false);
   const minutes = Number(last);
@@ -25,12 +25,12 @@ export function MeterChart({ meter, last = '15', height = 150, plain = false }) 
   const shown = data ?? kept;
   const series = useMemo(() => (shown ? shown.series.flatMap(each => lines(each, rate)) : []), [shown, rate]);
   const format = shown?.kind === 'histogram' ? duration : meterFormat(meter);
-  const title = plain ? meterBrief(meter.name) : meterTitle(meter.name);
+  const title = meterTitle(meter.name);
   const grows = shown && !isLevel(meter.name) && shown.kind !== 'histogram' && shown.series.length > 0 && shown.series.every(growing);
   const newest = series.length === 1 ? series[0].points.at(-1)?.[1] : undefined;
   return html`
     <article
-      class=${`card chart-card ${plain ? 'plain-chart' : ''}`}
+      class="card chart-card"
       ref=${box}
       aria-label=${title}
       data-meter=${meter.name}
@@ -39,14 +39,12 @@ export function MeterChart({ meter, last = '15', height = 150, plain = false }) 
         <h3>${title}</h3>
         ${
           title !== meter.name &&
-          !plain &&
           html`
             <code>${meter.name}</code>
           `
         }
         ${
           grows &&
-          !plain &&
           html`
             <button
               type="button"
@@ -84,7 +82,7 @@ export function MeterChart({ meter, last = '15', height = 150, plain = false }) 
               />
             `
           : html`
-              <div class=${`chart-space ${plain ? 'low' : ''}`}>${shown ? 'No sample in this time' : ''}</div>
+              <div class="chart-space">${shown ? 'No sample in this time' : ''}</div>
             `
       }
     </article>

@@ -1,7 +1,8 @@
 // What the meters of the runtime and of the agent are called by people, and in what they are counted.
 import { count, duration, short } from '../parts/format.js';
 
-const percentage = value => `${short(value)} %`;
+export const percentage = value => `${short(value)} %`;
+export const megabytes = bytes => `${short(bytes / 1e6)} MB`;
 const KNOWN = {
   instance_pvm_process_cpu_utilization: ['CPU of the process', percentage],
   instance_pvm_total_cpu_utilization: ['CPU of the machine', percentage],
@@ -12,6 +13,7 @@ const KNOWN = {
   instance_pvm_gc_g1: ['Collections, generation 1', short],
   instance_pvm_gc_g2: ['Collections, generation 2', short],
   instance_pvm_gc_time: ['Time in the garbage collector', duration],
+  swagent_memory: ['Memory of the process', megabytes],
   swagent_tasks: ['Tasks in the event loop', count],
   swagent_loop_lag: ['Lag of the event loop', duration],
   swagent_delivery_latency: ['From record to confirmation', duration],
@@ -23,30 +25,12 @@ const KNOWN = {
   swagent_records_dropped: ['Records dropped', short],
 };
 
-export const RUNTIME_FIRST = [
-  'instance_pvm_process_cpu_utilization',
-  'instance_pvm_process_mem_utilization',
-  'instance_pvm_thread_active_count',
-  'swagent_tasks',
-];
-
-const BRIEF = {
-  instance_pvm_process_cpu_utilization: 'CPU',
-  instance_pvm_process_mem_utilization: 'Memory',
-  instance_pvm_thread_active_count: 'Threads',
-  swagent_tasks: 'Tasks',
-};
-
-export function meterBrief(name) {
-  return BRIEF[name] ?? meterTitle(name);
-}
-
 export function meterTitle(name) {
   return KNOWN[name]?.[0] ?? name;
 }
 
 // may go down again, even where it has not done so yet
-export const isLevel = name => /(_utilization|_active_count|_tasks|_lag|_queued|_in_flight)$/.test(name);
+export const isLevel = name => /(_utilization|_active_count|_memory|_tasks|_lag|_queued|_in_flight)$/.test(name);
 
 export function meterFormat(meter) {
   if (KNOWN[meter.name]) return KNOWN[meter.name][1];
@@ -55,6 +39,7 @@ export function meterFormat(meter) {
 
 const ORDER = [
   'instance_pvm_process_cpu_utilization',
+  'swagent_memory',
   'instance_pvm_process_mem_utilization',
   'swagent_loop_lag',
   'swagent_tasks',
@@ -70,6 +55,7 @@ export function meterGroup(name) {
   if (
     name.startsWith('instance_') ||
     name === 'swagent_tasks' ||
+    name === 'swagent_memory' ||
     name.startsWith('swagent_loop') ||
     name.startsWith('swagent_gc')
   )

@@ -13,6 +13,7 @@ import { Tasks } from './tasks.js';
 import { isMeasured } from './time_split.js';
 import { WhyDetails } from './why.js';
 import { link } from '../frame/route.js';
+import { TagFilter } from '../traces/tag_filter.js';
 
 // what is told in another way than as a tag
 const SPLIT = new Set(['time.running', 'time.ready', 'time.awaiting', 'time.gc', 'time.awaited']);
@@ -78,7 +79,13 @@ export function SpanDetails({ span, trace, neighbours }) {
       tags.length > 0 &&
       html`
         <h3>Tags</h3>
-        <${Pairs} pairs=${tags} label="Tags" />
+        <${Pairs}
+          pairs=${tags}
+          label="Tags"
+          beside=${(name, value) => html`
+            <${TagFilter} name=${name} value=${value} />
+          `}
+        />
       `
     }
     ${

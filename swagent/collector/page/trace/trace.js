@@ -2,11 +2,13 @@
 import { html, useMemo } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { count, duration, moment, plural } from '../parts/format.js';
+import { ExportTrace } from '../exchange/export_link.js';
 import { Icon } from '../parts/icons.js';
 import { LogRows } from '../logs/log_rows.js';
 import { headOf } from './critical_path.js';
 import { errorsDeepestFirst } from './finding.js';
 import { useNeighbours } from './loop_neighbours.js';
+import { LossBadge } from '../runtime/loss_badge.js';
 import { ownTimes } from './own_time.js';
 import { CompareLinks } from '../compare/compare_links.js';
 import { Copy, Loaded, Panel, Service } from '../parts/parts.js';
@@ -100,10 +102,12 @@ function Content({ trace, query }) {
             `
           }
           <${CompareLinks} id=${trace.trace_id} />
+          <${LossBadge} trace=${trace} />
           <span class="id">
             <code>${trace.trace_id}</code>
             <${Copy} text=${trace.trace_id} label="the trace id" />
           </span>
+          <${ExportTrace} id=${trace.trace_id} />
         </p>
         <${Shares} trace=${trace} />
         ${

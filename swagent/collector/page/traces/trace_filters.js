@@ -5,6 +5,7 @@ import { Select, Text, Toggle } from '../parts/fields.js';
 import { address, useResource } from '../frame/api.js';
 import { clock } from '../parts/format.js';
 import { link, replace } from '../frame/route.js';
+import { QueryField } from './query_field.js';
 
 const NAMES = ['service', 'endpoint', 'min_ms', 'max_ms', 'errors', 'from', 'to', 'q', 'sort'];
 const SPANS = [
@@ -25,7 +26,8 @@ export function filtersOf(query) {
   return filters;
 }
 
-export function TraceFilters({ query }) {
+// `error`: why the query cannot be read
+export function TraceFilters({ query, error }) {
   const [open, setOpen] = useState(false);
   const set = changes => replace(link(['traces'], { ...query, ...changes }));
   const { data } = useResource(address('services'), 3000);
@@ -35,13 +37,7 @@ export function TraceFilters({ query }) {
   ).length;
   return html`
     <form class="filters" role="search" aria-label="Search traces" onSubmit=${event => event.preventDefault()}>
-      <${Text}
-        label="Trace id, or text in endpoints and tags"
-        placeholder="Trace id or text"
-        search=${true}
-        value=${query.q ?? ''}
-        onChange=${q => set({ q })}
-      />
+      <${QueryField} value=${query.q ?? ''} error=${error} onChange=${q => set({ q })} />
       <button
         type="button"
         class="filters-open"

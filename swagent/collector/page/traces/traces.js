@@ -1,16 +1,18 @@
 // The list of traces, newest first, with its search.
 import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
 import { TraceFilters, filtersOf } from './trace_filters.js';
+import { ExportList } from '../exchange/export_link.js';
 import { Icon } from '../parts/icons.js';
 import { scrolled, usePlace } from '../frame/places.js';
-import { Scatter } from './scatter.js';
 import { count, plural } from '../parts/format.js';
-import { go, link } from '../frame/route.js';
+import { go, link, replace } from '../frame/route.js';
 import { useKeys } from '../frame/keys.js';
 import { useList } from '../frame/list.js';
 import { useWide } from '../frame/theme.js';
-import { Clear, Note } from '../parts/parts.js';
+import { Clear, Note, sentence } from '../parts/parts.js';
 import { VirtualList } from '../frame/virtual.js';
+import { boxText, Differences, readBox } from './differences.js';
+import { Heatmap } from './heatmap.js';
 import { Head, Row } from './trace_row.js';
 
 const PAGE = { rows: 'traces', id: trace => trace.trace_id, limit: 200 };
@@ -31,6 +33,11 @@ function Nothing({ searched }) {
       `;
 }
 
+// why the collector cannot read the query, and where
+function unreadable(error) {
+  return error?.status === 400 && error.message.startsWith('q, ') ? sentence(error.message.slice(3)) : null;
+}
+
 export function Traces({ query }) {
   const box = useRef(null);
   const opened = useRef(null);
@@ -39,7 +46,11 @@ export function Traces({ query }) {
     active: opened.current ?? activeId,
     top: scrolled(box),
   }));
-  const list = useList('traces', filtersOf(query), PAGE, place?.list);
+  const filters = filtersOf(query);
+  const list = useList('traces', filters, PAGE, place?.list);
+  const unread = unreadable(list.error);
+  const chosen = readBox(query.box);
+  const closeBox = () => replace(link(['traces'], { ...query, box: '' }));
   const wide = useWide();
   const [activeId, setActiveId] = useState(place?.active ?? null);
   const { items } = list;
@@ -66,7 +77,8 @@ export function Traces({ query }) {
       return true;
     },
     Escape: () => {
-      if (activeId) setActiveId(null);
+      if (chosen) closeBox();
+      else if (activeId) setActiveId(null);
       else go('#/traces');
     },
   });
@@ -94,19 +106,27 @@ export function Traces({ query }) {
       <header class="view-head">
         <h1>Traces</h1>
         <p class="total" role="status">
-          ${list.key && !list.loading ? `${count(list.total)}${list.exact ? '' : '+'} ${list.total === 1 ? 'trace' : 'traces'}` : ''}
+          ${list.key && !list.loading && !unread ? `${count(list.total)}${list.exact ? '' : '+'} ${list.total === 1 ? 'trace' : 'traces'}` : ''}
         </p>
         <${Clear} view="traces" filters=${query} />
+        <${ExportList} filters=${filtersOf(query)} />
       </header>
-      <${TraceFilters} query=${query} />
+      <${TraceFilters} query=${query} error=${unread} />
+      <div class="split">
+      <div class="traces-main">
       ${
         items.length > 0 &&
         html`
-          <${Scatter} traces=${items} query=${query} />
+          <${Heatmap}
+            filters=${filters}
+            box=${chosen}
+            onBox=${limits => go(link(['traces'], { ...query, box: boxText(limits) }))}
+          />
         `
       }
       ${
         list.error?.status > 0 && // no answer at all is said above every view
+        !unread &&
         html`
           <${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>
         `
@@ -146,6 +166,14 @@ export function Traces({ query }) {
               />
             `
       }
+      </div>
+      ${
+        chosen &&
+        html`
+          <${Differences} key=${query.box} filters=${filters} query=${query} box=${chosen} onClose=${closeBox} />
+        `
+      }
+      </div>
     </div>
   `;
 }

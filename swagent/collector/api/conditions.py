@@ -1,0 +1,141 @@
+"""From the terms of a query to conditions of SQL, over the segments of a trace and over the trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..store.tag_text import BETWEEN, CUT, ENDPOINT, EQUALS, ERROR, LONGEST, PEER
+from .query import STATUS, Term, Value
+
+STATUS_KEYS = ("http.status_code", "status_code", STATUS)
+"""Where agents put the status of an answer."""
+_NAMES = 100  # in which a text is found
+_ANY = f"[^{BETWEEN}]*"
+# what may stand before and after a name: `/x` is the endpoint `GET:/x`, `db` the peer `db:5432`, `Failed` the kind
+# `shop.errors.Failed`
+_AROUND = {
+    "endpoint": (ENDPOINT, "(?:[A-Z]+:)?", ""),
+    "peer": (PEER, "", r"(?::\d+)?"),
+    "error": (ERROR, rf"(?:{_ANY}\.)?", ""),
+}
+_BODY = "(SELECT body FROM bodies WHERE bodies.id = segments.id)"
+
+
+class Conditions(NamedTuple):
+    """What must hold.
+
+    :ivar having: of a group of segments, those of one trace
+    :ivar where: of the trace
+    :ivar values: for both
+    """
+
+    having: list[str]
+    where: list[str]
+    values: dict[str, Any]
+
+
+def conditions(terms: Iterable[Term], sources: Collection[tuple[str, str]]) -> Conditions:
+    """The conditions of some terms.
+
+    :param sources: the services and their instances that were heard from
+    """
+    made = Conditions([], [], {})
+    for number, term in enumerate(terms):
+        values = _Values(f"q{number}_", made.values)
+        if term.kind == "dur":
+            made.where.append(f"duration {term.operator} {values.add(term.number)}")
+            continue
+        is_not = term.operator == "!="
+        made.having.append(f"total({_of_segment(term, sources, values)}) {'=' if is_not else '>'} 0")
+    return made
+
+
+class _Values:
+    """Gives each value of a term a name."""
+
+    def __init__(self, prefix: str, values: dict[str, Any]) -> None:
+        self._prefix = prefix
+        self._values = values
+
+    def add(self, value: Any) -> str:
+        name = f"{self._prefix}{len(self._values)}"
+        self._values[name] = value
+        return f":{name}"
+
+
+def _of_segment(term: Term, sources: Collection[tuple[str, str]], values: _Values) -> str:
+    """What is true of the segments in which the term is found."""
+    if term.kind == "text":
+        return _text(term.value.text, sources, values)
+    if term.kind in ("service", "instance"):
+        if term.value.is_exact:
+            return f"{term.kind} = {values.add(term.value.text)}"
+        return f"{term.kind} REGEXP {values.add('^' + _regex(term.value) + '$')}"
+    if term.kind in _AROUND:
+        name, before, after = _AROUND[term.kind]
+        # a quick look first: the pattern is looked for where there may be one
+        first = max(term.value.texts, key=len) or f"{BETWEEN}{name}{EQUALS}"
+        pattern = f"{BETWEEN}{name}{EQUALS}{before}{_regex(term.value)}{after}{CUT}?{BETWEEN}"
+        return f"(instr(tags, {values.add(first)}) > 0 AND tags REGEXP {values.add(pattern)})"
+    keys = STATUS_KEYS if term.key == STATUS else (term.key,)
+    if term.operator not in ("=", "!=") and len(keys) > 1:
+        return _compared(keys, term, values)  # most segments have one of them
+    return f"({' OR '.join(_tag(key, term, values) for key in keys)})"
+
+
+def _tag(key: str, term: Term, values: _Values) -> str:
+    head = _head(key)
+    if term.operator in ("=", "!="):
+        if term.value.is_anything:
+            return f"instr(tags, {values.add(head)}) > 0"
+        if term.value.is_exact:
+            return _exact(key, term.value.text, values)
+        pattern = f"{re.escape(head)}{_regex(term.value)}{CUT}?{BETWEEN}"
+        return f"(instr(tags, {values.add(head)}) > 0 AND tags REGEXP {values.add(pattern)})"
+    return f"(instr(tags, {values.add(head)}) > 0 AND {_compared([key], term, values)})"
+
+
+def _compared(keys: Sequence[str], term: Term, values: _Values) -> str:
+    heads = "".join(map(_head, keys))
+    return f"has_number(tags, {values.add(heads)}, '{term.operator}', {values.add(term.number)})"
+
+
+def _head(key: str) -> str:
+    return f"{BETWEEN}{key[:LONGEST]}{EQUALS}"
+
+
+def _exact(key: str, value: str, values: _Values) -> str:
+    head = _head(key)
+    if len(value) <= LONGEST:
+        return f"instr(tags, {values.add(f'{head}{value}{BETWEEN}')}) > 0"
+    # its beginning is in the index, all of it in the segment
+    first = f"instr(tags, {values.add(f'{head}{value[:LONGEST]}{CUT}{BETWEEN}')}) > 0"
+    return f"({first} AND {_spelled(key, value, values)})"
+
+
+def _spelled(key: str, text: str, values: _Values) -> str:
+    """That the segment's bytes hold it is soon found out; whether it is in a value takes a closer look."""
+    low = values.add(text.lower().encode())
+    return f"contains({_BODY}, {low}) AND spells({_BODY}, {values.add(key)}, {values.add(text)})"
+
+
+def _text(text: str, sources: Iterable[tuple[str, str]], values: _Values) -> str:
+    """A text in tags, operations, peers and names, or the beginning of an id."""
+    escaped = re.sub(r"([\\%_])", r"\\\1", text)
+    looks = [f"tags LIKE {values.add(f'%{escaped}%')} ESCAPE '\\'"]
+    # names are few, and known: most texts are in none
+    low = text.lower()
+    found = [(service, instance) for service, instance in sources if low in service.lower() or low in instance.lower()]
+    if found:
+        pairs = ", ".join(f"({values.add(service)}, {values.add(instance)})" for service, instance in found[:_NAMES])
+        looks.append(f"(service, instance) IN (VALUES {pairs})")
+    begin, end = values.add(text), values.add(text + chr(0x10FFFF))
+    looks += [f"({column} >= {begin} AND {column} < {end})" for column in ("trace", "segment")]
+    looks.append(f"(substr(tags, 1, 1) = {values.add(CUT)} AND {_spelled('', low, values)})")
+    return f"({' OR '.join(looks)})"
+
+
+def _regex(value: Value) -> str:
+    return _ANY.join(map(re.escape, value.texts))

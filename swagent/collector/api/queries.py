@@ -1,0 +1,116 @@
+"""What the JSON API answers under which path, and by which parameters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ..store.store import Store
+from . import (
+    calls,
+    compare,
+    differences,
+    errors,
+    heatmap,
+    instances,
+    logs,
+    loop,
+    losses,
+    meters,
+    process,
+    processes,
+    profiles,
+    tags,
+    trace,
+    traces,
+)
+from .failure_index import FailureIndex
+from .matching import FILTERS
+from .memo import Memo
+from .merged_stacks import MergedStacks
+from .parameters import Parameters
+from .profile_order import PATH as PROFILES
+
+Answer = dict[str, Any]
+Query = Callable[[Parameters], "Answer | Awaitable[Answer | None] | None"]
+
+
+def queries(store: Store, addresses: Callable[[], Answer]) -> dict[str, Query]:
+    """What to ask for each path.
+
+    :param addresses: where else the collector listens, for the status
+    """
+    services = Memo(store, lambda: calls.services(store))
+    merged = MergedStacks(store)
+    service_map = Memo(store, lambda: calls.service_map(store))
+    failures = FailureIndex(store)
+    tag_keys = Memo(store, lambda: tags.keys(store))
+    return {
+        "/api/status": lambda _: {**instances.status(store), **addresses()},
+        "/api/services": lambda query: calls.services(store, bounds) if (bounds := query.bounds()) else services.ask(),
+        "/api/services/{service:path}/endpoints": lambda query: calls.endpoints(
+            store, query.path("service"), query.bounds()
+        ),
+        "/api/instances": lambda query: instances.instances(store, query.text("service"), time.time()),
+        "/api/traces": lambda query: traces.traces(
+            store,
+            query.present(**FILTERS),
+            query.choice("sort", ("newest", "slowest")),
+            query.limit(50),
+            query.text("cursor"),
+        ),
+        "/api/traces/{trace:path}": lambda query: trace.trace(store, query.path("trace")),
+        "/api/loop": lambda query: loop.neighbours(store, query.needed("trace_id")),
+        "/api/heatmap": lambda query: heatmap.heatmap(store, query.present(**FILTERS)),
+        "/api/differences": lambda query: differences.differences(
+            store, query.present(**FILTERS), query.present(numbers=tuple(differences.BOX))
+        ),
+        "/api/tags": lambda _: tag_keys.ask(),
+        "/api/tags/{key:path}": lambda query: tags.values(store, query.path("key"), query.text("part")),
+        "/api/map": lambda _: service_map.ask(),
+        "/api/logs": lambda query: logs.logs(
+            store,
+            query.present(texts=("service", "level", "q", "trace_id"), numbers=("from", "to")),
+            query.limit(100),
+            query.text("cursor"),
+        ),
+        "/api/logs/{number}": lambda query: logs.log(store, query.path("number")),
+        "/api/meters": lambda query: meters.meters(store, query.text("service"), query.text("instance")),
+        "/api/meters/series": lambda query: meters.series(
+            store, query.needed("service"), query.needed("instance"), query.needed("name"), query.number("from", 0)
+        ),
+        "/api/errors": lambda query: errors.errors(
+            store,
+            failures,
+            query.present(texts=("service", "endpoint", "q"), numbers=("from", "to")),
+            query.choice("sort", errors.ORDERS),
+        ),
+        "/api/errors/{group}": lambda query: errors.error_group(
+            store,
+            failures,
+            query.path("group"),
+            query.present(texts=("service", "endpoint"), numbers=("from", "to")),
+        ),
+        "/api/compare": lambda query: compare.compare(
+            store, query.moment("at"), query.present(texts=("service",), numbers=("from", "to"))
+        ),
+        "/api/median": lambda query: compare.median(
+            store, query.needed("service"), query.needed("endpoint"), query.text("trace")
+        ),
+        "/api/ledgers": lambda _: meters.ledgers(store, time.time()),
+        "/api/losses": lambda query: losses.losses(store, query.number("from", 0), query.number("to", 2**62)),
+        "/api/process": lambda query: process.process(
+            store, query.needed("service"), query.needed("instance"), query.number("from", 0)
+        ),
+        "/api/processes": lambda _: processes.processes(store, time.time()),
+        "/api/events": lambda query: instances.events(store, query.text("service")),
+        PROFILES: lambda query: profiles.profiles(store, query.text("trace_id"), time.time()),
+        PROFILES + "/{task:path}": lambda query: profiles.profile(
+            store,
+            merged,
+            query.path("task"),
+            query.present(texts=("segment",), numbers=("from", "to")),
+            time.time(),
+        ),
+    }

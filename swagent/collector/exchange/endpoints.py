@@ -1,0 +1,85 @@
+"""The addresses of the page's API under which traces leave as a file, and come back."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
+from typing import Any
+
+import anyio
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from ..api.parameters import Parameters
+from ..intake.bodies import RequestError, body_of
+from ..intake.json_pieces import TooLargeError
+from ..intake.room import NoRoomError, Room
+from ..store.store import Store
+from .export import export
+from .taking import take
+
+EXPORT = "/api/export"
+IMPORT = "/api/import"
+Endpoint = Callable[[Request], Awaitable[Response]]
+# Bytes of a body from which on one is read at a time.
+_LARGE = 64 * 1024
+
+
+def export_endpoint(store: Store, search: Callable[[Parameters], Any]) -> Endpoint:
+    """A trace by `trace_id`, or those that match, as the list has them.
+
+    :param search: the list's query
+    """
+
+    async def answer(request: Request) -> Response:
+        parameters = Parameters(request)
+        try:
+            trace_id = parameters.text("trace_id")
+            ids = [trace_id] if trace_id else await _matching(search(parameters))
+        except ValueError as error:
+            return _error(400, str(error))
+        if trace_id and not store.segment_numbers(trace_id):
+            return _error(404, f"nothing is kept of {trace_id!r}: it never came, or fell out")
+        name = re.sub(r"[^0-9A-Za-z.-]+", "", trace_id)[:40]
+        headers = {
+            "cache-control": "no-store",
+            "content-disposition": f'attachment; filename="trace{"-" + name if name else "s"}.json"',
+        }
+        return StreamingResponse(export(store, ids), media_type="application/json", headers=headers)
+
+    return answer
+
+
+async def _matching(found: Any) -> list[str]:
+    page: Mapping[str, Any] = await found if inspect.isawaitable(found) else found
+    return [each["trace_id"] for each in page["traces"]]
+
+
+def import_endpoint(store: Store) -> Endpoint:
+    """Takes a file in. Its size and its pieces have the limits of the HTTP intake."""
+    room, turn = Room(), anyio.Lock()
+
+    async def answer(request: Request) -> Response:
+        try:
+            with room.hold() as hold:
+                body = await body_of(request, hold)
+                async with turn if len(body) > _LARGE else nullcontext():
+                    return JSONResponse(await take(store, body))
+        except ValueError as error:
+            return _error(400, str(error))
+        except TooLargeError as error:
+            return _error(413, f"the file holds {error}")
+        except RequestError as error:
+            return _error(error.status, str(error))
+        except NoRoomError as error:
+            return _error(503, str(error))
+        except ClientDisconnect:
+            return Response(status_code=400)  # the client is gone, nobody reads this
+
+    return answer
+
+
+def _error(status: int, text: str) -> Response:
+    return JSONResponse({"error": text.encode("utf-8", "replace").decode()}, status)

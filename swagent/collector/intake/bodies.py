@@ -1,0 +1,44 @@
+"""Takes the body of a request in: as large, as slow and as plain as is allowed."""
+
+from __future__ import annotations
+
+import anyio
+from starlette.requests import Request
+
+from .room import BODY_SECONDS, MAX_BODY, Hold
+
+
+class RequestError(Exception):
+    """A request that is refused.
+
+    :ivar status: of the answer
+    """
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+async def body_of(request: Request, hold: Hold) -> bytes:
+    """The body, once all of it has come.
+
+    :raises RequestError: when it is too large, too slow, or compressed
+    :raises NoRoomError: when too much is under way
+    """
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise RequestError(415, "compressed bodies are not accepted")
+    length = request.headers.get("content-length", "")
+    _claim(int(length) if length.isdecimal() else 0, hold)
+    body = bytearray()
+    with anyio.move_on_after(BODY_SECONDS):
+        async for chunk in request.stream():
+            body += chunk
+            _claim(len(body), hold)
+        return bytes(body)
+    raise RequestError(408, f"the body has not arrived within {BODY_SECONDS:g} s")
+
+
+def _claim(size: int, hold: Hold) -> None:
+    if size > MAX_BODY:
+        raise RequestError(413, f"the body is larger than {MAX_BODY} bytes")
+    hold.grow(size)
