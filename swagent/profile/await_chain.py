@@ -10,7 +10,7 @@ All of it is read from another thread, so a chain may move meanwhile. Then it is
 from __future__ import annotations
 
 import gc
-from types import FrameType
+from types import CoroutineType, FrameType
 from typing import Any, NamedTuple
 
 MAX_FRAMES = 500
@@ -53,12 +53,41 @@ def chain_of(coroutine: Any) -> Chain:
     return Chain(frames, at)
 
 
+def end_of(coroutine: Any, count: int) -> Chain:
+    """As `chain_of`, with the innermost frames alone: a frame is an object that is made when it is asked for.
+
+    :param count: how many
+    """
+    links: list[Any] = []
+    at = coroutine
+    for _ in range(2 * MAX_FRAMES):
+        if type(at) is CoroutineType:  # as most are
+            links.append(at)
+            at = at.cr_await
+            continue
+        link = next((link for link in _LINKS if hasattr(at, link[1])), None)
+        if link is not None:
+            links.append(at)
+            at = getattr(at, link[1], None)
+        elif type(at).__name__ in _WRAPPERS:
+            at = _wrapped(at)
+        else:
+            break
+    frames: list[FrameType] = []
+    for each in links[-count:]:
+        frame = _frame_of(each)
+        if frame is not None:
+            frames.append(frame)
+            frames += _greenlet_frames(frame)
+    return Chain(frames, at)
+
+
 def running_frames(coroutine: Any, innermost: FrameType | None) -> list[FrameType] | None:
     """The frames of a coroutine that runs now, the outermost first. None: it does not.
 
     :param innermost: where its thread is
     """
-    root = next((frame for link in _LINKS if (frame := getattr(coroutine, link[0], None)) is not None), None)
+    root = _frame_of(coroutine)
     frames: list[FrameType] = []
     frame = innermost
     while frame is not None and frame is not root:
@@ -72,6 +101,11 @@ def running_frames(coroutine: Any, innermost: FrameType | None) -> list[FrameTyp
     frames.append(root)
     frames.reverse()
     return frames
+
+
+def _frame_of(coroutine: Any) -> FrameType | None:
+    """Its own; None: it has ended."""
+    return next((frame for link in _LINKS if (frame := getattr(coroutine, link[0], None)) is not None), None)
 
 
 def _wrapped(wrapper: Any) -> Any:
