@@ -10,6 +10,7 @@ All of it is read from another thread, so a chain may move meanwhile. Then it is
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from types import CoroutineType, FrameType
 from typing import Any, NamedTuple
 
@@ -53,33 +54,41 @@ def chain_of(coroutine: Any) -> Chain:
     return Chain(frames, at)
 
 
-def end_of(coroutine: Any, count: int) -> Chain:
-    """As `chain_of`, with the innermost frames alone: a frame is an object that is made when it is asked for.
+class Links(NamedTuple):
+    """The coroutines of a chain, and what the innermost one awaits."""
 
-    :param count: how many
-    """
-    links: list[Any] = []
+    coroutines: list[Any]
+    """The outermost first. Generators are among them."""
+    awaited: Any
+
+    def frames(self) -> Iterator[FrameType]:
+        """As those of `chain_of`, the innermost first. A frame is an object that is made when somebody asks for it, so
+        who needs few asks for few."""
+        for each in reversed(self.coroutines):
+            frame = each.cr_frame if type(each) is CoroutineType else _frame_of(each)
+            if frame is not None:
+                yield from reversed(_greenlet_frames(frame))
+                yield frame
+
+
+def links_of(coroutine: Any) -> Links:
+    """As `chain_of`, without a frame."""
+    found: list[Any] = []
     at = coroutine
     for _ in range(2 * MAX_FRAMES):
         if type(at) is CoroutineType:  # as most are
-            links.append(at)
+            found.append(at)
             at = at.cr_await
             continue
         link = next((link for link in _LINKS if hasattr(at, link[1])), None)
         if link is not None:
-            links.append(at)
+            found.append(at)
             at = getattr(at, link[1], None)
         elif type(at).__name__ in _WRAPPERS:
             at = _wrapped(at)
         else:
             break
-    frames: list[FrameType] = []
-    for each in links[-count:]:
-        frame = _frame_of(each)
-        if frame is not None:
-            frames.append(frame)
-            frames += _greenlet_frames(frame)
-    return Chain(frames, at)
+    return Links(found, at)
 
 
 def running_frames(coroutine: Any, innermost: FrameType | None) -> list[FrameType] | None:

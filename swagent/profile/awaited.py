@@ -12,9 +12,9 @@ from types import FrameType
 from typing import Any
 
 from ..record.limits import short
-from .await_chain import Chain, end_of
+from .await_chain import Links, links_of
 from .request_tasks import RequestTasks
-from .stacks import call_under_way, coroutine_of, name_awaited
+from .stacks import call_under_way, coroutine_of, name_of_end
 from .task_groups import place_of
 from .task_record import TaskRecord
 
@@ -37,7 +37,6 @@ _WAITS = {
 _WAITING = frozenset(function for _, function in _WAITS)
 # So many frames are within such a function at most.
 _MAX_WITHIN = 6
-_LOOKED_AT = 24
 _SEVERAL = frozenset({list, tuple, set, frozenset})
 
 
@@ -89,32 +88,32 @@ def name_of_wait(tasks: RequestTasks) -> str:
         name = call_under_way(context)
         if name:  # by far the cheapest answer
             break
-        chain = end_of(coroutine_of(record.task()), _LOOKED_AT)
-        name = name_awaited(chain, context)
-        following = _awaited_task(chain, tasks)
+        links = links_of(coroutine_of(record.task()))
+        following = _awaited_task(links, tasks)
+        name = name_of_end(links.awaited, links.frames()) if following is None else ""
         if following is None or following is record:
             break
         record = following
-    return name
+    return name or OTHER
 
 
-def _awaited_task(chain: Chain, tasks: RequestTasks) -> TaskRecord | None:
+def _awaited_task(links: Links, tasks: RequestTasks) -> TaskRecord | None:
     """The task of the request that a chain leads to; None: it leads to none."""
-    found = _among(chain.awaited, tasks) or _among(getattr(chain.awaited, "_children", None), tasks)
+    found = _among(links.awaited, tasks) or _among(getattr(links.awaited, "_children", None), tasks)
     if found is not None:
         return found
-    for frame in chain.frames[: -_MAX_WITHIN - 1 : -1]:
-        if frame.f_code.co_name in _WAITING:
-            found = _behind(frame, tasks)
+    for each in links.coroutines[: -_MAX_WITHIN - 1 : -1]:
+        if getattr(getattr(each, "cr_code", None), "co_name", None) in _WAITING:
+            found = _behind(each.cr_frame, tasks)
             if found is not None:
                 break
     return found
 
 
-def _behind(frame: FrameType, tasks: RequestTasks) -> TaskRecord | None:
+def _behind(frame: FrameType | None, tasks: RequestTasks) -> TaskRecord | None:
     """The task that a function waits for, if it is one that waits for tasks."""
-    variable = _WAITS.get(place_of(frame))
-    if variable is None:
+    variable = _WAITS.get(place_of(frame)) if frame is not None else None
+    if frame is None or variable is None:
         return None
     awaited: Any = frame.f_locals.get(variable)
     # anyio's on trio has a nursery

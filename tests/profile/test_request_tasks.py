@@ -522,7 +522,7 @@ async def test_a_loop_that_keeps_it_to_itself_costs_what_would_be_told_and_nothi
 
     for module in (asyncio_tasks, trio_tasks):
         monkeypatch.setattr(module, "outer_frame", refuse)
-    monkeypatch.setattr(awaited, "end_of", refuse)
+    monkeypatch.setattr(awaited, "links_of", refuse)
     done: list[str] = []
 
     async def child() -> None:
