@@ -10,7 +10,8 @@ All of it is read from another thread, so a chain may move meanwhile. Then it is
 from __future__ import annotations
 
 import gc
-from types import FrameType
+from collections.abc import Iterator
+from types import CoroutineType, FrameType
 from typing import Any, NamedTuple
 
 MAX_FRAMES = 500
@@ -53,12 +54,49 @@ def chain_of(coroutine: Any) -> Chain:
     return Chain(frames, at)
 
 
+class Links(NamedTuple):
+    """The coroutines of a chain, and what the innermost one awaits."""
+
+    coroutines: list[Any]
+    """The outermost first. Generators are among them."""
+    awaited: Any
+
+    def frames(self) -> Iterator[FrameType]:
+        """As those of `chain_of`, the innermost first. A frame is an object that is made when somebody asks for it, so
+        who needs few asks for few."""
+        for each in reversed(self.coroutines):
+            frame = each.cr_frame if type(each) is CoroutineType else _frame_of(each)
+            if frame is not None:
+                yield from reversed(_greenlet_frames(frame))
+                yield frame
+
+
+def links_of(coroutine: Any) -> Links:
+    """As `chain_of`, without a frame."""
+    found: list[Any] = []
+    at = coroutine
+    for _ in range(2 * MAX_FRAMES):
+        if type(at) is CoroutineType:  # as most are
+            found.append(at)
+            at = at.cr_await
+            continue
+        link = next((link for link in _LINKS if hasattr(at, link[1])), None)
+        if link is not None:
+            found.append(at)
+            at = getattr(at, link[1], None)
+        elif type(at).__name__ in _WRAPPERS:
+            at = _wrapped(at)
+        else:
+            break
+    return Links(found, at)
+
+
 def running_frames(coroutine: Any, innermost: FrameType | None) -> list[FrameType] | None:
     """The frames of a coroutine that runs now, the outermost first. None: it does not.
 
     :param innermost: where its thread is
     """
-    root = next((frame for link in _LINKS if (frame := getattr(coroutine, link[0], None)) is not None), None)
+    root = _frame_of(coroutine)
     frames: list[FrameType] = []
     frame = innermost
     while frame is not None and frame is not root:
@@ -72,6 +110,11 @@ def running_frames(coroutine: Any, innermost: FrameType | None) -> list[FrameTyp
     frames.append(root)
     frames.reverse()
     return frames
+
+
+def _frame_of(coroutine: Any) -> FrameType | None:
+    """Its own; None: it has ended."""
+    return next((frame for link in _LINKS if (frame := getattr(coroutine, link[0], None)) is not None), None)
 
 
 def _wrapped(wrapper: Any) -> Any:

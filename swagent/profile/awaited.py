@@ -12,10 +12,9 @@ from types import FrameType
 from typing import Any
 
 from ..record.limits import short
-from .await_chain import Chain, chain_of
-from .loop_view import context_of
+from .await_chain import Links, links_of
 from .request_tasks import RequestTasks
-from .stacks import call_under_way, coroutine_of, name_awaited
+from .stacks import call_under_way, coroutine_of, name_of_end
 from .task_groups import place_of
 from .task_record import TaskRecord
 
@@ -35,12 +34,16 @@ _WAITS = {
     ("asyncio.tasks", "wait_for"): "fut",  # until Python 3.11
     ("starlette.middleware.base", "call_next"): "task_group",
 }
-_LOOKED_AT = 6
+_WAITING = frozenset(function for _, function in _WAITS)
+# So many frames are within such a function at most.
+_MAX_WITHIN = 6
 _SEVERAL = frozenset({list, tuple, set, frozenset})
 
 
 class AwaitedTimes:
     """Of one request. For the thread of its loop."""
+
+    __slots__ = ("_seconds",)
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
@@ -59,6 +62,8 @@ class AwaitedTimes:
 
     def tags(self) -> tuple[tuple[str, str], ...]:
         """The longest ones in milliseconds, the rest as one; nothing, where it is none."""
+        if not self._seconds:
+            return ()
         named = {name: seconds for name, seconds in self._seconds.items() if name != OTHER}
         longest = sorted(named, key=named.__getitem__, reverse=True)
         if len(self._seconds) > _MAX_TOLD:
@@ -69,34 +74,46 @@ class AwaitedTimes:
         return (("time.awaited", json.dumps(told, separators=(",", ":"), ensure_ascii=False)),) if told else ()
 
 
+NO_TIMES = AwaitedTimes()
+"""In the place of those of a request that is over."""
+
+
 def name_of_wait(tasks: RequestTasks) -> str:
     """What it is that the request waits for now."""
     record, name = tasks.own, OTHER
     for _ in range(_MAX_FOLLOWED):
-        task = record.task() if record.task is not None else None
-        context = context_of(task) if task is not None else None
-        if context is None:
+        context = record.context_now()
+        if context is None or record.task is None:
             break
-        chain = chain_of(coroutine_of(task))
-        name = name_awaited(chain, context)
-        following = _awaited_task(chain, tasks) if not call_under_way(context) else None
+        name = call_under_way(context)
+        if name:  # by far the cheapest answer
+            break
+        links = links_of(coroutine_of(record.task()))
+        following = _awaited_task(links, tasks)
+        name = name_of_end(links.awaited, links.frames()) if following is None else ""
         if following is None or following is record:
             break
         record = following
-    return name
+    return name or OTHER
 
 
-def _awaited_task(chain: Chain, tasks: RequestTasks) -> TaskRecord | None:
+def _awaited_task(links: Links, tasks: RequestTasks) -> TaskRecord | None:
     """The task of the request that a chain leads to; None: it leads to none."""
-    found = _among(chain.awaited, tasks) or _among(getattr(chain.awaited, "_children", None), tasks)
-    frames = reversed(chain.frames[-_LOOKED_AT:])
-    return found or next((record for frame in frames if (record := _behind(frame, tasks)) is not None), None)
+    found = _among(links.awaited, tasks) or _among(getattr(links.awaited, "_children", None), tasks)
+    if found is not None:
+        return found
+    for each in links.coroutines[: -_MAX_WITHIN - 1 : -1]:
+        if getattr(getattr(each, "cr_code", None), "co_name", None) in _WAITING:
+            found = _behind(each.cr_frame, tasks)
+            if found is not None:
+                break
+    return found
 
 
-def _behind(frame: FrameType, tasks: RequestTasks) -> TaskRecord | None:
+def _behind(frame: FrameType | None, tasks: RequestTasks) -> TaskRecord | None:
     """The task that a function waits for, if it is one that waits for tasks."""
-    variable = _WAITS.get(place_of(frame))
-    if variable is None:
+    variable = _WAITS.get(place_of(frame)) if frame is not None else None
+    if frame is None or variable is None:
         return None
     awaited: Any = frame.f_locals.get(variable)
     # anyio's on trio has a nursery

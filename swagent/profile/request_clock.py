@@ -11,9 +11,9 @@ import time
 from contextvars import ContextVar
 from typing import Protocol
 
-from .awaited import AwaitedTimes
+from .awaited import NO_TIMES, AwaitedTimes
 from .garbage_time import garbage_time
-from .request_tasks import RequestTasks
+from .request_tasks import NO_TASKS, RequestTasks
 
 
 class Steps(Protocol):
@@ -102,7 +102,7 @@ class RequestClock:
             if self._depth:
                 self._collected += garbage_time.spent - self._collected_before
             self._told = self._tags()
-            self.tasks.forget()
+            self.tasks, self._awaited = NO_TASKS, NO_TIMES
 
     def tags(self) -> tuple[tuple[str, str], ...]:
         """Stop, and tell the times in milliseconds, and the tasks."""

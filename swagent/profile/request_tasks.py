@@ -32,9 +32,12 @@ class RequestTasks:
     :ivar scope_causes: why a scope was cancelled that tells its tasks one after the other
     """
 
+    __slots__ = ("_announced", "_by_task", "_groups", "_left_out", "_records", "began", "deadlines", "own",
+                 "scope_causes")  # fmt: skip
+
     def __init__(self, task: Any) -> None:
         """
-        :param task: the request's own
+        :param task: the request's own; None: there is none
         """
         self.began = time.monotonic()
         self.own = TaskRecord(0, None, NO_GROUP, 0.0)
@@ -45,7 +48,8 @@ class RequestTasks:
         self._left_out = 0
         self._by_task: dict[int, TaskRecord] = {}
         self._announced: list[tuple[TaskRecord, Any]] = []
-        self._bind(self.own, task)
+        if task is not None:
+            self._bind(self.own, task)
 
     # -- what the loops tell ------------------------------------------------------------------------------------------
 
@@ -88,10 +92,7 @@ class RequestTasks:
 
         :param outcome: None: nobody knows how
         """
-        record.name = record.name_now()
-        record.ended = self._now()
-        record.outcome, record.cause = outcome, cause
-        record.status = None
+        record.end(self._now(), outcome, cause)
         self._by_task.pop(record.key, None)
 
     def group(self, label: str, group: object) -> Group:
@@ -195,13 +196,6 @@ class RequestTasks:
         tags = (("tasks", f"[{','.join(told)}]"),) if told else ()
         return (*tags, ("tasks.left_out", str(left_out))) if left_out else tags
 
-    def forget(self) -> None:
-        """Let go of everything: contexts outlive their requests."""
-        for each in (self._records, self._groups, self._announced):
-            each.clear()
-        for kept in (self._by_task, self.deadlines, self.scope_causes):
-            kept.clear()
-
     @or_leave_it
     def _note_message(self, message: Any) -> None:
         record = self.find_running(running_task()) if message["type"] == "http.disconnect" else None
@@ -225,3 +219,7 @@ class RequestTasks:
 
     def _now(self) -> float:
         return time.monotonic() - self.began
+
+
+NO_TASKS = RequestTasks(None)
+"""In the place of those of a request that is over."""

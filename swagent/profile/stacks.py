@@ -7,7 +7,7 @@ request ran, had to wait for the loop, and waited for what.
 from __future__ import annotations
 
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterator
 from contextvars import Context
 from types import FrameType
 from typing import Any
@@ -72,13 +72,17 @@ def signature(frame: FrameType) -> str:
 
 def name_awaited(chain: Chain, context: Context) -> str:
     """What a task waits for: the call that is under way, or else the library's function that it is in."""
-    call = call_under_way(context)
-    if call:
-        return call
-    awaited = chain.awaited
+    return call_under_way(context) or name_of_end(chain.awaited, reversed(chain.frames))
+
+
+def name_of_end(awaited: Any, frames: Iterator[FrameType]) -> str:
+    """What a task waits for where no call is under way.
+
+    :param frames: the innermost first
+    """
     if hasattr(awaited, "get_coro"):
         return f"task {name_of_task(awaited)}"
-    return _entrance(chain.frames) or type(awaited).__name__
+    return _entrance(frames) or type(awaited).__name__
 
 
 def call_under_way(context: Context) -> str:
@@ -87,15 +91,14 @@ def call_under_way(context: Context) -> str:
     return short(f"{span.name} {span.peer}".strip()) if getattr(span, "kind", None) is _EXIT else ""
 
 
-def _entrance(frames: Sequence[FrameType]) -> str:
+def _entrance(frames: Iterator[FrameType]) -> str:
     """The function by which the application's code, or another library, entered the innermost library. Empty: the
-    innermost frame is the application's own."""
-    innermost = frames[-1]
-    if not innermost.f_code.co_filename.startswith(_LIBRARIES):
+    innermost frame is the application's own, or there is none."""
+    entrance = next(frames, None)
+    if entrance is None or not entrance.f_code.co_filename.startswith(_LIBRARIES):
         return ""
-    package = _package(innermost)
-    entrance = innermost
-    for frame in reversed(frames):
+    package = _package(entrance)
+    for frame in frames:
         if _package(frame) != package:
             break
         entrance = frame

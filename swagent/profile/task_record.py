@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
+from contextvars import Context
 from typing import Any, TypeVar
 
 from typing_extensions import ParamSpec
@@ -12,6 +13,7 @@ from typing_extensions import ParamSpec
 from ..record.foreign import class_name
 from ..record.limits import short
 from ..record.trace.outcome import leaves_of, name_of_task
+from .loop_view import context_of
 from .task_groups import Group
 
 _MAX_CAUSE = 100
@@ -53,8 +55,8 @@ class TaskRecord:
     :ivar status: where its loop has scopes that must be looked at, the one that was seen last
     """
 
-    __slots__ = ("began", "cancellations", "cancelled_by", "cause", "ended", "group", "id", "key", "knows_disconnect",
-                 "name", "outcome", "parent", "status", "task", "text")  # fmt: skip
+    __slots__ = ("_context", "began", "cancellations", "cancelled_by", "cause", "ended", "group", "id", "key",
+                 "knows_disconnect", "name", "outcome", "parent", "status", "task", "text")  # fmt: skip
 
     def __init__(self, number: int, parent: int | None, group: Group, began: float) -> None:
         self.id = number
@@ -72,15 +74,34 @@ class TaskRecord:
         self.cancellations = 0
         self.knows_disconnect = False
         self.status: Any = None
+        self._context: Context | None = None
 
     def bind(self, task: Any) -> None:
         """This is its task."""
         self.task = weakref.ref(task)
         self.key = id(task)
 
+    def end(self, when: float, outcome: str | None, cause: str) -> None:
+        """It has ended.
+
+        :param outcome: None: nobody knows how
+        """
+        self.name = self.name_now()
+        self.ended = when
+        self.outcome, self.cause = outcome, cause
+        self.status = self._context = None
+
     def is_of(self, task: Any) -> bool:
         """Whether it is this task's."""
         return self.task is not None and self.task() is task
+
+    def context_now(self) -> Context | None:
+        """The context that its task runs in, for which the garbage collector may have to be asked; None: it has ended,
+        or shows none."""
+        if self._context is None and self.task is not None:
+            task = self.task()
+            self._context = context_of(task) if task is not None else None
+        return self._context
 
     def name_now(self) -> str:
         """Its task's name, which may have been given to it late."""
