@@ -2,20 +2,22 @@
 import { html, useMemo, useState } from '../frame/view.js';
 import { editorLink, EditorSetting, useEditor } from './editor.js';
 import { plural } from './format.js';
-import { parseStack, runsOf, shortPath } from './frames.js';
 import { Copy } from './parts.js';
+import { folded, ownerOf, readStack, shortPath } from './stack_text.js';
 
-/* text: as it was reported; kind and message: of the exception, where they are told beside it; label: for the copy */
-export function Stack({ text, kind = '', message = '', label = 'the stack' }) {
-  const exceptions = useMemo(() => parseStack(text), [text]);
+/* text: as it was reported; kind and message: of the exception; isTold: they stand beside it; label: for the copy */
+export function Stack({ text, kind = '', message = '', isTold = false, label = 'the stack' }) {
+  const title = [kind, message].filter(Boolean).join(': ');
+  const exceptions = useMemo(() => readStack(text, title), [text, title]);
   const [raw, setRaw] = useState(false);
-  if (!exceptions || raw)
+  const hasFrames = exceptions.some(each => each.frames.length > 0);
+  if (!hasFrames || raw)
     return html`
       <div class="stack-box">
         <pre class="stack" tabindex="0">${text}</pre>
         <p class="stack-tools">
           ${
-            exceptions &&
+            hasFrames &&
             html`
               <button type="button" class="toggle small" onClick=${() => setRaw(false)}>As frames</button>
             `
@@ -29,7 +31,11 @@ export function Stack({ text, kind = '', message = '', label = 'the stack' }) {
       <div class="stack" tabindex="0" role="group" aria-label="Stack, the innermost frame first">
         ${exceptions.map(
           (each, index) => html`
-            <${Exception} exception=${each} key=${index} isTold=${index === 0 && isTold(each, kind, message)} />
+            <${Exception}
+              exception=${each}
+              key=${index}
+              hasTitle=${each.title && !(isTold && index === 0 && [kind, title].includes(each.title))}
+            />
           `,
         )}
       </div>
@@ -42,25 +48,27 @@ export function Stack({ text, kind = '', message = '', label = 'the stack' }) {
   `;
 }
 
-// the box around it has said so
-const isTold = ({ title }, kind, message) => kind !== '' && (title === kind || title === `${kind}: ${message}`);
-
-function Exception({ exception, isTold: told }) {
-  const { title, link, frames } = exception;
-  const runs = runsOf(frames);
+function Exception({ exception, hasTitle }) {
+  const { title, how, frames } = exception;
+  const runs = folded(frames);
   const alone = runs.length === 1;
   return html`
     <section class="exception">
       ${
-        title &&
-        !told &&
+        how &&
         html`
-          <p class="exception-title">${title}</p>
+          <p class="exception-how">${how}</p>
+        `
+      }
+      ${
+        hasTitle &&
+        html`
+          <p class="exception-title" dir="auto">${title}</p>
         `
       }
       <ol class="frames">
         ${runs.map(run =>
-          run.isLibrary && !alone
+          run.library && !alone
             ? html`
                 <${Folded} frames=${run.frames} />
               `
@@ -71,20 +79,15 @@ function Exception({ exception, isTold: told }) {
               ),
         )}
       </ol>
-      ${
-        link &&
-        html`
-          <p class="exception-link">${link}</p>
-        `
-      }
     </section>
   `;
 }
 
 function Folded({ frames }) {
   const [open, setOpen] = useState(false);
-  const names = [...new Set(frames.map(each => each.library))];
-  const text = `${plural(frames.length, 'frame')} of ${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}`;
+  const names = [...new Set(frames.map(ownerOf).filter(Boolean))];
+  const of = names.length > 0 ? `: ${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}` : '';
+  const text = `${plural(frames.length, 'library frame')}${of}`;
   return html`
     <li class="frames-fold">
       <button type="button" aria-expanded=${open ? 'true' : 'false'} onClick=${() => setOpen(!open)}>${text}</button>
@@ -103,17 +106,18 @@ function Folded({ frames }) {
 function Frame({ frame }) {
   const template = useEditor();
   const href = editorLink(template, frame);
-  const place = `${shortPath(frame.file)}:${frame.line}`;
+  const line = frame.line ? `:${frame.line}` : '';
+  const place = `${shortPath(frame.file)}${line}`;
   return html`
     <li class=${`frame ${frame.library ? 'library' : ''}`}>
-      <b>${frame.name || '(no name)'}</b>${' '}
+      <b>${frame.function || '(module)'}</b>${' '}
       ${
         href
           ? html`
-              <a href=${href} title=${`${frame.file}:${frame.line}, in the editor`}>${place}</a>
+              <a href=${href} title=${`${frame.file}${line}, in the editor`}>${place}</a>
             `
           : html`
-              <span class="place" title=${`${frame.file}:${frame.line}`}>${place}</span>
+              <span class="place" title=${`${frame.file}${line}`}>${place}</span>
             `
       }
       ${
