@@ -361,17 +361,54 @@ def test_the_next_that_was_found_is_behind_the_place_where_one_is(ask: Ask) -> N
     assert ask("trace/finding", "followingPlace", [], spans, "4", 1) is None
 
 
-def test_library_frames_name_their_library(ask: Ask) -> None:
-    files = {
-        "/venv/lib/python3.12/site-packages/asyncpg/pool.py": "asyncpg",
-        "/usr/lib/python3.12/asyncio/tasks.py": "asyncio",
-        "/usr/lib/python3.12/runpy.py": "runpy",
-        "<frozen importlib._bootstrap>": "importlib._bootstrap",
-        "/srv/node_modules/express/index.js": "express",
-        "/srv/shop/app.py": "",
-    }
-    for file, name in files.items():
-        assert ask("parts/stack_text", "ownerOf", {"file": file}) == name
+CHAINED = """Traceback (most recent call last):
+  File "/srv/stock/app.py", line 41, in reserve
+    row = await pool.fetchrow(RESERVE)
+          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  File "/venv/lib/python3.12/site-packages/asyncpg/pool.py", line 118, in fetchrow
+    return await con.fetchrow(query)
+asyncpg.Deadlock: deadlock
+with a second line
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/usr/lib/python3.12/asyncio/tasks.py", line 7, in run
+  File "/srv/stock/app.py", line 44, in reserve
+    raise OutOfStock(item) from error
+stock.OutOfStock: umbrella
+"""
+FRAMES = (
+    "found?.map(({ title, link, frames }) => "
+    "[title, link, frames.map(({ file, line, name, source, library }) => [file, line, name, source, library])])"
+)
+
+
+def test_a_stack_begins_with_the_last_exception_and_its_innermost_frame(ask: Ask) -> None:
+    assert ask("parts/frames", "parseStack", CHAINED, then=FRAMES) == [
+        ["stock.OutOfStock: umbrella", "caused by", [
+            ["/srv/stock/app.py", 44, "reserve", "raise OutOfStock(item) from error", ""],
+            ["/usr/lib/python3.12/asyncio/tasks.py", 7, "run", "", "asyncio"],
+        ]],
+        ["asyncpg.Deadlock: deadlock\nwith a second line", "", [
+            ["/venv/lib/python3.12/site-packages/asyncpg/pool.py", 118, "fetchrow", "return await con.fetchrow(query)",
+             "asyncpg"],
+            ["/srv/stock/app.py", 41, "reserve", "row = await pool.fetchrow(RESERVE)", ""],
+        ]],
+    ]  # fmt: skip
+
+
+def test_the_agents_own_stacks_are_places_without_a_title(ask: Ask) -> None:
+    text = '…\nFile "/srv/app.py", line 3, in handler\nFile "<frozen importlib._bootstrap>", line 9, in load'
+    assert ask("parts/frames", "parseStack", text, then=FRAMES) == [
+        ["", "", [["<frozen importlib._bootstrap>", 9, "load", "", "importlib._bootstrap"],
+                  ["/srv/app.py", 3, "handler", "", ""]]],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", "no stack", "  + Exception Group Traceback (most recent call last):\n  |   File"])
+def test_other_texts_are_shown_as_they_are(ask: Ask, text: str) -> None:
+    assert ask("parts/frames", "parseStack", text) is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import { useWindowed } from '../frame/windowed.js';
 import { Bars } from '../parts/trend.js';
 import { timeOf } from '../parts/time_window.js';
 import { placeOf, titleOf } from './error_texts.js';
-import { Stack } from '../parts/stack.js';
+import { Stack } from './stack.js';
 
 export function ErrorGroup({ id, query }) {
   const box = useRef(null);
@@ -100,10 +100,7 @@ function Content({ group, query, onBack }) {
     ${
       group.stack &&
       html`
-        <section class="error-stack" aria-label="Stack">
-          <h2 class="error-section">Stack</h2>
-          <${Stack} text=${group.stack} kind=${group.kind ?? ''} message=${group.message ?? ''} />
-        </section>
+        <${Stack} text=${group.stack} title=${[group.kind, group.message].filter(Boolean).join(': ')} />
       `
     }
     <${Examples} group=${group} />

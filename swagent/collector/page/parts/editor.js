@@ -27,7 +27,7 @@ export function isTemplate(text) {
 }
 
 export function editorLink(text, { file, line }) {
-  if (!isTemplate(text) || !/[\\/]/.test(file)) return null;
+  if (!isTemplate(text) || file.startsWith('<')) return null;
   return text.replaceAll('{file}', encodeURI(file).replace(/[?#]/g, encodeURIComponent)).replaceAll('{line}', line);
 }
 

@@ -2,22 +2,20 @@
 import { html, useMemo, useState } from '../frame/view.js';
 import { editorLink, EditorSetting, useEditor } from './editor.js';
 import { plural } from './format.js';
+import { parseStack, runsOf, shortPath } from './frames.js';
 import { Copy } from './parts.js';
-import { folded, ownerOf, readStack, shortPath } from './stack_text.js';
 
-/* text: as it was reported; kind and message: of the exception; isTold: they stand beside it; label: for the copy */
-export function Stack({ text, kind = '', message = '', isTold = false, label = 'the stack' }) {
-  const title = [kind, message].filter(Boolean).join(': ');
-  const exceptions = useMemo(() => readStack(text, title), [text, title]);
+/* text: as it was reported; kind and message: of the exception, where they are told beside it; label: for the copy */
+export function Stack({ text, kind = '', message = '', label = 'the stack' }) {
+  const exceptions = useMemo(() => parseStack(text), [text]);
   const [raw, setRaw] = useState(false);
-  const hasFrames = exceptions.some(each => each.frames.length > 0);
-  if (!hasFrames || raw)
+  if (!exceptions || raw)
     return html`
       <div class="stack-box">
         <pre class="stack" tabindex="0">${text}</pre>
         <p class="stack-tools">
           ${
-            hasFrames &&
+            exceptions &&
             html`
               <button type="button" class="toggle small" onClick=${() => setRaw(false)}>As frames</button>
             `
@@ -31,11 +29,7 @@ export function Stack({ text, kind = '', message = '', isTold = false, label = '
       <div class="stack" tabindex="0" role="group" aria-label="Stack, the innermost frame first">
         ${exceptions.map(
           (each, index) => html`
-            <${Exception}
-              exception=${each}
-              key=${index}
-              hasTitle=${each.title && !(isTold && index === 0 && [kind, title].includes(each.title))}
-            />
+            <${Exception} exception=${each} key=${index} isTold=${index === 0 && isTold(each, kind, message)} />
           `,
         )}
       </div>
@@ -48,27 +42,25 @@ export function Stack({ text, kind = '', message = '', isTold = false, label = '
   `;
 }
 
-function Exception({ exception, hasTitle }) {
-  const { title, how, frames } = exception;
-  const runs = folded(frames);
+// the box around it has said so
+const isTold = ({ title }, kind, message) => kind !== '' && (title === kind || title === `${kind}: ${message}`);
+
+function Exception({ exception, isTold: told }) {
+  const { title, link, frames } = exception;
+  const runs = runsOf(frames);
   const alone = runs.length === 1;
   return html`
     <section class="exception">
       ${
-        how &&
+        title &&
+        !told &&
         html`
-          <p class="exception-how">${how}</p>
-        `
-      }
-      ${
-        hasTitle &&
-        html`
-          <p class="exception-title" dir="auto">${title}</p>
+          <p class="exception-title">${title}</p>
         `
       }
       <ol class="frames">
         ${runs.map(run =>
-          run.library && !alone
+          run.isLibrary && !alone
             ? html`
                 <${Folded} frames=${run.frames} />
               `
@@ -79,15 +71,20 @@ function Exception({ exception, hasTitle }) {
               ),
         )}
       </ol>
+      ${
+        link &&
+        html`
+          <p class="exception-link">${link}</p>
+        `
+      }
     </section>
   `;
 }
 
 function Folded({ frames }) {
   const [open, setOpen] = useState(false);
-  const names = [...new Set(frames.map(ownerOf).filter(Boolean))];
-  const of = names.length > 0 ? `: ${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}` : '';
-  const text = `${plural(frames.length, 'library frame')}${of}`;
+  const names = [...new Set(frames.map(each => each.library))];
+  const text = `${plural(frames.length, 'frame')} of ${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}`;
   return html`
     <li class="frames-fold">
       <button type="button" aria-expanded=${open ? 'true' : 'false'} onClick=${() => setOpen(!open)}>${text}</button>
@@ -106,18 +103,17 @@ function Folded({ frames }) {
 function Frame({ frame }) {
   const template = useEditor();
   const href = editorLink(template, frame);
-  const line = frame.line ? `:${frame.line}` : '';
-  const place = `${shortPath(frame.file)}${line}`;
+  const place = `${shortPath(frame.file)}:${frame.line}`;
   return html`
     <li class=${`frame ${frame.library ? 'library' : ''}`}>
-      <b>${frame.function || '(module)'}</b>${' '}
+      <b>${frame.name || '(no name)'}</b>${' '}
       ${
         href
           ? html`
-              <a href=${href} title=${`${frame.file}${line}, in the editor`}>${place}</a>
+              <a href=${href} title=${`${frame.file}:${frame.line}, in the editor`}>${place}</a>
             `
           : html`
-              <span class="place" title=${`${frame.file}${line}`}>${place}</span>
+              <span class="place" title=${`${frame.file}:${frame.line}`}>${place}</span>
             `
       }
       ${

@@ -34,7 +34,7 @@ export function Failure({ log }) {
       ${
         stack &&
         html`
-          <${Stack} text=${stack} kind=${kind} message=${message ?? ''} isTold=${true} />
+          <${Stack} text=${stack} kind=${kind} message=${message ?? ''} />
         `
       }
       ${

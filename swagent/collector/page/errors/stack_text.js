@@ -7,12 +7,6 @@ const PYTHON_LINKS = [
 ];
 const LIBRARY_FILE =
   /(?:^|[/\\])(?:site-packages|dist-packages|node_modules|lib[/\\]python\d[.\d]*)[/\\]|^<|^node:/;
-// whose it is: the folder of packages may be within that of the standard library
-const OWNERS = [
-  /[/\\](?:site-packages|dist-packages|node_modules)[/\\]([^/\\]+)/,
-  /[/\\]lib[/\\]python\d[.\d]*[/\\]([^/\\]+)/,
-  /^<(?:frozen )?([\w.]+)/,
-];
 const LIBRARY_NAME =
   /^(?:java|javax|jdk|sun|com\.sun|jakarta|kotlin|kotlinx|scala|groovy|org\.springframework|org\.apache|org\.hibernate|org\.eclipse|org\.jboss|io\.netty|io\.undertow|reactor)\./;
 
@@ -66,15 +60,6 @@ const frameOf = (file, line, name) => ({
   source: '',
   library: LIBRARY_FILE.test(file) || LIBRARY_NAME.test(name ?? ''),
 });
-
-// of a frame of a library its name, as far as its file tells it
-export function ownerOf({ file }) {
-  const [, name] = OWNERS.map(each => each.exec(file)).find(Boolean) ?? [];
-  return name ? name.replace(/\.py$/, '') : '';
-}
-
-// the last two parts of a path tell most
-export const shortPath = file => file.split(/[/\\]/).slice(-2).join('/');
 
 // runs of library frames as one: [{library, frames}]
 export function folded(frames) {
