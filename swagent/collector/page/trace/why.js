@@ -38,7 +38,7 @@ export function WhyDetails({ span, spans }) {
                 <span dir="auto">${nameOf(each)}</span>
               </dt>
               <dd>${duration(each.ms)}</dd>
-              <dd class="share">${percent(each.ms / split.total)}</dd>
+              <dd class="part-share">${percent(each.ms / split.total)}</dd>
             </div>
           `,
         )}
