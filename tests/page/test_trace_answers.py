@@ -75,7 +75,7 @@ def test_a_request_says_where_its_time_went(tab: Tab) -> None:
             re.compile(r"Awaiting something else\s*50 ms"),
         ]
     )
-    widths = brief.locator(".split-bar i").evaluate_all("all => all.map(each => each.getBoundingClientRect().width)")
+    widths = brief.locator(".time-bar i").evaluate_all("all => all.map(each => each.getBoundingClientRect().width)")
     assert widths[2] / sum(widths) == pytest.approx(0.6, abs=0.03)
     expect(page.get_by_label("Tags")).to_have_text(re.compile("^http.methodGET"))  # what is drawn is not told again
 
