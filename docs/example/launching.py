@@ -15,8 +15,13 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 RUN = (sys.executable, "-m", "swagent", "run", "--", sys.executable)
-# so that the charts and the ledgers keep nobody waiting, and queries say what they ask; the environment goes first
-SETTINGS = {"SW_AGENT_METER_REPORTER_PERIOD": "2", "SW_PLUGIN_SQL_STATEMENTS": "true"}
+# so that the charts and the ledgers keep nobody waiting, queries say what they ask, and each request says where its time
+# went; the environment goes first
+SETTINGS = {
+    "SW_AGENT_METER_REPORTER_PERIOD": "2",
+    "SW_PLUGIN_SQL_STATEMENTS": "true",
+    "SW_AGENT_TIME_SPLIT_EVERY": "1",
+}
 # seconds: twice what an agent takes at most
 PATIENCE = 15
 

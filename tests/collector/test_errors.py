@@ -80,6 +80,10 @@ async def ask(store: Store, order: str = "last", **filters: Any) -> Any:
         ('File "/x/site-packages/a.py", line 1, in a', ("/x/site-packages/a.py", 1, "a")),
         ('File "<frozen importlib>", line 1, in a\nFile "C:\\app\\lib\\python3\\b.py", line 2, in b', None),
         ("no frame at all", None),
+        (
+            'File "/srv/swagent/docs/shop.py", line 3, in sell\nFile "/srv/swagent/swagent/record/threads.py", line 7, in run',
+            ("/srv/swagent/docs/shop.py", 3, "sell"),
+        ),
     ],
 )
 def test_the_frame_that_tells_is_the_innermost_of_the_applications_own(stack: str, expected: Any) -> None:

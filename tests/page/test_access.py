@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
@@ -24,6 +25,13 @@ def test_texts_stand_out(open_tab: Callable[..., Tab], crowded: StandIn, scheme:
     places["span"] = (f"#/traces/{row['trace_id']}?span={culprit['id']}", ".failure")
     places["log"] = (f"#/traces/{row['trace_id']}?tab=logs", ".lines")
     places["profile"] = ("#/profiles/profiled", ".flame-bar")
+    group = crowded.answers.errors({})["groups"][0]
+    places["error"] = (f"#/errors/{group['id']}", ".examples tbody tr")
+    one, other = (each["trace_id"] for each in crowded.answers.traces({"limit": "2"})["traces"])
+    places["compare"] = (f"#/compare/{one}/{other}", ".pair-row")
+    process = crowded.answers.processes({})["processes"][0]
+    places["process"] = (f"#/runtime/{process['service']}/{quote(process['instance'], safe='')}", ".strip canvas")
+    places["services of a moment"] = (f"#/services?at={round(row['start'])}", ".table tbody tr")
     places["calls"] = ("#/profiles/profiled?as=table&calls=all", ".call-table tbody tr")
     faint = {}
     for name, (address, ready) in places.items():

@@ -1,7 +1,7 @@
 // One group of errors: when it happened, its stack, and the newest failures.
 import { html, useRef } from '../frame/view.js';
 import { Icon } from '../parts/icons.js';
-import { ago, clock, count, duration, moment, plural } from '../parts/format.js';
+import { ago, clock, count, duration, moment, plural, roundDuration } from '../parts/format.js';
 import { Loaded, Service } from '../parts/parts.js';
 import { go, link } from '../frame/route.js';
 import { useKeys } from '../frame/keys.js';
@@ -87,11 +87,11 @@ function Content({ group, query, onBack }) {
           <${Bars}
             className="alarming"
             values=${group.trend}
-            label=${`Failures over time: ${count(most)} in ${duration(group.width)} at most`}
+            label=${`Failures over time: ${count(most)} in ${roundDuration(group.width)} at most`}
           />
           <figcaption>
             <time>${moment(group.from, false)}</time>
-            <span>at most ${count(most)} in ${duration(group.width)}</span>
+            <span>at most ${count(most)} in ${roundDuration(group.width)}</span>
             <time>${clock(until, false)}</time>
           </figcaption>
         </figure>

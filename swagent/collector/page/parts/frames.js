@@ -10,6 +10,8 @@ const LIBRARIES = [
   /[\\/](?:site|dist)-packages[\\/]([^\\/]+)/,
   /[\\/]lib(?:64)?[\\/]python\d[\d.]*[\\/]([^\\/]+)/i,
   /^<(?:frozen )?(.+)>$/,
+  // the agent, where it is installed from a checkout
+  /[\\/](swagent)[\\/](?:asgi|instrument|opentelemetry|profile|record|runtime|wsgi)[\\/]/,
 ];
 
 // The exceptions of a stack, the last one first, each `{ title, link, frames }` with the innermost frame first. `link`

@@ -5,7 +5,7 @@ import { Select } from './fields.js';
 import { Icon } from './icons.js';
 
 const WINDOWS = [
-  ['', 'All that is kept'],
+  ['', 'Any time'],
   ['5', 'Last 5 min'],
   ['15', 'Last 15 min'],
   ['60', 'Last hour'],

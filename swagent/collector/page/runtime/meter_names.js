@@ -15,6 +15,7 @@ const KNOWN = {
   instance_pvm_gc_time: ['Time in the garbage collector', duration],
   swagent_memory: ['Memory of the process', megabytes],
   swagent_tasks: ['Tasks in the event loop', count],
+  loop_blocked: ['Time that the event loop was held', duration],
   swagent_loop_lag: ['Lag of the event loop', duration],
   swagent_delivery_latency: ['From record to confirmation', duration],
   swagent_records_offered: ['Records offered', short],
@@ -42,6 +43,7 @@ const ORDER = [
   'swagent_memory',
   'instance_pvm_process_mem_utilization',
   'swagent_loop_lag',
+  'loop_blocked',
   'swagent_tasks',
   ...Object.keys(KNOWN),
 ];
@@ -54,6 +56,7 @@ export function byImportance(one, other) {
 export function meterGroup(name) {
   if (
     name.startsWith('instance_') ||
+    name === 'loop_blocked' ||
     name === 'swagent_tasks' ||
     name === 'swagent_memory' ||
     name.startsWith('swagent_loop') ||

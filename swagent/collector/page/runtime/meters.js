@@ -12,7 +12,7 @@ const SPANS = [
   ['5', 'Last 5 min'],
   ['15', 'Last 15 min'],
   ['60', 'Last hour'],
-  ['', 'All that is kept'],
+  ['', 'Any time'],
 ];
 
 export function Meters({ query }) {
@@ -81,7 +81,7 @@ function Board({ meters, query }) {
         onChange=${last => set({ last: last || 'all' })}
       />
     </form>
-    <div class="scroll">
+    <div class="scroll" tabindex="0" role="region" aria-label="Charts">
       ${
         shown.length === 0 &&
         html`

@@ -18,7 +18,7 @@ const SPANS = [
   ['5', 'Last 5 min'],
   ['15', 'Last 15 min'],
   ['60', 'Last hour'],
-  ['all', 'All that is kept'],
+  ['all', 'Any time'],
 ];
 const STEP_MS = 30_000; // so that the address of the answer stays the same for a while
 const SHORTEST_MS = 60_000;

@@ -39,7 +39,7 @@ export function SortedBy({ columns, order, onChange }) {
       <select aria-label="Order" value=${order.column} onChange=${event => onChange({ sort: event.target.value })}>
         ${columns.map(
           ([name, text]) => html`
-            <option value=${name} selected=${order.column === name}>by ${text}</option>
+            <option value=${name} selected=${order.column === name}>Sort by ${text[0].toLowerCase()}${text.slice(1)}</option>
           `,
         )}
       </select>

@@ -71,7 +71,7 @@ export function Row({ trace, scale, index, height, active, wide, total, onOpen }
                 ${others.slice(0, SHOWN).map(
                   name => html`
                     <i class=${`dot ${colourClass(name)}`} aria-hidden="true"></i>
-                    <span class="initials">${name.slice(0, 3)}</span>
+                    <span class="other-name">${name}</span>
                   `,
                 )}${others.length > SHOWN ? `+${others.length - SHOWN}` : ''}
               </span>
