@@ -15,8 +15,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 RUN = (sys.executable, "-m", "swagent", "run", "--", sys.executable)
-# so that the charts and the ledgers keep nobody waiting, queries say what they ask, and each request says where its time
-# went; the environment goes first
+# so that the charts and the ledgers keep nobody waiting, queries say what they ask, and requests where their time went;
+# the environment goes first
 SETTINGS = {
     "SW_AGENT_METER_REPORTER_PERIOD": "2",
     "SW_PLUGIN_SQL_STATEMENTS": "true",

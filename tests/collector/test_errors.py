@@ -81,8 +81,8 @@ async def ask(store: Store, order: str = "last", **filters: Any) -> Any:
         ('File "<frozen importlib>", line 1, in a\nFile "C:\\app\\lib\\python3\\b.py", line 2, in b', None),
         ("no frame at all", None),
         (
-            'File "/srv/swagent/docs/shop.py", line 3, in sell\nFile "/srv/swagent/swagent/record/threads.py", line 7, in run',
-            ("/srv/swagent/docs/shop.py", 3, "sell"),
+            'File "/swagent/docs/shop.py", line 3, in sell\nFile "/swagent/swagent/record/threads.py", line 7, in run',
+            ("/swagent/docs/shop.py", 3, "sell"),
         ),
     ],
 )
