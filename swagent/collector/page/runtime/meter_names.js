@@ -15,7 +15,7 @@ const KNOWN = {
   instance_pvm_gc_time: ['Time in the garbage collector', duration],
   swagent_memory: ['Memory of the process', megabytes],
   swagent_tasks: ['Tasks in the event loop', count],
-  loop_blocked: ['Time that the event loop was held', duration],
+  loop_blocked: ['Event loop held', duration],
   swagent_loop_lag: ['Lag of the event loop', duration],
   swagent_delivery_latency: ['From record to confirmation', duration],
   swagent_records_offered: ['Records offered', short],
