@@ -244,7 +244,8 @@ async def test_what_differs_in_a_box(api: Api) -> None:
     for number in range(60):
         for segment in _segments(number):
             slow = number >= 50
-            tags = (("tenant", "globex" if slow else f"t{number % 5}"), ("both", "1"))
+            measured = (("time.running", "201"), ("loop.waited", "180"), ("tasks", "[]")) if slow else ()
+            tags = (("tenant", "globex" if slow else f"t{number % 5}"), ("both", "1"), *measured)
             api.store.add(replace(segment, spans=tuple(replace(span, tags=tags) for span in segment.spans)))
     found = await api("differences", box_min_ms=5100)
     assert (found["inside"], found["outside"]) == (10, 50)
