@@ -35,7 +35,7 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
     # looking for a key and taking its value takes less than `get`, which is a call
     if "fastapi" in scope and type(fastapi := scope["fastapi"]) is dict:
         # FastAPI composes the prefix of `include_router()` here; its `route` knows only its own part
-        included: Any = fastapi.get("effective_route_context")
+        included: Any = fastapi.get("effective_route_context")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         path = _path_of(included) if included is not None else None
     if path is None and "route" in scope and (route := scope["route"]) is not None:
         path = _path_of(route)

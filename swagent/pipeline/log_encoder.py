@@ -1,9 +1,9 @@
 """Log records become bytes: put together from parts that most of them share.
 
 Protobuf merges messages that stand one behind the other. So a record may be put together from parts, each with some of
-its fields: the time, the text, and everything else, which is known from records before it except for both ids and the
-name of the task. All is rendered from one format with gaps. JSON has no such rule, so its records are encoded each as a
-whole. So is what can have no format.
+its fields: the time, the place, the text, and everything else, which is known from records before it except for both
+ids and the name of the task. All is rendered from one format with gaps. JSON has no such rule, so its records are
+encoded each as a whole. So is what can have no format.
 
 Plain records come in groups. What is done for each of a group is done by column, so that most of it runs in C.
 """
@@ -36,6 +36,7 @@ class LogEncoder:
         self._layout = layout
         self._before_time = wire.log_data(1, "", "", "", None, None, None, "")[:-1]
         self._times = BoundedCache(self._encode_time)
+        self._places = BoundedCache(self._encode_place)
         self._forms = BoundedCache(self._make_form)
         self._before_text = BoundedCache(self._encode_before_text)
 
@@ -48,9 +49,10 @@ class LogEncoder:
             written = text.encode()
             ids = (trace_id.encode(), segment_id.encode()) if trace_id else (b"", b"")
             name, common = task.encode(), tuple(tags[:-1] if task else tags)
-            form = self._forms[common, endpoint, span_id, len(ids[0]), len(ids[1]), len(name)]
+            form = self._forms[common, span_id, len(ids[0]), len(ids[1]), len(name)]
             if form:
-                return form % (self._times[time], *ids, name, self._before_text[len(written)], written)
+                before_text = self._before_text[len(written)]
+                return form % (self._times[time], self._places[endpoint], *ids, name, before_text, written)
         return self._encoder.log(entry)
 
     def encode_plain(self, plain: Sequence[Any]) -> bytes:
@@ -74,9 +76,10 @@ class LogEncoder:
         as_text = trace_ids, segment_ids, tasks, texts
         ids, segments, names, written = (list(map(str.encode, column)) for column in as_text)
         lengths = (map(len, column) for column in (ids, segments, names))
-        forms = map(self._forms.__getitem__, zip(kinds, endpoints, span_ids, *lengths, strict=True))
+        forms = map(self._forms.__getitem__, zip(kinds, span_ids, *lengths, strict=True))
+        kept = map(self._times.__getitem__, times), map(self._places.__getitem__, endpoints)
         before_texts = map(self._before_text.__getitem__, map(len, written))
-        gaps = zip(map(self._times.__getitem__, times), ids, segments, names, before_texts, written, strict=True)
+        gaps = zip(*kept, ids, segments, names, before_texts, written, strict=True)
         payloads = [form % each for form, each in zip(forms, gaps, strict=True)]
         if _are_clean(b"".join([*ids, *segments, *names, *written])) and max(map(len, texts)) <= LETTERS:
             return payloads
@@ -100,23 +103,25 @@ class LogEncoder:
         part = self._part(body=self._wire.log_data_body("text", text, None, None))
         return part[: len(part) - length]
 
-    def _make_form(self, key: tuple[Kind | Tags, str, int, int, int, int]) -> bytes:
-        """A record with gaps for its time, both ids, the task's name, what stands before the text, and the text; empty
-        where these cannot be found."""
-        kind, endpoint, span_id, trace_id_length, segment_id_length, task_length = key
+    def _encode_place(self, endpoint: str) -> bytes:
+        encoder = self._encoder
+        return self._part(service=encoder.service, service_instance=encoder.instance, endpoint=endpoint)
+
+    def _make_form(self, key: tuple[Kind | Tags, int, int, int, int]) -> bytes:
+        """A record with gaps for its time, its place, both ids, the task's name, what stands before the text, and the
+        text; empty where these cannot be found. A gap for the place, or there would be a form for each of many pairs
+        of endpoint and logger."""
+        kind, span_id, trace_id_length, segment_id_length, task_length = key
         trace_id, segment_id = make_mark("~", trace_id_length), make_mark("^", segment_id_length)
         task = make_mark("`", task_length)
         tags = kind.tags if isinstance(kind, Kind) else kind
         part = self._part(
-            service=self._encoder.service,
-            service_instance=self._encoder.instance,
-            endpoint=endpoint,
             trace_context=self._wire.trace_context(trace_id, segment_id, span_id) if trace_id else None,
             tags=self._wire.log_tags([*tags, (TASK, task)] if task else tags),
         )
         marks = (trace_id, segment_id if trace_id else "", task)
         try:
-            return b"%b" + put_gaps(part, [(mark.encode(), b"") for mark in marks]) + b"%b%b"
+            return b"%b%b" + put_gaps(part, [(mark.encode(), b"") for mark in marks]) + b"%b%b"
         except ValueError:
             return b""
 

@@ -123,22 +123,26 @@ def test_markup_in_what_agents_sent_is_text(page: Page) -> None:
     assert page.evaluate("document.querySelectorAll('main :is(script, img, b b)').length") == 0
 
 
+def to_view(page: Page, name: str) -> None:
+    page.get_by_role("navigation").get_by_role("link", name=name).click()
+
+
 def test_the_map_has_the_call(page: Page) -> None:
-    page.keyboard.press("3")
+    to_view(page, "Map")
     expect(page.locator(".node")).to_have_count(3)
     expect(page.locator("[data-edge='User shop']")).to_contain_text("/min")
     expect(page.locator("[data-edge='shop stock']")).to_contain_text("100 % failed")
 
 
 def test_meters_are_charts(page: Page) -> None:
-    page.keyboard.press("5")
+    to_view(page, "Meters")
     chart = page.locator("[data-meter=shop_orders]")
     expect(chart.locator("canvas")).to_be_visible()
     expect(chart.locator(".newest")).to_have_text("1")
 
 
 def test_the_runtime_is_what_the_agents_report(page: Page) -> None:
-    page.keyboard.press("6")
+    to_view(page, "Runtime")
     expect(page.get_by_text("Nothing known to be lost.")).to_be_visible()
     fold = page.get_by_role("button", name="2 stopped processes")
     expect(fold).to_have_attribute("aria-expanded", "true")  # since none is alive
@@ -175,7 +179,7 @@ def test_a_service_that_calls_itself_has_a_loop_beside_its_box(empty: Served, op
     page = open_tab(empty).open()
     expect(page.get_by_role("heading", name="Nothing has arrived yet")).to_be_visible()
     empty.report("shop", _call_oneself)
-    page.keyboard.press("3")
+    to_view(page, "Map")
     loop = page.locator("[data-edge='shop shop']")
     expect(loop).to_contain_text("/min")
     box, ground = loop.locator("path").bounding_box(), page.locator("[data-node=shop] .node-ground").bounding_box()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import sys
@@ -64,7 +65,20 @@ def test_own_files_load_nothing_from_elsewhere_and_parse_no_text_as_markup(path:
         assert not re.search(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=", text)
 
 
-def test_every_module_is_loaded_at_once() -> None:
+def test_the_first_view_s_modules_are_loaded_at_once_and_all_others_are_used() -> None:
     told = set(re.findall(r'<link rel="modulepreload" href="assets/([^"]+)">', (PAGE / "index.html").read_text()))
+    assert told == _imported(r"^(?:import|export)[^;]*? from '([^']+)'") - {"main.js"}
     modules = {each.relative_to(PAGE).as_posix() for each in PAGE.rglob("*.js")}
-    assert told == modules - {"early.js", "main.js"}
+    assert _imported(r"(?: from |\bimport\()'([^']+)'") == modules - {"early.js"}
+
+
+def _imported(pattern: str) -> set[str]:
+    """The modules that the first one leads to, by the imports that a pattern finds."""
+    found: set[str] = set()
+    waiting = {"main.js"}
+    while waiting:
+        module = waiting.pop()
+        found.add(module)
+        paths = re.findall(pattern, (PAGE / module).read_text(), re.MULTILINE)
+        waiting |= {os.path.normpath(Path(module).parent / path) for path in paths} - found
+    return found

@@ -34,6 +34,9 @@ def test_from_a_trace_to_the_same_row(open_tab: Callable[..., Tab], servers: obj
     expect(page.locator(".traces .total")).to_have_text("460 traces")
     for number in (190, 240):  # further than the first page
         _scroll(page, ".trace-list", number * 40 - 200)
+        loaded = "rows => document.querySelector('.trace-list .virtual-space').clientHeight >= rows * 40"
+        page.wait_for_function(loaded, arg=min(number + 60, 460))
+        _scroll(page, ".trace-list", number * 40 - 200)
         expect(page.locator(f"[aria-posinset='{number}']")).to_be_attached()
     row = page.locator("[aria-posinset='240'] a")
     address, box, top = row.get_attribute("href"), row.bounding_box(), _top(page, ".trace-list")

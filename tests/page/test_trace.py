@@ -63,7 +63,7 @@ def test_the_details_of_a_failed_span(tab: Tab, failed: Record) -> None:
     expect(panel.locator(".frame")).to_have_text([re.compile("^fetchrow stock/pool.py:118"), re.compile("^reserve")])
     for key, value in culprit["tags"]:
         expect(panel.get_by_label("Tags")).to_contain_text(f"{key}{value}")
-    expect(panel.get_by_label("Where")).to_contain_text(culprit["instance"])
+    expect(panel.get_by_label("Where", exact=True)).to_contain_text(culprit["instance"])
     expect(panel.locator(".lines")).to_contain_text("umbrella is sold out")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from swagent.pipeline.encoder import Encoder
@@ -22,6 +22,7 @@ IDS = st.sampled_from(["", "~", "<~~", "^^", "%", 126 * "a", 37 * "b", 32 * "f",
 TAGS = st.lists(st.tuples(st.sampled_from(["level", "logger", "task", "%s"]), TEXTS), max_size=4)
 
 
+@settings(deadline=None)
 @given(
     several=st.lists(
         st.builds(LogEntry, st.sampled_from([0, 1, NOW]), TEXTS, TAGS, TEXTS, IDS, IDS, st.integers(-1, 200)),
@@ -56,6 +57,7 @@ LAYOUTS = st.sampled_from([LogSettings().layout, "%(message)s", "%(lineno)s %(me
 ODD_ONES = st.sampled_from([None, 7, "é\n", "\x1b[0m", 3000 * "x"])
 
 
+@settings(deadline=None, max_examples=50)
 @given(data=st.data(), layout=LAYOUTS)
 def test_plain_records_of_a_group_are_each_encoded_as_alone(data: st.DataObject, layout: str) -> None:
     made = Layout(LogSettings(layout=layout))

@@ -58,7 +58,7 @@ async def services(store: Store, bounds: Mapping[str, int] = EVER, now: float | 
     async for piece in pieces(store, "segments", pace):
         entries.add(store.read(_ENTRIES.format(bounds=_bounded(bounds)), {**piece, **bounds}))
     until, shown = _time(entries, bounds, now)
-    sums = await entries.folded(0).answers(pace, until, shown)
+    sums = await (await entries.folded(0, pace)).answers(pace, until, shown)
     endpoints = Counter(service for service, _ in entries.by_key)
     seen: defaultdict[str, list[float]] = defaultdict(list)
     for (service, _), heard in store.seen().items():
@@ -126,7 +126,7 @@ async def service_map(store: Store) -> Answer:
         outgoing.add(store.read(_OUTGOING, piece))
         for caller, peer, service in store.read(_ANSWERED, piece):
             answered[caller, peer].add(service)
-    called = await incoming.folded(1).answers(pace, now)
+    called = await (await incoming.folded(1, pace)).answers(pace, now)
     _attribute(outgoing, incoming, answered)
     edges = [
         {"from": caller, "to": called, **sums}
@@ -135,8 +135,8 @@ async def service_map(store: Store) -> Answer:
     ]
     names = _names(store, called)
     nodes = [_node(name, "service", called.get(name) or Sum().answer(now)) for name in names]
-    peers = await outgoing.folded(1).answers(pace, now)
-    for name, sums in (await incoming.folded(0).answers(pace, now)).items():
+    peers = await (await outgoing.folded(1, pace)).answers(pace, now)
+    for name, sums in (await (await incoming.folded(0, pace)).answers(pace, now)).items():
         peer = peers.setdefault(name, {"calls": 0, "errors": 0, "p50": None})
         peer["calls"] += sums["calls"]
         peer["errors"] += sums["errors"]

@@ -117,7 +117,8 @@ class _Counter:
 
     async def count(self, condition: str, wanted: set[str] | None) -> _Side:
         """Count on one side of the box, only pairs that are wanted."""
-        total, pairs, pace = 0, Counter[str](), Pace()
+        total, pace = 0, Pace()
+        pairs: Counter[str] = Counter()
         async for piece in self._search.ranges():
             query = _SIDE.format(matching=piece.matching, condition=condition)
             texts = self._store.read(query, {**piece.values, **self._box})
@@ -125,7 +126,7 @@ class _Counter:
             pace.begin()
             for low in range(0, len(texts), _AT_ONCE):
                 for (text,) in texts[low : low + _AT_ONCE]:
-                    found = set(text.split(BETWEEN))
+                    found: set[str] = set(text.split(BETWEEN))
                     pairs.update(found if wanted is None else wanted & found)
                 await pace.breathe()
             if len(pairs) > _MANY:

@@ -128,13 +128,17 @@ async def error_group(store: Store, index: FailureIndex, wanted: str, filters: M
         return None
     found = found or _Found(newest)
     shown = _trend([found], filters)
+    answers: list[Answer] = []
+    for each in nlargest(MOST_EXAMPLES, examples, key=_age):
+        answers.append(_example(store, each))
+        await pace.breathe()
     return {
         "version": version,
         **found.answer(shown),
         "width": shown.width,
         "from": shown.start,
         "stack": await _stack(store, newest, pace),
-        "examples": [_example(store, each) for each in nlargest(MOST_EXAMPLES, examples, key=_age)],
+        "examples": answers,
     }
 
 

@@ -77,12 +77,14 @@ def _times(first: int, last: int) -> tuple[int, int, int]:
 def _edges(least: int, most: int) -> list[int]:
     """Whole milliseconds between the rows, so many to a decade that there are not too many rows. What takes less than a
     millisecond is in the first row."""
-    for decade in _DECADE:
-        low = math.floor(math.log10(max(least, 1)) * decade + 1e-9)
-        high = math.floor(math.log10(max(most, 1)) * decade + 1e-9) + 1
-        edges = sorted({round(10 ** (each / decade)) for each in range(low, high + 1)})
-        if len(edges) <= _ROWS:
-            break
+    tried = [_between(least, most, each) for each in _DECADE]
+    edges = next((each for each in tried if len(each) <= _ROWS), tried[-1])
     if edges[0] > max(least, 1):
         edges.insert(0, max(least, 1))
     return edges if edges[-1] > max(most, edges[0]) else [*edges, max(most, edges[0]) + 1]
+
+
+def _between(least: int, most: int, decade: int) -> list[int]:
+    low = math.floor(math.log10(max(least, 1)) * decade + 1e-9)
+    high = math.floor(math.log10(max(most, 1)) * decade + 1e-9) + 1
+    return sorted({round(10 ** (each / decade)) for each in range(low, high + 1)})

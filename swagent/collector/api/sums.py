@@ -139,11 +139,12 @@ class Sums:
                 found = by_key[key] = Sum()
             found.add(*row[width:])
 
-    def folded(self, column: int) -> Sums:
+    async def folded(self, column: int, pace: Pace) -> Sums:
         """The sums by one column of the key."""
         folded = Sums(1)
         for key, each in self.by_key.items():
             folded.by_key.setdefault(key[column], Sum()).merge(each)
+            await pace.breathe()
         return folded
 
     def extent(self, now: int) -> tuple[int, int]:

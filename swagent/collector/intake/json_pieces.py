@@ -60,14 +60,21 @@ async def read_object(body: bytes, pace: Pace) -> Any:
         return json.loads(_bounded(text))
     values: dict[str, Any] = {}
     for start, end in await pace.walk(_elements(text)):
-        member = text[start:end].strip(_BLANKS)
-        key, at = _DECODER.raw_decode(member) if member.startswith('"') else ("", 0)
-        rest = member[at:].lstrip(_BLANKS)
-        if not rest.startswith(":"):
-            raise ValueError(f"a member of the object has no name: {member[:20]!r}")
-        value = rest[1:].strip(_BLANKS)
+        at = _after_blanks(text, start)
+        key, at = _DECODER.raw_decode(text, at) if text[at] == '"' else ("", at)
+        at = _after_blanks(text, at)
+        if text[at] != ":":
+            raise ValueError(f"a member of the object has no name: {text[start : min(end, start + 20)]!r}")
+        value = text[_after_blanks(text, at + 1) : end].rstrip(_BLANKS)
         values[key] = await _read_list(value, pace) if value.startswith("[") else json.loads(_bounded(value))
+        await pace.breathe()
     return values
+
+
+def _after_blanks(text: str, at: int) -> int:
+    while text[at] in _BLANKS:
+        at += 1
+    return at
 
 
 async def _read_list(text: str, pace: Pace) -> list[Any]:

@@ -1,21 +1,24 @@
 // The page: which view is shown, and what surrounds it.
 import { html, render } from './frame/view.js';
 import { connection } from './frame/live.js';
+import { later, whenIdle } from './frame/later.js';
 import { listenForKeys } from './frame/keys.js';
 import { useRoute } from './frame/route.js';
 import { Shell } from './frame/shell.js';
 import { Traces } from './traces/traces.js';
-import { Trace } from './trace/trace.js';
-import { Services } from './services/services.js';
-import { Errors } from './errors/errors.js';
-import { Compare } from './compare/compare.js';
-import { ServiceMap } from './map/map.js';
-import { Logs } from './logs/logs.js';
-import { Meters } from './runtime/meters.js';
-import { Moved } from './runtime/moved.js';
-import { Runtime } from './runtime/runtime.js';
-import { Profiles } from './profiles/profiles.js';
 import { Note } from './parts/parts.js';
+
+const Trace = later(async () => (await import('./trace/trace.js')).Trace);
+const Services = later(async () => (await import('./services/services.js')).Services);
+const Errors = later(async () => (await import('./errors/errors.js')).Errors);
+const Compare = later(async () => (await import('./compare/compare.js')).Compare);
+const ServiceMap = later(async () => (await import('./map/map.js')).ServiceMap);
+const Logs = later(async () => (await import('./logs/logs.js')).Logs);
+const Meters = later(async () => (await import('./runtime/meters.js')).Meters);
+const Runtime = later(async () => (await import('./runtime/runtime.js')).Runtime);
+const Profiles = later(async () => (await import('./profiles/profiles.js')).Profiles);
+const Moved = later(async () => (await import('./runtime/moved.js')).Moved);
+const LATER = [Trace, Services, Errors, Compare, ServiceMap, Logs, Meters, Runtime, Profiles, Moved];
 
 function view({ view: name, rest, query }) {
   switch (name) {
@@ -88,3 +91,7 @@ render(
   `,
   document.getElementById('app'),
 );
+whenIdle(() => {
+  // what fails is asked for again when it is shown
+  for (const each of LATER) each.load().catch(() => {});
+});

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-FORMAT = 3
+FORMAT = 4
 """Goes up when a table changes; a file of another format is not opened."""
 
 TABLES = """

@@ -86,7 +86,7 @@ class Layout:
         return new_entry((milliseconds, cut(text, MAX_TEXT), [*kind.tags, *task_tag(task)], *origin))
 
     def _find_kind(self, key: tuple[str, str, str]) -> Kind:
-        shown = dict(zip(_KIND, key, strict=True))
+        shown: dict[str, str] = dict(zip(_KIND, key, strict=True))
 
         def fill(field: re.Match[str]) -> str:
             return shown[field[1]].replace("%", "%%") if field[1] in shown else "%s"

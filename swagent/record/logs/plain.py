@@ -65,10 +65,11 @@ class PlainRecords:
         message: Any = record.msg
         args: Any = record.args
         if args:
-            if not (type(message) is str and type(args) is tuple and _PLAIN.issuperset(map(type, args))):
+            if not (type(message) is str and type(args) is tuple and _PLAIN.issuperset(map(type, args))):  # pyright: ignore[reportUnknownArgumentType]
                 return None
             message = message % args
-        level, logger, thread = told_by = record.levelname, record.name, record.threadName
+        told_by: Any = record.levelname, record.name, record.threadName
+        level, logger, thread = told_by
         if not (type(message) is type(level) is type(logger) is type(thread) is str and len(message) <= LETTERS):
             return None
         # one number for both of a record's times: they differ where somebody has set them, and seldom by rounding
@@ -84,7 +85,7 @@ class PlainRecords:
         return (time, self._kinds[told_by], message, more, task) + origin()  # noqa: RUF005
 
     def _read_more(self, record: logging.LogRecord) -> tuple[Any, ...]:
-        values = tuple([getattr(record, field) for field in self._more])
+        values: tuple[Any, ...] = tuple([getattr(record, field) for field in self._more])
         if not _PLAIN.issuperset(map(type, values)):
             raise TypeError("foreign code would make a text of it")
         if any(type(value) is str and len(value) > LETTERS for value in values):

@@ -7,10 +7,10 @@ import { go, link } from '../frame/route.js';
 import { useKeys } from '../frame/keys.js';
 import { useRowKeys } from '../frame/row_keys.js';
 import { useWindowed } from '../frame/windowed.js';
+import { Stack } from '../parts/stack.js';
 import { Bars } from '../parts/trend.js';
 import { timeOf } from '../parts/time_window.js';
-import { placeOf, titleOf } from './error_texts.js';
-import { Stack } from './stack.js';
+import { placeOf, termOf, titleOf } from './error_texts.js';
 
 export function ErrorGroup({ id, query }) {
   const box = useRef(null);
@@ -100,7 +100,10 @@ function Content({ group, query, onBack }) {
     ${
       group.stack &&
       html`
-        <${Stack} text=${group.stack} title=${[group.kind, group.message].filter(Boolean).join(': ')} />
+        <section class="error-stack" aria-label="Stack of the newest failure">
+          <h2 class="error-section">Stack</h2>
+          <${Stack} text=${group.stack} kind=${group.kind} message=${group.message} />
+        </section>
       `
     }
     <${Examples} group=${group} />
@@ -125,6 +128,12 @@ function Places({ group, query }) {
         `,
       )}
     </ul>
+    ${
+      group.kind &&
+      html`
+        <p class="links"><a href=${link(['traces'], { q: termOf(group.kind), ...time })}>All traces with ${titleOf(group)}</a></p>
+      `
+    }
   `;
 }
 

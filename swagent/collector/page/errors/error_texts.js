@@ -14,3 +14,6 @@ export function placeOf({ file, line, function: name, operation }) {
   const short = file.split(/[/\\]/).slice(-2).join('/');
   return `${name || '(module)'} in ${short}${line ? `:${line}` : ''}`;
 }
+
+// what the traces are searched for
+export const termOf = kind => `error:${/[\s"\\*]/.test(kind) ? `"${kind.replace(/["\\]/g, '\\$&')}"` : kind}`;

@@ -102,7 +102,7 @@ function Head({ process, query, last }) {
             <span>started ${moment(process.started, false)}</span>
           `
         }
-        <span>heard from ${ago(process.last_seen)}</span>
+        <span>seen ${ago(process.last_seen)}</span>
       </p>
       <div class="process-tools">
         <${Select} neutral=${true} label="Time" value=${last} options=${SPANS} onChange=${set} />

@@ -81,6 +81,7 @@ function filled(of) {
   };
 }
 
+// of a place in the code the file without its folders
 function labelOf(labels) {
-  return labels.frame ?? ([labels.signal, labels.reason].filter(Boolean).join(' ') || 'value');
+  return labels.frame?.split('/').pop() ?? ([labels.signal, labels.reason].filter(Boolean).join(' ') || 'value');
 }

@@ -22,7 +22,7 @@ export function Endpoints({ service, query, order }) {
       <a href=${link(['errors'], { service, ...time })}>Errors</a>
       <a href=${link(['logs'], { service })}>Logs</a>
       <a href=${link(['meters'], { service })}>Meters</a>
-      <a href=${link(['instances'], { service })}>Instances</a>
+      <a href=${link(['runtime'], { service })}>Runtime</a>
     </p>
     <${Loaded} resource=${resource}>
       ${data => html`

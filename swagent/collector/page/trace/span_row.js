@@ -31,7 +31,7 @@ export function SpanRow({ row, index, height, scale, deepest, marks, active, cho
     ...(active ? ['active'] : []),
     ...(chosen ? ['chosen'] : []),
     ...(failed ? ['failed'] : []),
-    ...(fold ? ['fold'] : []),
+    ...(fold ? ['repeated'] : []),
     ...(marks.matches ? ['match'] : []),
     ...(marks.off ? ['off-path'] : []),
   ];

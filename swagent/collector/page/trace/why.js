@@ -10,7 +10,7 @@ export function Why({ span, spans, onMore }) {
   const split = useMemo(() => splitOf(span, spans), [span, spans]);
   if (split.total <= 0) return null;
   return html`
-    <section class="why brief" aria-label="Why was this slow?">
+    <section class="why why-brief" aria-label="Why was this slow?">
       <${SplitBar} split=${split} />
       <p>
         ${sentenceOf(split)} ${loopWords(span)}${' '}
@@ -38,7 +38,7 @@ export function WhyDetails({ span, spans }) {
                 <span dir="auto">${nameOf(each)}</span>
               </dt>
               <dd>${duration(each.ms)}</dd>
-              <dd class="share">${percent(each.ms / split.total)}</dd>
+              <dd class="part-share">${percent(each.ms / split.total)}</dd>
             </div>
           `,
         )}
@@ -60,7 +60,7 @@ export function WhyDetails({ span, spans }) {
 function SplitBar({ split }) {
   const text = split.parts.map(each => `${nameOf(each)} ${duration(each.ms)}`).join(', ');
   return html`
-    <div class="split-bar" role="img" aria-label=${text}>
+    <div class="time-bar" role="img" aria-label=${text}>
       ${split.parts.map(
         (each, index) => html`
           <i

@@ -158,7 +158,7 @@ function draw(canvas, map, width) {
     pen.fillRect(at.left, at.top, ...size);
     if (!failed) continue;
     // the failed ones are a part at the right, in full colour
-    const part = Math.max(Math.min(4, size[0]), size[0] * (failed / all));
+    const part = Math.max(Math.min(4, size[0] * 0.35), size[0] * (failed / all));
     pen.globalAlpha = 1;
     pen.fillStyle = error;
     pen.fillRect(at.left + size[0] - part, at.top, part, size[1]);

@@ -18,13 +18,13 @@ export function TagFilter({ name, value }) {
     <span class="tag-filter">
       <a
         href=${withTerm(tagTerm(name, String(value)))}
-        aria-label=${`Only these: traces with ${text}`}
+        aria-label=${`Only these: traces with this ${name}`}
         title=${`Only traces with ${text}`}
         >=</a
       >
       <a
         href=${withTerm(tagTerm(name, String(value), '!='))}
-        aria-label=${`Not these: traces without ${text}`}
+        aria-label=${`Not these: traces without this ${name}`}
         title=${`Not traces with ${text}`}
         >≠</a
       >
