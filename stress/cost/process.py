@@ -56,7 +56,7 @@ async def running(stage: str, collector: str) -> AsyncIterator[tuple[Any, Agent 
         return
     STAGES[stage].cut()
     # the watch of the loop asks by the clock, and here everything takes fifty times as long
-    config = Config(service="counted", instance="counted-1", collector=collector, loop_block_limit=0, time_split_every=int(os.environ.get("COST_SPLIT", "0")))
+    config = Config(service="counted", instance="counted-1", collector=collector, loop_block_limit=0)
     async with Agent(config, transport=STAGES[stage].transport) as agent:
         yield SkyWalkingMiddleware(app, agent=agent), agent
 
