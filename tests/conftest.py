@@ -24,7 +24,9 @@ pytest_plugins = ["e2e.fixtures"]
 if find_spec("hypothesis") is not None:  # not on PyPy
     hypothesis = import_module("hypothesis")
     is_fixed = session_seed() == FIXED
-    hypothesis.settings.register_profile("seeded", derandomize=is_fixed, database=None, print_blob=True)
+    # no deadline: a busy machine holds up any example
+    profile = {"derandomize": is_fixed, "database": None, "print_blob": True, "deadline": None}
+    hypothesis.settings.register_profile("seeded", **profile)
     hypothesis.settings.load_profile("seeded")
 
 

@@ -285,7 +285,7 @@ def test_tasks_are_in_the_order_of_their_tree(ask: Ask) -> None:
     then = "found.map(({ id, depth, end, outcome, cause }) => [id, depth, end, outcome, cause])"
     assert ask("trace/task_tree", "tasksOf", request(tasks=json.dumps(listed)), then=then) == [
         [1, 0, 80, "failed", "ValueError"], [3, 1, 70, "done", ""],
-        [2, 0, 80, "cancelled", "“fetch” failed: ValueError"], [4, 0, None, "running", ""],
+        [2, 0, 80, "cancelled", "“fetch” failed: ValueError"], [4, 0, None, "outlived", ""],
     ]  # fmt: skip
 
 

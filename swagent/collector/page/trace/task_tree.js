@@ -1,10 +1,11 @@
 // The tasks that a request began, as its agent tells them in the tag `tasks`; pure.
 import { tagOf } from './loop_blocks.js';
 
-const OUTCOMES = new Set(['done', 'failed', 'cancelled']);
+const OUTCOMES = new Set(['done', 'failed', 'cancelled', 'running']);
 
 // in reading order, each with its depth: `{ id, name, group, begin, end, outcome, cause, depth }`. Times are milliseconds
-// after the request's begin. Without an end it was still running when the request was reported.
+// after the request's begin. Without an end it was still running when the request was reported: its group makes the
+// request wait, or it outlives it.
 export function tasksOf(span) {
   const listed = parse(tagOf(span, 'tasks'));
   const known = new Map(listed.map(each => [each.id, each]));
@@ -48,7 +49,7 @@ function parse(text) {
       group: String(each.group ?? ''),
       begin: each.begin,
       end: Number.isFinite(each.end) ? each.end : null,
-      outcome: OUTCOMES.has(each.outcome) ? each.outcome : Number.isFinite(each.end) ? 'done' : 'running',
+      outcome: OUTCOMES.has(each.outcome) ? each.outcome : Number.isFinite(each.end) ? 'done' : 'outlived',
       cause: String(each.cause ?? ''),
     }))
     .sort((one, other) => one.begin - other.begin || one.id - other.id);

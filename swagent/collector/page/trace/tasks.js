@@ -3,8 +3,14 @@ import { html, useMemo } from '../frame/view.js';
 import { duration, plural } from '../parts/format.js';
 import { tasksOf } from './task_tree.js';
 
-const OUTCOMES = { done: 'done', failed: 'failed', cancelled: 'cancelled', running: 'outlived the request' };
-const MARKS = { done: '✓', failed: '✕', cancelled: '⊘', running: '…' };
+const OUTCOMES = {
+  done: 'done',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  running: 'still running when the response was sent',
+  outlived: 'outlived the request',
+};
+const MARKS = { done: '✓', failed: '✕', cancelled: '⊘', running: '…', outlived: '…' };
 const INDENTED = 8; // levels
 
 export function Tasks({ span }) {
@@ -54,7 +60,7 @@ function Task({ task, whole }) {
         ></i>
       </i>
       <span class="task-end">
-        ${task.end === null ? OUTCOMES.running : `${OUTCOMES[task.outcome]} at ${duration(task.end)}`}${task.cause && `: ${task.cause}`}
+        ${task.end === null ? OUTCOMES[task.outcome] : `${OUTCOMES[task.outcome]} at ${duration(task.end)}`}${task.cause && `: ${task.cause}`}
       </span>
     </li>
   `;
