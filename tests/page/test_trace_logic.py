@@ -407,9 +407,7 @@ def test_the_agents_own_stacks_are_places_without_a_title(ask: Ask) -> None:
 
 
 def test_frames_of_the_agent_are_folded_where_it_runs_from_a_checkout(ask: Ask) -> None:
-    text = (
-        'File "/a/swagent/docs/shop.py", line 3, in sell\nFile "/a/swagent/swagent/record/threads.py", line 7'
-    )
+    text = 'File "/a/swagent/docs/shop.py", line 3, in sell\nFile "/a/swagent/swagent/record/threads.py", line 7'
     library = "found[0].frames.map(each => each.library)"
     assert ask("parts/frames", "parseStack", text, then=library) == ["swagent", ""]
 
