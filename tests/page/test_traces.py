@@ -126,6 +126,22 @@ def test_a_trace_id_finds_its_trace_and_enter_opens_it(tab: Tab, crowded: StandI
     expect(page.locator(".trace-title code")).to_have_text(trace_id)
 
 
+def test_the_chosen_row_does_not_take_the_focus_from_the_field(tab: Tab) -> None:
+    page = tab.open()
+    expect(page.locator(ROWS).first).to_be_visible()
+    for key in ("j", "j", "j"):
+        page.keyboard.press(key)
+    third = page.locator("[aria-posinset='3'] a")
+    expect(third).to_be_focused()
+    trace_id = (third.get_attribute("href") or "").rpartition("/")[2]
+    page.keyboard.press("/")
+    field = page.get_by_role("combobox", name="Query")
+    field.fill(trace_id)
+    expect(page.locator(ROWS)).to_have_count(1)
+    expect(page.locator(".trace-row.active")).to_be_visible()
+    expect(field).to_be_focused()
+
+
 def test_nothing_found_says_so(tab: Tab) -> None:
     page = tab.open("#/traces?q=there-is-no-such-thing")
     expect(page.get_by_text("No trace matches")).to_be_visible()

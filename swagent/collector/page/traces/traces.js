@@ -83,6 +83,8 @@ export function Traces({ query }) {
     },
   });
   useEffect(() => {
+    // the row moves as one types what is looked for, or `/` was quicker than the way back
+    if (document.activeElement?.closest('input, select')) return;
     box.current.querySelector('.trace-row.active')?.focus({ preventScroll: true });
   }, [active]);
   const height = wide ? 40 : 62;
