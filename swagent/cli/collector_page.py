@@ -55,7 +55,7 @@ class CollectorPage:
         request = urllib.request.Request(address, body, {"content-type": "application/json"})  # noqa: S310
         try:
             with self._opener.open(request, timeout=_TIMEOUT) as answer:
-                found: object = json.load(answer)
+                found: object = json.loads(answer.read())
         except urllib.error.HTTPError as error:
             raise CollectorError(_said(error), error.code) from error
         except (OSError, HTTPException) as error:
@@ -72,6 +72,6 @@ class CollectorPage:
 
 def _said(error: urllib.error.HTTPError) -> str:
     try:
-        return str(json.load(error)["error"])
+        return str(json.loads(error.read())["error"])
     except (ValueError, KeyError, TypeError, OSError):
         return f"the collector answers {error.code} {error.reason}"
