@@ -102,7 +102,6 @@ function Content({ trace, query }) {
             `
           }
           <${CompareLinks} id=${trace.trace_id} />
-          <${LossBadge} trace=${trace} />
           <span class="id">
             <code>${trace.trace_id}</code>
             <${Copy} text=${trace.trace_id} label="the trace id" />
@@ -118,25 +117,28 @@ function Content({ trace, query }) {
         }
       </div>
     </header>
-    <div class="tabs" role="tablist" aria-label="Of this trace">
-      <a
-        role="tab"
-        id="tab-spans"
-        aria-controls="of-trace"
-        aria-selected=${tab === 'spans' ? 'true' : 'false'}
-        href=${to({ tab: '' })}
-      >
-        Spans <b>${count(spans.length)}</b>
-      </a>
-      <a
-        role="tab"
-        id="tab-logs"
-        aria-controls="of-trace"
-        aria-selected=${tab === 'logs' ? 'true' : 'false'}
-        href=${to({ tab: 'logs' })}
-      >
-        Logs <b>${count(logs.length)}</b>
-      </a>
+    <div class="tabs-row">
+      <div class="tabs" role="tablist" aria-label="Of this trace">
+        <a
+          role="tab"
+          id="tab-spans"
+          aria-controls="of-trace"
+          aria-selected=${tab === 'spans' ? 'true' : 'false'}
+          href=${to({ tab: '' })}
+        >
+          Spans <b>${count(spans.length)}</b>
+        </a>
+        <a
+          role="tab"
+          id="tab-logs"
+          aria-controls="of-trace"
+          aria-selected=${tab === 'logs' ? 'true' : 'false'}
+          href=${to({ tab: 'logs' })}
+        >
+          Logs <b>${count(logs.length)}</b>
+        </a>
+      </div>
+      <${LossBadge} trace=${trace} />
     </div>
     <div class="split" role="tabpanel" id="of-trace" aria-labelledby=${`tab-${tab}`}>
       ${
