@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import math
 import signal
 import subprocess
 import sys
@@ -312,7 +313,9 @@ async def test_many_calls_with_random_cancellations(thread: TransportThread) -> 
 
     async with anyio.create_task_group() as group:
         for number in range(500):
-            group.start_soon(call, number, random.random() * 0.2, random.random() * 0.2)
+            # a third of the calls is never cancelled, however slow the machine is
+            patience = math.inf if number % 9 < 3 else random.random() * 0.2
+            group.start_soon(call, number, random.random() * 0.2, patience)
     assert sum(outcomes.values()) == 500
     assert min(outcomes.values()) > 50, outcomes
     assert thread._calls == set()
