@@ -168,8 +168,10 @@ def test_a_trace_is_compared_with_the_median_and_with_another(tab: Tab, crowded:
     page.keyboard.press("Enter")
     expect(page.locator(".span-row.chosen")).to_be_visible()
     page.go_back()
-    page.get_by_role("link", name="Exchange A and B").click()
+    exchange = page.get_by_role("link", name="Exchange A and B")
+    exchange.click()
     expect(page).to_have_url(f"{tab.url}/#/compare/{trace}/{usual}")
+    expect(exchange).to_have_attribute("href", f"#/compare/{usual}/{trace}")  # it is drawn, and hears the keys
     page.keyboard.press("Escape")
     expect(page).to_have_url(f"{tab.url}/#/traces/{usual}")
     page.get_by_role("link", name="Compare with …").click()
