@@ -20,6 +20,7 @@ from swagent.instrument import settings, uninstrument
 from .trees import trees
 
 INSTRUMENTED = ("aiosqlite", "sqlite3")
+NEEDS = ("protobuf>=5.26",)  # the collector's database
 on_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
 
