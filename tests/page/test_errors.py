@@ -52,6 +52,7 @@ def test_groups_lead_to_their_failures_and_these_to_span_and_logs(tab: Tab, crow
     expect(page.locator(".span-row.chosen")).to_be_visible()
     expect(page.locator(".failure")).to_be_visible()
     page.go_back()
+    expect(page.locator(".error-stack .frame").first).to_be_visible()  # it is drawn, and hears the keys
     page.keyboard.press("Escape")
     expect(page).to_have_url(f"{tab.url}/#/errors")
     expect(page.locator(".error-row.active")).to_have_attribute("href", f"#/errors/{first['id']}")
