@@ -18,7 +18,7 @@ api/     app serves what queries finds for each address, with parameters and cha
          logs, meters, instances, processes, process, losses;
          profiles (through merged_stacks, stack_tree, frames), and profile_order, which takes orders
 page/    the page itself
-gate.py, http_server.py   who may look; both HTTP servers
+gate.py, refusals.py, http_server.py   who may look, and what is refused; both HTTP servers
 live.py, view.py          join a trace's segments (api/tree.py) and print them
 
 `server.Collector` puts intake, store and page together, `command` adds the terminal. Importing this package imports

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 from ..agent_log import RateLimitedLog
 from ..record.logs.entry import LogEntry
 from ..record.logs.layout import Kind
-from ..record.logs.plain import NO_MORE, PlainRecord
+from ..record.logs.plain import FIELDS, NO_MORE
 from .channel import Channel
 from .intake import Pending
 
 # They become bytes by column, as requests do.
 LOGS = 64
-_FIELDS = len(PlainRecord._fields) + 2
+_FIELDS = FIELDS + 2
 _FULL = LOGS * _FIELDS
 _NOTHING: tuple[Any, ...] = (1, Kind("", ()), "", NO_MORE, "", "", "", "", -1)
 

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 from typing_extensions import Self
 
+from .extra import needing_collector
+
 if TYPE_CHECKING:
     from swagent.collector.server import Collector
     from swagent.collector.store.records import Event, Instance, LogLine, Meter
     from swagent.collector.store.store import Store
     from swagent.collector.store.trace_records import Segment, Span
 
-_MISSING = "{} is missing; install it with: pip install 'swagent[collector]'"
 # Seconds for the thread to begin and to end; both are far quicker.
 _PATIENCE = 10.0
 
@@ -118,12 +119,8 @@ class RunningCollector(Arrived):
 
         :raises ModuleNotFoundError: when the extra `collector` is not installed
         """
-        try:
+        with needing_collector():
             from swagent.collector.server import Collector  # noqa: PLC0415, RUF100
-        except ModuleNotFoundError as error:
-            if (error.name or "").startswith("swagent"):
-                raise
-            raise ModuleNotFoundError(_MISSING.format(error.name), name=error.name) from error
         self._begun.clear()
         self._failure = None
         running = Collector(token=self._token, http_port=0, page_port=0)

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .extra import needing_collector
+
 if TYPE_CHECKING:
     from swagent.collector.api.tree import Node
     from swagent.collector.store.records import LogLine
     from swagent.collector.store.trace_records import Segment, Span
-
-_MISSING = "{} is missing; install it with: pip install 'swagent[collector]'"
 
 
 class LoadedTraces:
@@ -43,12 +43,8 @@ def load_traces(path: str | Path) -> LoadedTraces:
     :raises ValueError: when it is no file of traces, or one of a later version
     :raises ModuleNotFoundError: when the extra `collector` is not installed
     """
-    try:
+    with needing_collector():
         from swagent.collector.exchange.reading import read_file  # noqa: PLC0415, RUF100
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("swagent"):
-            raise
-        raise ModuleNotFoundError(_MISSING.format(error.name), name=error.name) from error
     return LoadedTraces(*read_file(path))
 
 

@@ -10,12 +10,13 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from ..exchange.endpoints import EXPORT, IMPORT, export_endpoint, import_endpoint
 from ..gate import Gate
+from ..refusals import refuse
 from ..store.database import StoreError
 from ..store.store import Store
 from .assets import Assets
@@ -67,9 +68,9 @@ def _endpoint(query: Query) -> Callable[[Request], Any]:
             if inspect.isawaitable(found):
                 found = await found
         except ValueError as error:
-            return _error(400, str(error))
+            return refuse(400, str(error))
         if found is None:
-            return _error(
+            return refuse(
                 404, f"nothing is kept of {request.url.path.rpartition('/')[2]!r}: it never came, or fell out"
             )
         return Response(await encode(found), media_type="application/json", headers={"cache-control": "no-store"})
@@ -91,13 +92,8 @@ def _live(changes: Changes) -> Callable[[Request], Any]:
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     text = f"there is nothing at {request.url.path}" if error.status_code == 404 else error.detail
-    return _error(error.status_code, text)
+    return refuse(error.status_code, text)
 
 
 async def _store_error(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    return _error(503, str(error))
-
-
-def _error(status: int, text: str) -> Response:
-    # what was asked for may hold half a character, which no encoding has
-    return JSONResponse({"error": text.encode("utf-8", "replace").decode()}, status)
+    return refuse(503, str(error))

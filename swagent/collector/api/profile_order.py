@@ -12,6 +12,7 @@ import anyio
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
+from ..refusals import refuse
 from ..store.profile_tasks import BusyError, ProfileTask
 from ..store.store import Store
 from .profiles import task_answer
@@ -37,14 +38,14 @@ def order_endpoint(store: Store) -> Callable[[Request], Awaitable[Response]]:
         try:
             body = await _body(request)
             if body is None:
-                return _error(
+                return refuse(
                     413, f"the body is larger than {MAX_BODY} bytes, or did not come within {BODY_SECONDS:g} s"
                 )
             task = store.order_profile(read_order(json.loads(body), int(time.time() * 1000)))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads this
         except (ValueError, RecursionError) as error:
-            return _error(400, str(error))
+            return refuse(400, str(error))
         except BusyError as error:
             return JSONResponse({"error": str(error), "task": error.task.id}, 409)
         return JSONResponse(task_answer(task), 201)
@@ -93,7 +94,3 @@ async def _body(request: Request) -> bytes | None:
                 return None
         return bytes(body)
     return None
-
-
-def _error(status: int, text: str) -> JSONResponse:
-    return JSONResponse({"error": text}, status)

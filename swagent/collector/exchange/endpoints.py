@@ -13,9 +13,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from ..api.parameters import Parameters
-from ..intake.bodies import RequestError, body_of
-from ..intake.json_pieces import TooLargeError
-from ..intake.room import NoRoomError, Room
+from ..intake.bodies import body_of
+from ..intake.room import Room
+from ..refusals import REFUSALS, refuse, refuse_body
 from ..store.store import Store
 from .export import export
 from .taking import take
@@ -39,9 +39,9 @@ def export_endpoint(store: Store, search: Callable[[Parameters], Any]) -> Endpoi
             trace_id = parameters.text("trace_id")
             ids = [trace_id] if trace_id else await _matching(search(parameters))
         except ValueError as error:
-            return _error(400, str(error))
+            return refuse(400, str(error))
         if trace_id and not store.segment_numbers(trace_id):
-            return _error(404, f"nothing is kept of {trace_id!r}: it never came, or fell out")
+            return refuse(404, f"nothing is kept of {trace_id!r}: it never came, or fell out")
         name = re.sub(r"[^0-9A-Za-z.-]+", "", trace_id)[:40]
         headers = {
             "cache-control": "no-store",
@@ -67,19 +67,9 @@ def import_endpoint(store: Store) -> Endpoint:
                 body = await body_of(request, hold)
                 async with turn if len(body) > _LARGE else nullcontext():
                     return JSONResponse(await take(store, body))
-        except ValueError as error:
-            return _error(400, str(error))
-        except TooLargeError as error:
-            return _error(413, f"the file holds {error}")
-        except RequestError as error:
-            return _error(error.status, str(error))
-        except NoRoomError as error:
-            return _error(503, str(error))
+        except REFUSALS as error:
+            return refuse_body(error, "the file")
         except ClientDisconnect:
             return Response(status_code=400)  # the client is gone, nobody reads this
 
     return answer
-
-
-def _error(status: int, text: str) -> Response:
-    return JSONResponse({"error": text.encode("utf-8", "replace").decode()}, status)

@@ -18,13 +18,13 @@ from starlette.types import ASGIApp
 
 from ..gate import Gate
 from ..pace import Pace
-from ..store.database import StoreError
+from ..refusals import REFUSALS, refuse, refuse_body
 from ..store.store import Store
-from .bodies import RequestError, body_of
+from .bodies import body_of
 from .json_messages import encoded
-from .json_pieces import TooLargeError, read
+from .json_pieces import read
 from .messages import Intake
-from .room import NoRoomError, Room
+from .room import Room
 
 # Bytes of a body from which on one is read at a time.
 _LARGE = 64 * 1024
@@ -53,16 +53,8 @@ def intake_app(store: Store, host: str) -> ASGIApp:
                 body = await body_of(request, hold)
                 async with turn if len(body) > _LARGE else nullcontext():
                     await _take(store, name, body, is_list)
-        except ValueError as error:
-            return _error(400, str(error))
-        except TooLargeError as error:
-            return _error(413, f"the body holds {error}")
-        except RequestError as error:
-            return _error(error.status, str(error))
-        except NoRoomError as error:
-            return _error(503, str(error))
-        except StoreError as error:
-            return _error(503, str(error))
+        except REFUSALS as error:
+            return refuse_body(error, "the body")
         return JSONResponse({})
 
     routes = [Route(path, take, methods=["POST"]) for path in (*_LISTS, *_SINGLES)]
@@ -88,13 +80,9 @@ def _elements(name: str, value: Any) -> Sequence[Any]:
     return cast("Sequence[Any]", value)
 
 
-def _error(status: int, text: str) -> JSONResponse:
-    return JSONResponse({"error": text}, status)
-
-
 async def _nowhere(request: Request, error: Exception) -> Response:  # noqa: ARG001
     known = ", ".join((*_LISTS, *_SINGLES))
-    return _error(404, f"nothing is taken at {request.url.path}; what there is: {known}")
+    return refuse(404, f"nothing is taken at {request.url.path}; what there is: {known}")
 
 
 async def _nobody(request: Request, error: Exception) -> Response:  # noqa: ARG001
