@@ -5,7 +5,7 @@ import { Icon } from '../parts/icons.js';
 import { duration, moment, plural } from '../parts/format.js';
 import { Loaded, Service } from '../parts/parts.js';
 import { go, link, toList } from '../frame/route.js';
-import { useKeys } from '../frame/keys.js';
+import { isOn, stepKeys, useKeys } from '../frame/keys.js';
 import { useWide } from '../frame/theme.js';
 import { VirtualList } from '../frame/virtual.js';
 import { Chooser } from './chooser.js';
@@ -63,16 +63,13 @@ function Content({ a, b, onBack }) {
   const height = wide ? 34 : 58;
   const step = by => setActive(Math.min(rows.length - 1, Math.max(0, active + by)));
   useKeys({
-    j: () => step(1),
-    k: () => step(-1),
-    ArrowDown: () => step(1),
-    ArrowUp: () => step(-1),
+    ...stepKeys(step),
     g: () => {
       box.current.querySelector('.virtual').scrollTop = 0;
     },
     Enter: event => {
       const row = rows[active];
-      if (!row || (event.target instanceof HTMLElement && event.target.closest('a, button'))) return false;
+      if (!row || isOn(event)) return false;
       go(row.b ? link(['traces', b.trace_id], { span: row.b.id }) : link(['traces', a.trace_id], { span: row.a.id }));
       return true;
     },

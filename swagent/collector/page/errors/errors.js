@@ -7,7 +7,7 @@ import { count, plural } from '../parts/format.js';
 import { Clear, Note } from '../parts/parts.js';
 import { scrolled, usePlace } from '../frame/places.js';
 import { go, link, replace } from '../frame/route.js';
-import { useKeys } from '../frame/keys.js';
+import { isOn, stepKeys, useKeys } from '../frame/keys.js';
 import { useSteadyOrder } from '../frame/steady.js';
 import { useWide } from '../frame/theme.js';
 import { VirtualList } from '../frame/virtual.js';
@@ -54,15 +54,12 @@ function List({ query }) {
     if (sorted[next]) setActiveId(sorted[next].id);
   };
   useKeys({
-    j: () => step(1),
-    k: () => step(-1),
-    ArrowDown: () => step(1),
-    ArrowUp: () => step(-1),
+    ...stepKeys(step),
     g: () => {
       box.current.querySelector('.virtual').scrollTop = 0;
     },
     Enter: event => {
-      if (event.target instanceof HTMLElement && event.target.closest('a, button')) return false;
+      if (isOn(event)) return false;
       const chosen = sorted[active] ?? (sorted.length === 1 ? sorted[0] : null);
       if (chosen) go(to(chosen.id));
       return true;

@@ -13,6 +13,18 @@ export function useKeys(bindings) {
   }, []);
 }
 
+// the keys that go from row to row
+export const stepKeys = step => ({
+  j: () => step(1),
+  k: () => step(-1),
+  ArrowDown: () => step(1),
+  ArrowUp: () => step(-1),
+});
+
+// whether a key was pressed on something that has a use for it of its own
+export const isOn = (event, selector = 'a, button') =>
+  event.target instanceof HTMLElement && event.target.closest(selector) !== null;
+
 function isTyping(element) {
   return (
     element instanceof HTMLElement &&

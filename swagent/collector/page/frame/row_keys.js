@@ -1,6 +1,6 @@
 // j and k in a table: they move the focus from row to row, so Enter opens and the eye follows. A way back leads to the row.
 import { useEffect, useRef } from './view.js';
-import { useKeys } from './keys.js';
+import { stepKeys, useKeys } from './keys.js';
 import { usePlace } from './places.js';
 
 const rows = box => [...(box.current?.querySelectorAll('[data-row]') ?? [])];
@@ -58,10 +58,7 @@ export function useRowKeys(box, name, ready) {
     return true;
   };
   useKeys({
-    j: () => step(1),
-    k: () => step(-1),
-    ArrowDown: () => step(1),
-    ArrowUp: () => step(-1),
+    ...stepKeys(step),
     g: () => {
       box.current.scrollTop = 0;
     },

@@ -2,11 +2,12 @@
 import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { Icon } from '../parts/icons.js';
-import { useKeys } from '../frame/keys.js';
+import { isOn, stepKeys, useKeys } from '../frame/keys.js';
 import { useList } from '../frame/list.js';
 import { LogDetails, LogRow } from './log_rows.js';
 import { LogTimes, useTimes } from './log_times.js';
 import { plural } from '../parts/format.js';
+import { ListNews } from '../parts/list_news.js';
 import { Clear, Note, Panel } from '../parts/parts.js';
 import { Select, Text } from '../parts/fields.js';
 import { scrolled, usePlace } from '../frame/places.js';
@@ -68,13 +69,10 @@ export function Logs({ query }) {
     list.release();
   };
   useKeys({
-    j: () => step(1),
-    k: () => step(-1),
-    ArrowDown: () => step(1),
-    ArrowUp: () => step(-1),
+    ...stepKeys(step),
     g: toTop,
     Enter: event => {
-      if (event.target instanceof HTMLElement && event.target.closest('a, button:not(.log-open)')) return false;
+      if (isOn(event, 'a, button:not(.log-open)')) return false;
       if (items[active]) choose(items[active]);
       return true;
     },
@@ -106,21 +104,7 @@ export function Logs({ query }) {
         <${Clear} view="logs" filters=${filters} />
       </header>
       <${Filters} query=${query} set=${set} />
-      ${
-        list.error?.status > 0 && // no answer at all is said above every view
-        html`
-          <${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>
-        `
-      }
-      ${
-        list.fresh > 0 &&
-        html`
-          <button class="fresh" type="button" onClick=${toTop}>
-            <${Icon} name="up" size=${14} />
-            ${list.fresh >= PAGE.limit ? `${PAGE.limit}+ new lines` : plural(list.fresh, 'new line')}
-          </button>
-        `
-      }
+      <${ListNews} list=${list} error=${list.error} limit=${PAGE.limit} noun="line" onShow=${toTop} />
       <div class="split">
         ${
           items.length === 0 && !list.loading && !list.error

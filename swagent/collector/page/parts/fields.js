@@ -1,5 +1,6 @@
 // What one types into, chooses from and switches.
-import { html, useEffect, useRef, useState } from '../frame/view.js';
+import { html } from '../frame/view.js';
+import { useTyped } from '../frame/typed.js';
 import { Icon } from './icons.js';
 
 export function Select({
@@ -34,25 +35,8 @@ export function Select({
   `;
 }
 
-// what is typed goes out when typing pauses
 export function Text({ label, value, onChange, placeholder, search = false, numeric = false }) {
-  const [typed, setTyped] = useState(value);
-  const timer = useRef(null);
-  useEffect(() => {
-    if (timer.current === null) setTyped(value);
-  }, [value]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const say = text => {
-    clearTimeout(timer.current);
-    timer.current = null;
-    onChange(text.trim());
-  };
-  const type = event => {
-    const text = event.target.value;
-    setTyped(text);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => say(text), 180);
-  };
+  const { typed, type, say } = useTyped(value, onChange, 180);
   return html`
     <label class=${`field ${search ? 'search' : ''} ${numeric ? 'numeric' : ''}`}>
       <span class="out-of-sight">${label}</span>
@@ -72,7 +56,7 @@ export function Text({ label, value, onChange, placeholder, search = false, nume
         title=${numeric ? 'Whole milliseconds' : undefined}
         autocomplete="off"
         spellcheck=${false}
-        onInput=${type}
+        onInput=${event => type(event.target.value)}
         onKeyDown=${event => {
           if (event.key === 'Enter') say(event.target.value);
         }}

@@ -14,7 +14,7 @@ const WINDOWS = [
 // what of an address is about time; the links of a view hand it on
 export const timeOf = ({ last, from, to }) => ({ last, from, to });
 
-export function TimeWindow({ query, onChange }) {
+export function TimeWindow({ query, onChange, windows = WINDOWS }) {
   return query.from || query.to
     ? html`
         <button
@@ -31,7 +31,7 @@ export function TimeWindow({ query, onChange }) {
         <${Select}
           label="Time"
           value=${query.last ?? ''}
-          options=${WINDOWS}
+          options=${windows}
           onChange=${last => onChange({ last })}
         />
       `;

@@ -1,5 +1,6 @@
 // What one does with a waterfall: search in it, see errors only or its critical path, and leave the zoom.
-import { html, useEffect, useRef, useState } from '../frame/view.js';
+import { html } from '../frame/view.js';
+import { useTyped } from '../frame/typed.js';
 import { Toggle } from '../parts/fields.js';
 import { count, duration } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
@@ -34,17 +35,7 @@ export function Tools({ query, change, errors, window: shown, found, place, step
 }
 
 function Find({ text, onChange, found, place, step }) {
-  const [typed, setTyped] = useState(text);
-  const timer = useRef(null);
-  useEffect(() => {
-    if (timer.current === null) setTyped(text);
-  }, [text]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const say = next => {
-    clearTimeout(timer.current);
-    timer.current = null;
-    if (next.trim() !== text) onChange(next.trim());
-  };
+  const { typed, type, say } = useTyped(text, next => next !== text && onChange(next), 150);
   return html`
     <label class="field search">
       <span class="out-of-sight">Search in this trace</span>
@@ -56,12 +47,7 @@ function Find({ text, onChange, found, place, step }) {
         aria-label="Search in this trace"
         autocomplete="off"
         spellcheck=${false}
-        onInput=${event => {
-          const next = event.target.value;
-          setTyped(next);
-          clearTimeout(timer.current);
-          timer.current = setTimeout(() => say(next), 150);
-        }}
+        onInput=${event => type(event.target.value)}
         onKeyDown=${event => {
           if (event.key !== 'Enter') return;
           if (event.target.value.trim() === text) step(event.shiftKey ? -1 : 1);

@@ -1,6 +1,6 @@
 // The spans as a tree beside their bars on one time axis.
 import { html, useEffect, useMemo, useRef } from '../frame/view.js';
-import { useKeys } from '../frame/keys.js';
+import { isOn, stepKeys, useKeys } from '../frame/keys.js';
 import { scrolled, usePlace } from '../frame/places.js';
 import { useWide } from '../frame/theme.js';
 import { VirtualList } from '../frame/virtual.js';
@@ -148,16 +148,13 @@ function useTreeKeys({ tree, chosen, onChoose }) {
     if (rows[active]) tree.turn(rows[active], false);
   };
   useKeys({
-    j: () => step(1),
-    k: () => step(-1),
-    ArrowDown: () => step(1),
-    ArrowUp: () => step(-1),
+    ...stepKeys(step),
     h: collapse,
     l: expand,
     ArrowLeft: collapse,
     ArrowRight: expand,
     Enter: event => {
-      if (event.target instanceof HTMLElement && event.target.closest('button, a, summary')) return false;
+      if (isOn(event, 'button, a, summary')) return false;
       const row = rows[active];
       if (row?.fold) tree.turn(row, !row.isClosed);
       else if (row) onChoose(row.span);

@@ -1,5 +1,6 @@
 // The query of the traces: a field that completes keys and values from what was seen.
-import { html, useEffect, useRef, useState } from '../frame/view.js';
+import { html, useRef, useState } from '../frame/view.js';
+import { useTyped } from '../frame/typed.js';
 import { Icon } from '../parts/icons.js';
 import { Completions, useCompletions } from './completions.js';
 import { isUnfinished } from './query_text.js';
@@ -7,31 +8,19 @@ import { isUnfinished } from './query_text.js';
 const PAUSE_MS = 250; // of typing, before it is searched for
 
 export function QueryField({ value, error, onChange }) {
-  const [typed, setTyped] = useState(value);
+  const { typed, type: hold, say, isHeld } = useTyped(value, onChange, PAUSE_MS);
   const [caret, setCaret] = useState(0);
   const [open, setOpen] = useState(false);
   const [active, setActive] = useState(-1);
   const input = useRef(null);
-  const timer = useRef(null);
   const options = useCompletions(open ? typed : null, caret);
   const shown = open && options.length > 0;
 
-  useEffect(() => {
-    if (timer.current === null) setTyped(value);
-  }, [value]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const say = text => {
-    clearTimeout(timer.current);
-    timer.current = null;
-    onChange(text.trim());
-  };
   const type = (text, at) => {
-    setTyped(text);
+    hold(text, !isUnfinished(text));
     setCaret(at);
     setOpen(true);
     setActive(-1);
-    clearTimeout(timer.current);
-    timer.current = isUnfinished(text) ? -1 : setTimeout(() => say(text), PAUSE_MS);
   };
   const choose = option => {
     const text = typed.slice(0, option.start) + option.text + typed.slice(option.end);
@@ -97,7 +86,7 @@ export function QueryField({ value, error, onChange }) {
         }}
         onBlur=${() => {
           close();
-          if (timer.current !== null) say(typed);
+          if (isHeld()) say(typed);
         }}
       />
       <kbd aria-hidden="true">/</kbd>

@@ -3,7 +3,7 @@ import { html, useState } from '../frame/view.js';
 import { Icon } from '../parts/icons.js';
 import { Select, Text, Toggle } from '../parts/fields.js';
 import { address, useResource } from '../frame/api.js';
-import { clock } from '../parts/format.js';
+import { TimeWindow } from '../parts/time_window.js';
 import { link, replace } from '../frame/route.js';
 import { QueryField } from './query_field.js';
 
@@ -86,28 +86,7 @@ export function TraceFilters({ query, error }) {
           on=${query.errors === '1'}
           onChange=${on => set({ errors: on ? '1' : '' })}
         />
-        ${
-          query.from
-            ? html`
-                <button
-                  type="button"
-                  class="toggle on"
-                  onClick=${() => set({ from: '', to: '' })}
-                  aria-label="Remove the chosen time"
-                >
-                  ${clock(Number(query.from), false)} – ${query.to ? clock(Number(query.to), false) : 'now'}
-                  <${Icon} name="close" size=${12} />
-                </button>
-              `
-            : html`
-                <${Select}
-                  label="Time"
-                  value=${query.last ?? ''}
-                  options=${SPANS}
-                  onChange=${last => set({ last })}
-                />
-              `
-        }
+        <${TimeWindow} query=${query} windows=${SPANS} onChange=${set} />
         <${Select}
           label="Order"
           value=${query.sort ?? ''}

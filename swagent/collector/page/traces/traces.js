@@ -2,13 +2,13 @@
 import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
 import { TraceFilters, filtersOf } from './trace_filters.js';
 import { ExportList } from '../exchange/export_link.js';
-import { Icon } from '../parts/icons.js';
 import { scrolled, usePlace } from '../frame/places.js';
-import { count, plural } from '../parts/format.js';
+import { count } from '../parts/format.js';
 import { go, link, replace } from '../frame/route.js';
-import { useKeys } from '../frame/keys.js';
+import { isOn, stepKeys, useKeys } from '../frame/keys.js';
 import { useList } from '../frame/list.js';
 import { useWide } from '../frame/theme.js';
+import { ListNews } from '../parts/list_news.js';
 import { Clear, Note, sentence } from '../parts/parts.js';
 import { VirtualList } from '../frame/virtual.js';
 import { boxText, Differences, readBox } from './differences.js';
@@ -65,13 +65,10 @@ export function Traces({ query }) {
     list.release();
   };
   useKeys({
-    j: () => step(1),
-    k: () => step(-1),
-    ArrowDown: () => step(1),
-    ArrowUp: () => step(-1),
+    ...stepKeys(step),
     g: toTop,
     Enter: event => {
-      if (event.target instanceof HTMLElement && event.target.closest('a, button')) return false;
+      if (isOn(event)) return false;
       const chosen = items[active] ?? (items.length === 1 ? items[0] : null);
       if (chosen) go(link(['traces', chosen.trace_id]));
       return true;
@@ -126,22 +123,7 @@ export function Traces({ query }) {
           />
         `
       }
-      ${
-        list.error?.status > 0 && // no answer at all is said above every view
-        !unread &&
-        html`
-          <${Note} title="The list may be out of date" kind="error"><p>${list.error.message}</p><//>
-        `
-      }
-      ${
-        list.fresh > 0 &&
-        html`
-          <button class="fresh" type="button" onClick=${toTop}>
-            <${Icon} name="up" size=${14} />
-            ${list.fresh >= PAGE.limit ? `${PAGE.limit}+ new traces` : plural(list.fresh, 'new trace')}
-          </button>
-        `
-      }
+      <${ListNews} list=${list} error=${unread ? null : list.error} limit=${PAGE.limit} noun="trace" onShow=${toTop} />
       ${
         items.length === 0 && !list.loading && !list.error
           ? html`
