@@ -133,12 +133,17 @@ class Proxy(TcpServer):
             link.up.end()
             link.down.end()
             # closed with something unread, the kernel would send RST
-            await asyncio.wait_for(asyncio.gather(link.up.swallow(), link.down.swallow()), _GOODBYE)
+            await asyncio.wait_for(_swallow(link), _GOODBYE)
         elif self.ending == "half":
             full.end()
             await full.swallow()
         else:
             await full.swallow()
+
+
+async def _swallow(link: _Link) -> None:
+    # awaited here: of a gathering that is given up from outside nobody would look at the cancellation
+    await asyncio.gather(link.up.swallow(), link.down.swallow())
 
 
 async def _cancel(tasks: dict[asyncio.Task[bool], Pipe]) -> None:

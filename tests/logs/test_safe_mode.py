@@ -82,6 +82,6 @@ def test_a_secret_at_the_cut_is_not_left_half(logger: logging.Logger) -> None:
 )
 def test_masking_takes_time_that_grows_with_the_text_only(piece: str) -> None:
     text = "@" + piece * (200_000 // len(piece))
-    began = time.perf_counter()
+    began = time.thread_time()
     mask(text)
-    assert time.perf_counter() - began < 2.0
+    assert time.thread_time() - began < 2.0

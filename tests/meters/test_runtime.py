@@ -51,11 +51,15 @@ def test_the_names_are_those_of_the_rules(attached: RuntimeMeters) -> None:
 
 
 def test_work_shows(attached: RuntimeMeters) -> None:
+    began = time.monotonic()
+    values(attached)
     until = time.process_time() + 0.1
     while time.process_time() < until:
         pass
     found = values(attached)
-    assert 20 < found["instance_pvm_process_cpu_utilization"] < 1000
+    # a busy machine lets it work for a part of the time only; the system counts in steps of 0.01 s
+    at_least = (0.1 - 2 * 0.01) / (time.monotonic() - began) * 100
+    assert at_least < found["instance_pvm_process_cpu_utilization"] < 1000
     assert 0 < found["instance_pvm_total_cpu_utilization"] <= 100
     assert 0 < found["instance_pvm_total_mem_utilization"] < 100
     assert found["swagent_tasks"] == 3

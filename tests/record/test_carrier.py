@@ -189,9 +189,9 @@ def test_an_endless_header_costs_no_more_than_the_longest_allowed_one() -> None:
     def cost(header: str) -> float:
         best = float("inf")
         for _ in range(5):
-            start = time.perf_counter()
+            start = time.thread_time()
             parse_sw8(header)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.thread_time() - start)
         return best
 
     for pattern in ("-", "=", "YWJj", "9", "1-"):

@@ -142,13 +142,17 @@ def signals(recorded: Recorded) -> Iterator[Callable[[], None]]:
 @pytest.mark.parametrize("interruptions", [finalisers, pytest.param(signals, marks=pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="needs POSIX signals"))])  # fmt: skip
 async def test_who_breaks_in_may_record(interruptions: Callable[[Recorded], Any]) -> None:
-    """Until each lock that is held where others' code can run was held by the thread that was broken into."""
+    """Until each lock that is held where others' code can run was held by the thread that was broken into. From 3.12 on
+    garbage is collected where signals are handled, and no longer at each allocation: there it hardly ever meets the
+    channel's, which signals do."""
+    is_rare = interruptions is finalisers and sys.version_info >= (3, 12)
+    locked = _LOCKED - {"Channel"} if is_rare else _LOCKED
     collector = MemoryCollector()
     with anyio.fail_after(_WATCHDOG):
         async with Agent(_CONFIG, transport=collector.transport) as agent:
             recorded = Recorded(agent)
             with interruptions(recorded) as prepare:
-                while recorded.nested < _ENOUGH or not recorded.locked >= _LOCKED:
+                while recorded.nested < _ENOUGH or not recorded.locked >= locked:
                     prepare()
                     recorded.work()
                     assert agent.statistics().balanced
