@@ -12,6 +12,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from .http_protocol import BoundedProtocol
+from .listening import accept_no_more
 
 # Seconds for answers under way at the stop.
 _GRACE = 1
@@ -39,6 +40,11 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         self.listening.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for each in self.servers:
+            await accept_no_more(each)
+        await super().shutdown(sockets=sockets)
 
 
 class HttpServer:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from typing_extensions import Self
 
+from swagent.collector.listening import accept_no_more
 from swagent.collector.server import Collector
 
 from .loop_thread import LoopThread
@@ -57,10 +58,7 @@ class TcpServer:
         """Close the port and every connection, hard."""
         server, self._server = self._server, None
         if server is not None:
-            for each in server.sockets:
-                asyncio.get_running_loop().remove_reader(each.fileno())
-            # what is accepted and not yet made would be left half made, and open, by close()
-            await asyncio.sleep(0)
+            await accept_no_more(server)
             server.close()
         for task in tuple(self._tasks):
             task.cancel()

@@ -18,6 +18,7 @@ from grpclib.server import Server
 from h2.events import UnknownFrameReceived
 
 from ..http_protocol import MAX_CONNECTIONS
+from ..listening import accept_no_more
 
 # Seconds for replies that were written to leave, then for what was cancelled to end.
 GRACE = 0.4
@@ -99,7 +100,10 @@ class TrackingServer(Server):
     async def stop(self) -> None:
         """Close the listening socket at once, then the calls and connections, within 2 * `GRACE` seconds.
         Runs to its end even when cancelled."""
-        self.close()
+        try:
+            await accept_no_more(cast("asyncio.Server", self._server))
+        finally:
+            self.close()
         await self.connections.close()
         with anyio.move_on_after(GRACE, shield=True):
             await self.wait_closed()
