@@ -24,6 +24,9 @@ _KEEP_ALIVE = 5.0
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_ALIVE)
 # What a reply may fill unread. With the system's default, uvloop reads 8 MiB at once from a fast collector.
 _RECEIVE_BUFFER = (socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
+# Without TLS httpx wants a context all the same: one that trusts nobody. Not one for each pool, made while we report:
+# OpenSSL takes locks for it that it does not renew after a fork, and a child forked meanwhile would hang at its end.
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class Pool:
@@ -34,10 +37,8 @@ class Pool:
     """
 
     def __init__(self, context: ssl.SSLContext | None) -> None:
-        # without TLS httpx wants a context all the same: one that trusts nobody, and is made without reading files
-        verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if context is None else context
         self._http = httpx.AsyncHTTPTransport(
-            verify=verify, trust_env=False, limits=_LIMITS, socket_options=[_RECEIVE_BUFFER]
+            verify=context or _NO_TLS, trust_env=False, limits=_LIMITS, socket_options=[_RECEIVE_BUFFER]
         )
         # httpx does not pass one on
         inner: Any = self._http._pool  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable
 
 import anyio
@@ -40,6 +41,26 @@ async def test_as_many_connections_as_calls_at_the_same_time() -> None:
                     assert await client.verdicts(8) == [None] * 8
         assert len(peer.calls) == 24
         assert len(peer.links) == 8
+
+
+async def test_openssl_is_let_alone_where_there_is_no_tls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that is forked while its locks are held hangs when it ends."""
+    made: list[object] = []
+
+    def note(kind: type[ssl.SSLContext], *arguments: int) -> ssl.SSLContext:
+        made.append(arguments)
+        return make(kind, *arguments)
+
+    make = ssl.SSLContext.__new__
+    monkeypatch.setattr(ssl.SSLContext, "__new__", note)
+    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    assert len(made) == 1, "it is noticed here"
+    with HttpPeer(answers.abort) as peer:
+        async with http_client(peer.address) as client:
+            for _ in range(3):  # each retires its pool
+                assert isinstance(await client.verdict(), AmbiguousError)
+        assert len(peer.links) == 3
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("goodbye", [answers.hang_up, answers.abort], ids=["FIN", "RST"])
