@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import anyio
 
@@ -47,7 +48,8 @@ def serve_pair(server: str, environ: Mapping[str, str], suffix: str) -> Iterator
     """
     shop_port, stock_port = free_ports(2)
     pair = Pair(f"shop-{suffix}", f"stock-{suffix}", f"http://127.0.0.1:{shop_port}")
-    environ = {**environ, "STOCK": f"127.0.0.1:{stock_port}"}
+    # on a busy machine any loop is held now and then, which would be told as an event
+    environ = {"SW_AGENT_LOOP_BLOCK_LIMIT": "0", **environ, "STOCK": f"127.0.0.1:{stock_port}"}
     shop, stock = ({**environ, "SW_AGENT_NAME": name} for name in (pair.shop, pair.stock))
     with _serve(server, "shop", shop_port, shop), _serve(server, "stock", stock_port, stock):
         yield pair
@@ -65,13 +67,30 @@ async def wait_served(url: str, timeout: float = 20.0) -> None:
 def _serve(server: str, app: str, port: int, environ: Mapping[str, str]) -> Iterator[None]:
     arguments = [part.format(app=f"{app}:app", port=port) for part in SERVERS[server]]
     command = [sys.executable, "-m", *arguments]
-    process = subprocess.Popen(
-        command, cwd=APPLICATIONS, env={**os.environ, **environ, "PYTHONPATH": str(APPLICATIONS)}
-    )
+    with running(command, APPLICATIONS, {**environ, "PYTHONPATH": str(APPLICATIONS)}):
+        yield
+
+
+@contextmanager
+def running(
+    command: Sequence[str],
+    folder: Path,
+    environ: Mapping[str, str],
+    *,
+    patience: float = 10,
+    errors: IO[str] | None = None,
+) -> Iterator[None]:
+    """A process for as long as the block lasts, which ends well on SIGTERM.
+
+    :param environ: variables beside ours
+    :param patience: the seconds that it may take to end
+    :param errors: where its stderr goes; ours, if left out
+    """
+    process = subprocess.Popen(command, cwd=folder, env={**os.environ, **environ}, stderr=errors)
     try:
         yield
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) in (0, -signal.SIGTERM), f"{app} under {server} did not end cleanly"
+        assert process.wait(timeout=patience) in (0, -signal.SIGTERM), f"{command} did not end cleanly"
     finally:
         process.kill()
         process.wait()

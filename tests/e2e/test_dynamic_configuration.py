@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ import pytest
 
 from e2e.fixtures import make
 from e2e.graphql import OapQuery, eventually
-from e2e.services import wait_served
+from e2e.services import running, wait_served
 from kit.real.configuration_centre import ConfigurationCentre
 from kit.real.oap import Oap
 from kit.real.ports import free_ports
@@ -55,15 +53,8 @@ def _serve(server: str, service: str, oap: Oap, log: Path) -> Iterator[str]:
         "SW_AGENT_COLLECTOR_GET_AGENT_DYNAMIC_CONFIG_INTERVAL": "0.2",
         "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
     }
-    with log.open("w") as errors:
-        process = subprocess.Popen(command, cwd=HERE, env={**os.environ, **environ}, stderr=errors)
-    try:
+    with log.open("w") as errors, running(command, HERE, environ, errors=errors):
         yield f"http://127.0.0.1:{port}"
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) in (0, -signal.SIGTERM), f"{server} did not end cleanly"
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.mark.parametrize("server", SERVERS)

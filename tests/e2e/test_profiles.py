@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -18,6 +15,7 @@ import pytest
 
 from e2e import documents
 from e2e.graphql import OapQuery, eventually, service_id
+from e2e.services import running
 from kit.real.oap import Oap
 from kit.real.ports import free_ports, is_listening
 
@@ -43,14 +41,8 @@ def _serve(server: str, service: str, oap: Oap) -> Iterator[str]:
         "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL": "0.5",
         "PYTHONPATH": str(HERE),
     }
-    process = subprocess.Popen(command, cwd=HERE, env={**os.environ, **environ})
-    try:
+    with running(command, HERE, environ):
         yield f"127.0.0.1:{port}"
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) in (0, -signal.SIGTERM), f"{server} did not end cleanly"
-    finally:
-        process.kill()
-        process.wait()
 
 
 @asynccontextmanager

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
@@ -16,7 +13,7 @@ import pytest
 
 from e2e.answers import Span
 from e2e.graphql import OapQuery, eventually
-from e2e.services import wait_served
+from e2e.services import running, wait_served
 from kit.real.databases import Postgres
 from kit.real.kafka import Kafka
 from kit.real.oap import Oap
@@ -103,15 +100,6 @@ async def _is_drawn(query: OapQuery, names: dict[str, str]) -> None:
 
 @contextmanager
 def _serve(command: Sequence[str], environ: dict[str, str]) -> Iterator[None]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "swagent", "run", "--", sys.executable, *command],
-        cwd=APPLICATIONS,
-        env={**os.environ, **environ},
-    )
-    try:
+    aware = [sys.executable, "-m", "swagent", "run", "--", sys.executable, *command]
+    with running(aware, APPLICATIONS, environ, patience=30):
         yield
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) in (0, -signal.SIGTERM), f"{command} did not end cleanly"
-    finally:
-        process.kill()
-        process.wait()

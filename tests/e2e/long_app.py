@@ -1,0 +1,39 @@
+"""What `test_long_requests` serves: a websocket that lives long, and a call that is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import FastAPI, WebSocket
+
+from swagent import current_trace_id, exit_span, local_span
+
+app = FastAPI()
+
+
+@app.websocket("/talk")
+async def talk(websocket: WebSocket) -> None:
+    """Tells the trace's id, and then answers each message once it is stored."""
+    await websocket.accept()
+    await websocket.send_text(current_trace_id())
+    async for message in websocket.iter_text():
+        with local_span("message"), exit_span("store", "db:5432"):
+            await asyncio.sleep(0)
+        await websocket.send_text(message)
+
+
+@app.get("/cancelled")
+async def cancelled() -> str:
+    """A call that nobody waits for any more; the request goes on without it."""
+
+    async def call() -> None:
+        with exit_span("ask", "stock:80"):
+            under_way.set()
+            await asyncio.Event().wait()
+
+    under_way = asyncio.Event()
+    task = asyncio.create_task(call())
+    await under_way.wait()
+    task.cancel()
+    await asyncio.wait([task])
+    return current_trace_id()
