@@ -43,7 +43,7 @@ class EventMeter(Meter[S]):
     def _tell(self, value: float) -> None:
         raise NotImplementedError
 
-    def labels(self, **labels: object) -> Self:
+    def labels(self, /, **labels: object) -> Self:
         """The same meter with labels added. Keep it where it is used often: finding it takes longer than counting.
 
         Never raises. A value becomes a text and is cut to 128 characters. A label name that the collector sets itself
