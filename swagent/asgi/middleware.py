@@ -66,20 +66,18 @@ class SkyWalkingMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one scope."""
+        if MARK in scope or scope["type"] not in _TRACED:
+            await self._pass_on(scope, receive, send)
+            return
         request = None
-        if MARK in scope:
-            if scope["type"] == "lifespan" and self._config is not None:
-                # the one outside of it has the agent: this says which settings do not count
-                adopt(self._config)
-        else:
-            kind = scope["type"]
-            if kind in _TRACED:
-                request = self._open(scope)
-            elif kind == "lifespan":
-                scope[MARK] = self
-                if self._agent is None:
-                    await self._live(scope, receive, send)
-                    return
+        try:
+            tracer = self._tracer or self._find_tracer()
+            if tracer is not None:
+                # not the request itself: scope and request would hold each other
+                scope[MARK] = True
+                request = PendingRequest(tracer, scope, self.faults)
+        except Exception as fault:  # noqa: BLE001, RUF100  (ours, and it costs no request)
+            self.faults.note("opening the span of a request", fault)
         if request is None:
             await self.app(scope, receive, send)
             return
@@ -98,24 +96,29 @@ class SkyWalkingMiddleware:
             if self._all_ended is not None and not self._under_way:
                 self._all_ended.set()
 
-    def _open(self, scope: Scope) -> PendingRequest | None:
-        """Begin a request or websocket; None where there is no agent."""
-        try:
-            tracer = self._tracer
-            if tracer is None:
-                agent = self._agent or self._start_thread()
-                if agent is None:
-                    return None
-                tracer = self._tracer = agent.tracer
-                agent.watch_loop()
-                follow_routes()
-                self.app = timed(self.app, tracer.time_split_every, self.faults)
-            # not the request itself: scope and request would hold each other
-            scope[MARK] = True
-            return PendingRequest(tracer, scope, self.faults)
-        except Exception as error:  # noqa: BLE001, RUF100  (ours, and it costs no request)
-            self.faults.note("opening the span of a request", error)
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve what is no request, or is another middleware's already."""
+        if scope["type"] == "lifespan":
+            if MARK not in scope:
+                scope[MARK] = self
+                if self._agent is None:
+                    await self._live(scope, receive, send)
+                    return
+            elif self._config is not None:
+                # the one outside of this has the agent: this says which settings do not count
+                adopt(self._config)
+        await self.app(scope, receive, send)
+
+    def _find_tracer(self) -> Tracer | None:
+        """The tracer of the agent, at the first request that it sees; None where there is no agent."""
+        agent = self._agent or self._start_thread()
+        if agent is None:
             return None
+        self._tracer = agent.tracer
+        agent.watch_loop()
+        follow_routes()
+        self.app = timed(self.app, agent.tracer.time_split_every, self.faults)
+        return agent.tracer
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application's lifespan inside the agent's."""

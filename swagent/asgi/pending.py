@@ -8,13 +8,13 @@ takes an explicit step, `to_span`, which opens the segment; from then on the req
 
 from __future__ import annotations
 
-import time
+from time import monotonic
 from typing import Any
 
 from ..record.suppression import suppress_instrumentation
 from ..record.trace.carrier import Carrier, parse_sw8
 from ..record.trace.context import active_span, current, nearest_open, switch
-from ..record.trace.ids import ids_of, new_number
+from ..record.trace.ids import new_number, segment_id_of, trace_id_of
 from ..record.trace.model import Component, Origin, Reference, RefKind, SpanKind
 from ..record.trace.request import OTHER, Facts, name_by_path, name_so_far
 from ..record.trace.span import parent_link
@@ -55,7 +55,7 @@ class PendingRequest:
     :ivar following: what is known of a response that is more than a status and one body
     """
 
-    __slots__ = ("_caller", "_facts", "_segment_id", "_trace_id", "end_time", "ended", "faults", "following", "number",
+    __slots__ = ("_caller", "_facts", "_host", "_trace_id", "end_time", "ended", "faults", "following", "number",
                  "previous", "scope", "span", "start_time", "status", "tracer")  # fmt: skip
     frame = None
 
@@ -73,11 +73,14 @@ class PendingRequest:
         self._trace_id: str | None = None
         self._facts: tuple[Any, ...] | None = None
         inherited = current.get()
-        if type(inherited) is PendingRequest and inherited.ended and inherited.previous is None:
+        # most inherit nothing, which is told soonest
+        if inherited is not None and (
+            type(inherited) is PendingRequest and inherited.ended and inherited.previous is None
+        ):
             # the request before this one, in a server that keeps one context for a connection
             inherited = None
         self.previous: Any = inherited
-        self.start_time: float = time.monotonic()
+        self.start_time: float = monotonic()
         # not by `switch`: no finaliser serves a request
         current.set(self)
         if inherited is not None or not tracer.decides_late or suppress_instrumentation.get():
@@ -88,56 +91,75 @@ class PendingRequest:
     @property
     def trace_id(self) -> str:
         """The trace's id; empty when the trace is not recorded."""
-        if self.span is not None:
-            return self.span.trace_id
-        if self._trace_id is None:
-            self._trace_id = self._find_trace_id()
-        return self._trace_id
+        return self.find_trace_id()
 
-    def _find_trace_id(self) -> str:
-        """The caller's, where one called."""
-        own, self._segment_id = ids_of(self.number)
-        try:
-            caller, is_traced_otherwise = self._caller, False
-            if caller is UNREAD:
-                _, header, is_traced_otherwise = read_headers(self.scope)
-                caller = self._caller = header if header is not None and self.tracer.trusts(self.scope) else None
-            carrier = parse_sw8(caller) if caller is not None else None
-            if carrier is not None:
-                return carrier.trace_id if carrier.sampled else ""
-            span = self._continue_trace() if is_traced_otherwise else None
-            return own if span is None else span.trace_id
-        except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
-            self.faults.note("reading the headers of a request", error)
-            return own
+    def find_trace_id(self) -> str:
+        """As `trace_id`, and cheaper: each log record asks for it."""
+        if self.span is None:
+            found = self._trace_id
+            if found is not None:
+                return found
+            try:
+                caller = self._read_caller() if self._caller is UNREAD else self._caller
+                found = trace_id_of(self.number) if caller is None else self._callers_trace_id(caller)
+            except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
+                self.faults.note("reading the headers of a request", error)
+                found = trace_id_of(self.number)
+            self._trace_id = found
+            # reading it may have opened the span
+            if self.span is None:
+                return found
+        return self.span.trace_id
 
-    def _continue_trace(self) -> RequestSpan | None:
-        """The span, where the caller told its trace without `sw8`: most callers do not, so the fast path knows nothing
-        of it."""
-        return self.to_span() if self.tracer.traceparent else None
+    def _callers_trace_id(self, caller: bytes) -> str:
+        carrier = parse_sw8(caller)
+        if carrier is None:
+            return trace_id_of(self.number)
+        return carrier.trace_id if carrier.sampled else ""
+
+    def _read_caller(self) -> bytes | None:
+        """The header `sw8`. It opens the span where the caller told its trace without it: most callers do not, so the
+        fast path knows nothing of that.
+
+        :raises Exception: whatever comes of a scope that is not of the ASGI specification
+        """
+        self._host, caller, is_traced_otherwise = read_headers(self.scope)
+        if caller is not None and not self.tracer.trusts(self.scope):
+            caller = None
+        self._caller = caller
+        if is_traced_otherwise and caller is None and self.tracer.traceparent:
+            self.to_span()
+        return caller
 
     def reference(self) -> Reference | None:
         """How another segment of this process refers to it; None when the trace is not recorded."""
         if self.span is not None:
             return self.span.reference()
-        origin, tracer = self.origin(), self.tracer
+        noted, tracer = self.note_origin(), self.tracer
+        origin: Origin | None = noted.late_origin() if noted is self else noted
         if origin is None:
             return None
         endpoint, trace_id, segment_id, span_id = origin
         return Reference(RefKind.CROSS_THREAD, trace_id, segment_id, span_id, tracer.service, tracer.instance,
                          endpoint, "")  # fmt: skip
 
-    def origin(self) -> Origin | None:
-        """Where a log record comes from that is logged here; None when the trace is not recorded."""
-        trace_id, tracer = self.trace_id, self.tracer
-        if self.span is not None:  # from before, or since a caller without `sw8` has told the trace
-            return self.span.origin()
-        method, path, template = self._operation()
+    def note_origin(self) -> Any:
+        """Where a log record comes from that is logged here, or itself: then that is asked for later, by
+        `late_origin`."""
+        if self._trace_id is None:
+            # now, since that may open the span
+            self.find_trace_id()
+        return self if self.span is None else self.span.note_origin()
+
+    def late_origin(self) -> Origin | None:
+        """Where a record comes from that was logged while it had no span; None when its trace is not recorded."""
+        trace_id, tracer = self._trace_id, self.tracer
         if not trace_id:
             return None
+        method, path, template = self._operation()
         if (not tracer.ignores_dots_only or "." in path) and tracer.is_ignored(name_by_path(method, path)):
             return None
-        return name_so_far(method, path, template), trace_id, self._segment_id, 0
+        return name_so_far(method, path, template), trace_id, segment_id_of(self.number), 0
 
     def operation(self) -> tuple[str, bool]:
         """The name of its operation as far as it is known by now, and whether its route is."""
@@ -151,8 +173,8 @@ class PendingRequest:
                 return read_operation(self.scope, self.status, self.faults)
             except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
                 self.faults.note("reading a request", error)
-        facts = self.facts()
-        return facts.method, facts.path, facts.template
+        facts = self._facts or self.facts()
+        return facts[0], facts[3], facts[4]
 
     def carried(self) -> dict[str, str]:
         """What travels with the trace."""
@@ -165,7 +187,7 @@ class PendingRequest:
 
     def age(self) -> float:
         """Seconds since it ended."""
-        return time.monotonic() - self.end_time
+        return monotonic() - self.end_time
 
     def to_span(self) -> RequestSpan | None:
         """The span of this request, whose segment is open from now on. None: it has ended, so there will be none."""
@@ -182,19 +204,18 @@ class PendingRequest:
         if offer is None:
             self.to_span()
         if self.span is None and not self.ended:
-            scope, client, caller = self.scope, None, self._caller
+            client = None
             try:
-                host, header, is_traced_otherwise = read_headers(scope)
-                facts = read_facts(scope, host, self.status, self.faults)
-                client = scope.get("client")
+                caller = self._caller
                 if caller is UNREAD:
-                    caller = header if header is not None and self.tracer.trusts(scope) else None
-                if is_traced_otherwise and caller is None:
-                    self._continue_trace()
+                    caller = self._read_caller()
+                scope = self.scope
+                facts = read_facts(scope, self._host, self.status, self.faults)
+                client = scope.get("client")
             except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
                 self.faults.note("reading a request", error)
                 facts, caller = UNREADABLE, None
-            now = time.monotonic()
+            now = monotonic()
             # no call in these lines, so nothing comes between them: another thread may be opening it
             if self.span is None and not self.ended:
                 self.end_time = now

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..record.bounded_cache import BoundedCache
 from ..record.trace.model import Component
 from ..record.trace.request import UNMATCHED, WEBSOCKET
 
@@ -38,7 +39,9 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
         included: Any = fastapi.get("effective_route_context")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         path = _path_of(included) if included is not None else None
     if path is None and "route" in scope and (route := scope["route"]) is not None:
-        path = _path_of(route)
+        # as in `_path_of`, which would be a call
+        known = _PATHS.get(id(route))
+        path = _read_path(route) if known is None else known[1]
     if path is None:
         # Litestar
         template = scope.get("path_template") or scope.get(ROUTE)
@@ -107,6 +110,10 @@ def _mounted_at(scope: Mapping[str, Any], template: str) -> str:
 
 def component_of(scope: Mapping[str, Any]) -> Component:
     """The framework that serves the request, as far as it shows itself."""
-    if "fastapi" in scope or type(scope.get("app")).__name__ == "FastAPI":
+    if ARE_FASTAPI[type(scope.get("app"))] or "fastapi" in scope:
         return FASTAPI
     return scope.get(COMPONENT, PYTHON)  # type: ignore[no-any-return]
+
+
+ARE_FASTAPI: BoundedCache[type, bool] = BoundedCache(lambda kind: kind.__name__ == "FastAPI")
+"""Which classes of applications are FastAPI's."""

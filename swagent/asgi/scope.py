@@ -11,7 +11,7 @@ from ..record.trace.request import OTHER, UNMATCHED, WEBSOCKET
 from ..record.trace.traceparent import Traceparent, parse_traceparent
 from ..record.trace.tracer import Tracer
 from .faults import Faults
-from .routes import FASTAPI, METHODS, PYTHON, component_of, is_unmatched, route_template
+from .routes import ARE_FASTAPI, FASTAPI, METHODS, PYTHON, component_of, is_unmatched, route_template
 
 Scope = MutableMapping[str, Any]
 _READ = frozenset({b"host", b"sw8", b"traceparent"})
@@ -25,13 +25,20 @@ def read_facts(scope: Scope, host: bytes | None, status: int, faults: Faults) ->
     :param faults: told where a framework's objects cannot be read
     :raises Exception: whatever comes of a scope that is not of the ASGI specification
     """
-    component = FASTAPI if "fastapi" in scope else _read_component(scope, faults)
-    template = read_template(scope, status, faults)
-    method, scheme = (scope["method"], "http") if scope["type"] == "http" else (WEBSOCKET, "ws")
+    try:
+        template = route_template(scope)
+        if template is None and is_unmatched(scope, status > 0):
+            template = UNMATCHED
+        # as in `component_of`, which would be a call
+        component = FASTAPI if "app" in scope and ARE_FASTAPI[type(scope["app"])] else component_of(scope)
+    except Exception:  # noqa: BLE001, RUF100  (a framework's objects, read from outside: each by itself, then)
+        template, component = read_template(scope, status, faults), _read_component(scope, faults)
+    is_http = scope["type"] == "http"
+    method = scope["method"] if is_http else WEBSOCKET
     # no Facts yet: making one takes as long as all of this, and most requests need none
     return (
         method if method in METHODS else OTHER,
-        scope.get("scheme", scheme),
+        scope.get("scheme", "http" if is_http else "ws"),
         _server(scope) if host is None else host,
         scope["path"],
         template,
@@ -79,10 +86,11 @@ def read_headers(scope: Scope) -> tuple[bytes | None, bytes | None, bool]:
             if name == b"host":
                 host = value if host is None else host
             elif name == b"sw8":
-                caller, callers = value, callers + 1
+                caller = value if callers == 0 else None
+                callers += 1
             else:
                 is_traced_otherwise = True
-    return host, caller if callers == 1 else None, is_traced_otherwise
+    return host, caller, is_traced_otherwise
 
 
 def find_caller(scope: Scope, tracer: Tracer) -> bytes | None:

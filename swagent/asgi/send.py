@@ -31,23 +31,24 @@ def traced_send(request: PendingRequest, send: Send) -> Send:
 
     # Both are held as defaults: cells would be two objects more in each request that the garbage collector counts.
     def follow(message: Message, request: PendingRequest = request, send: Send = send) -> Awaitable[None]:
-        is_simple = True
         try:
             kind = message["type"]
             if kind == "http.response.start":
                 status = message["status"]
                 request.status = status if type(status) is int else int(status)
-            elif kind == "http.response.body" and 0 < request.status < 500 and not message.get("more_body", False):
+            elif (
+                kind == "http.response.body"
+                and 0 < request.status < 500
+                and request.following is None
+                and not message.get("more_body", False)
+            ):
                 # before the last byte: the client may not see the end of a request sooner than its span does
-                if request.following is None:
-                    request.finish()
-                else:
-                    is_simple = False
+                request.finish()
             else:
-                is_simple = False
+                return _send_and_follow(request, send, message)
         except Exception as error:  # noqa: BLE001, RUF100  (ours, or a message that the server will judge)
             request.faults.note("following a response", error)
-        return send(message) if is_simple else _send_and_follow(request, send, message)
+        return send(message)
 
     return follow
 

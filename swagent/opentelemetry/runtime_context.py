@@ -75,7 +75,11 @@ class Arrival:
         """What a segment opened here refers to."""
         return self._reference
 
-    def origin(self) -> None:
+    def find_trace_id(self) -> str:
+        """None is recorded here."""
+        return self.trace_id
+
+    def note_origin(self) -> None:
         """No log record comes from here."""
 
     def carried(self) -> dict[str, str]:

@@ -254,19 +254,28 @@ class Channel:
                 await self._doorbell.receive()
 
     def _until_due(self, batcher: Batcher) -> float | None:
-        # the wake is requested before the look, or a record that comes in between would be missed
-        self.ring_at = self._ring_at_bytes = 1
+        # no ring meanwhile: what is pulled in here would ring, and the reader would look again at once
+        self.ring_at = self._ring_at_bytes = _NEVER
         self.pull_pending()
         with self._lock:
-            if not self._queue:
-                return None if self._refuses is not None else math.inf
-            self.ring_at = self._ring_at_bytes = _NEVER
-            if self._refuses is not None or self._urgent:
-                return 0.0
-            size = self._held_bytes - self._leased_bytes
-            due = batcher.due_at(len(self._queue), size, self._queue.oldest_time)
-            self.ring_at, self._ring_at_bytes = batcher.max_items, batcher.max_bytes
-            return due - self.clock()
+            if self._queue:
+                return self._until_batch_due(batcher)
+            # asked before the second look, or a record that comes in between would be missed
+            self.ring_at = self._ring_at_bytes = 1
+        self.pull_pending()
+        with self._lock:
+            if self._queue:
+                return self._until_batch_due(batcher)
+            return None if self._refuses is not None else math.inf
+
+    def _until_batch_due(self, batcher: Batcher) -> float:
+        self.ring_at = self._ring_at_bytes = _NEVER
+        if self._refuses is not None or self._urgent:
+            return 0.0
+        size = self._held_bytes - self._leased_bytes
+        due = batcher.due_at(len(self._queue), size, self._queue.oldest_time)
+        self.ring_at, self._ring_at_bytes = batcher.max_items, batcher.max_bytes
+        return due - self.clock()
 
     def lease(self, max_items: int, max_bytes: int) -> Lease:
         """Take the oldest records, at least one if any waits; expired ones are dropped on the way."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from ..agent_log import RateLimitedLog
@@ -186,9 +187,20 @@ class SegmentIntake(Pending):
             times = [end + to_channel if number else end for number, end in zip(row[::FIELDS], times, strict=True)]
         payloads: list[bytes | None] = [None] * len(times)
         if channel.has_room_for(len(times) - 1):
-            payloads = [*self._requests.encode_alike(row, epoch)]
+            payloads = self._encode_alike(row, epoch)
         records = range(0, len(row), FIELDS)
         self._encode_each(records, payloads, times, lambda at: self._encode_one(row[at : at + FIELDS], epoch))
+
+    def _encode_alike(self, row: list[Any], epoch: float) -> list[bytes | None]:
+        """The requests of a row that are like others; None for each other one, and for each segment."""
+        numbers: list[int] = row[::FIELDS]
+        if all(numbers):
+            return [*self._requests.encode_alike(row, epoch)]
+        alike: Iterator[bytes | None] = iter(())
+        if any(numbers):
+            of_requests = (row[at * FIELDS : (at + 1) * FIELDS] for at, number in enumerate(numbers) if number)
+            alike = iter(self._requests.encode_alike([*chain.from_iterable(of_requests)], epoch))
+        return [next(alike) if number else None for number in numbers]
 
     def _encode_one(self, finished: Sequence[Any], epoch: float) -> bytes | None:
         return self._requests.encode(finished, epoch) if finished[0] else self._encode(finished[4])

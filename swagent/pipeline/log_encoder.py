@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..record.bounded_cache import BoundedCache
+from ..record.logs.conversion import unreadable
 from ..record.logs.entry import LogEntry
 from ..record.logs.layout import TASK, Kind, Layout, Tags
-from ..record.logs.plain import LETTERS
+from ..record.logs.origin import as_origin
+from ..record.logs.plain import LETTERS, TASK_LETTERS
 from .encoder import Encoder
 from .gaps import make_mark, put_gaps
 
@@ -57,7 +59,11 @@ class LogEncoder:
 
     def encode_plain(self, plain: Sequence[Any]) -> bytes:
         """A LogData of one plain record, whatever it is like."""
-        return self.encode(self._layout.entry(plain))
+        try:
+            entry = self._layout.entry(plain)
+        except Exception as error:  # noqa: BLE001, RUF100  (a time that is none; that there was a record is told)
+            entry = unreadable(error)
+        return self.encode(entry)
 
     def encode_alike(self, columns: Sequence[Sequence[Any]]) -> Sequence[bytes | None]:
         """LogData of plain records; None for each that is to be encoded by itself. Never raises.
@@ -71,8 +77,13 @@ class LogEncoder:
             return alone
 
     def _render(self, columns: Sequence[Sequence[Any]]) -> Sequence[bytes | None]:
-        times, kinds, messages, more, tasks, endpoints, trace_ids, segment_ids, span_ids = columns
-        texts = self._layout.texts(times, kinds, messages, more)
+        levels, loggers, threads, seconds, milliseconds, messages, more, tasks, noted = columns
+        kinds = list(map(self._layout.kinds.__getitem__, zip(levels, loggers, threads, strict=True)))
+        texts = self._layout.texts(seconds, milliseconds, kinds, messages, more)
+        endpoints, trace_ids, segment_ids, span_ids = zip(*map(as_origin, noted), strict=True)
+        times = [int(each * 1000) for each in seconds]
+        if min(times) <= 0 or max(times) >= _NO_TIME or max(map(len, tasks)) > TASK_LETTERS:
+            return [None] * len(times)
         as_text = trace_ids, segment_ids, tasks, texts
         ids, segments, names, written = (list(map(str.encode, column)) for column in as_text)
         lengths = (map(len, column) for column in (ids, segments, names))

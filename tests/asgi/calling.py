@@ -61,20 +61,25 @@ DISCONNECT: Message = {"type": "http.disconnect"}
 async def call(app: App, scope: Scope, *heard: Message) -> list[Message]:
     """Run an application over one scope and return what it said.
 
-    It hears the messages given, a plain request by default, and then nothing more for ever.
+    It hears the messages given, a plain request by default, and once it has said its last that the peer is gone.
     """
     waiting = list(heard) or [REQUEST]
     said: list[Message] = []
+    is_over = anyio.Event()
 
     async def receive() -> Message:
         await anyio.lowlevel.checkpoint()
         if not waiting:
-            await anyio.sleep_forever()
+            await is_over.wait()
+            return {"type": f"{scope['type']}.disconnect"}
         return waiting.pop(0)
 
     async def send(message: Message) -> None:
         await anyio.lowlevel.checkpoint()
         said.append(message)
+        kind = message.get("type")
+        if kind == "websocket.close" or (kind == "http.response.body" and not message.get("more_body")):
+            is_over.set()
 
     await app(scope, receive, send)
     return said

@@ -16,6 +16,7 @@ from asgi.calling import SW8, answers, body, call, http_scope, start, traced, we
 from swagent import current_span, local_span
 from swagent.asgi.lifespan import App, Receive, Scope, Send
 from swagent.collector.store.trace_records import Segment
+from swagent.record.trace.context import current
 
 pytestmark = pytest.mark.anyio
 
@@ -121,6 +122,23 @@ async def test_what_follows_the_response_refers_to_the_request(is_encoded: bool)
         request = requests[reference.segment_id]
         assert follower.trace_id == request.trace_id == reference.trace_id
         assert reference.endpoint == request.spans[0].operation == "GET:/{letter}"
+
+
+async def test_the_trace_of_an_opened_request_is_known_after_its_end() -> None:
+    seen: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        request = current.get()
+        with local_span("child"):
+            pass
+        await answers()(scope, receive, send)
+        seen.append(request.trace_id)
+
+    async with traced(app) as shop:
+        await call(shop.app, http_scope("/a"))
+        [segment] = await shop.segments()
+        assert shop.app.faults.count == 0
+    assert seen == [segment.trace_id]
 
 
 class Routed:

@@ -318,6 +318,18 @@ def test_a_record_that_handlers_detach_at_is_not_reported(captured: Captured, lo
     assert captured.entries == []
 
 
+def test_an_offer_of_a_plain_record_that_raises_is_nobodys_trouble(logger: logging.Logger) -> None:
+    def offer_plain(_: object) -> None:
+        raise LookupError("nobody takes it")
+
+    capture = logs.LogCapture(lambda _: None, logs.LogSettings(), offer_plain)
+    capture.attach()
+    try:
+        logger.warning("sold out")
+    finally:
+        capture.detach()
+
+
 def test_an_offer_that_raises_is_nobodys_trouble(logger: logging.Logger) -> None:
     def refuse(entry: logs.LogEntry) -> None:
         raise RuntimeError(entry.text)

@@ -92,6 +92,25 @@ async def test_the_reader_waits_for_a_full_batch(attached: Attach) -> None:
     assert reader.answer is True
 
 
+async def test_what_the_reader_pulls_in_itself_does_not_wake_it(attached: Attach) -> None:
+    """Under load something is pending at each look: a reader that rang for itself would look at every turn."""
+    channel = attached(channel_of(batch_items=100, **PATIENT))
+    fill(channel, b"1")
+    pending, looks = [b"2", b"3", b"4"], 0
+
+    def pull() -> None:
+        nonlocal looks
+        looks += 1
+        if pending:
+            channel.offer_many([pending.pop()], [0.0])
+
+    channel.add_source(pull)
+    async with anyio.create_task_group() as group:
+        await parked(group, channel)
+        assert looks == 1
+        group.cancel_scope.cancel()
+
+
 async def test_a_batch_is_full_by_bytes_too(attached: Attach) -> None:
     channel = attached(channel_of(batch_items=100, batch_bytes=40, **PATIENT))
     with anyio.fail_after(5):

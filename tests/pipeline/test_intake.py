@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,9 @@ from pipeline.channels import AMPLE, Clock, batcher_of, channel_of, interrupted
 from swagent.agent_log import RateLimitedLog
 from swagent.ledger import Drop, Refusal
 from swagent.pipeline.channel import Channel
-from swagent.pipeline.intake import GROUP, Intake
+from swagent.pipeline.intake import GROUP, Intake, SegmentIntake
+from swagent.record.trace.model import Component
+from swagent.record.trace.request import FIELDS, FinishedRequest
 
 
 class Encoding:
@@ -33,6 +36,42 @@ class Encoding:
 def intake_of(channel: Channel) -> tuple[Intake[str], Encoding]:
     encoding = Encoding()
     return Intake(channel, encoding, RateLimitedLog()), encoding
+
+
+class RequestsAlike:
+    """Encodes requests that are like others, in groups that it notes by their numbers."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[int]] = []
+
+    def encode_alike(self, row: Sequence[Any], epoch: float) -> Sequence[bytes | None]:
+        numbers: Sequence[int] = row[::FIELDS]
+        self.groups.append([*numbers])
+        return [b"request %d" % number for number in numbers]
+
+    def encode(self, finished: Sequence[Any], epoch: float) -> bytes | None:
+        raise AssertionError("each is like the others")
+
+
+def request(number: int) -> FinishedRequest:
+    now = time.monotonic()
+    return FinishedRequest(number, now, now, None, None, "GET", "http", b"shop", "/", "/", Component.PYTHON, 200)
+
+
+@pytest.mark.parametrize("kinds", ["rrr", "sss", "rsrrs", "srs", "s", "r"])
+def test_segments_between_requests_keep_these_from_nothing(kinds: str) -> None:
+    channel, requests, encoding = channel_of(**AMPLE), RequestsAlike(), Encoding()
+    intake = SegmentIntake(channel, encoding, requests, RateLimitedLog())
+    for number, kind in enumerate(kinds, 1):
+        if kind == "r":
+            intake.offer_request(request(number))
+        else:
+            intake.offer(f"segment {number}")
+    names = {"r": "request", "s": "segment"}
+    told = [f"{names[kind]} {number}".encode() for number, kind in enumerate(kinds, 1)]
+    assert channel.lease(100, 10_000).records == told
+    of_requests = [number for number, kind in enumerate(kinds, 1) if kind == "r"]
+    assert requests.groups == ([of_requests] if of_requests else []), "they are encoded together, and nothing else is"
 
 
 def test_nothing_is_encoded_before_a_group_is_there() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from swagent.pipeline.encoder import Encoder
 from swagent.pipeline.log_encoder import LogEncoder
 from swagent.record.logs.entry import LogEntry
 from swagent.record.logs.layout import Layout
+from swagent.record.logs.origin import NOWHERE
 from swagent.record.logs.plain import NO_MORE, PlainRecord
 from swagent.record.logs.settings import LogSettings
 from swagent_proto.messages import LogData
@@ -55,17 +58,17 @@ def test_json_is_encoded_as_a_whole() -> None:
 
 LAYOUTS = st.sampled_from([LogSettings().layout, "%(message)s", "%(lineno)s %(message)s %(lineno)s", "nothing"])
 ODD_ONES = st.sampled_from([None, 7, "é\n", "\x1b[0m", 3000 * "x"])
+SECONDS = st.sampled_from([0.001, NOW / 1000, 2.0**33 - 1])
 
 
 @settings(deadline=None, max_examples=50)
 @given(data=st.data(), layout=LAYOUTS)
 def test_plain_records_of_a_group_are_each_encoded_as_alone(data: st.DataObject, layout: str) -> None:
     made = Layout(LogSettings(layout=layout))
-    kinds = st.tuples(TEXTS, TEXTS, TEXTS).map(made.kinds.__getitem__)
     more = st.tuples(ODD_ONES) if made.more else st.just(NO_MORE)
-    ids = st.tuples(IDS.filter(bool), IDS.filter(bool), st.integers(0, 200)) | st.just(("", "", -1))
-    fields = st.tuples(st.sampled_from([1, NOW, 2**43 - 1]), kinds, TEXTS, more, TEXTS, TEXTS)
-    row = st.tuples(fields, ids).map(lambda parts: PlainRecord(*parts[0], *parts[1]))
+    origins = st.tuples(TEXTS, IDS.filter(bool), IDS.filter(bool), st.integers(0, 200)) | st.just(NOWHERE)
+    milliseconds = st.sampled_from([0.0, 123.0, 999.9])
+    row = st.builds(PlainRecord, TEXTS, TEXTS, TEXTS, SECONDS, milliseconds, TEXTS, more, TEXTS, origins)
     several = data.draw(st.lists(row, min_size=1, max_size=4))
     encoder = LogEncoder(Encoder("protobuf", "shop", "one"), made)
     for _ in range(2):  # the second time all parts are known
@@ -78,16 +81,20 @@ def test_plain_records_of_a_group_are_each_encoded_as_alone(data: st.DataObject,
             assert LogData().parse(encoder.encode_plain(plain)) == LogData().parse(whole)
 
 
+def usual(**parts: Any) -> PlainRecord:
+    origin = "GET:/items/{id}", 32 * "a", "a.1.2", 0
+    made = PlainRecord("WARNING", "shop", "MainThread", NOW / 1000, 123.0, "sold out", NO_MORE, "Task-7", origin)
+    return made._replace(**parts)
+
+
 def test_usual_records_are_encoded_as_a_group() -> None:
     encoder = LogEncoder(Encoder("protobuf", "shop", "one"), LAYOUT)
-    kind = LAYOUT.kinds["WARNING", "shop", "MainThread"]
-    usual = PlainRecord(NOW, kind, "sold out\nor nearly", NO_MORE, "Task-7", "GET:/items/{id}", 32 * "a", "a.1.2", 0)
     several = [
-        usual,
-        usual._replace(message="\x1b[0m"),
-        usual._replace(message="träge"),
-        usual._replace(task="träge"),
-        usual._replace(task="", endpoint="", trace_id="", segment_id="", span_id=-1),
+        usual(message="sold out\nor nearly"),
+        usual(message="\x1b[0m"),
+        usual(message="träge"),
+        usual(task="träge"),
+        usual(task="", origin=NOWHERE),
     ]
     first, control, foreign, named, nowhere = encoder.encode_alike(list(zip(*several, strict=True)))
     assert first is not None
@@ -99,7 +106,32 @@ def test_usual_records_are_encoded_as_a_group() -> None:
     assert LogData().parse(foreign).body.text.text.endswith(" - träge")
     assert nowhere is not None
     assert LogData().parse(nowhere).trace_context.trace_id == ""
-    assert None not in encoder.encode_alike([(each, each) for each in usual])
+    assert None not in encoder.encode_alike([(each, each) for each in usual()])
+
+
+def test_a_record_without_a_time_is_told_all_the_same() -> None:
+    encoder = LogEncoder(Encoder("protobuf", "shop", "one"), LAYOUT)
+    timeless = usual(created=float("nan"))
+    assert encoder.encode_alike(list(zip(usual(), timeless, strict=True))) == [None, None]
+    assert "cannot be read: ValueError" in LogData().parse(encoder.encode_plain(timeless)).body.text.text
+
+
+class Request:
+    """Knows its place, or that it has none."""
+
+    def __init__(self, *place: Any) -> None:
+        self.place = place
+
+    def late_origin(self) -> Any:
+        return self.place or None
+
+
+def test_a_request_is_asked_for_its_place_when_its_records_are_encoded() -> None:
+    encoder = LogEncoder(Encoder("protobuf", "shop", "one"), LAYOUT)
+    several = [usual(origin=Request("GET:/late", 32 * "b", "b.1.2", 0)), usual(origin=Request())]
+    placed, nowhere = (LogData().parse(each or b"") for each in encoder.encode_alike(list(zip(*several, strict=True))))
+    assert (placed.endpoint, placed.trace_context.trace_id) == ("GET:/late", 32 * "b")
+    assert (nowhere.endpoint, nowhere.trace_context.trace_id) == ("", "")
 
 
 def test_plain_records_in_json_are_encoded_by_themselves() -> None:

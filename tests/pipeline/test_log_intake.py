@@ -9,8 +9,10 @@ from pipeline.channels import AMPLE, channel_of
 from swagent.agent_log import RateLimitedLog
 from swagent.pipeline.log_intake import LOGS, LogIntake
 from swagent.record.logs.entry import LogEntry
-from swagent.record.logs.layout import Kind
-from swagent.record.logs.plain import NO_MORE
+from swagent.record.logs.origin import NOWHERE
+from swagent.record.logs.plain import NO_MORE, PlainRecord
+
+MESSAGE = PlainRecord._fields.index("message")
 
 
 class Encoding:
@@ -20,20 +22,21 @@ class Encoding:
         self.together: list[str] = []
 
     def encode_alike(self, columns: Sequence[Sequence[Any]]) -> Sequence[bytes | None]:
-        self.together += columns[2]
-        return [None if text.startswith("odd") else text.encode() for text in columns[2]]
+        texts = columns[MESSAGE]
+        self.together += texts
+        return [None if text.startswith("odd") else text.encode() for text in texts]
 
     def encode_plain(self, plain: Sequence[Any]) -> bytes:
-        if plain[2] == "odd poison":
-            raise ValueError(plain[2])
-        return f"alone {plain[2]}".encode()
+        if plain[MESSAGE] == "odd poison":
+            raise ValueError(plain[MESSAGE])
+        return f"alone {plain[MESSAGE]}".encode()
 
     def encode(self, entry: LogEntry) -> bytes:
         return f"converted {entry.text}".encode()
 
 
 def plain(text: str) -> tuple[Any, ...]:
-    return (1, Kind("", ()), text, NO_MORE, "", "", "", "", -1)
+    return PlainRecord("INFO", "shop", "MainThread", 1.0, 0.0, text, NO_MORE, "", NOWHERE)
 
 
 def entry(text: str) -> LogEntry:

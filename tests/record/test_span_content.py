@@ -95,6 +95,13 @@ def test_a_log_entry_is_cut_visibly(recorder: Recorder) -> None:
     assert [len(text) for field in fields for text in field] == [5, MAX_VALUE, MAX_VALUE, 1]
 
 
+def test_a_log_entry_may_have_a_field_of_any_name(recorder: Recorder) -> None:
+    with local_span("work") as span:
+        span.log(self="here", fields=1)
+    ((_, fields),) = span.logs
+    assert dict(fields) == {"self": "here", "fields": "1"}
+
+
 def test_a_value_without_text_costs_only_its_text(recorder: Recorder) -> None:
     with local_span("work") as span:
         span.tag("mute", _Mute()).log(mute=_Mute()).error(_MuteError())

@@ -97,6 +97,7 @@ def test_records_go_as_far_as_the_stage(stage: str, offered: int, monkeypatch: p
     # named here as well, so that they are put back
     monkeypatch.setattr(Channel, "offer", Channel.offer)
     monkeypatch.setattr(Channel, "offer_many", Channel.offer_many)
+    monkeypatch.setattr(Channel, "wake_reader", Channel.wake_reader)
     monkeypatch.setattr(SegmentIntake, "offer", SegmentIntake.offer)
     monkeypatch.setattr(SegmentIntake, "offer_request", SegmentIntake.offer_request)
     monkeypatch.setattr(LogIntake, "offer", LogIntake.offer)
@@ -105,7 +106,9 @@ def test_records_go_as_far_as_the_stage(stage: str, offered: int, monkeypatch: p
     assert asyncio.run(run()) == (offered, offered)
 
 
-def test_a_cut_that_finds_no_place_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cut_that_finds_no_place_says_so_and_cuts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(Channel, "offer")
+    before = dict(vars(Channel))
     with pytest.raises(AttributeError, match="Channel has no offer any more"):
         STAGES["encoded"].cut()
+    assert dict(vars(Channel)) == before

@@ -16,16 +16,18 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...agent_log import RateLimitedLog
 from ..foreign import must_reach_application
 from .conversion import Conversion, unreadable
 from .entry import LogEntry as LogEntry
-from .guard import alone, alone_shortly, is_forwarded, this_thread
+from .guard import alone, is_forwarded, local, read_alone
 from .loguru import LoguruSource
-from .origin import trace_id
+from .origin import NO_TRACE, active_entry
 from .patch import Patch
 from .settings import LogSettings as LogSettings
 
 _OURS = "swagent"
+_limited = RateLimitedLog()
 
 
 class LogCapture:
@@ -47,7 +49,6 @@ class LogCapture:
         self._offer = offer
         self._offer_plain = offer_plain or self._offer_converted
         self._conversion = Conversion(settings)
-        self._read_plain = self._conversion.read_plain
         self._patch = Patch(logging.Logger, settings.method, self._wrap)
         self._loguru = LoguruSource(settings.level, self.report_loguru)
         self._last = threading.local()
@@ -96,7 +97,7 @@ class LogCapture:
             alone(self._report, self._conversion.from_structlog, name, logger, event)
 
     def _wrap(self, patch: Patch) -> Callable[[logging.Logger, logging.LogRecord], None]:
-        level = self.settings.level
+        level, read_plain, offer_plain = self.settings.level, self._conversion.read_plain, self._offer_plain
 
         # one function of many lines: every record passes here, and each call takes as long as several of them
         def captured(logger: logging.Logger, record: logging.LogRecord) -> None:
@@ -106,16 +107,18 @@ class LogCapture:
             try:
                 # a record's class may be anybody's
                 is_usual = type(record) is logging.LogRecord
+                entry = active_entry()
                 # for the application's own formatters; to ask for its dict would make one
                 if not hasattr(record, "tid") if is_usual else "tid" not in record.__dict__:
-                    record.tid = trace_id()
+                    record.tid = NO_TRACE if entry is None else entry.find_trace_id() or NO_TRACE
                 is_wanted = record.levelno >= level and not record.name.startswith(_OURS)
             except Exception:  # noqa: BLE001, RUF100  (somebody's idea of a record; its handlers may cope with it)
                 is_usual = is_wanted = False
+                entry = None
             if not is_wanted:
                 patch.original(logger, record)
                 return
-            thread = this_thread()
+            thread = local.thread
             outer = thread.dispatching
             try:
                 thread.dispatching = True
@@ -123,27 +126,20 @@ class LogCapture:
             finally:
                 thread.dispatching = outer
                 # the application's handlers may raise, and there was a record all the same
-                if (
-                    patch.is_active
-                    and not logger.disabled
-                    and not (is_usual and alone_shortly(thread, self._report_plain, record))
-                ):
-                    alone(self._report, self._conversion.from_logging, record)
+                if patch.is_active and not logger.disabled:
+                    plain = read_alone(thread, read_plain, record, entry) if is_usual else None
+                    if plain is None:
+                        alone(self._report, self._conversion.from_logging, record)
+                    else:
+                        try:
+                            offer_plain(plain)
+                        except Exception as error:  # noqa: BLE001, RUF100  (ours, and the application only logged)
+                            _limited.warn("offer", "a log record could not be handed over: %r", error)
 
         return captured
 
-    def _report_plain(self, record: logging.LogRecord) -> bool:
-        plain = self._read_plain(record)
-        if plain is None:
-            return False
-        try:
-            self._offer_plain(plain)
-        except Exception:  # noqa: BLE001, RUF100  (ours, and the application only logged something)
-            return True
-        return True
-
     def _offer_converted(self, plain: tuple[Any, ...]) -> None:
-        self._offer(self._conversion.from_plain(plain))
+        alone(self._report, self._conversion.from_plain, plain)
 
     def _report(self, convert: Callable[..., LogEntry], *record: Any) -> None:
         try:

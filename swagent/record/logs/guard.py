@@ -11,11 +11,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 from ..foreign import must_reach_application
 from ..suppression import suppress_instrumentation
 from ..trace.context import switch
+
+T = TypeVar("T")
 
 
 class _Work:
@@ -47,26 +49,27 @@ class _Local(threading.local):
         self.thread = Thread()
 
 
-_local = _Local()
+local = _Local()
+"""Its `thread` is this one."""
 _work: ContextVar[_Work | None] = ContextVar("swagent_log_work", default=None)
 
 
-def alone_shortly(thread: Thread, report: Callable[[Any], bool], record: Any) -> bool:
-    """As `alone`, for what starts no task and is over in no time; returns what it returns. False also where it is
+def read_alone(thread: Thread, read: Callable[[Any, Any], T | None], record: Any, entry: Any) -> T | None:
+    """As `alone`, for what starts no task and is over in no time; returns what it returns. None also where it is
     inside such a call, or where it fails: `alone` says which.
 
-    :param thread: this one, see `this_thread`
+    :param thread: this one, see `local`
     """
     if thread.reporting or suppress_instrumentation.get():
-        return False
+        return None
     inherited = _work.get()
     if inherited is not None and inherited.going_on:
-        return False
+        return None
     thread.reporting = True
     try:
-        return report(record)
+        return read(record, entry)
     except Exception:  # noqa: BLE001, RUF100  (the full path meets it again, and answers it)
-        return False
+        return None
     finally:
         thread.reporting = False
 
@@ -74,7 +77,7 @@ def alone_shortly(thread: Thread, report: Callable[[Any], bool], record: Any) ->
 def alone(report: Callable[..., object], *record: Any) -> None:
     """Call the function, unless this happens inside such a call or in the agent's own tasks. Errors stay here. What
     ends threads and tasks passes, such as KeyboardInterrupt and cancellation."""
-    inherited, thread = _work.get(), _local.thread
+    inherited, thread = _work.get(), local.thread
     if thread.reporting or (inherited is not None and inherited.going_on) or suppress_instrumentation.get():
         return
     work = _Work()
@@ -91,11 +94,6 @@ def alone(report: Callable[..., object], *record: Any) -> None:
         thread.reporting = False
 
 
-def this_thread() -> Thread:
-    """What this thread is doing."""
-    return _local.thread
-
-
 def is_forwarded() -> bool:
     """Whether this thread is inside a handler of a record that is reported anyway."""
-    return _local.thread.dispatching
+    return local.thread.dispatching

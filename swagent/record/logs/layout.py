@@ -13,7 +13,8 @@ from itertools import repeat
 from typing import Any
 
 from ..bounded_cache import BoundedCache
-from .entry import MAX_TEXT, LogEntry, cut, make_tags, new_entry
+from .entry import MAX_TAG, MAX_TEXT, LogEntry, cut, make_tags, new_entry
+from .origin import as_origin
 from .settings import LogSettings
 
 _FIELD = re.compile(r"%\((\w+)\)s")
@@ -48,7 +49,7 @@ def _second(second: int) -> str:
 
 # Computing the local time is the most expensive part; and many records fall into one millisecond.
 _SECONDS = BoundedCache(_second)
-_TIMES: BoundedCache[int, str] = BoundedCache(lambda milliseconds: time_text(*divmod(milliseconds, 1000)))
+_TIMES: BoundedCache[tuple[int, int], str] = BoundedCache(lambda at: time_text(*at))
 
 
 class Layout:
@@ -68,12 +69,17 @@ class Layout:
         """By level, logger and thread. Not by task, whose name is new for every request on asyncio."""
 
     def texts(
-        self, times: Sequence[int], kinds: Sequence[Kind], messages: Sequence[str], more: Sequence[tuple[Any, ...]]
+        self,
+        seconds: Sequence[float],
+        milliseconds: Sequence[float],
+        kinds: Sequence[Kind],
+        messages: Sequence[str],
+        more: Sequence[tuple[Any, ...]],
     ) -> list[str]:
         """What several plain records say, before anything is cut: from their fields, field by field."""
         shown: dict[str, Sequence[Any]] = {"message": messages}
         if "asctime" in self._order:
-            shown["asctime"] = [*map(_TIMES.__getitem__, times)]
+            shown["asctime"] = [*map(_TIMES.__getitem__, zip(map(int, seconds), map(int, milliseconds), strict=True))]
         if self.more:
             shown.update(zip(self.more, zip(*more, strict=True), strict=True))
         values: Any = zip(*(shown[field] for field in self._order), strict=True) if self._order else repeat(())
@@ -81,9 +87,11 @@ class Layout:
 
     def entry(self, plain: Sequence[Any]) -> LogEntry:
         """The entry of one plain record."""
-        milliseconds, kind, message, more, task, *origin = plain
-        (text,) = self.texts([milliseconds], [kind], [message], [more])
-        return new_entry((milliseconds, cut(text, MAX_TEXT), [*kind.tags, *task_tag(task)], *origin))
+        level, logger, thread, seconds, milliseconds, message, more, task, noted = plain
+        kind = self.kinds[level, logger, thread]
+        (text,) = self.texts([seconds], [milliseconds], [kind], [message], [more])
+        tags = [*kind.tags, *task_tag(task)]
+        return new_entry((int(seconds * 1000), cut(text, MAX_TEXT), tags, *as_origin(noted)))
 
     def _find_kind(self, key: tuple[str, str, str]) -> Kind:
         shown: dict[str, str] = dict(zip(_KIND, key, strict=True))
@@ -97,4 +105,4 @@ class Layout:
 
 def task_tag(task: str) -> Tags:
     """The tag of the task's name, where there is one."""
-    return ((TASK, task),) if task else ()
+    return ((TASK, cut(task, MAX_TAG)),) if task else ()

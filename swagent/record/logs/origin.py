@@ -3,50 +3,48 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from ..limits import as_text
-from ..trace.context import active_span, current
-from ..trace.model import Origin
+from ..trace.context import Active, active_span, current
+from ..trace.model import Origin, PendingOrigin
 
 NO_TRACE = "N/A"
-
-
+"""What `%(tid)s` shows where there is none."""
 NOWHERE: Origin = ("", "", "", -1)
+
+
+def active_entry() -> Active | None:
+    """The span that is active, or what may become one."""
+    entry: Active | None = current.get()
+    # most are open, and not of a generator: asked here, that takes no call
+    if entry is not None and (entry.ended or entry.frame is not None):
+        entry = active_span(entry)
+    return entry
+
+
+def as_origin(noted: Origin | PendingOrigin) -> Origin:
+    """What was noted, as the place that it stands for."""
+    return noted if isinstance(noted, tuple) else noted.late_origin() or NOWHERE
 
 
 def origin() -> Origin:
     """The active span's place. A trace that is not recorded is not there."""
-    entry = current.get()
-    # most are open, and not of a generator: asked here, that takes no call
-    if entry is not None and (entry.ended or entry.frame is not None):
-        entry = active_span(entry)
-    found: Origin | None = entry.origin() if entry is not None else None
-    return found or NOWHERE
-
-
-def trace_id() -> str:
-    """What `%(tid)s` shows."""
-    entry = current.get()
-    # as above
-    if entry is not None and (entry.ended or entry.frame is not None):
-        entry = active_span(entry)
-    return (entry.trace_id or NO_TRACE) if entry is not None else NO_TRACE
+    entry = active_entry()
+    return NOWHERE if entry is None else as_origin(entry.note_origin() or NOWHERE)
 
 
 def task_name() -> str:
-    """The running task's name, on asyncio and on trio; empty where none runs.
+    """The running task's name, on asyncio and on trio; empty where none runs."""
+    try:
+        name: object = _find_task().get_name()
+    except (RuntimeError, AttributeError):  # no loop of asyncio runs in this thread, or no task in it
+        return _trio_task_name()
+    return name if type(name) is str else as_text(name)
 
-    It looks at the libraries only if the application has loaded them, since importing one is not for us to do here.
-    """
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is not None:
-        try:
-            task = asyncio.current_task()
-        except (RuntimeError, AttributeError):  # no loop runs in this thread, or the library is half imported
-            pass
-        else:
-            name: object = task.get_name() if task is not None else ""
-            return name if type(name) is str else as_text(name)
+
+def _trio_task_name() -> str:
     trio = sys.modules.get("trio")
     if trio is not None:
         try:
@@ -54,3 +52,20 @@ def task_name() -> str:
         except (RuntimeError, AttributeError):
             pass
     return ""
+
+
+def _find_first() -> Any:
+    """Stands for asyncio's `current_task` until the application has loaded it: importing it is not for us to do.
+
+    :raises RuntimeError: as that, where there is no task
+    """
+    global _find_task  # noqa: PLW0603, RUF100
+    # not there as long as the library is half imported
+    found = getattr(sys.modules.get("asyncio"), "current_task", None)
+    if found is None:
+        raise RuntimeError("asyncio is not loaded")
+    _find_task = found
+    return found()
+
+
+_find_task: Callable[[], Any] = _find_first

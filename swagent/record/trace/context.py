@@ -25,7 +25,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Protocol, cast
 
-from .model import Origin
+from .model import Origin, PendingOrigin
 
 
 class Active(Protocol):
@@ -60,8 +60,13 @@ class Active(Protocol):
         """How another segment of this process refers to it; None when the trace is not recorded."""
         ...
 
-    def origin(self) -> Origin | None:
-        """Where a log record comes from that is logged here; None when the trace is not recorded."""
+    def find_trace_id(self) -> str:
+        """The trace's id; empty when the trace is not recorded."""
+        ...
+
+    def note_origin(self) -> Origin | PendingOrigin | None:
+        """Where a log record comes from that is logged here, or who tells it later; None when the trace is not
+        recorded."""
         ...
 
     def carried(self) -> Mapping[str, str]:

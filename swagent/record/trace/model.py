@@ -97,6 +97,16 @@ class Reference(NamedTuple):
 Origin = tuple[str, str, str, int]
 """Where a log record comes from: the endpoint, the trace's id, the segment's, and the span's in its segment."""
 
+
+class PendingOrigin(Protocol):
+    """A request of which most is told later, at less cost."""
+
+    def late_origin(self) -> Origin | None:
+        """Where a record comes from that was logged before the request had a span; None when its trace is not
+        recorded. Any thread, at any time."""
+        ...
+
+
 INCOMPLETE = ("incomplete", "true")
 """The tag of a span that was ended by us, since nobody else did."""
 

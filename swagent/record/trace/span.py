@@ -309,6 +309,10 @@ class Span:
         """The trace's id; empty when the trace is not recorded."""
         return self.segment.trace_id if self.segment is not None else ""
 
+    def find_trace_id(self) -> str:
+        """As `trace_id`."""
+        return self.trace_id
+
     @property
     def segment_id(self) -> str:
         """The segment's id; empty when the trace is not recorded."""
@@ -325,7 +329,7 @@ class Span:
             self.segment.limited = True
         return self
 
-    def log(self, **fields: object) -> Self:
+    def log(self, /, **fields: object) -> Self:
         """Add a log entry with the time of now, of 128 fields at most."""
         if self.ended or not self.is_recorded:
             return self
@@ -410,7 +414,7 @@ class Span:
         """How another segment of this process refers to this span."""
         return self.segment.reference(self) if self.segment is not None else None
 
-    def origin(self) -> Origin | None:
+    def note_origin(self) -> Origin | None:
         """Where a log record comes from that is logged here; None when the trace is not recorded."""
         place = self.reference()
         return None if place is None else (place.endpoint, place.trace_id, place.segment_id, place.span_id)
