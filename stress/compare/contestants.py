@@ -82,7 +82,7 @@ def _all() -> list[Contestant]:
     return [
         Contestant("bare", "bare", "", _OWN),
         *swagent,
-        Contestant("swagent-grpc-freeze", "swagent", "grpc", _OWN, freezes=True),
+        *(Contestant(f"swagent-{each}-freeze", "swagent", each, _OWN, freezes=True) for each in TRANSPORTS),
         Contestant("bare-asyncio", "bare", "", _OWN, loop="asyncio"),
         Contestant("swagent-grpc-asyncio", "swagent", "grpc", _OWN, loop="asyncio"),
         Contestant("bare-trio", "bare", "", _OWN, loop="trio"),

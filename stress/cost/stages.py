@@ -78,8 +78,17 @@ def _cut_behind_encoding() -> None:
 
         return drop_instead
 
+    def cut_wake(wake: Callable[..., Any]) -> Callable[..., Any]:
+        def wake_others(self: Channel) -> None:
+            # a reader that never gets anything would be woken for each record
+            if self.signal not in _CUT_SIGNALS:
+                wake(self)
+
+        return wake_others
+
     _replace(Channel, "offer", cut)
     _replace(Channel, "offer_many", cut_many)
+    _replace(Channel, "wake_reader", cut_wake)
 
 
 def _drop(intake: Pending, _: object) -> None:
