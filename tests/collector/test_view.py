@@ -9,6 +9,7 @@ import anyio
 import pytest
 from grpclib.client import Channel
 
+from kit.client import until
 from swagent.collector.api.tree import join, walk
 from swagent.collector.live import MOST, Debouncer, LivePrinter
 from swagent.collector.server import Collector
@@ -144,13 +145,12 @@ async def test_live_printer_prints_at_rest_again_and_at_the_end() -> None:
         await anyio.lowlevel.checkpoint()
         for segment_id in ("a", "b"):
             store.add(one(segment_id, Span(0, -1, 1, 2, segment_id)))
-        await anyio.sleep(0.1)
-        assert output.getvalue().count("Trace t\n") == 1
+        await until(lambda: "Trace t\n" in output.getvalue())
         store.add(one("c", Span(0, -1, 1, 2, "c")))
-        await anyio.sleep(0.1)
-        assert output.getvalue().count("Trace t (again, with late segments)\n") == 1
+        await until(lambda: "Trace t (again, with late segments)\n" in output.getvalue())
         store.add(Segment("u", "d", "shop", "i", ()))
         group.cancel_scope.cancel()
+    assert output.getvalue().count("Trace t") == 2
     assert "Trace u" not in output.getvalue()
     printer.finish()
     assert output.getvalue().endswith("Trace u\n  0 ms · 0 services · 0 spans\n\n")

@@ -82,25 +82,27 @@ def test_one_bad_address_is_enough_to_refuse_the_list(text: str) -> None:
     assert (caught.value.name, caught.value.value) == ("collector", text.strip())
 
 
-@pytest.mark.parametrize("text", ["grpc://user:hunter2@oap:1", "a:1,user:hun,ter2@oap:1", ":hunter2@oap:1", "hunter2@"])
+@pytest.mark.parametrize(
+    "text", ["grpc://user:7hunter2@oap:1", "a:1,user:7hun,ter2@oap:1", ":7hunter2@oap:1", "7hunter2@"]
+)
 def test_a_password_in_an_address_is_refused_and_not_shown(text: str) -> None:
     with pytest.raises(ConfigError) as in_code:
         Config(collector=text)
     with pytest.raises(ConfigError) as in_environment:
         Config.from_env({"SW_AGENT_COLLECTOR_BACKEND_SERVICES": text})
     for error in (in_code.value, in_environment.value):
-        assert "hun" not in f"{error}{error!r}{error.value}"
+        assert "7hun" not in f"{error}{error!r}{error.value}"
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "user:hunter2@host",
-        "hunter2@host:9092",
-        "a:1,user:hun,ter2@b:1",
-        "kafka://:hunter2@host",
-        "a b:hunter2@",
-        "@hun@",
+        "user:7hunter2@host",
+        "7hunter2@host:9092",
+        "a:1,user:7hun,ter2@b:1",
+        "kafka://:7hunter2@host",
+        "a b:7hunter2@",
+        "@7hun@",
     ],
 )
 def test_a_password_in_a_kafka_servers_address_is_refused_and_not_shown(text: str) -> None:
@@ -113,8 +115,8 @@ def test_a_password_in_a_kafka_servers_address_is_refused_and_not_shown(text: st
     with pytest.raises(ConfigError) as of_another_type:
         Config(kafka_bootstrap_servers=[text.encode(), 7])  # type: ignore[arg-type]
     for error in (in_environment.value, in_code.value, in_list.value, of_another_type.value):
-        assert "hun" not in "".join(traceback.format_exception(error))
-        assert "hun" not in f"{error!r}{error.value}"
+        assert "7hun" not in "".join(traceback.format_exception(error))
+        assert "7hun" not in f"{error!r}{error.value}"
         assert "***@" in str(error)
 
 
