@@ -10,6 +10,7 @@ import pytest
 from swagent.agent_log import RateLimitedLog
 from swagent.pipeline import encoder
 from swagent.pipeline.encoder import Encoder
+from swagent.record.bounded_cache import BoundedCache
 from swagent.record.trace.model import Component, Layer, Reference, RefKind, SpanKind, SpanRecord
 from swagent.record.trace.segment import Segment
 from swagent.record.trace.span import Span
@@ -150,6 +151,7 @@ def test_a_number_is_a_layer_and_a_component_too() -> None:
 
 def test_an_odd_layer_is_complained_of_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoder, "_limited", RateLimitedLog())
+    monkeypatch.setattr(encoder, "_KINDS", BoundedCache(encoder._kind))  # no other test has met it there
     segment, spans = finished()
     spans[0].layer = 77
     for _ in range(3):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from faults.data.poisons import QuietLiar
@@ -73,6 +74,8 @@ def test_a_peers_address_shows_no_credentials(peer: str, shown: str, recorder: R
 
 @given(st.text(), st.text(), st.sampled_from(["", "http://", "mongodb+srv://"]))
 def test_whatever_the_password_is_it_is_not_shown(before: str, password: str, scheme: str) -> None:
+    # without a scheme, a user whose name looks like one is taken for one
+    assume(scheme or not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", before + password))
     assert address_of(f"{scheme}{before}{password}@host:1") == f"{scheme}host:1"
 
 
