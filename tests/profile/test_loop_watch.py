@@ -19,6 +19,7 @@ from asgi.calling import answers, body, call, http_scope, start, tags, traced
 from swagent import current_span, exit_span
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.collector.store.trace_records import Span
+from swagent.profile import blocks as blocks_module
 from swagent.profile.blocked_loop import Block
 from swagent.profile.blocks import Blocks
 from swagent.profile.loop_view import view_of_this_loop
@@ -29,7 +30,8 @@ from swagent_proto.messages import Event, MeterDataCollection
 
 pytestmark = pytest.mark.anyio
 
-LIMIT = 40
+LIMIT = 120
+"""Milliseconds, of which a busy machine seldom takes so many from a loop."""
 DEADLINE = 20.0
 
 
@@ -158,7 +160,10 @@ def test_a_loop_of_the_programs_own_is_watched(backend: str, use_uvloop: bool) -
     assert "loop.blocked" in tags(found["GET:/"])
 
 
-async def test_the_instance_tells_of_it_by_an_event_and_a_meter() -> None:
+async def test_the_instance_tells_of_it_by_an_event_and_a_meter(monkeypatch: pytest.MonkeyPatch) -> None:
+    # or one that a busy machine held up would be told of, and this one ten seconds later
+    monkeypatch.setattr(blocks_module, "_EVENT_EVERY", 0.0)
+
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         block_until_told()
         await send(start())
@@ -168,20 +173,23 @@ async def test_the_instance_tells_of_it_by_an_event_and_a_meter() -> None:
     async with traced(app, loop_block_limit=LIMIT, **config) as shop:
         await call(shop.app, http_scope("/"))
         with anyio.fail_after(DEADLINE):
-            while not (events := _events(shop)):
+            while not (events := _events(shop, "block_until_told")):
                 await shop.agent.flush()
-    [event] = events
-    assert float(event.parameters["duration"]) >= LIMIT
-    assert event.parameters["frame"].endswith(" block_until_told")
+    assert float(events[0].parameters["duration"]) >= LIMIT
     reports = [MeterDataCollection().parse(each) for each in shop.collector.records[Signal.METER]]
     meters = [each.single_value for report in reports for each in report.meter_data if each.is_set("single_value")]
-    [label] = next(each.labels for each in meters if each.name == "loop_blocked")
-    assert (label.name, label.value.rpartition(" ")[2]) == ("frame", "block_until_told")
+    labels = [label for each in meters if each.name == "loop_blocked" for label in each.labels]
+    assert ("frame", "block_until_told") in {(label.name, _function(label.value)) for label in labels}
 
 
-def _events(shop: Any) -> list[Event]:
+def _events(shop: Any, function: str) -> list[Event]:
     events = [Event().parse(each) for each in shop.collector.records[Signal.EVENT]]
-    return [each for each in events if each.name == "loop_blocked"]
+    blocked = [each for each in events if each.name == "loop_blocked"]
+    return [each for each in blocked if _function(each.parameters["frame"]) == function]
+
+
+def _function(frame: str) -> str:
+    return frame.rpartition(" ")[2]
 
 
 async def test_no_thread_is_left_and_none_is_begun_where_it_is_off() -> None:
