@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..abc import Codec
@@ -30,17 +30,16 @@ class Encoder:
         """
         # two modules of the same functions, generated from the same .proto files
         wire: Any
-        encode_time: Callable[[int], bytes]
+        write_time: Callable[[int], bytes]
         if codec == "protobuf":
             from swagent_proto import wire as protobuf  # noqa: PLC0415, RUF100
             from swagent_proto.protobuf_fields import varint  # noqa: PLC0415, RUF100
 
-            upper = BoundedCache(varint)
-            wire, encode_time = protobuf, lambda number: _write_time(number, upper)
+            wire, write_time = protobuf, _time_writer(varint)
         else:
             from swagent_proto import wire_json  # noqa: PLC0415, RUF100
 
-            wire, encode_time = wire_json, _digits
+            wire, write_time = wire_json, _digits
         self._wire = wire
         self.is_binary = codec == "protobuf"
         self.service = service
@@ -50,8 +49,10 @@ class Encoder:
         """Encodes a SegmentReference, field by field, as a part of what is encoded."""
         self._span_object: Callable[..., Any] = wire.span_object
         self._log: Callable[..., Any] = wire.log
-        self.times = BoundedCache(encode_time)
-        """Times in milliseconds as they are written."""
+        self.write_time = write_time
+        """Writes a time in milliseconds."""
+        self.times = BoundedCache(write_time)
+        """Times as they are written."""
 
     def segment(self, finished: tuple[Segment, Sequence[SpanRecord]]) -> bytes:
         """A SegmentObject.
@@ -166,15 +167,21 @@ def _as_bytes(encoded: bytes | str) -> bytes:
     return encoded if isinstance(encoded, bytes) else encoded.encode("utf-8")
 
 
-def _write_time(milliseconds: int, upper: Mapping[int, bytes]) -> bytes:
-    """A number in base 128, lowest group first, as protobuf wants it. A time is new in each millisecond, so it is not
-    for long that it is found in a cache; but all groups except the lowest two are the same for sixteen seconds.
+def _time_writer(varint: Callable[[int], bytes]) -> Callable[[int], bytes]:
+    """What writes a time in base 128, lowest group first, as protobuf wants it. A time is new in each millisecond, so
+    it is not for long that it is found in a cache; but all groups except the lowest two are the same for sixteen
+    seconds.
 
-    :param upper: numbers as they are written
+    :param varint: writes any number
     """
-    if milliseconds < 1 << 14:
-        return upper[milliseconds]
-    return bytes((milliseconds & 127 | 128, milliseconds >> 7 & 127 | 128)) + upper[milliseconds >> 14]
+    upper = BoundedCache(varint)
+
+    def write(milliseconds: int) -> bytes:
+        if milliseconds < 1 << 14:
+            return upper[milliseconds]
+        return bytes((milliseconds & 127 | 128, milliseconds >> 7 & 127 | 128)) + upper[milliseconds >> 14]
+
+    return write
 
 
 def _digits(number: int) -> bytes:

@@ -36,8 +36,9 @@ class LogEncoder:
         self._clean = clean
         self._encoder = encoder
         self._layout = layout
-        self._before_time = wire.log_data(1, "", "", "", None, None, None, "")[:-1]
-        self._times = BoundedCache(self._encode_time)
+        self._times = encoder.times
+        before_time: bytes = wire.log_data(1, "", "", "", None, None, None, "")[:-1]
+        self._before_time = before_time.replace(b"%", b"%%")
         self._places = BoundedCache(self._encode_place)
         self._forms = BoundedCache(self._make_form)
         self._before_text = BoundedCache(self._encode_before_text)
@@ -105,10 +106,6 @@ class LogEncoder:
 
     # -- what is kept -------------------------------------------------------------------------------------------------
 
-    def _encode_time(self, milliseconds: int) -> bytes:
-        written: bytes = self._before_time + self._encoder.times[milliseconds]
-        return written
-
     def _encode_before_text(self, length: int) -> bytes:
         text = self._wire.text_log("~" * length)
         part = self._part(body=self._wire.log_data_body("text", text, None, None))
@@ -132,7 +129,7 @@ class LogEncoder:
         )
         marks = (trace_id, segment_id if trace_id else "", task)
         try:
-            return b"%b%b" + put_gaps(part, [(mark.encode(), b"") for mark in marks]) + b"%b%b"
+            return self._before_time + b"%b%b" + put_gaps(part, [(mark.encode(), b"") for mark in marks]) + b"%b%b"
         except ValueError:
             return b""
 

@@ -6,8 +6,7 @@ request that is like none before it, or that cannot be like any, is encoded by i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from math import floor
 from typing import Any
@@ -34,7 +33,7 @@ class RequestEncoder:
         self._tracer = tracer
         # with it no two requests need be alike, and there are no templates
         self._real_path = tracer.real_path
-        self._times = BoundedCache(partial(_plain_time, encoder.times))
+        self._times = _plain_times(encoder.write_time)
         self._peers = BoundedCache(_plain_peer)
         self._callers = CallerEncoder(encoder)
         # by what the requests of one template have in common, and the lengths of what they have not
@@ -129,9 +128,13 @@ class RequestEncoder:
             self._templates[(*kind, len(trace_id), len(reference)) if trace_id else kind] = template
 
 
-def _plain_time(times: Mapping[int, bytes], milliseconds: int) -> bytes:
-    """A time as it is written; nothing where that takes more or fewer bytes than in our age."""
-    return times[milliseconds] if EARLIEST <= milliseconds <= LATEST else b""
+def _plain_times(write_time: Callable[[int], bytes]) -> BoundedCache[int, bytes]:
+    """Times as they are written; nothing for one that takes more or fewer bytes than those of our age."""
+
+    def write(milliseconds: int) -> bytes:
+        return write_time(milliseconds) if EARLIEST <= milliseconds <= LATEST else b""
+
+    return BoundedCache(write)
 
 
 def _plain_peer(client: tuple[Any, ...] | None) -> bytes:
