@@ -44,7 +44,7 @@ async def test_what_a_flapping_collector_got_is_what_the_ledger_says(
     caplog.set_level(logging.INFO)
     # ten times as fast as in earnest
     monkeypatch.setattr("swagent.agent.random.random", lambda: random.random() / 10)
-    async with line.agent(delivery=delivery) as agent, anyio.create_task_group() as group:
+    async with line.agent(delivery=delivery) as agent:
 
         async def work() -> None:
             while True:
@@ -53,14 +53,16 @@ async def test_what_a_flapping_collector_got_is_what_the_ledger_says(
                     await agent.flush()
                 assert agent.statistics().balanced
 
-        group.start_soon(work)
-        for _ in range(5):
-            await wait_for(lambda: agent.statistics().segment.in_flight)
-            await anyio.sleep(random.random() / 50)
-            await line.proxy.thread.call(line.proxy.stop)
-            await anyio.sleep(random.random() / 5)
-            await line.proxy.thread.call(line.proxy.start)
-        group.cancel_scope.cancel()
+        async with anyio.create_task_group() as group:
+            group.start_soon(work)
+            for _ in range(5):
+                await wait_for(lambda: agent.statistics().segment.in_flight)
+                await anyio.sleep(random.random() / 50)
+                await line.proxy.thread.call(line.proxy.stop)
+                await anyio.sleep(random.random() / 5)
+                await line.proxy.thread.call(line.proxy.start)
+            group.cancel_scope.cancel()
+        # not in the group, where this would be cancelled, too
         await confirm_again(agent)
     with_repeats = Counter(each for note in line.sends() if note.verdict != "RetryableError" for each in note.ids)
     counts = await line.audit(agent)
