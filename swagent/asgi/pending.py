@@ -173,8 +173,9 @@ class PendingRequest:
                 return read_operation(self.scope, self.status, self.faults)
             except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
                 self.faults.note("reading a request", error)
-        facts = self._facts or self.facts()
-        return facts[0], facts[3], facts[4]
+        # not by name: for that it would have to be made into Facts first
+        method, _, _, path, template, _, _ = self._facts or self.facts()
+        return method, path, template
 
     def carried(self) -> dict[str, str]:
         """What travels with the trace."""
