@@ -175,10 +175,11 @@ async def test_the_instance_tells_of_it_by_an_event_and_a_meter(monkeypatch: pyt
         with anyio.fail_after(DEADLINE):
             while not (events := _events(shop, "block_until_told")):
                 await shop.agent.flush()
-    assert float(events[0].parameters["duration"]) >= LIMIT
+    [event] = events
+    assert float(event.parameters["duration"]) >= LIMIT
     reports = [MeterDataCollection().parse(each) for each in shop.collector.records[Signal.METER]]
     meters = [each.single_value for report in reports for each in report.meter_data if each.is_set("single_value")]
-    labels = [label for each in meters if each.name == "loop_blocked" for label in each.labels]
+    labels = [label for each in meters if each.name == "loop_blocked" for [label] in [each.labels]]
     assert ("frame", "block_until_told") in {(label.name, _function(label.value)) for label in labels}
 
 

@@ -8,7 +8,7 @@ import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from faults.data.poisons import QuietLiar
@@ -73,10 +73,14 @@ def test_a_peers_address_shows_no_credentials(peer: str, shown: str, recorder: R
 
 
 @given(st.text(), st.text(), st.sampled_from(["", "http://", "mongodb+srv://"]))
+@example("", "A://", "")
+@example("A://me:", "secret", "")
 def test_whatever_the_password_is_it_is_not_shown(before: str, password: str, scheme: str) -> None:
+    address = f"{scheme}{before}{password}@host:1"
     # without a scheme, a user whose name looks like one is taken for one
-    assume(scheme or not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", before + password))
-    assert address_of(f"{scheme}{before}{password}@host:1") == f"{scheme}host:1"
+    shown = re.match("[a-zA-Z][a-zA-Z0-9+.-]*://", address)
+    assert address_of(address) == f"{shown[0] if shown else ''}host:1"
+    assert shown is None or not scheme or shown[0] == scheme
 
 
 def test_a_text_of_a_type_of_its_own_becomes_a_plain_one() -> None:
