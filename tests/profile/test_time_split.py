@@ -214,7 +214,9 @@ async def test_a_timer_that_the_loop_is_late_to_see_was_due(wait: Any) -> None:
         due = await hold()
         while not (segments := await shop.segments()):  # noqa: ASYNC110  (they come over the agent's road)
             await anyio.sleep(0.001)
-    assert split(segments[0].spans[0])[1] >= resumed[0] - due - ROUNDING
+    running, ready, _ = split(segments[0].spans[0])
+    # the machine may take the processor away before the application looks at its clock: it runs then
+    assert ready + running >= resumed[0] - due - 2 * ROUNDING
 
 
 async def test_what_a_thread_found_was_there_when_it_called() -> None:
