@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 
 from kit.client import REQUEST_TIMEOUT, open_files, quiet_process, wait_files_closed
+from kit.stopwatch import Stopwatch
 from swagent.abc import Instance
 from swagent.backend import Runner
 from swagent.config import Config
@@ -64,6 +65,13 @@ class Client:
 
         return await self.run(look)
 
+    async def wait_tasks_ended(self, timeout: float = 5.0) -> set[str]:
+        """Those that are left when none is, or the time is up: a cancelled task ends some turns of the loop later."""
+        with anyio.move_on_after(timeout):
+            while await self.tasks():  # noqa: ASYNC110  (no event of ours tells)
+                await anyio.sleep(0.005)
+        return await self.tasks()
+
     async def watch_loop(self) -> Callable[[], None]:
         """Catch what would reach the application's exception handler."""
 
@@ -91,10 +99,11 @@ async def kafka_client(*servers: str, namespace: str = "", **settings: Any) -> A
         try:
             with quiet_process():
                 yield client
-                with anyio.fail_after(0.5):
+                watch = Stopwatch()
+                with anyio.fail_after(10):
                     await run(client.transport.aclose)
-                await run(asyncio.sleep, 0.02)
-                assert not await client.tasks(), "tasks are left"
+                assert watch.own_seconds < 0.5, "closing took its time"
+                assert not await client.wait_tasks_ended(), "tasks are left"
                 assert not await wait_files_closed(before), "files are left open"
                 gc.collect()
         finally:

@@ -62,10 +62,13 @@ class Cluster:
 
     async def limit(self, topic: str, size: int | None) -> None:
         """Let the broker refuse batches that are larger. None: as it was."""
-        settings = {"max.message.bytes": _UNLIMITED if size is None else str(size)}
-        resource = ConfigResource(ConfigResourceType.TOPIC, topic, settings)
+        setting, limit = "max.message.bytes", _UNLIMITED if size is None else str(size)
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic, {setting: limit})
         await self._with_admin(lambda admin: admin.alter_configs([resource]))
-        await anyio.sleep(0.3)  # until the log takes over what the broker knows
+        with anyio.fail_after(30):
+            while await self._setting(topic, setting) != limit:  # noqa: ASYNC110
+                await anyio.sleep(0.05)
+        await anyio.sleep(0.2)  # until the log takes over what the broker tells already
 
     async def records(self, topic: str) -> list[tuple[bytes | None, bytes]]:
         """Key and value of everything that a topic holds, from its first offset on, partition by partition."""
@@ -75,6 +78,18 @@ class Cluster:
         """The same, by partition."""
         found: list[list[tuple[bytes | None, bytes]]] = await self._tools.call(self._read, topic)
         return found
+
+    async def _setting(self, topic: str, name: str) -> str:
+        """What the broker tells of a topic's setting."""
+        told: list[Any] = []
+
+        async def ask(admin: Any) -> None:
+            told.extend(await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic, {name: None})]))
+
+        await self._with_admin(ask)
+        [[resource]] = [answer.resources for answer in told]
+        *_, [(_, value, *_)] = resource
+        return str(value)
 
     async def _with_admin(self, use: Callable[[Any], Any]) -> None:
         await self._tools.call(administer, self.address, use)

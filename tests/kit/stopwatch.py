@@ -14,7 +14,7 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self._began = time.monotonic()
-        self._starved = _starved()
+        self._waited = _waited()
 
     @property
     def seconds(self) -> float:
@@ -25,20 +25,20 @@ class Stopwatch:
     def own_seconds(self) -> float:
         """Without those in which threads of this process were ready and no processor was free.
 
-        For upper bounds alone: threads that waited side by side are all taken off. Where the machine does not tell
-        (it is not Linux), the same as :attr:`seconds`.
+        For upper bounds alone: threads that waited side by side are all taken off, and what those waited that have
+        ended meanwhile is not. Where the machine does not tell (it is not Linux), the same as :attr:`seconds`.
         """
-        return self.seconds - (_starved() - self._starved)
+        return self.seconds - sum(waited - self._waited.get(thread, 0.0) for thread, waited in _waited().items())
 
 
-def _starved() -> float:
-    """How long the threads that live now have waited for a processor in all, in seconds.
+def _waited() -> dict[str, float]:
+    """How long each thread that lives now has waited for a processor in its life, in seconds.
 
     The second number of schedstat: https://docs.kernel.org/scheduler/sched-stats.html
     """
-    waited = 0
+    found = {}
     with suppress(FileNotFoundError):
         for thread in _TASKS.iterdir():
             with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
-                waited += int((thread / "schedstat").read_text().split()[1])
-    return waited / 1e9
+                found[thread.name] = int((thread / "schedstat").read_text().split()[1]) / 1e9
+    return found

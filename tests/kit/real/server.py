@@ -21,7 +21,7 @@ from kit.real.jars import UnavailableError, jars, java
 from kit.real.jvm import start_java
 from kit.real.ports import is_listening
 
-_START_SECONDS = 120.0
+_START_SECONDS = 300.0
 _STOP_SECONDS = 10.0
 _LOG_LINES = 30
 
