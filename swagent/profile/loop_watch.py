@@ -11,7 +11,8 @@ on looking until the answer is there: the span of that task gets the tag `loop.b
 span log with the stack. It cannot wait for the end: a handler that blocks and then returns has ended its request before
 the loop turns again.
 
-Who had to wait is seen by the answer, in the loop itself: see `victims`.
+Who had to wait is seen in the loop itself, right after it: see `victims`. The loop is asked for that apart, while it is
+held: an answer may come in the very turn that held it, before the loop has looked at its sockets and timers again.
 """
 
 from __future__ import annotations
@@ -47,7 +48,6 @@ class _Blockage:
 
     began: float
     holds: dict[int, _Hold] = field(default_factory=dict[int, _Hold])
-    victims: Victims | None = None
 
 
 class LoopWatch:
@@ -64,7 +64,6 @@ class LoopWatch:
         self._stopped = threading.Event()
         self._answered = threading.Event()
         self._answered_at = 0.0
-        self._blockage: _Blockage | None = None
         self._thread = threading.Thread(target=self._run, name="swagent-loop-watch", daemon=True)
         self._thread.start()
 
@@ -78,12 +77,13 @@ class LoopWatch:
     # -- in the loop --------------------------------------------------------------------------------------------------
 
     def _answer(self) -> None:
-        self._answered_at = now = time.monotonic()
-        blockage, self._blockage = self._blockage, None
+        self._answered_at = time.monotonic()
         self._answered.set()
-        if blockage is not None and blockage.victims is not None:
-            culprits = (request_of(hold.span) for hold in list(blockage.holds.values()) if hold.span is not None)
-            blockage.victims.note({id(each) for each in culprits if each is not None}, blockage.began, now)
+
+    def _note_victims(self, victims: Victims, blockage: _Blockage) -> None:
+        culprits = (request_of(hold.span) for hold in list(blockage.holds.values()) if hold.span is not None)
+        # the answer has come: functions are called in the order in which the loop was given them
+        victims.note({id(each) for each in culprits if each is not None}, blockage.began, self._answered_at)
 
     # -- in the thread ------------------------------------------------------------------------------------------------
 
@@ -109,9 +109,9 @@ class LoopWatch:
 
     def _follow(self, blockage: _Blockage) -> None:
         """Look on until the loop turns again."""
-        self._blockage = blockage
         running = self._view.running()
-        blockage.victims = Victims(self._view, running)
+        victims = Victims(self._view, running)
+        self._view.notify(lambda: self._note_victims(victims, blockage))
         last = blockage.began
         while True:
             now = time.monotonic()

@@ -18,8 +18,10 @@ import pytest
 from asgi.calling import answers, body, call, http_scope, start, tags, traced
 from swagent import current_span, exit_span
 from swagent.asgi.lifespan import Receive, Scope, Send
+from swagent.backend import LoopNotifier, loop_notifier
 from swagent.collector.store.trace_records import Span
 from swagent.profile import blocks as blocks_module
+from swagent.profile import loop_view as loop_view_module
 from swagent.profile.blocked_loop import Block
 from swagent.profile.blocks import Blocks
 from swagent.profile.loop_view import view_of_this_loop
@@ -30,7 +32,7 @@ from swagent_proto.messages import Event, MeterDataCollection
 
 pytestmark = pytest.mark.anyio
 
-LIMIT = 120
+LIMIT = 300
 """Milliseconds, of which a busy machine seldom takes so many from a loop."""
 DEADLINE = 20.0
 
@@ -93,6 +95,45 @@ async def test_who_blocks_is_told_with_its_stack_and_who_waits_with_its_time() -
         assert float(tags(found[waited])["loop.waited"]) >= LIMIT
         assert "loop.blocked" not in tags(found[waited])
     assert "loop.waited" not in tags(found["GET:/idle"]), "it waited for something else"
+
+
+async def test_who_waits_is_seen_where_the_answer_comes_in_the_turn_that_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The loop was asked just before: so it answers before it looks at its sockets and timers."""
+    asked = threading.Event()
+    at_work = anyio.Event()
+
+    def noted_notifier() -> LoopNotifier:
+        notify = loop_notifier()
+
+        def noted(function: Callable[[], object]) -> None:
+            notify(function)
+            asked.set()
+
+        return noted
+
+    monkeypatch.setattr(loop_view_module, "loop_notifier", noted_notifier)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/block":
+            block_until_told(2 * LIMIT)
+        else:
+            asked.clear()
+            at_work.set()
+            # this turn lasts until then, and who blocks comes first in the next one
+            assert asked.wait(DEADLINE)
+            await anyio.sleep(LIMIT / 2000)
+        await send(start())
+        await send(body())
+
+    async with traced(app, loop_block_limit=LIMIT) as shop:
+        async with anyio.create_task_group() as group:
+            group.start_soon(call, shop.app, http_scope("/due"))
+            await at_work.wait()
+            await call(shop.app, http_scope("/block"))
+        found = await _by_operation(shop)
+    assert float(tags(found["GET:/due"])["loop.waited"]) >= LIMIT
 
 
 async def test_a_request_that_came_in_meanwhile_waited_too() -> None:
