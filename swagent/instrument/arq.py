@@ -26,7 +26,7 @@ from .message_call import begin_receive, begin_send, sent_along
 from .patches import Patches
 from .wrapping import await_in, end_well
 
-# By how much a loop's timers may be early, and the job's own clock starts late.
+# By how much a loop's timers may be early.
 _TOLERANCE = 0.02
 _sent: ContextVar[Any] = ContextVar("swagent_arq_sent", default=None)
 
@@ -134,12 +134,10 @@ def _trace_functions(worker: Any, again: tuple[type[BaseException], ...]) -> Non
 def _traced(
     coroutine: Callable[..., Any], name: str, queue: str, timeout: float | None, again: tuple[type[BaseException], ...]
 ) -> Callable[..., Any]:
-    @functools.wraps(coroutine)
-    async def traced(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+    async def run(deadline: float | None, ctx: Any, /, *args: Any, **kwargs: Any) -> Any:
         span = safely(_begin, ctx, name, queue)
         if span is None:
             return await coroutine(ctx, *args, **kwargs)
-        deadline = time.monotonic() + timeout - _TOLERANCE if timeout is not None else None
         try:
             result = await coroutine(ctx, *args, **kwargs)
         except BaseException as error:
@@ -147,6 +145,12 @@ def _traced(
             raise
         safely(end_call, span)
         return result
+
+    @functools.wraps(coroutine)
+    def traced(ctx: Any, /, *args: Any, **kwargs: Any) -> Any:
+        # The worker calls this just before it starts its timer: on a busy machine the coroutine begins much later.
+        deadline = time.monotonic() + timeout - _TOLERANCE if timeout is not None else None
+        return run(deadline, ctx, *args, **kwargs)
 
     return traced
 
