@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -24,23 +27,34 @@ SETTINGS = {
 }
 # seconds: twice what an agent takes at most
 PATIENCE = 15
+# seconds: what a start takes on a machine that has much else to do
+START_PATIENCE = 120
+# below what kernels hand to outgoing connections, which else might take a port before its service listens
+PORTS = range(20_000, 32_000)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Service:
     """One program of the demo.
 
     :param arguments: what Python is told to run
+    :param process: in which it runs, once it was started
     """
 
     name: str
     port: int
     arguments: Sequence[str]
+    process: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
         """Where it listens."""
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was started, and runs no more."""
+        return self.process is not None and self.process.poll() is not None
 
 
 def find_services() -> tuple[Service, ...]:
@@ -75,6 +89,7 @@ async def _running(service: Service, environ: Mapping[str, str]) -> AsyncIterato
     command = [*RUN, *service.arguments]
     # in a session of its own: a terminal sends Ctrl-C to all of its processes, and the service has to outlive that
     process = subprocess.Popen(command, cwd=HERE, env=environ, start_new_session=True)  # noqa: ASYNC220  (takes no time)
+    service.process = process
     try:
         yield
     finally:
@@ -89,13 +104,17 @@ async def _running(service: Service, environ: Mapping[str, str]) -> AsyncIterato
 async def wait_listening(services: Sequence[Service]) -> None:
     """Wait until each of them listens.
 
+    :raises RuntimeError: when one has ended
     :raises TimeoutError: when one does not
     """
     await asyncio.gather(*map(_wait_listening, services))
 
 
 async def _wait_listening(service: Service) -> None:
-    for _ in range(600):
+    deadline = time.monotonic() + START_PATIENCE
+    while time.monotonic() < deadline:
+        if service.has_ended:
+            raise RuntimeError(f"the {service.name} has ended")
         try:
             _, writer = await asyncio.open_connection("127.0.0.1", service.port)
         except OSError:
@@ -104,15 +123,17 @@ async def _wait_listening(service: Service) -> None:
             writer.close()
             await writer.wait_closed()
             return
-    raise TimeoutError(f"the {service.name} does not listen after 30 s")
+    raise TimeoutError(f"the {service.name} does not listen after {START_PATIENCE} s")
 
 
 def _free_ports(count: int) -> list[int]:
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
+    return list(islice(filter(_is_free, random.sample(PORTS, 200)), count))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True

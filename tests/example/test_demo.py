@@ -22,6 +22,9 @@ SERVICES = ("shop", "stock", "warehouse")
 PAGE = re.compile(r"Open the page: (http://127\.0\.0\.1:\d+)/")
 CTRL_C = b"\x03"
 
+# seven interpreters start and end, and each service may take its time to listen
+pytestmark = pytest.mark.timeout(300)
+
 
 @pytest.fixture
 def environ() -> dict[str, str]:
@@ -41,7 +44,7 @@ def in_terminal(environ: dict[str, str]) -> Iterator[Terminal]:
 
 def test_once_it_shows_the_traces_and_ends(environ: dict[str, str]) -> None:
     done = subprocess.run(
-        [sys.executable, DEMO, "--once"], env=environ, capture_output=True, text=True, timeout=50, check=False
+        [sys.executable, DEMO, "--once"], env=environ, capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert PAGE.match(done.stdout)
@@ -85,7 +88,7 @@ def test_in_a_terminal_it_goes_on_until_ctrl_c(environ: dict[str, str]) -> None:
             assert {each["name"] for each in services} == set(SERVICES)
         terminal.write(CTRL_C)
         output = terminal.read_to_end()
-        assert terminal.process.wait(timeout=20) == 0, output
+        assert terminal.process.wait(timeout=60) == 0, output
     for service in SERVICES:
         assert f"swagent stopped for {service}:" in output
     assert "collector: received" in output
@@ -97,5 +100,5 @@ def test_ctrl_c_at_the_start_ends_it_too(environ: dict[str, str]) -> None:
         terminal.read_until("Open the page")
         terminal.write(CTRL_C)
         output = terminal.read_to_end()
-        assert terminal.process.wait(timeout=20) == 0, output
+        assert terminal.process.wait(timeout=60) == 0, output
     assert "Traceback" not in output

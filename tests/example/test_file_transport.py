@@ -40,7 +40,7 @@ def no_thread_is_left() -> Iterator[None]:
         assert not thread.is_alive()
 
 
-def connect(timeout: float = 0.3) -> FileTransport:
+def connect(timeout: float = 5.0) -> FileTransport:
     config = Config(service="shop", protocol="file", request_timeout=timeout)
     return FileTransport(config, FileTransport.addresses(config)[0])
 
@@ -69,7 +69,7 @@ class FilePeer:
         self.kept = path.parent.parent / "kept.jsonl"
 
     def connect(self) -> FileTransport:
-        return connect()
+        return connect(timeout=1.0)
 
     async def serve(self) -> None:
         self.clear()
