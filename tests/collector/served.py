@@ -20,7 +20,7 @@ async def serving(store: Store | None = None) -> AsyncIterator[tuple[Collector, 
     """The collector, and a client of its page."""
     async with (
         Collector(store=store, http_port=0, page_port=0) as collector,
-        httpx.AsyncClient(base_url=f"http://{collector.page_address}", trust_env=False) as client,
+        httpx.AsyncClient(base_url=f"http://{collector.page_address}", trust_env=False, timeout=50) as client,
     ):
         yield collector, client
 

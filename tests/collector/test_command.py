@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,13 +24,20 @@ from swagent_proto import messages as wire
 pytestmark = pytest.mark.anyio
 COMMAND = [sys.executable, "-m", "swagent.collector"]
 FREE = ["--port", "0", "--http-port", "0", "--page-port", "0"]
+# Answers under way have more time at the stop than even a busy machine takes to end them.
+PATIENT = [
+    sys.executable,
+    "-c",
+    "import sys; from swagent.collector import http_server; http_server._GRACE = 20; "
+    "from swagent.collector.__main__ import main; sys.exit(main())",
+]
 
 
 @contextmanager
-def running(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def running(*options: str, command: Sequence[str] = COMMAND) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """The command, once it listens, and its port."""
     with subprocess.Popen(
-        [*COMMAND, *FREE, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        [*command, *FREE, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     ) as process:
         assert process.stdout is not None
         try:
@@ -112,7 +119,7 @@ async def test_reader_that_goes_away_ends_it() -> None:
 def test_port_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        result = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, timeout=10)
+        result = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, timeout=50)
     assert result.returncode == 1
     assert result.stdout == ""
     assert result.stderr.startswith(f"swagent collector: cannot listen on 127.0.0.1:{port}: ")
@@ -121,24 +128,24 @@ def test_port_in_use() -> None:
 
 def test_missing_extra_is_named() -> None:
     code = "import sys; sys.modules['grpclib'] = None; from swagent.collector.__main__ import main; sys.exit(main())"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=10)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
     assert result.returncode == 1
     assert "pip install 'swagent[collector]'" in result.stderr
 
 
 def test_command_starts_quickly() -> None:
     code = "import sys, swagent.collector.command; print({'grpclib', 'betterproto', 'h2'} & set(sys.modules))"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=10)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
     assert result.stdout == "set()\n"
 
 
 def test_port_out_of_range() -> None:
-    result = subprocess.run([*COMMAND, "--port", "65536"], capture_output=True, text=True, timeout=10)
+    result = subprocess.run([*COMMAND, "--port", "65536"], capture_output=True, text=True, timeout=50)
     assert result.returncode == 2
 
 
 def run_to_end(*options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *FREE, *options], capture_output=True, text=True, timeout=20, check=False)
+    return subprocess.run([*COMMAND, *FREE, *options], capture_output=True, text=True, timeout=50, check=False)
 
 
 @pytest.mark.parametrize("option", ["--http-port", "--page-port"])
@@ -166,7 +173,7 @@ async def test_a_restart_shows_what_came_before(tmp_path: Path) -> None:
         with running("--store", path, "--max-age", "3600") as (process, port):
             assert process.stdout is not None
             page = process.stdout.readline() and process.stdout.readline().strip()
-            async with httpx.AsyncClient(trust_env=False) as client:
+            async with httpx.AsyncClient(trust_env=False, timeout=50) as client:
                 status = (await client.get(f"{page}api/status")).json()
                 assert (status["segments"], status["store"], status["limits"]["max_age_s"]) == (life, path, 3600)
                 await report(port, f"s{life}")
@@ -175,11 +182,11 @@ async def test_a_restart_shows_what_came_before(tmp_path: Path) -> None:
 
 
 async def test_it_ends_while_a_browser_listens() -> None:
-    with running("--quiet") as (process, _):
+    with running("--quiet", command=PATIENT) as (process, _):
         assert process.stdout is not None
         page = process.stdout.readline() and process.stdout.readline().strip()
         async with (
-            httpx.AsyncClient(trust_env=False) as client,
+            httpx.AsyncClient(trust_env=False, timeout=50) as client,
             client.stream("GET", f"{page}api/live") as answer,
         ):
             lines = answer.aiter_lines()
@@ -215,7 +222,7 @@ def test_limits_that_are_none(options: tuple[str, str]) -> None:
 def test_the_missing_extra_for_kafka_is_named() -> None:
     code = "import sys; sys.modules['aiokafka'] = None; from swagent.collector.__main__ import main; sys.exit(main())"
     command = [sys.executable, "-c", code, *FREE, "--kafka", "127.0.0.1:9"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
     assert (result.returncode, "pip install 'swagent[collector,kafka]'" in result.stderr) == (1, True)
 
 

@@ -59,7 +59,7 @@ async def raw(collector: Collector) -> AsyncIterator[Channel]:
 
 
 async def send(channel: Channel, path: str, *messages: bytes) -> bytes | None:
-    async with channel.request(PREFIX + path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=5) as stream:
+    async with channel.request(PREFIX + path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=50) as stream:
         await stream.send_request()
         for message in messages:
             await stream.send_message(message)
@@ -105,7 +105,7 @@ async def test_unknown_method(raw: Channel) -> None:
 
 async def send_frame(channel: Channel, frame: bytes) -> None:
     path = PREFIX + "TraceSegmentReportService/collect"
-    async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=5) as stream:
+    async with channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, timeout=50) as stream:
         await stream.send_request()
         await stream._stream.send_data(frame, end_stream=True)
         await stream.recv_message()

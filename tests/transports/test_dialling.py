@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,11 +25,22 @@ def anyio_backend(request: pytest.FixtureRequest) -> Any:
 
 
 class Resetting(TcpServer):
-    """Takes a connection and resets it at once, as a proxy does whose server is down."""
+    """Takes a connection and resets it when it is told to, as a proxy does whose server is down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._go, self._is_over = asyncio.Event(), asyncio.Event()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(0.01)  # so that connecting still succeeds
+        await self._go.wait()
         reset(writer)
+        await asyncio.sleep(0)  # the loop closes the socket in its next round
+        self._is_over.set()
+
+    async def reset_now(self) -> None:
+        """Returns when the reset is with the client."""
+        self._go.set()
+        await self._is_over.wait()
 
 
 @pytest.fixture
@@ -42,9 +52,10 @@ def resetting() -> Iterator[Resetting]:
 class Greeting(asyncio.Protocol):
     """Writes at once, as HTTP/2 does."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: Resetting) -> None:
         self.lost = asyncio.Event()
-        time.sleep(0.1)  # the reset is there before the transport is
+        # connecting has succeeded, and the reset is there before the transport is
+        server.thread.run(server.reset_now)
 
     def connection_made(self, transport: Any) -> None:
         transport.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
@@ -57,7 +68,7 @@ class Greeting(asyncio.Protocol):
 async def test_a_connection_that_is_reset_at_once_closes_no_descriptor_of_the_application(
     resetting: Resetting, tmp_path: Path
 ) -> None:
-    transport, greeting = await dial(Greeting, "127.0.0.1", resetting.port, None)
+    transport, greeting = await dial(lambda: Greeting(resetting), "127.0.0.1", resetting.port, None)
     await greeting.lost.wait()
     await asyncio.sleep(0.01)
     files = [(tmp_path / str(number)).open("w") for number in range(5)]  # one of them has the connection's number now

@@ -95,9 +95,11 @@ def to_segments(behave: Behaviour) -> Behaviour:
 async def test_agent_leaves_the_collector_alone_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_grpclib_processor, "CALM", 0.5)
     told: list[float] = []
+    seen = 0
 
     async def ask_for_calm(call: Call) -> None:
-        peer.behave = confirm
+        nonlocal seen
+        peer.behave, seen = confirm, len(peer.links)
         told.append(time.monotonic())
         await answers.go_away(0, ErrorCodes.ENHANCE_YOUR_CALM)(call)
 
@@ -106,7 +108,6 @@ async def test_agent_leaves_the_collector_alone_and_loses_nothing(monkeypatch: p
             with local_span("one"):
                 pass
             await until(lambda: told, timeout=5.0)
-            seen = len(peer.links)
             await until(lambda: len(peer.links) > seen, timeout=5.0)
             assert time.monotonic() - told[0] >= 0.49
             with anyio.fail_after(5):

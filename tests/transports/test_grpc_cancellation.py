@@ -14,7 +14,7 @@ from h2.errors import ErrorCodes
 
 from kit import answers
 from kit.answers import confirm
-from kit.client import Client, grpc_client, until
+from kit.client import AT_ONCE, Client, grpc_client, until
 from kit.h2_peer import H2Peer
 from swagent.errors import DeliveryError
 
@@ -108,7 +108,7 @@ async def test_cancelled_call_ends_at_once_and_the_connection_lives(moment: floa
     with H2Peer(answers.silent) as peer:
         async with grpc_client(peer.address, request_timeout=30) as client:
             await warm_up(client, peer)
-            with anyio.fail_after(1), anyio.move_on_after(moment) as scope:
+            with anyio.fail_after(AT_ONCE), anyio.move_on_after(moment) as scope:
                 await client.send()
             assert scope.cancelled_caught
             check_no_cancellation_is_left()
@@ -127,8 +127,10 @@ async def warm_up(client: Client, peer: H2Peer) -> None:
 async def test_peer_is_told_of_a_cancelled_call() -> None:
     with H2Peer(answers.silent) as peer:
         async with grpc_client(peer.address, request_timeout=30) as client:
-            with anyio.move_on_after(0.1):
-                await client.send()
+            async with anyio.create_task_group() as group:
+                group.start_soon(client.send)
+                await until(lambda: peer.calls)
+                group.cancel_scope.cancel()
             with anyio.fail_after(2):
                 await peer.thread.call(peer.calls[0].was_reset.wait)
 

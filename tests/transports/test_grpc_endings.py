@@ -9,7 +9,7 @@ from h2.settings import SettingCodes
 
 from kit import answers
 from kit.answers import confirm, first
-from kit.client import grpc_client, open_files, until, wait_files_closed
+from kit.client import AT_ONCE, grpc_client, open_files, until, wait_files_closed
 from kit.h2_peer import Call, H2Peer
 from kit.servers import Parrot, collector_thread
 from swagent.errors import AmbiguousError, RetryableError
@@ -86,7 +86,7 @@ async def test_closing_ends_calls_under_way_as_ambiguous() -> None:
                 for _ in range(5):
                     group.start_soon(call)
                 await until(lambda: sum(each.is_complete for each in peer.calls) == 5)
-                with anyio.fail_after(1):
+                with anyio.fail_after(AT_ONCE):
                     await client.run(client.transport.aclose)
             assert [type(each) for each in verdicts] == [AmbiguousError] * 5
             assert isinstance(await client.verdict(), RetryableError)
@@ -104,7 +104,7 @@ async def test_closing_ends_a_dial_under_way_as_unsent() -> None:
 
                 group.start_soon(call)
                 await until(lambda: peer.connected)
-                with anyio.fail_after(1):
+                with anyio.fail_after(AT_ONCE):
                     await client.run(client.transport.aclose)
             assert [type(each) for each in verdicts] == [RetryableError]
 

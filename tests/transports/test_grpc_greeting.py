@@ -12,7 +12,7 @@ from hyperframe.frame import GoAwayFrame, SettingsFrame
 
 from faults.covering import covers
 from kit.answers import confirm
-from kit.client import grpc_client, open_files, until, wait_files_closed
+from kit.client import AT_ONCE, grpc_client, open_files, until, wait_files_closed
 from kit.h2_peer import H2Peer
 from kit.servers import Parrot, TcpServer
 from swagent.errors import RetryableError
@@ -43,6 +43,7 @@ async def test_another_protocol_hears_no_more_than_a_greeting(name: str, hang_up
             error = await client.verdict(b"record")
             assert isinstance(error, RetryableError), "nothing was sent, so the records may be sent again"
             assert not await client.tasks()
+        await until(lambda: len(peer.heard) >= len(PREFACE))
         assert peer.heard.startswith(PREFACE)
         assert TOKEN.encode() not in peer.heard
         # no HEADERS frame, and so no DATA
@@ -133,7 +134,7 @@ async def test_closing_before_the_greeting_ends_every_call_as_unsent() -> None:
                 for _ in range(3):
                     group.start_soon(send)
                 await until(lambda: peer.connected)
-                with anyio.fail_after(1):
+                with anyio.fail_after(AT_ONCE):
                     await client.run(client.transport.aclose)
             assert [type(each) for each in verdicts] == [RetryableError] * 3
             assert not await client.tasks()

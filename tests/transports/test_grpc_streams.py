@@ -11,7 +11,7 @@ from hyperframe.frame import SettingsFrame
 from faults.covering import covers
 from kit import answers
 from kit.answers import confirm, first, frame
-from kit.client import grpc_client, until
+from kit.client import AT_ONCE, REQUEST_TIMEOUT, grpc_client, until
 from kit.h2_peer import Behaviour, Call, H2Peer
 from kit.memory import MIB, takes_at_most
 from kit.stopwatch import Stopwatch
@@ -93,12 +93,13 @@ async def test_retired_connection_does_not_outlive_the_transport() -> None:
 @covers("F16", "grpc")
 async def test_window_shut_before_the_batch_leaves_it_unsent() -> None:
     with H2Peer(confirm) as peer:
-        async with grpc_client(peer.address, request_timeout=0.3) as client:
+        async with grpc_client(peer.address) as client:
             peer.behave = first(frame(SettingsFrame(0, settings={SettingCodes.INITIAL_WINDOW_SIZE: 0})), confirm)
             await client.send()
+            client.transport._timeout = 0.3
             with anyio.fail_after(2):
                 assert isinstance(await client.verdict(), RetryableError)
-            peer.behave = confirm
+            peer.behave, client.transport._timeout = confirm, REQUEST_TIMEOUT
             assert await client.verdict() is None
         assert [len(call.body) for call in peer.calls] == [11, 0, 11]
 
@@ -106,25 +107,28 @@ async def test_window_shut_before_the_batch_leaves_it_unsent() -> None:
 @covers("F16", "grpc")
 async def test_window_shut_amid_the_batch_leaves_the_outcome_open() -> None:
     with H2Peer(confirm, stingy=True) as peer:
-        async with grpc_client(peer.address, request_timeout=0.3) as client:
+        async with grpc_client(peer.address) as client:
+            await client.send()
+            client.transport._timeout = 0.3
             with anyio.fail_after(2):
                 assert isinstance(await client.verdict(bytes(100_000)), AmbiguousError)
-            peer.stingy = False
+            peer.stingy, client.transport._timeout = False, REQUEST_TIMEOUT
             assert await client.verdict(bytes(100_000)) is None
-        assert [len(call.body) for call in peer.calls] == [65_535, 100_005]
+        assert [len(call.body) for call in peer.calls] == [11, 65_535 - 11, 100_005]
 
 
 @covers("F16", "grpc")
 async def test_no_stream_allowed_leaves_the_batch_unsent() -> None:
     with H2Peer(confirm) as peer:
-        async with grpc_client(peer.address, request_timeout=0.3) as client:
+        async with grpc_client(peer.address) as client:
             await client.send()
             forbid = SettingsFrame(0, settings={SettingCodes.MAX_CONCURRENT_STREAMS: 0})
             peer.behave = first(frame(forbid), confirm)
             await client.send()
+            client.transport._timeout = 0.3
             with anyio.fail_after(2):
                 assert isinstance(await client.verdict(), RetryableError)
-            peer.behave = confirm
+            peer.behave, client.transport._timeout = confirm, REQUEST_TIMEOUT
             assert await client.verdict() is None
         assert len(peer.links) == 2, "the deadline had the connection dialled anew"
 
@@ -165,11 +169,12 @@ async def test_waiting_for_a_stream_ends_when_the_connection_does() -> None:
             peer.behave = answers.silent
 
             async def cut() -> None:
-                await anyio.sleep(0.1)
+                await until(lambda: len(client.transport._calls) == 3)
+                await until(lambda: len(peer.calls) == 2 and peer.calls[1].is_complete)
                 await peer.thread.call(peer.stop)
 
             group.start_soon(cut)
-            with anyio.fail_after(2):
+            with anyio.fail_after(AT_ONCE):
                 verdicts = await client.verdicts(3)
         kinds = sorted(type(each).__name__ for each in verdicts)
         assert kinds == ["AmbiguousError", "RetryableError", "RetryableError"]
@@ -200,6 +205,10 @@ async def test_batches_that_cannot_leave_take_little_more_than_themselves(name: 
                 async with anyio.create_task_group() as group:
                     for each in records:
                         group.start_soon(send, each)
+            # the peer has read then what was sent to it
+            for link in peer.links:
+                with anyio.fail_after(2):
+                    await peer.thread.call(link.gone.wait)
             begun = [each for each in peer.calls if each.body]
             assert kinds.count(AmbiguousError) == len(begun)
             assert kinds.count(RetryableError) == 4 - len(begun)

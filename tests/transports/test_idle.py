@@ -76,6 +76,12 @@ def counted_rounds() -> Iterator[Callable[[], int]]:
         del selector.select
 
 
+async def rounds_while_idle() -> int:
+    with counted_rounds() as rounds:
+        await anyio.sleep(IDLE)
+        return rounds()
+
+
 async def test_an_idle_agent_does_not_wake_the_loop() -> None:
     with configs() as each:
         async with AsyncExitStack() as stack:
@@ -86,9 +92,11 @@ async def test_an_idle_agent_does_not_wake_the_loop() -> None:
                 assert await agent.flush(10)
             # what a flush leaves to do, such as to let go of connections, is over soon
             await anyio.sleep(0.2)
-            with counted_rounds() as rounds:
-                await anyio.sleep(IDLE)
-                assert rounds() <= FEW
+            # or less soon, on a busy machine; who polls does so all the time
+            windows = [await rounds_while_idle()]
+            while windows[-1] > FEW and len(windows) < 5:
+                windows.append(await rounds_while_idle())
+            assert windows[-1] <= FEW, windows
 
 
 async def test_somebody_who_polls_would_be_seen() -> None:

@@ -67,7 +67,7 @@ async def test_a_producer_that_is_simply_forgotten_says_nothing() -> None:
     problems: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
     with quiet_process():
-        producer = Producer({"request_timeout_ms": 100}, {}, SERVERS)
+        producer = Producer({"request_timeout_ms": 5000}, {}, SERVERS)
         with pytest.raises(OSError):
             await producer.wait_started()
         del producer
