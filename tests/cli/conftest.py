@@ -14,6 +14,14 @@ from kit.servers import collector_thread
 from swagent.collector.server import Collector
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+_HERE = Path(__file__).parent
+_SECONDS = 120  # a command starts several interpreters, each of which takes its time on a busy machine
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:  # all of the session's, not only this folder's
+        if _HERE in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(300))
 
 
 @pytest.fixture
@@ -24,7 +32,7 @@ def swagent(tmp_path: Path) -> Run:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("SW_")}
         command = [sys.executable, "-m", "swagent", *arguments]
         return subprocess.run(
-            command, env={**clean, **environ}, cwd=tmp_path, capture_output=True, text=True, timeout=30
+            command, env={**clean, **environ}, cwd=tmp_path, capture_output=True, text=True, timeout=_SECONDS
         )
 
     return run

@@ -19,7 +19,7 @@ def test_a_reader_that_left_is_no_error(command: list[str], buffering: str) -> N
     try:
         result = subprocess.run(
             [sys.executable, "-m", "swagent", *command],
-            stdout=writing, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": buffering}, timeout=30,
+            stdout=writing, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": buffering}, timeout=120,
         )  # fmt: skip
     finally:
         os.close(writing)

@@ -201,7 +201,8 @@ def test_gunicorns_workers_report_each_entry_span_once(collector: Collector, tmp
 @pytest.mark.parametrize(
     "command",
     [
-        "uvicorn --workers 2 --fd {fd}",
+        # it kills a worker that is silent for longer
+        f"uvicorn --workers 2 --fd {{fd}} --timeout-worker-healthcheck {PATIENCE:.0f}",
         "gunicorn --workers 2 --bind fd://{fd} --no-control-socket -k uvicorn_worker.UvicornWorker",
     ],
     ids=["uvicorn", "gunicorn"],

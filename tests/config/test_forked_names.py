@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
-import pytest
-
+from kit.forks import FORKS
 from swagent import Config
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+pytestmark = FORKS
 
 
 def in_a_child(config: Config) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from kit.forks import FORKS, in_a_child
-from meters.readings import hits_of, singles
+from meters.readings import PATIENCE, hits_of, singles
 from swagent.meters import Counter, Gauge, Histogram, MeterRegistry
 
 pytestmark = FORKS
@@ -57,7 +57,7 @@ def test_locks_and_gauges_that_another_thread_held_are_free_in_the_child(registr
     def child() -> None:
         release.set()
         orders.increment()
-        assert singles(registry.collect()) == {("orders", ()): 1, ("queue", ()): 5}
+        assert singles(registry.collect(PATIENCE)) == {("orders", ()): 1, ("queue", ()): 5}
 
     try:
         in_a_child(child)
@@ -65,4 +65,4 @@ def test_locks_and_gauges_that_another_thread_held_are_free_in_the_child(registr
         release.set()
         thread.join()
     answered.wait(10)
-    assert singles(registry.collect(patience=5.0))["queue", ()] == 5
+    assert singles(registry.collect(PATIENCE))["queue", ()] == 5

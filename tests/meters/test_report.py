@@ -40,7 +40,8 @@ async def test_every_loop(registry: MeterRegistry) -> None:
 async def test_a_gauge_that_does_not_answer_holds_up_neither_loop_nor_report(
     registry: MeterRegistry, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("swagent.runtime.meter_report.PATIENCE", 0.1)
+    for name in ("PATIENCE", "LAST_PATIENCE"):
+        monkeypatch.setattr(f"swagent.runtime.meter_report.{name}", 0.5)
     release = threading.Event()
     reported = Reported()
     Gauge("stuck", lambda: release.wait(10), registry=registry)

@@ -41,24 +41,25 @@ class Looks:
         for name in ("task_stack", "thread_stack"):
             monkeypatch.setattr(request_stacks, name, self._noted(getattr(request_stacks, name)))
 
-    def has(self, text: str) -> bool:
-        return any(text in line for stack in self.stacks for line in stack)
+    def has(self, *texts: str) -> bool:
+        """Whether one stack has all these texts."""
+        return any(all(any(text in line for line in stack) for text in texts) for stack in self.stacks)
 
     def count(self, text: str) -> int:
         return sum(any(text in line for line in stack) for stack in self.stacks)
 
-    async def wait(self, text: str) -> None:
+    async def wait(self, *texts: str) -> None:
         """Wait in the loop, again and again."""
         with anyio.fail_after(DEADLINE):
-            while not self.has(text):  # noqa: ASYNC110  (what is looked at is this wait)
+            while not self.has(*texts):  # noqa: ASYNC110  (what is looked at is this wait)
                 await anyio.sleep(0.01)
 
-    def hold(self, text: str) -> None:
+    def hold(self, *texts: str) -> None:
         """Hold this thread."""
         until = time.monotonic() + DEADLINE
-        while not self.has(text) and time.monotonic() < until:
+        while not self.has(*texts) and time.monotonic() < until:
             time.sleep(0.002)
-        assert self.has(text), self.stacks[-3:]
+        assert self.has(*texts), self.stacks[-3:]
 
     def _noted(self, look: Callable[..., list[str]]) -> Callable[..., list[str]]:
         def noted(*args: Any) -> list[str]:

@@ -6,7 +6,10 @@ What a request does lasts until the sampler has seen it, and for no fixed time.
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +34,17 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
     return Looks(monkeypatch)
 
 
+@contextmanager
+def unobserved() -> Iterator[None]:
+    """The sampler gets no turn within: some loops name a task after it has come to be seen."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(DEADLINE)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
 async def _answer(send: Send) -> None:
     await send(start())
     await send(body())
@@ -40,9 +54,9 @@ async def test_a_request_runs_is_ready_and_waits(looks: Looks) -> None:
     held = anyio.Event()
 
     async def work() -> None:
-        looks.hold("[running]")
+        looks.hold("[running]", "work:")
         with exit_span("ask the stock", "stock:80"):
-            await looks.wait("[awaiting ask the stock stock:80]")
+            await looks.wait("[awaiting ask the stock stock:80]", "work:")
         await looks.wait("sleep]")
         held.set()
         await anyio.lowlevel.checkpoint()
@@ -68,10 +82,9 @@ async def test_a_request_runs_is_ready_and_waits(looks: Looks) -> None:
     assert {each.task_id for each in snapshots} == {"task-1"}
     stacks = [each.stack.code_signatures for each in snapshots]
     assert all(stack[0] == "GET:/slow" for stack in stacks)
-    running = next(stack for stack in stacks if stack[-1] == "[running]")
-    assert [line for line in running if "work:" in line or "hold:" in line]
-    awaiting = next(stack for stack in stacks if stack[-1] == "[awaiting ask the stock stock:80]")
-    assert any("work:" in line for line in awaiting)
+    at_work = [stack for stack in stacks if any("work:" in line for line in stack)]
+    assert any(stack[-1] == "[running]" for stack in at_work)
+    assert any(stack[-1] == "[awaiting ask the stock stock:80]" for stack in at_work)
     assert any(stack[-1] == "[ready, loop busy]" for stack in stacks)
     assert any(stack[-1].endswith("sleep]") for stack in stacks)
     assert shop.finished == ["task-1"]
@@ -113,8 +126,9 @@ async def test_the_tasks_of_a_request_show_under_their_names_and_are_numbered_ap
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         done = anyio.Event()
         async with anyio.create_task_group() as group:
-            for name in ("left", "right"):
-                group.start_soon(wait_for, done, name=name)
+            with unobserved():
+                for name in ("left", "right"):
+                    group.start_soon(wait_for, done, name=name)
             with anyio.fail_after(DEADLINE):
                 while looks.count("wait_for:") < 8:  # noqa: ASYNC110  (as above)
                     await anyio.sleep(0.005)
@@ -174,7 +188,7 @@ async def test_sqlalchemys_greenlet_is_walked_through(looks: Looks) -> None:
     pytest.importorskip("greenlet")
 
     async def ask_driver(text: str) -> None:
-        await looks.wait(text)
+        await looks.wait(text, "[awaiting")
 
     def execute() -> None:
         concurrency.await_only(ask_driver("ask_driver:"))
@@ -192,7 +206,8 @@ async def test_sqlalchemys_greenlet_is_walked_through(looks: Looks) -> None:
         await call(shop.app, http_scope("/slow"))
         await shop.wait_finished()
     stacks = [each.stack.code_signatures for each in shop.snapshots()]
-    awaiting = next(stack for stack in stacks if any("ask_driver:" in line for line in stack))
+    all_awaiting = [stack for stack in stacks if stack[-1].startswith("[awaiting")]
+    awaiting = next(stack for stack in all_awaiting if any("ask_driver:" in line for line in stack))
     order = [place for place, line in enumerate(awaiting) for name in ("greenlet_spawn:", "execute:", "ask_driver:")
              if name in line]  # fmt: skip
     assert len(order) == 3
@@ -312,7 +327,7 @@ async def test_a_stack_is_no_deeper_than_set(looks: Looks) -> None:
         if depth:
             await down(depth - 1)
         else:
-            await looks.wait("down:")
+            await looks.wait("down:", "[awaiting")
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await down(50)
@@ -322,8 +337,8 @@ async def test_a_stack_is_no_deeper_than_set(looks: Looks) -> None:
         await shop.wait_watched()
         await call(shop.app, http_scope("/slow"))
         await shop.wait_finished()
-    # beside the frames, the operation and the state
-    assert {len(each.stack.code_signatures) for each in shop.snapshots()} == {12}
+    # beside the frames, the operation and the state; a look may have come before the request was so deep
+    assert max(len(each.stack.code_signatures) for each in shop.snapshots()) == 12
 
 
 async def test_what_the_agent_has_when_it_stops_is_sent(looks: Looks) -> None:

@@ -280,7 +280,7 @@ async def test_collecting_garbage_is_told() -> None:
 
     def note(phase: str, _: object) -> None:
         nonlocal least, began
-        now = time.monotonic()
+        now = time.thread_time()  # the machine may take the processor away between the agent's look and this one
         if phase == "start":
             began = now
         else:
@@ -321,16 +321,18 @@ async def test_nothing_of_ours_stays_on_the_loop() -> None:
         if scope["path"] == "/fails":
             raise ValueError("fails")
         if scope["path"] == "/cut-off":
+            cut_off.cancel()
             await anyio.sleep(DEADLINE)
         await send(start())
         await send(body())
 
+    cut_off = anyio.CancelScope()
     before = await _marks_of_the_loop(), len(getattr(gc, "callbacks", ()))
     async with traced(app, time_split_every=1, loop_block_limit=0, pvm_meter_reporter_active=False) as shop:
         await call(shop.app, http_scope())
         with pytest.raises(ValueError, match="fails"):
             await call(shop.app, http_scope("/fails"))
-        with anyio.move_on_after(0.02):
+        with cut_off:
             await call(shop.app, http_scope("/cut-off"))
         assert (await _marks_of_the_loop(), len(getattr(gc, "callbacks", ()))) == before
         spans = [segment.spans[0] for segment in await shop.segments()]

@@ -134,18 +134,19 @@ def test_a_nested_entry_has_its_callers_elements_and_keeps_its_own_to_itself(rec
 
 def test_elements_may_be_put_while_another_thread_writes_headers(recorder: Recorder) -> None:
     with recording(correlation_limits=(64, 16)), local_span("work") as span:
-        done = threading.Event()
+        begun, done = threading.Event(), threading.Event()
         written: list[str] = []
 
         def write() -> None:
             while not done.is_set():
                 written.append(span.headers().get("sw8-correlation", ""))
+                begun.set()
 
         writer = threading.Thread(target=write)
         writer.start()
+        assert begun.wait(10)
         for number in range(64):
             assert put_correlation(str(number), "value")
         done.set()
         writer.join()
     assert all(len(parse_correlation(header, 64, 16)) == header.count(":") for header in written)
-    assert len(written) > 0
