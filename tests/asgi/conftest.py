@@ -12,6 +12,12 @@ from swagent.testing import MemoryCollector
 
 
 @pytest.fixture
+def one_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sampler's first window lasts as long as the test, on the busiest machine."""
+    monkeypatch.setattr("swagent.record.trace.sampling.WINDOW", 3600.0)
+
+
+@pytest.fixture
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryCollector]:
     """Where the agents that middlewares start report to."""
     collector = MemoryCollector()

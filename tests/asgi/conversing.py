@@ -51,13 +51,13 @@ async def lifespan(app: App) -> AsyncGenerator[Conversation]:
     with to_app, from_server:
         async with anyio.create_task_group() as group:
             group.start_soon(run)
-            with anyio.fail_after(5):
+            with anyio.fail_after(30):
                 await to_app.send({"type": "lifespan.startup"})
                 await has_news.wait()
             has_news = anyio.Event()
             yield talk
             if talk.kinds == ["startup.complete"]:
-                with anyio.fail_after(5):
+                with anyio.fail_after(30):
                     await to_app.send({"type": "lifespan.shutdown"})
                     await has_news.wait()
             group.cancel_scope.cancel()

@@ -31,6 +31,8 @@ SERVERS = {
     "hypercorn-uvloop": [*_HYPERCORN, "-k", "uvloop"],
     "hypercorn-trio": [*_HYPERCORN, "-k", "trio"],
 }
+# Far away, so that a server which waits for one of them to pass is told from one on a busy machine.
+_DEADLINES = {"SW_AGENT_SHUTDOWN_TIMEOUT": "30", "SW_AGENT_REQUEST_TIMEOUT": "30"}
 _LISTENING = re.compile(r"unning on (http://127\.0\.0\.1:\d+)")
 
 
@@ -52,7 +54,7 @@ class Server:
         self._has_ended = True
         self._tell()
 
-    async def wait_printed(self, pattern: re.Pattern[str] | str, timeout: float = 20) -> re.Match[str]:
+    async def wait_printed(self, pattern: re.Pattern[str] | str, timeout: float = 50) -> re.Match[str]:
         """Wait for a line, and not beyond the end of the output."""
         with anyio.move_on_after(timeout):
             while not re.search(pattern, self.output) and not self._has_ended:
@@ -61,14 +63,14 @@ class Server:
         assert found, f"{pattern} is not in {self.output}"
         return found
 
-    async def end(self, number: signal.Signals = signal.SIGTERM, timeout: float = 10) -> float:
+    async def end(self, number: signal.Signals = signal.SIGTERM, timeout: float = 40) -> float:
         """Send a signal, wait for the end and return how long it took."""
         began = anyio.current_time()
         self.process.send_signal(number)
         await self.wait_ended(timeout)
         return anyio.current_time() - began
 
-    async def wait_ended(self, timeout: float = 10) -> int:
+    async def wait_ended(self, timeout: float = 40) -> int:
         with anyio.fail_after(timeout):
             return await self.process.wait()
 
@@ -85,7 +87,9 @@ async def launch(kind: str, *options: str, collector: str, environ: Mapping[str,
                  ) -> AsyncGenerator[Server]:  # fmt: skip
     """A server that has been started, and is not necessarily listening yet; it is killed behind the block."""
     own = {key: value for key, value in os.environ.items() if not key.startswith("SW_")}
-    agent = {"SW_AGENT_NAME": "shop", "SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector, **(environ or {})}
+    agent = {
+        "SW_AGENT_NAME": "shop", "SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector, **_DEADLINES, **(environ or {}),
+    }  # fmt: skip
     command = [sys.executable, "-m", *SERVERS[kind], *options]
     async with await anyio.open_process(
         command, cwd=HERE, env={**own, "PYTHONPATH": str(HERE), **agent}, stderr=STDOUT, start_new_session=True

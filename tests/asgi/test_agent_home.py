@@ -134,8 +134,12 @@ async def waits_for_ever(scope: Scope, receive: Receive, send: Send) -> None:
                 await anyio.sleep(0.01)
 
 
-async def test_a_request_cut_off_at_shutdown_is_told_as_well(collector: MemoryCollector) -> None:
+async def test_a_request_cut_off_at_shutdown_is_told_as_well(
+    collector: MemoryCollector, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """uvicorn cancels its last requests and says shutdown in the same breath."""
+    # a busy machine may take longer for the request's end than is allowed for it
+    monkeypatch.setattr("swagent.stop_budgets.REQUESTS_END", 5.0)
     middleware = SkyWalkingMiddleware(waits_for_ever, config=CONFIG)
     request = anyio.CancelScope()
 

@@ -231,6 +231,7 @@ async def test_a_trust_that_gives_no_answer_trusts_nobody_and_is_said_once(
     ]
 
 
+@pytest.mark.usefixtures("one_window")
 @pytest.mark.parametrize("sampled", [b"0", b"1"])
 async def test_who_is_not_trusted_does_not_decide_what_is_sampled(sampled: bytes) -> None:
     """The local sampler does: neither is a trace forced upon us, nor kept from us."""

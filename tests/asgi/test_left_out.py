@@ -28,6 +28,7 @@ async def test_a_trace_that_upstream_does_not_sample_is_not_recorded() -> None:
     assert passed_on == [{}]
 
 
+@pytest.mark.usefixtures("one_window")
 async def test_a_trace_that_upstream_samples_is_recorded_beyond_the_sampling_rate() -> None:
     async with traced(answers(), sample_n_per_3_secs=1) as shop:
         for _ in range(5):
@@ -61,6 +62,7 @@ async def test_ignored_operations_are_not_recorded(path: str, settings_: dict[st
     assert passed_on == [{}]
 
 
+@pytest.mark.usefixtures("one_window")
 async def test_sampling_takes_the_first_of_each_window() -> None:
     async with traced(answers(), sample_n_per_3_secs=2) as shop:
         for _ in range(10):

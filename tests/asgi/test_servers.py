@@ -18,8 +18,9 @@ from swagent.collector.server import Collector
 pytestmark = pytest.mark.anyio
 
 UVICORNS = [name for name in SERVERS if name.startswith("uvicorn")]
-# What a server takes by itself: uvicorn looks for signals every 0.1 s, hypercorn ends its worker's process.
-PROMPT = 2.5
+# What a server takes by itself on a busy machine: uvicorn looks for signals every 0.1 s, hypercorn ends its worker's
+# process. The agent's own deadlines are far beyond it.
+PROMPT = 8.0
 
 
 def proving(fault: str, kinds: Iterable[str]) -> list[Any]:
@@ -93,7 +94,7 @@ async def test_under_load_every_answered_request_is_at_the_collector_when_the_se
             for _ in range(8):
                 clients.start_soon(ask_until_it_ends, server, answered)
             await collector.store.wait_for(lambda store: len(store.segments) > 100)
-            assert await server.end() < PROMPT + 5.5
+            assert await server.end() < 2 * PROMPT
         assert "Traceback" not in server.output
     assert len(answered) > 100
     assert answered <= arrived(collector.store)
@@ -179,7 +180,9 @@ async def test_without_lifespan_the_agent_thread_reports(collector: Collector) -
 @pytest.mark.slow
 @covers("P04", "grpc", "asyncio")
 async def test_every_worker_is_an_instance_of_its_own(collector: Collector) -> None:
-    async with serve("uvicorn-asyncio", "--workers", "2", collector=collector.address) as server:
+    # a worker that does not answer its parent in time is killed, and 5 s are too little for one that starts
+    options = ["--workers", "2", "--timeout-worker-healthcheck", "20"]
+    async with serve("uvicorn-asyncio", *options, collector=collector.address) as server:
         await collector.store.wait_for(lambda store: len(store.instances) == 2, timeout=20)
         ids = await ask(server, 10)
         assert await server.end() < PROMPT + 2

@@ -54,7 +54,7 @@ class CollectorPeer:
         return int(self._collector.address.rpartition(":")[2])
 
     def connect(self) -> Transport:
-        config = Config(service="checked", collector=self._collector.address, request_timeout=0.5)
+        config = Config(service="checked", collector=self._collector.address, request_timeout=1.0)
         return GrpcTransport(config, config.addresses[0])
 
     async def serve(self) -> None:
@@ -92,7 +92,7 @@ class BarePeer:
         self._is_up = True
 
     def connect(self) -> Transport:
-        config = Config(service="checked", collector=self._server.address, request_timeout=0.5)
+        config = Config(service="checked", collector=self._server.address, request_timeout=1.0)
         return GrpcTransport(config, config.addresses[0])
 
     async def serve(self) -> None:

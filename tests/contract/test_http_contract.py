@@ -25,7 +25,7 @@ class ScriptedPeer:
         self._is_listening = True
 
     def connect(self) -> HttpTransport:
-        config = Config(service="checked", collector=self._http.address, request_timeout=0.8)
+        config = Config(service="checked", collector=self._http.address, request_timeout=1.0)
         return HttpTransport(config, config.addresses[0])
 
     async def serve(self) -> None:

@@ -25,7 +25,7 @@ class MemoryPeer:
         self.kind: type[MemoryTransport] = type(kind.__name__, (kind,), {"collector": self.collector})
 
     def connect(self) -> Transport:
-        settings = config(request_timeout=0.5)
+        settings = config(request_timeout=1.0)
         return self.kind(settings, settings.addresses[0])
 
     async def serve(self) -> None:

@@ -17,6 +17,7 @@ from runtime.worlds import (
     outcome,
     record,
     rejecting,
+    under_way,
     unreachable,
 )
 from swagent import Agent, AgentStateError, local_span
@@ -214,6 +215,7 @@ async def test_the_timeout_of_a_flush_wins() -> None:
         record()
         with anyio.fail_after(1):
             assert not await agent.flush(0.05)
+        await under_way(agent, 1)
         assert outcome(agent) == {"in flight": 1}
 
 

@@ -138,15 +138,18 @@ def record(count):
 
 async def go_on():
     beats = collector.heartbeats
-    await trio.sleep(0.2)
+    await trio.sleep(1.0)
     record(600)
     await trio.sleep(0.05)
     return collector.heartbeats - beats + collector.count(Signal.SEGMENT) - 1
 
 async def main():
-    async with Agent(Config(heartbeat_period=0.05), transport=collector.transport) as agent:
+    async with Agent(Config(heartbeat_period=0.5), transport=collector.transport) as agent:
         record(1)
         assert await agent.flush()
+        # what is on its way at the fork arrives in the child, too
+        beats = collector.heartbeats
+        await collector.wait_until(lambda it: it.heartbeats > beats)
         if not os.fork():
             os._exit(await go_on())
         assert os.wait()[1] == 0, "the child told the collector something"

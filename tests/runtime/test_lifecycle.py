@@ -118,6 +118,7 @@ async def test_hosts_task_group_around_the_agent_sees_plain_errors() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 async def test_nothing_is_left_after_a_thousand_lives() -> None:
     async def live(times: int) -> Counter[str]:
         for _ in range(times):

@@ -13,6 +13,7 @@ import sniffio
 import trio
 import trio.testing
 
+from kit.client import until
 from swagent import Agent, Config, local_span
 from swagent.abc import Transport
 from swagent.config.options import Address
@@ -62,6 +63,11 @@ def record_while_sending(agent: Agent) -> None:
     """Fill one batch, so that it leaves at once."""
     record(512)
     assert agent.statistics().balanced
+
+
+async def under_way(agent: Agent, count: int) -> None:
+    """Wait until so many segments are on their way to a collector: a flush that was given up may not have sent them."""
+    await until(lambda: agent.statistics().segment.in_flight == count)
 
 
 def fails_with(error: DeliveryError) -> Behaviour:

@@ -22,6 +22,8 @@ from swagent.collector.store.trace_records import Segment
 
 TESTS = Path(__file__).parents[1]
 PATIENCE = 30.0
+# Far away, so that a server which waits for one of them to pass is told from one on a busy machine.
+DEADLINES = {"SW_AGENT_SHUTDOWN_TIMEOUT": "30", "SW_AGENT_REQUEST_TIMEOUT": "30"}
 
 
 @dataclass
@@ -87,7 +89,7 @@ def environment(collector: Collector, **others: str) -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith("SW_")}
     return {
         **own, "PYTHONPATH": str(TESTS), "PYTHONWARNINGS": "ignore", "SW_AGENT_NAME": "shop",
-        "SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector.address, **others,
+        "SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector.address, **DEADLINES, **others,
     }  # fmt: skip
 
 

@@ -12,6 +12,9 @@ import pytest
 
 pytest.importorskip("betterproto.plugin.main", reason="the generator needs the `dev` extra")
 
+# The generator reads and writes much.
+pytestmark = pytest.mark.timeout(300)
+
 PROTO_GEN = Path(__file__).parents[2] / "proto_gen"
 
 
