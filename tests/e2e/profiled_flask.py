@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from flask import Flask
+from flask import Flask, request
 
 from swagent.wsgi import SkyWalkingMiddleware
 
@@ -13,12 +13,12 @@ app = Flask(__name__)
 
 @app.get("/orders/<item>")
 def order(item: str) -> str:
-    ask_stock()
+    ask_stock(float(request.args["seconds"]))
     return item
 
 
-def ask_stock() -> None:
-    time.sleep(1.0)
+def ask_stock(seconds: float) -> None:
+    time.sleep(seconds)
 
 
 app.wsgi_app = SkyWalkingMiddleware(app.wsgi_app)  # type: ignore[method-assign]

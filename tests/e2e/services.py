@@ -55,7 +55,7 @@ def serve_pair(server: str, environ: Mapping[str, str], suffix: str) -> Iterator
         yield pair
 
 
-async def wait_served(url: str, timeout: float = 20.0) -> None:
+async def wait_served(url: str, timeout: float = 90.0) -> None:
     """Wait until something listens there."""
     port = int(url.rpartition(":")[2])
     with anyio.fail_after(timeout):
@@ -77,7 +77,7 @@ def running(
     folder: Path,
     environ: Mapping[str, str],
     *,
-    patience: float = 10,
+    patience: float = 30,
     errors: IO[str] | None = None,
 ) -> Iterator[None]:
     """A process for as long as the block lasts, which ends well on SIGTERM.

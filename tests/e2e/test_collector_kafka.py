@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaProducer
 
 import swagent
 from kit.real.kafka import Kafka
-from kit.real.ports import free_ports
+from kit.servers import nobody
 from swagent.agent import Agent
 from swagent.collector.server import Collector
 from swagent.collector.store.records import ThreadSnapshot
@@ -87,8 +87,8 @@ async def test_every_topic_wrong_records_and_a_restart(
 
 
 async def test_no_broker_is_an_os_error_and_nothing_stays_open() -> None:
-    (port,) = free_ports(1)
-    collector = Collector(kafka=f"127.0.0.1:{port}")
-    with pytest.raises(OSError, match=f"no Kafka broker at 127.0.0.1:{port}"):
-        await collector.start()
+    with nobody() as address:
+        collector = Collector(kafka=address)
+        with pytest.raises(OSError, match=f"no Kafka broker at {address}"):
+            await collector.start()
     assert not collector.is_running

@@ -35,7 +35,7 @@ def serve(oap: Oap) -> Iterator[str]:
     }
     python = sys.executable
     command = [python, "-m", "swagent", "run", "--", python, "-m", "uvicorn", "long_app:app", "--port", str(port)]
-    with running(command, HERE, environ, patience=20):
+    with running(command, HERE, environ):
         yield f"127.0.0.1:{port}"
 
 
@@ -66,7 +66,7 @@ async def test_the_oap_shows_a_websocket_of_700_messages_while_it_is_open(oap: O
 async def test_the_oap_shows_a_cancelled_call_as_cancelled(oap: Oap, query: OapQuery) -> None:
     with serve(oap) as address:
         await wait_served(f"http://{address}")
-        async with httpx.AsyncClient(base_url=f"http://{address}", trust_env=False) as client:
+        async with httpx.AsyncClient(base_url=f"http://{address}", trust_env=False, timeout=30) as client:
             trace_id = (await client.get("/cancelled")).json()
         spans = await eventually(lambda: query.trace(trace_id), until=lambda found: len(found) == 2)
     [call], [request] = named(spans, "ask"), named(spans, "GET:/cancelled")

@@ -63,8 +63,9 @@ async def test_a_segment_makes_service_instance_and_endpoint_known(channel: Chan
     (line,) = await eventually(lambda: query.traces(sent.service))
     assert (line.segment_id, line.endpoint) == (sent.trace_segment_id, "GET:/items/{id}")
     assert await eventually(lambda: query.endpoints(sent.service)) == ["GET:/items/{id}"]
-    assert [found.name for found in await query.instances(sent.service)] == [sent.service_instance]
-    assert sent.service in {service.name for service in await query.services()}
+    # each of them becomes known by itself
+    assert [found.name for found in await eventually(lambda: query.instances(sent.service))] == [sent.service_instance]
+    await eventually(query.services, until=lambda found: sent.service in {service.name for service in found})
     status = {"key": "http.status_code", "value": "404"}
     assert await query.traces(sent.service, tags=[status]) == []
     assert len(await query.traces(sent.service, tags=[{**status, "value": "200"}])) == 1

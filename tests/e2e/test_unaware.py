@@ -47,7 +47,7 @@ async def test_services_without_a_line_of_ours_give_one_joined_trace(
         for name, command in commands.items():
             services.enter_context(_serve(command, {**environ, "SW_AGENT_NAME": names[name]}))
         for port in (stock_port, orders_port):
-            await wait_served(f"http://127.0.0.1:{port}", timeout=60)
+            await wait_served(f"http://127.0.0.1:{port}")
         async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
             answer = await client.get(f"http://127.0.0.1:{orders_port}/orders/lamp")
         assert answer.json()["left"] == 7
@@ -101,5 +101,5 @@ async def _is_drawn(query: OapQuery, names: dict[str, str]) -> None:
 @contextmanager
 def _serve(command: Sequence[str], environ: dict[str, str]) -> Iterator[None]:
     aware = [sys.executable, "-m", "swagent", "run", "--", sys.executable, *command]
-    with running(aware, APPLICATIONS, environ, patience=30):
+    with running(aware, APPLICATIONS, environ):
         yield

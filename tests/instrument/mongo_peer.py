@@ -28,7 +28,7 @@ _HELLO = {
 
 
 class MongoPeer(socketserver.ThreadingTCPServer):
-    """Knows a few commands. A query of `{"silent": 1}` is never answered."""
+    """Knows a few commands. A query of `{"silent": 1}` is never answered; at one of `{"gone": 1}` it hangs up."""
 
     daemon_threads = True
     block_on_close = False
@@ -52,6 +52,8 @@ class MongoPeer(socketserver.ThreadingTCPServer):
         if command.get("filter") == {"silent": 1}:
             self.asked.set()
             return None
+        if command.get("filter") == {"gone": 1}:
+            raise ConnectionError("the peer hangs up")
         if name == "find":
             more = 7 if command.get("batchSize") == 1 else 0
             return {"cursor": {"id": more, "ns": "shop.orders", "firstBatch": [{"_id": 1}]}, "ok": 1.0}

@@ -19,6 +19,7 @@ from .trees import trees
 
 pytestmark = [
     pytest.mark.e2e,
+    pytest.mark.timeout(600),
     pytest.mark.anyio,
     pytest.mark.parametrize(
         "anyio_backend",

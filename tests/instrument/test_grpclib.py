@@ -141,7 +141,8 @@ async def test_what_the_caller_gives_up_is_no_failure(recorder: Recorder, channe
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    with pytest.raises(asyncio.TimeoutError):
+    # the server counts in whole milliseconds, and may be the first to say that the time is over
+    with pytest.raises((asyncio.TimeoutError, GRPCError)):
         await _look(channel)(b"slow", timeout=0.05)
     called = [span for each in recorder.segments for span in each.spans if span.kind.name == "EXIT"]
     assert [dict(span.tags)["outcome"] for span in called] == ["cancelled", "timed_out"]

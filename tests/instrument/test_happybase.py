@@ -61,8 +61,10 @@ def port() -> Iterator[int]:
     make_server: Any = import_module("thriftpy2.rpc").make_server
     (port,) = free_ports(1)
     server = make_server(thrift.Hbase, Rows(thrift), "127.0.0.1", port)
-    threading.Thread(target=server.serve, daemon=True).start()
+    serving = threading.Thread(target=server.serve, daemon=True)
+    serving.start()
     while not is_listening(port):
+        assert serving.is_alive(), "it could not listen"
         time.sleep(0.01)  # another thread begins to listen, and says it nowhere
     yield port
     server.close()

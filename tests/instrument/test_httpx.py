@@ -24,7 +24,7 @@ from swagent.record.trace.carrier import parse_sw8
 from swagent.record.trace.model import Component, SpanRecord
 
 from .ends import root_of
-from .http_server import HttpServer
+from .http_server import PATIENCE, HttpServer
 from .trees import trees
 
 pytestmark = pytest.mark.anyio
@@ -224,8 +224,11 @@ async def test_over_a_real_connection(recorder: Recorder, server: HttpServer) ->
     async with httpx.AsyncClient(trust_env=False) as client:
         with local_span("job"):
             await client.get(f"{server.url}/orders/17")
+            server.asked.clear()
             with pytest.raises(httpx.ReadTimeout):
-                await client.get(f"{server.url}/held", timeout=0.05)
+                await client.get(f"{server.url}/held", timeout=httpx.Timeout(PATIENCE, read=0.05))
+            # the server notes requests in threads, each when it gets to run
+            assert await anyio.to_thread.run_sync(server.asked.wait, PATIENCE)
             with pytest.raises(httpx.RemoteProtocolError):
                 async with client.stream("GET", f"{server.url}/broken") as response:
                     await response.aread()

@@ -17,7 +17,7 @@ from swagent.instrument import settings
 
 from .trees import trees
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("psycopg",)
 NEEDS = ("psycopg-binary==3.1.8",)
 on_asyncio = pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from swagent import local_span
 
 from .trees import trees
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("psycopg2",)
 NAME = "PostgreSQL/Psycopg/"
 

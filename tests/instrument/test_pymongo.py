@@ -126,11 +126,9 @@ def test_a_failure_shows(recorder: Recorder, client: Any) -> None:
     assert recorder.span("MongoDB/InsertOperation").failed
 
 
-def test_a_server_that_goes_away_shows(recorder: Recorder, peer: MongoPeer) -> None:
-    client: Any = pymongo.MongoClient(f"mongodb://127.0.0.1:{peer.port}", retryReads=False, socketTimeoutMS=50)
+def test_a_server_that_goes_away_shows(recorder: Recorder, client: Any) -> None:
     with pytest.raises(pymongo.errors.AutoReconnect):
-        client.shop.orders.find_one({"silent": 1})
-    client.close()
+        client.shop.orders.find_one({"gone": 1})
     assert recorder.span("MongoDB/FindOperation").failed
 
 

@@ -17,8 +17,8 @@ import redis.retry
 import valkey
 import valkey.asyncio
 
-from kit.real.ports import free_ports
 from kit.real.redis import Redis, RedisCluster
+from kit.servers import nobody
 from record.recorded import Recorder
 from swagent import exit_span, local_span
 from swagent.instrument import settings, uninstrument
@@ -29,7 +29,9 @@ from swagent.record.trace.model import SpanRecord
 from .loops import on_asyncio
 from .trees import trees
 
+pytestmark = pytest.mark.timeout(600)
 INSTRUMENTED = ("redis", "valkey")
+NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 real = pytest.mark.e2e
 
 
@@ -166,15 +168,16 @@ def test_an_error_of_the_server_shows(recorder: Recorder, client: Any) -> None:
 
 @on_asyncio
 async def test_a_refused_connection_is_one_span_whatever_is_tried_again(recorder: Recorder) -> None:
-    (port,) = free_ports(1)
     retry = redis.retry.Retry(redis.backoff.NoBackoff(), 3)
-    with pytest.raises(redis.exceptions.ConnectionError):
-        redis.Redis("127.0.0.1", port, retry=retry).get("user:17")
     async_retry = redis.asyncio.retry.Retry(redis.backoff.NoBackoff(), 3)
-    with pytest.raises(redis.exceptions.ConnectionError):
-        await redis.asyncio.Redis(host="127.0.0.1", port=port, retry=async_retry).get("user:17")
+    with nobody() as address:
+        port = int(address.rpartition(":")[2])
+        with pytest.raises(redis.exceptions.ConnectionError):
+            redis.Redis("127.0.0.1", port, retry=retry).get("user:17")
+        with pytest.raises(redis.exceptions.ConnectionError):
+            await redis.asyncio.Redis(host="127.0.0.1", port=port, retry=async_retry).get("user:17")
     assert trees(recorder).splitlines() == 2 * [
-        f"Exit Redis/GET REDIS/CACHE 127.0.0.1:{port} cache.type=Redis cache.cmd=GET cache.op=read FAILED"
+        f"Exit Redis/GET REDIS/CACHE {address} cache.type=Redis cache.cmd=GET cache.op=read FAILED"
     ]
 
 

@@ -9,7 +9,7 @@ import elasticsearch
 import opensearchpy
 import pytest
 
-from kit.real.ports import free_ports
+from kit.servers import nobody
 from record.recorded import Recorder
 from swagent import exit_span, local_span
 from swagent.instrument import settings
@@ -21,7 +21,7 @@ from .loops import on_asyncio
 from .trees import trees
 
 INSTRUMENTED = ("elasticsearch", "opensearch")
-NEEDS = ("aiohttp",)
+NEEDS = ("aiohttp", "betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 _HEADERS = (("content-type", "application/json"), ("x-elastic-product", "Elasticsearch"))
 
 
@@ -116,17 +116,17 @@ def test_a_failure_shows(recorder: Recorder, elastic: Any, opens: Any) -> None:
 def test_what_is_tried_again_is_one_span_and_tells_of_the_node_that_was_asked_last(
     recorder: Recorder, peer: HttpPeer
 ) -> None:
-    (port,) = free_ports(1)
-    urls = [f"http://127.0.0.1:{port}", peer.url]
-    with elasticsearch.Elasticsearch(
-        urls, retry_on_timeout=True, max_retries=3, randomize_nodes_in_pool=False
-    ) as client:
-        client.search(index="orders")
-        client.search(index="orders")
-    opens: Any = opensearchpy.OpenSearch(urls, max_retries=3, randomize_hosts=False)
-    opens.search(index="orders")
-    opens.search(index="orders")
-    opens.close()
+    with nobody() as address:
+        urls = [f"http://{address}", peer.url]
+        with elasticsearch.Elasticsearch(
+            urls, retry_on_timeout=True, max_retries=3, randomize_nodes_in_pool=False
+        ) as client:
+            client.search(index="orders")
+            client.search(index="orders")
+        opens: Any = opensearchpy.OpenSearch(urls, max_retries=3, randomize_hosts=False)
+        opens.search(index="orders")
+        opens.search(index="orders")
+        opens.close()
     assert [segment.spans[0].peer for segment in recorder.segments] == [peer.address] * 4
     assert len(peer.requests) == 4
 

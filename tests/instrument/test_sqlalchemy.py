@@ -167,6 +167,7 @@ BLOCKING = ("postgresql+psycopg", "postgresql+psycopg2", "mysql+pymysql", "mysql
 
 
 @pytest.mark.e2e
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize(("dialect", "component", "system"), REAL)
 async def test_over_every_driver_a_query_is_one_span(

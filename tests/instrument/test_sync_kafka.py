@@ -11,7 +11,7 @@ from zlib import crc32
 import pytest
 
 from kit.real.kafka import Kafka
-from kit.real.ports import free_ports
+from kit.servers import nobody
 from record.recorded import Recorder
 from swagent import current_span, exit_span, local_span
 
@@ -23,7 +23,19 @@ confluent: Any = pytest.importorskip("confluent_kafka")
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("confluent-kafka", "kafka-python")
+NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 _SECONDS = 60
+
+
+def _patient(client: Any) -> dict[str, Any]:
+    """Old versions of kafka-python give a broker two seconds to answer for the first time."""
+    name = "api_version_auto_timeout_ms"
+    return {name: _SECONDS * 1000} if name in client.DEFAULT_CONFIG else {}
+
+
+def _producer(address: str) -> Any:
+    producer = kafka_python.KafkaProducer
+    return producer(bootstrap_servers=[address], **_patient(producer))
 
 
 class KafkaPython:
@@ -31,7 +43,7 @@ class KafkaPython:
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._producer = kafka_python.KafkaProducer(bootstrap_servers=[address])
+        self._producer = _producer(address)
 
     def send(self, topic: str, headers: Any = None) -> None:
         self._producer.send(topic, b"1", headers=headers).get(_SECONDS)
@@ -42,7 +54,11 @@ class KafkaPython:
     @contextmanager
     def consumer(self, topic: str) -> Iterator[Any]:
         consumer = kafka_python.KafkaConsumer(
-            topic, bootstrap_servers=self._address, group_id=topic, auto_offset_reset="earliest"
+            topic,
+            bootstrap_servers=self._address,
+            group_id=topic,
+            auto_offset_reset="earliest",
+            **_patient(kafka_python.KafkaConsumer),
         )
         try:
             yield consumer
@@ -170,7 +186,7 @@ def test_a_loop_of_kafka_python_that_is_left_ends_the_last_message_s_span(
 
 
 def test_a_failed_send_of_kafka_python_shows(recorder: Recorder, kafka: Kafka, topic: str) -> None:
-    producer = kafka_python.KafkaProducer(bootstrap_servers=kafka.address)
+    producer = _producer(kafka.address)
     with pytest.raises(kafka_python.errors.MessageSizeTooLargeError):
         producer.send(topic, b"1" * 2_000_000).get(_SECONDS)
     producer.close()
@@ -185,11 +201,11 @@ def test_a_failed_send_of_confluent_kafka_shows(recorder: Recorder, kafka: Kafka
 
 
 def test_a_delivery_that_fails_follows_its_send(recorder: Recorder, topic: str) -> None:
-    [port] = free_ports(1)
-    producer = confluent.Producer({"bootstrap.servers": f"127.0.0.1:{port}", "message.timeout.ms": 100, "log_level": 0})
-    with local_span("job"):
-        producer.produce(topic, b"1")
-    assert producer.flush(_SECONDS) == 0
+    with nobody() as address:
+        producer = confluent.Producer({"bootstrap.servers": address, "message.timeout.ms": 100, "log_level": 0})
+        with local_span("job"):
+            producer.produce(topic, b"1")
+        assert producer.flush(_SECONDS) == 0
     assert joins(recorder) == [f"Kafka/{topic}/Delivery <- Kafka/{topic}/Producer"]
     delivery = recorder.span(f"Kafka/{topic}/Delivery")
     assert delivery.failed

@@ -30,6 +30,14 @@ new MutationObserver((_, observer) => {
   observer.disconnect();
 }).observe(document, { childList: true, subtree: true });
 """
+NOTE = """text => {
+  window.__noted = false;
+  new MutationObserver((_, observer) => {
+    if (!document.body.textContent.includes(text)) return;
+    window.__noted = true;
+    observer.disconnect();
+  }).observe(document.body, { childList: true, characterData: true, subtree: true });
+}"""
 TIMEOUT_MS = 20_000  # of waiting for a condition, on a machine under load
 
 
@@ -49,6 +57,14 @@ def chromium() -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def appearing(page: Page, text: str) -> Iterator[None]:
+    """Inside the block a text has to appear, if only for a moment: looking now and then might miss it."""
+    page.evaluate(NOTE, text)
+    yield
+    page.wait_for_function("window.__noted")
 
 
 class Tab:

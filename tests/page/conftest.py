@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
@@ -17,6 +18,14 @@ from page.browser import Tab, chromium
 from page.stand_in import StandIn, serving
 
 MANY = 10_000
+_HERE = Path(__file__).parent
+_SECONDS = 300  # the first test starts the browser and makes the traces, too
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:  # all of the session's, not only this folder's
+        if _HERE in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(_SECONDS))
 
 
 @pytest.fixture(scope="package")

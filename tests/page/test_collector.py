@@ -38,7 +38,7 @@ class Served:
     def report(self, service: str, record: Callable[[], object]) -> object:
         """Let an agent of that service live for as long as this records, and until it has confirmed that."""
         address = self.running.address
-        swagent.start(Config(service=service, collector=address, meter_reporter_period=0.05))
+        swagent.start(Config(service=service, collector=address, meter_reporter_period=0.5))
         try:
             found = record()
             self.wait(lambda arrived: _is_settled(arrived, service))

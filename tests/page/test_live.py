@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from page.answers import Answers
-from page.browser import Tab
+from page.browser import Tab, appearing
 from page.stand_in import StandIn, serving
 
 NO_ANSWER = ("net::ERR_", "Failed to load resource")
@@ -62,6 +62,7 @@ def test_a_row_does_not_move_away_under_the_pointer(open_tab: Callable[..., Tab]
     address = row.get_attribute("href") or ""
     place = row.bounding_box()
     assert place is not None
+    page.mouse.move(place["x"] + 40, place["y"] + 20)
     small.add_traces(4)
     # while the pointer moves they are counted
     for step in range(3000):
@@ -131,8 +132,8 @@ def test_before_anything_has_arrived_it_helps(open_tab: Callable[..., Tab], empt
     expect(page.locator(".command").nth(1)).to_contain_text(
         "SW_AGENT_COLLECTOR_BACKEND_SERVICES=127.0.0.1:11800 swagent run --"
     )
-    page.get_by_role("button", name="Copy the command").first.click()
-    expect(page.get_by_text("Copied")).to_be_attached()
+    with appearing(page, "Copied"):
+        page.get_by_role("button", name="Copy the command").first.click()
     assert page.evaluate("navigator.clipboard.readText()") == "pip install 'swagent[grpc]'"
     empty.add_traces(2)
     expect(page.locator(".trace-row")).to_have_count(2)

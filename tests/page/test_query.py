@@ -78,6 +78,7 @@ def page(open_tab: Callable[..., Tab], planted: Planted) -> Page:
 
 def _drag(page: Page, top: float, bottom: float) -> None:
     """A box over the whole time, between two shares of the height."""
+    page.wait_for_function("() => document.querySelector('.heat-plot')?.clientWidth > 100")  # it was measured
     box = page.locator(".heat-plot").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 2, box["y"] + 1 + box["height"] * top)
@@ -138,6 +139,11 @@ def test_the_heatmap_is_walked_by_keys(page: Page) -> None:
     expect(page.locator(".span-row").first).to_be_visible()
 
 
+def _settle(page: Page) -> None:
+    """Until the caret is behind what was chosen."""
+    page.evaluate("new Promise(requestAnimationFrame)")
+
+
 def test_a_query_is_completed_by_keys(page: Page, planted: Planted) -> None:
     field = page.get_by_role("combobox", name="Query")
     options = page.get_by_role("listbox", name="Completions").get_by_role("option")
@@ -151,12 +157,14 @@ def test_a_query_is_completed_by_keys(page: Page, planted: Planted) -> None:
     expect(field).to_have_value("tenant=")
     expect(options).to_have_count(len(TENANTS))
     expect(options.first).to_contain_text("globex")  # the most frequent
+    _settle(page)
     page.keyboard.type("gl")
     expect(options).to_have_count(1)
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{planted.url}/#/traces?q=tenant%3Dglobex")
     expect(options).to_have_count(0)
+    _settle(page)
     page.keyboard.type(" error:Payment")
     expect(options.first).to_contain_text("shop.errors.PaymentFailed")
     page.keyboard.press("Escape")
@@ -188,7 +196,7 @@ def test_a_tag_leads_to_the_traces_that_have_it_and_to_those_that_have_not(
     only = page.get_by_role("link", name="Only these: traces with this tenant")
     tenant = (only.get_attribute("title") or "").rpartition("=")[2]
     assert tenant in TENANTS
-    address = page.url
+    address = page.evaluate("location.href")  # the driver's own word on it may be late
     only.click()
     expect(page.get_by_role("combobox", name="Query")).to_have_value(f"dur>1s tenant={tenant}")
     expect(page.locator(ROWS).first).to_be_visible()

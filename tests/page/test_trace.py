@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from page.browser import Tab
+from page.browser import Tab, appearing
 from page.made_up import HOSTILE, Record
 from page.stand_in import StandIn
 
@@ -104,8 +104,8 @@ def test_the_logs_of_a_trace_lead_to_their_span(tab: Tab, failed: Record) -> Non
 
 def test_the_trace_id_can_be_copied(tab: Tab, failed: Record) -> None:
     page = tab.open(f"#/traces/{failed['trace_id']}")
-    page.get_by_role("button", name="Copy the trace id").click()
-    expect(page.get_by_text("Copied")).to_be_attached()
+    with appearing(page, "Copied"):
+        page.get_by_role("button", name="Copy the trace id").click()
     assert page.evaluate("navigator.clipboard.readText()") == failed["trace_id"]
 
 

@@ -83,9 +83,10 @@ def test_a_narrow_map_has_its_numbers_in_a_list(open_tab: Callable[..., Tab], cr
     call.get_by_role("link").click()
     expect(page.get_by_role("complementary", name="Service")).to_contain_text("stock")
     # the drawing has moved to what was chosen
-    box = page.locator("[data-node=stock] .node-ground").bounding_box()
-    assert box is not None
-    assert 0 <= box["x"] <= box["x"] + box["width"] <= 390
+    page.wait_for_function("""() => {
+      const { left, right } = document.querySelector('[data-node=stock] .node-ground').getBoundingClientRect();
+      return 0 <= left && right <= 390;
+    }""")
 
 
 def test_a_node_of_the_map_leads_to_its_traces(tab: Tab) -> None:
