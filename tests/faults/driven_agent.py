@@ -24,6 +24,7 @@ from anyio.abc import TaskGroup
 
 from faults.noted_transport import Note, noted
 from faults.sampled_trace import record_sample
+from kit.stopwatch import Stopwatch
 from swagent import Agent, Config, entry_span
 from swagent.runtime.transport_choice import find_transport
 
@@ -137,11 +138,12 @@ class Driven:
         return {"notes": [vars(each) for each in self._notes], "log": list(self._log.lines)}
 
     async def stop(self) -> Answer:
-        """End the agent's life; tells how long that took, and all notes and log lines."""
+        """End the agent's life; tells how long that took it, without what it waited for a processor, and all notes and
+        log lines."""
         self._busy.cancel()
-        began = time.monotonic()
+        watch = Stopwatch()
         await self._life.aclose()
-        return {"seconds": time.monotonic() - began, **await self.look()}
+        return {"seconds": watch.own_seconds, **await self.look()}
 
     async def obey(self, line: str) -> Answer:
         """Run one command; whatever goes wrong with it is the answer."""

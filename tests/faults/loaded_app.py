@@ -13,12 +13,23 @@ from pathlib import Path
 from typing import IO, Any
 
 import anyio
+import httpx
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from e2e.services import SERVERS, wait_served
 
 HERE = Path(__file__).parent
 CONNECTIONS = 20
+
+
+async def wait_delivered(port: int, but: int) -> None:
+    """Wait until the collector has confirmed all segments but so many, within twice the time after which the agent
+    must have tried it again."""
+    base_url = f"http://127.0.0.1:{port}"
+    async with httpx.AsyncClient(base_url=base_url, timeout=30, trust_env=False) as client:
+        with anyio.fail_after(60):
+            while int((await client.get("/unconfirmed")).text) > but:  # noqa: ASYNC110  (another process tells it)
+                await anyio.sleep(0.05)
 
 
 async def load(port: int, rate: int, seconds: int) -> int:
@@ -61,7 +72,7 @@ def serve_app(server: str, port: int, environ: Mapping[str, str], output: IO[str
 def stop(process: subprocess.Popen[bytes], output: Path) -> dict[str, Any]:
     """Stop the application as a service manager would; returns the ledger of its segments."""
     process.send_signal(signal.SIGTERM)
-    process.wait(timeout=10)
+    process.wait(timeout=30)
     ledgers = [line for line in output.read_text().splitlines() if line.startswith("{")]
     ledger: dict[str, Any] = json.loads(ledgers[-1])
     return ledger

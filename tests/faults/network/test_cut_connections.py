@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from faults.covering import each_cell
-from faults.network.lines import Line, confirm_again, confirm_one, record
+from faults.network.lines import PATIENCE, Line, confirm_again, record
 from kit.proxy import Ending
 from kit.seeds import session_seed
 from swagent import Agent
@@ -29,7 +29,6 @@ async def test_each_record_of_a_batch_that_is_cut_off_has_one_verdict_and_it_is_
     print(f"seed {seed}")
     random = Random(seed)
     async with line.agent(request_timeout=1.0) as agent:
-        await confirm_one(agent)
         size = await weigh(line, agent, direction)
         # the first byte and the last, and any between; the next run takes others
         cuts = [0, 1, size - 1, size, size + 1, *(random.randrange(size) for _ in range(CUTS))]
@@ -51,8 +50,11 @@ async def test_each_record_of_a_batch_that_is_cut_off_has_one_verdict_and_it_is_
 async def weigh(line: Line, agent: Agent, direction: str) -> int:
     """How many bytes a batch needs."""
     toxics = getattr(line.proxy, direction)
-    before = toxics.carried
-    record(BATCH)
-    with anyio.fail_after(5):
-        assert await agent.flush(5)
-    return int(toxics.carried - before)
+    with anyio.fail_after(PATIENCE):
+        while True:
+            await confirm_again(agent)
+            before = toxics.carried
+            record(BATCH)
+            # a busy machine may miss the deadline, and what is carried then is another connection's beginning, too
+            if await agent.flush(PATIENCE):
+                return int(toxics.carried - before)

@@ -55,7 +55,7 @@ async def test_when_all_were_dead_the_one_that_comes_back_gets_what_waited(make_
             await each.thread.call(each.stop)
         record(5)
         assert not await agent.flush(0.1)
-        assert agent.statistics().segment.queued == 5
+        await wait_for(lambda: agent.statistics().segment.queued == 5)
         await line.proxy.thread.call(line.proxy.start)
         with anyio.fail_after(WITHIN):
             assert await agent.flush(WITHIN)

@@ -12,16 +12,17 @@ import pytest
 from e2e.fixtures import make
 from faults.covering import each_cell
 from faults.packets.namespace import need_namespace, run_in_namespace
-from faults.packets.scenario import BLACK_HOLE, DEADLINE, PATIENCE
+from faults.packets.scenario import BLACK_HOLE, DEADLINE, HASTE
 from kit.real.kafka import Kafka
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 SCENARIO = Path(__file__).parent / "scenario.py"
-SECONDS = 180.0
+SECONDS = 400.0
 # beyond a deadline, for whatever else the machine has to do
 SLACK = 2.0
 STOP = 5.5
+PATIENCE = 31.0
 
 Answer = dict[str, Any]
 
@@ -93,7 +94,7 @@ def test_the_call_after_a_half_open_connections_deadline_goes_through(told: Told
     assert {(note["call"], note["verdict"]) for note in later} == {("send", "confirmed")}
     # the first rest is a second at most
     assert redial["ended"] - lost["ended"] <= 1.0 + SLACK
-    assert answer["ledger"]["confirmed"] == 6
+    assert answer["ledger"]["confirmed"] == 7
     assert answer["ledger"]["dropped"] == {"ambiguous": 5}
 
 
@@ -117,6 +118,9 @@ def test_with_packets_lost_each_record_has_one_verdict_and_it_is_true(told: Told
 
 @each_cell("F10", backend_name="backend")
 def test_it_is_delivered_again_when_no_more_is_lost(told: Told, transport: str, backend: str) -> None:
-    answer = told.steps["lossy"][f"{transport}-{backend}"]
-    assert answer["reached"]
-    assert answer["at"] - told.figures["healed"] <= PATIENCE
+    cell = f"{transport}-{backend}"
+    assert told.steps["lossy"][cell]["reached"]
+    healed = told.figures["healed"]
+    first = min(note["began"] for note in told.steps["healed"][cell]["notes"] if note["began"] >= healed)
+    # a call that was under way may have failed after that, and the rest begins only then
+    assert first - healed <= PATIENCE + HASTE

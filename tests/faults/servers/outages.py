@@ -40,6 +40,9 @@ BURST = 2 * QUEUE
 FLOOD, FAT = 12_000, 1700  # segments, and characters in each: more than 10,000 and more than 16 MiB
 RATE = 20
 PATIENCE = 31.0
+REQUEST_TIMEOUT = 2.0
+# beyond which nobody waits: a server that has just started may miss the deadline of a call, which costs another rest
+LONGEST = 120.0
 SLOW_START = 2.0
 
 
@@ -59,7 +62,7 @@ class Outages:
         await self._start_servers(slowly=False)
         await self._cluster.create_topics()
         await self._miss_a_topic()
-        await self._ask(do="start", of=self._settings(request_timeout=2.0, trace_max_buffer_size=QUEUE))
+        await self._ask(do="start", of=self._settings(request_timeout=REQUEST_TIMEOUT, trace_max_buffer_size=QUEUE))
         await self._freeze_and_thaw()
         await self._kill_and_restart()
         await self._ask(do="stop")
@@ -69,9 +72,9 @@ class Outages:
 
     async def _miss_a_topic(self) -> None:
         fleet = self._fleet.of("kafka")
-        await self._ask(fleet, do="start", of=self._settings(kafka_topic_segment="missing", request_timeout=2.0))
+        await self._ask(fleet, do="start", of=self._settings(kafka_topic_segment="missing", request_timeout=20.0))
         await self._ask(fleet, do="record", count=3)
-        await self._ask(fleet, do="wait", what="settled", within=10)
+        await self._ask(fleet, do="wait", what="settled", within=60)
         self.story.steps["missing"] = await self._ask(fleet, do="stop")
 
     async def _freeze_and_thaw(self) -> None:
@@ -79,6 +82,7 @@ class Outages:
         await self._ask(do="load", rate=RATE)
         await self._ask(do="wait", what="confirmed", within=20)
         self._pause()
+        self.story.mark("frozen")
         await self._ask(do="wait", what="failed", within=10)
         await self._ask(do="record", count=BURST)
         await anyio.sleep(2)  # the probes meet the frozen servers, too
@@ -102,7 +106,7 @@ class Outages:
         self._kafka.kill()  # it has ended; this notes it
         await self._start_servers(slowly=True)
         self.story.mark("reopened")
-        steps["reopened"] = await self._ask(do="wait", what="confirmed", within=PATIENCE)
+        steps["reopened"] = await self._ask(do="wait", what="confirmed", within=LONGEST)
         await self._settle("second")
 
     async def _stop_while_frozen(self) -> None:
@@ -127,7 +131,7 @@ class Outages:
     async def _settle(self, step: str) -> None:
         """Let the agents deliver what they have, and read what the servers have then."""
         await self._ask(do="calm")
-        await self._ask(do="wait", what="settled", within=PATIENCE)
+        await self._ask(do="wait", what="settled", within=LONGEST)
         self.story.steps[step] = await self._ask(do="look")
         await self._read(step)
 

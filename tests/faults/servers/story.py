@@ -36,6 +36,12 @@ class Story:
         notes = [note for note in self.steps[step][cell]["notes"] if note["began"] >= after]
         return {each for note in notes if note["verdict"] in verdicts for each in note["ids"]}
 
+    def waited(self, step: str, cell: Cell, since: str) -> float:
+        """How long a cell's agent let a moment be past before its next call, among those it knew in that step."""
+        after = self.times[since]
+        calls: list[float] = [note["began"] for note in self.steps[step][cell]["notes"]]
+        return min(began for began in calls if began >= after) - after
+
 
 async def ids_of(query: OapQuery, service: str, wanted: set[str]) -> Counter[str]:
     """The segments that OAP shows of a service, once all are there that are waited for, or the time is up."""

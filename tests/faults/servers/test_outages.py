@@ -11,17 +11,18 @@ import pytest
 from e2e.fixtures import make
 from faults.covering import each_cell
 from faults.driving import Fleet
-from faults.matrix import BY_ID
-from faults.servers.outages import BURST, FLOOD, PATIENCE, QUEUE, Outages
+from faults.matrix import BY_ID, Cell
+from faults.servers.outages import BURST, FLOOD, PATIENCE, QUEUE, REQUEST_TIMEOUT, Outages
 from faults.servers.story import Story
 from kit.loop_thread import LoopThread
 from kit.real.kafka import Kafka
 from kit.real.oap import Oap
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 MIB = 1024 * 1024
 STOP = 5.5
+AGE = 60.0  # seconds after which a segment is given up
 IN_FLIGHT = 4  # batches at a time
 # the default bound of all queues, and what everything else may take
 MEMORY = (28 + 12) * MIB
@@ -40,6 +41,20 @@ def story() -> Iterator[Story]:
         yield anyio.run(Outages(oap, kafka, fleet, tools).run)
 
 
+def reasons(story: Story, cell: Cell) -> set[str]:
+    """For which segments may be dropped over the kill and the restart."""
+    notes = story.steps["second"][cell]["notes"]
+    delivered = max(note["ended"] for note in notes if note["verdict"] == "confirmed")
+    return {"ambiguous", "expired"} if delivered - story.times["killed"] > AGE else {"ambiguous"}
+
+
+def assert_tried_again(story: Story, cell: Cell) -> None:
+    """By its first call: a server that has just started may be too slow for that."""
+    # a call that was under way may have failed after the start, and the rest begins only then
+    assert story.waited("second", cell, since="reopened") <= PATIENCE + REQUEST_TIMEOUT
+    assert story.steps["reopened"][cell]["reached"]
+
+
 @each_cell("F05", backend_name="backend")
 def test_a_frozen_server_costs_only_what_was_under_way(story: Story, transport: str, backend: str) -> None:
     cell = transport, backend
@@ -49,8 +64,9 @@ def test_a_frozen_server_costs_only_what_was_under_way(story: Story, transport: 
     assert ledger["balanced"]
     assert ledger["queued"] == ledger["in_flight"] == 0
     assert ledger["dropped"] == {"ambiguous": sum(len(note["ids"]) for note in lost)}
-    # later ones met a server that had gone on, and was not quick enough
-    met_it_frozen = [note for note in lost if note["began"] < story.times["thawed"]]
+    # others met a server that was not frozen yet, or had gone on, and was not quick enough
+    frozen, thawed = story.times["frozen"], story.times["thawed"]
+    met_it_frozen = [note for note in lost if note["ended"] > frozen and note["began"] < thawed]
     assert 1 <= len(met_it_frozen) <= IN_FLIGHT
     # a verdict is the last word: none of them was tried again
     assert not story.ids("settled", cell, "confirmed") & story.ids("settled", cell, "AmbiguousError")
@@ -107,14 +123,12 @@ def test_every_segment_that_was_confirmed_is_found_by_its_query(story: Story, tr
     ledger = story.steps["second"][cell]["ledger"]
     assert ledger["balanced"]
     assert ledger["queued"] == ledger["in_flight"] == 0
-    assert set(ledger["dropped"]) <= {"ambiguous"}
+    assert set(ledger["dropped"]) <= reasons(story, cell)
 
 
 @each_cell("F21", backend_name="backend")
 def test_a_killed_oap_is_in_use_again_soon_after_its_slow_start(story: Story, transport: str, backend: str) -> None:
-    answer = story.steps["reopened"][transport, backend]
-    assert answer["reached"]
-    assert answer["at"] - story.times["reopened"] <= PATIENCE
+    assert_tried_again(story, (transport, backend))
 
 
 @each_cell("F22", backend_name="backend")
@@ -136,13 +150,13 @@ def test_a_consumer_reads_each_confirmed_record_once(story: Story, transport: st
 
 @each_cell("F22", backend_name="backend")
 def test_a_broker_whose_disk_was_full_is_in_use_again(story: Story, transport: str, backend: str) -> None:
-    answer = story.steps["reopened"][transport, backend]
-    ledger = story.steps["second"][transport, backend]["ledger"]
-    assert answer["reached"]
-    assert answer["at"] - story.times["reopened"] <= PATIENCE
+    cell = transport, backend
+    ledger = story.steps["second"][cell]["ledger"]
+    assert_tried_again(story, cell)
     assert ledger["balanced"]
     assert ledger["queued"] == ledger["in_flight"] == 0
-    assert set(ledger["dropped"]) == {"ambiguous"}
+    assert "ambiguous" in ledger["dropped"]
+    assert set(ledger["dropped"]) <= reasons(story, cell)
 
 
 @each_cell("F22", backend_name="backend")
