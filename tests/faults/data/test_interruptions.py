@@ -27,7 +27,7 @@ from swagent.testing import MemoryCollector
 pytestmark = pytest.mark.anyio
 
 # longer than any of these may take; a deadlock is what it is for
-_WATCHDOG = 20.0
+_WATCHDOG = 50.0
 _ENOUGH = 200
 # How often the garbage of one piece of work breaks in, after the first time.
 _AGAIN = 9

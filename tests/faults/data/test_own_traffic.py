@@ -24,7 +24,7 @@ from swagent.testing import MemoryCollector
 pytestmark = pytest.mark.anyio
 
 # longer than any of these may take; a recursion or a deadlock is what it is for
-_WATCHDOG = 10.0
+_WATCHDOG = 50.0
 # the collector's thread, which may use the same libraries
 _PEER = "loop-thread"
 _QUIET: dict[str, Any] = {"service": "shop", "instance": "one", "heartbeat_period": 0.05}
@@ -92,10 +92,10 @@ async def test_nothing_of_the_agents_own_work_is_reported(protocol: str, monkeyp
             with local_span("work"):
                 logging.getLogger("app").debug("at work")
             while len(calls) < 8:
-                assert await agent.flush()
+                assert await agent.flush(10)
                 await anyio.sleep(0.01)
             offered = agent.statistics().segment.offered
-            assert await agent.flush()
+            assert await agent.flush(10)
         assert agent.statistics().segment.offered == offered
         names = [segment.spans[-1].operation_name for segment in taker.segments]
         tags = [{tag.key: tag.value for tag in log.tags.data} for log in taker.logs]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from faults.data.taking import taker_of
 from kit.certificates import Certificates
+from kit.client import open_files
 from kit.servers import Parrot
 from swagent import Agent, Config, local_span
 from swagent_transports._kafka_settings import read_settings
@@ -83,9 +83,4 @@ async def test_no_connection_of_the_agent_is_inherited_by_a_child_process(transp
 
 
 def _sockets() -> set[str]:
-    found = set()
-    for name in os.listdir("/proc/self/fd"):
-        path = f"/proc/self/fd/{name}"
-        if os.path.lexists(path) and os.readlink(path).startswith("socket:"):
-            found.add(os.readlink(path))
-    return found
+    return {name for _, _, name in (each.partition(" ") for each in open_files()) if name.startswith("socket:")}

@@ -21,12 +21,13 @@ RECORDS = 3
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @each_cell("P05", backend_name="backend")
 def test_children_keep_still_or_report_for_themselves_and_the_parent_goes_on(transport: str, backend: str) -> None:
     with sink_of(transport) as sink:
         # -u: the lock of a buffered stderr is the interpreter's own, and no child would get it back
         command = [sys.executable, "-u", str(APP), backend, str(FORKS)]
-        environ = {**os.environ, **sink.environ}
+        environ = {**os.environ, **sink.environ, "SW_AGENT_SHUTDOWN_TIMEOUT": "20"}
         done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=120, check=False)
     print(done.stdout, done.stderr[-2000:])
     assert done.returncode == 0

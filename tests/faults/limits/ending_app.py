@@ -64,9 +64,10 @@ async def os_exit_inside(agent: Agent) -> None:
 
 
 async def forget(agent: Agent) -> None:
-    """Entered by hand and never left."""
+    """Entered by hand and never left; says when it has come to its own end."""
     await agent.__aenter__()
     await report(agent)
+    print(f"over at {time.monotonic()}", file=sys.stderr)
 
 
 def close_loop(backend: str) -> None:
@@ -118,6 +119,7 @@ def main() -> None:
         table[children.pop(child)] = {
             "code": os.waitstatus_to_exitcode(status),
             "seconds": time.monotonic() - began,
+            "gone_at": time.monotonic(),
             "instance": f"{backend} {child}",
         }
     print(json.dumps(table))

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from faults.covering import each_cell
+from faults.processes.endings import told_as_lost
 from kit.sinks import sink_of
 
 APP = Path(__file__).with_name("ending_app.py")
 RECORDS = 3
 # Starting up, the last flush of five seconds at most, closing hard; and the machine may have other work.
 SECONDS = 20.0
+# What the contract grants a flush where the loop has come to its end and all tasks are cancelled.
+CANCELLED = 1.0
 COMPLAINTS = (
     "Exception ignored", "was never awaited", "was destroyed", "never retrieved", "ResourceWarning", "Unhandled",
     "internal error",
@@ -35,6 +40,7 @@ ON_ASYNCIO = {**ENDINGS, "close_loop": (0, RECORDS, 0)}
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @each_cell("P06", backend_name="backend")
 def test_a_program_that_ends_without_leaving_its_agent(transport: str, backend: str, tmp_path: Path) -> None:
     endings = ENDINGS if backend == "trio" else ON_ASYNCIO
@@ -47,7 +53,10 @@ def test_a_program_that_ends_without_leaving_its_agent(transport: str, backend: 
         print(ending, row, said)
         assert row["code"] == code, ending
         assert row["seconds"] < SECONDS, ending
-        assert arrived[ending] == records, ending
+        late = lost_in_time(said, row["gone_at"]) if ending == "forget" else Counter[str]()
+        assert late.keys() <= {"ambiguous", "shutdown"}, said
+        assert late.total() <= RECORDS, said
+        assert records - late.total() <= arrived[ending] <= records - late["shutdown"], ending
         assert said.count("Traceback") == tracebacks, said
         # a loop that the application closes under open connections says so itself, on uvloop and in development mode
         allowed = {"ResourceWarning"} if ending == "close_loop" else set()
@@ -55,10 +64,18 @@ def test_a_program_that_ends_without_leaving_its_agent(transport: str, backend: 
     assert max(sink.ids.values()) == 1
 
 
+def lost_in_time(said: str, gone_at: float) -> Counter[str]:
+    """What was lost, by reason, if the program took as long as it may have for the last flush: no connection outlives
+    the loop's end, and a busy machine may need all that time for another one."""
+    over = re.search(r"over at (\S+)", said)
+    assert over is not None, said
+    return told_as_lost(said) if gone_at - float(over[1]) >= CANCELLED else Counter()
+
+
 def run(backend: str, folder: Path, endings: list[str], environ: dict[str, str]) -> dict[str, dict[str, Any]]:
     command = [sys.executable, "-X", "dev", str(APP), backend, str(folder), *endings]
     done = subprocess.run(
-        command, env={**os.environ, **environ}, capture_output=True, text=True, timeout=60, check=False
+        command, env={**os.environ, **environ}, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     table: dict[str, dict[str, Any]] = json.loads(done.stdout)

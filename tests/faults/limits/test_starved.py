@@ -23,6 +23,7 @@ FIXED = 12 * MIB
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @each_cell("P08", backend_name="backend")
 def test_a_machine_with_nothing_to_spare(transport: str, backend: str) -> None:
     with sink_of(transport) as sink:

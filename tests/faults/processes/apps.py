@@ -87,7 +87,7 @@ class App:
             self.send_all(signal.SIGKILL)
             await self.ended()
 
-    async def printed(self, pattern: re.Pattern[str] | str, timeout: float = 30) -> re.Match[str]:
+    async def printed(self, pattern: re.Pattern[str] | str, timeout: float = 90) -> re.Match[str]:
         """Wait for a line, and not beyond the end of the output."""
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._until(lambda: self._is_over or bool(re.search(pattern, self.output))), timeout)
@@ -117,6 +117,19 @@ class App:
     def processes(self) -> list[int]:
         """Its first process, and all that come of it."""
         return [self.pid, *(each.pid for each in psutil.Process(self.pid).children(recursive=True))]
+
+    @property
+    def starved(self) -> float:
+        """Seconds for which threads of its processes were ready and no processor was free; 0 where nobody tells.
+
+        The second number of schedstat: https://docs.kernel.org/scheduler/sched-stats.html
+        """
+        waited = 0
+        for process in self.processes:
+            for thread in Path(f"/proc/{process}/task").glob("*/schedstat"):
+                with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                    waited += int(thread.read_text().split()[1])
+        return waited / 1e9
 
     def left(self) -> list[str]:
         """Which of its processes still run. One that nobody has reaped is gone: multiprocessing's tracker of resources

@@ -12,8 +12,8 @@ from faults.processes.apps import App
 from faults.processes.clients import Clients
 from faults.processes.sinks import Reports, Sink
 
-# what the contract grants a stop, with the default timeout of 5 s
-STOP = 5.5
+# an orderly end, on a busy machine too, and less than an agent takes that waits for its timeout (`stage.TIMEOUT`)
+STOP = 15.0
 # for a consumer that reads what the broker has acknowledged
 READING = 5.0
 

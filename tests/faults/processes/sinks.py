@@ -30,6 +30,8 @@ from swagent.collector.store.records import KeepAlive, Properties, Record
 from swagent.collector.store.trace_records import Segment
 from swagent.collector.store.trace_translation import decode_segment, segment_of
 
+_STARTING = 60
+
 
 @dataclass
 class Reports:
@@ -142,7 +144,7 @@ def kafka_sink(kafka: Kafka) -> Iterator[Sink]:
     """Topics of a real broker, and a consumer that reads them as they fill."""
     with LoopThread() as thread:
         cluster = Cluster(kafka, thread)
-        thread.run(cluster.create_topics)
+        thread._submit(cluster.create_topics).result(_STARTING)  # run() is for what takes no time
         environ = {
             "SW_AGENT_PROTOCOL": "kafka",
             "SW_KAFKA_BOOTSTRAP_SERVERS": kafka.address,
@@ -150,7 +152,7 @@ def kafka_sink(kafka: Kafka) -> Iterator[Sink]:
         }
         sink = Sink(environ, kafka.ports[0])
         reading = _Reading(cluster, sink)
-        thread.run(reading.start)
+        thread._submit(reading.start).result(_STARTING)
         try:
             yield sink
         finally:

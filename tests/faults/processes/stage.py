@@ -20,6 +20,8 @@ from faults.processes.apps import App, Warm
 from faults.processes.sinks import Reports, Sink
 
 T = TypeVar("T")
+# of each agent's stop
+TIMEOUT = 20.0
 _numbers = itertools.count(1)
 
 
@@ -35,7 +37,8 @@ class Scene:
     def launch(self, command: str, **environ: str) -> App:
         """Start a server as `python -m COMMAND`, under a service name of its own; use it as an `async with` block."""
         service = f"{self.transport}-{self.backend}-{next(_numbers)}"
-        return App(self.warm, command.split(), {"SW_AGENT_NAME": service, **self.sink.environ, **environ})
+        own = {"SW_AGENT_NAME": service, "SW_AGENT_SHUTDOWN_TIMEOUT": f"{TIMEOUT}"}
+        return App(self.warm, command.split(), {**own, **self.sink.environ, **environ})
 
     def reports(self, app: App) -> Reports:
         """What an application reported."""

@@ -22,7 +22,7 @@ async def _run(scene: Scene) -> Ended:
         clients.start(4, rate=20)
         reports = scene.reports(app)
         # the workers, and not the process that they were forked from
-        assert await scene.sink.wait_for(lambda: len(reports.instances) == 2, 20), app.output
+        assert await scene.sink.wait_for(lambda: len(reports.instances) == 2, 60), app.output
         await clients.wait_answered(len(clients.answered) + 40)
         return await end(app, clients, scene.sink)
 

@@ -18,8 +18,8 @@ from faults.processes.servers import SERVERS
 from faults.processes.stage import Scene, playing
 
 # shorter than the time for which it stands still
-BEAT, TIMEOUT = 0.2, 1.0
-STOPPED = 2.5
+BEAT, TIMEOUT = 0.2, 2.0
+STOPPED = 4.5
 # how long it is looked at afterwards
 LOOKED_AT = 1.0
 # at once, it may have lost its connection and told its properties again
@@ -44,8 +44,8 @@ async def _stand_still(scene: Scene) -> StoodStill:
     async with scene.launch(SERVERS[scene.backend], **environ) as app:
         clients = Clients(app)
         reports = scene.reports(app)
-        assert await scene.sink.wait_for(lambda: len(reports.beats) > 3, 10)
-        clients.start(2, rate=50)
+        assert await scene.sink.wait_for(lambda: len(reports.beats) > 3, 30)
+        clients.start(2, rate=10)
         await clients.wait_answered(20)
         app.send_all(signal.SIGSTOP)
         await asyncio.sleep(STOPPED)
@@ -59,7 +59,7 @@ async def _stand_still(scene: Scene) -> StoodStill:
         await clients.stop()
         later = Clients(app)
         await later.ask(10)
-        assert await scene.sink.wait_for(lambda: later.answered.keys() <= reports.traces), app.output
+        assert await scene.sink.wait_for(lambda: later.answered.keys() <= reports.traces, 15), app.output
         return StoodStill(beats, connections, await end(app, later, scene.sink))
 
 

@@ -21,6 +21,8 @@ from swagent.meters import Counter
 PATIENCE = 0.5
 # What it waits to see something of the agent that may not come.
 GLIMPSE = 0.1
+# How often the application records before it says that nothing comes of it.
+_ATTEMPTS = 3
 _numbers = count(1)
 _log = logging.getLogger("application")
 _orders = Counter("orders")
@@ -113,12 +115,16 @@ class Life:
             self.recovered = True
             return
         before = self._reported()
-        self.record(1)
-        await self.agent.flush(4 * PATIENCE)
-        with anyio.move_on_after(PATIENCE):
-            while not (self._reported() > before or self._says_off()):  # noqa: ASYNC110  (nobody else may be asked)
-                await anyio.sleep(0.001)
-        self.recovered = self._reported() > before or self._says_off()
+        # more than once: on a busy machine an answer may come too late
+        for _ in range(_ATTEMPTS):
+            self.record(1)
+            await self.agent.flush(4 * PATIENCE)
+            with anyio.move_on_after(PATIENCE):
+                while not (self._reported() > before or self._says_off()):  # noqa: ASYNC110  (nobody else may be asked)
+                    await anyio.sleep(0.001)
+            self.recovered = self._reported() > before or self._says_off()
+            if self.recovered:
+                return
 
     def _says_off(self) -> bool:
         return any(each.state != "on" and "carries no" not in each.state for each in self.agent.statistics())

@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,7 +25,7 @@ _SPARE = "Trio thread"
 def touched() -> dict[str, Any]:
     """All of it, as it is now."""
     return {
-        "threads": sorted(each.name for each in threading.enumerate() if not each.name.startswith(_SPARE)),
+        "threads": Counter(each.name for each in threading.enumerate() if not each.name.startswith(_SPARE)),
         "logging": [getattr(logging.Logger, name) for name in ("handle", "callHandlers", "makeRecord")],
         "handlers": list(logging.root.handlers),
         "record factory": logging.getLogRecordFactory(),
@@ -41,6 +42,8 @@ def nothing_is_left() -> Iterator[None]:
     with _unheard():
         yield
         now = touched()
+        # a thread of somebody else's may have ended
+        now["threads"] = before["threads"] | now["threads"]
         left = {name: now[name] for name, value in before.items() if now[name] != value}
         assert not left, f"left behind: {left}"
         assert not _tasks() - tasks, f"left behind: {_tasks() - tasks}"

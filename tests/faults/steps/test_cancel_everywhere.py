@@ -22,6 +22,7 @@ PLACES = 12
 
 pytestmark = [
     pytest.mark.anyio,
+    pytest.mark.timeout(300),
     # asyncio says so of what a task that was cancelled before its first turn would have run
     pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning"),
 ]

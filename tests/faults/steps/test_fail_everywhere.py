@@ -20,6 +20,7 @@ PLACES = 24
 
 pytestmark = [
     pytest.mark.anyio,
+    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning"),
 ]
 
