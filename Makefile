@@ -31,8 +31,10 @@ test-slow: $(VENV)/.bridge
 	$(BIN)/python -m pytest -m "slow and not e2e"
 	$(BIN)/python -m pytest tests/page
 
+# The quick tests of the instrumentations once more, since only all of them show whether a library lost something. CI has
+# all libraries and servers, so nothing is excused there: tests/instrument/lost.py.
 test-e2e: $(VENV)/.dev
-	$(BIN)/python -m pytest -m e2e
+	SWAGENT_TESTS_COLLECT=$(if $(CI),whole) $(BIN)/python -m pytest -m "e2e or collects"
 
 # the instrumentations with the oldest version of each library; make test-oldest ARGS="--only redis"
 test-oldest: $(VENV)/.dev
@@ -71,6 +73,8 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python proto_gen/generate.py --check
 	$(BIN)/python tests/page/vendored.py --check
+	$(BIN)/python tests/javascript/api_types.py --check tests/javascript/types/api.d.ts
+	$(BIN)/python tests/javascript/check.py
 	$(BIN)/swagent config --markdown | diff - docs/options.md
 	$(FAULTS) --check docs/faults.md
 	$(BIN)/python tests/instrument/libraries.py --check docs/libraries.md
@@ -83,6 +87,7 @@ docs: $(VENV)/.docs
 generate: $(VENV)/.dev
 	$(BIN)/python proto_gen/generate.py
 	$(BIN)/swagent config --markdown > docs/options.md
+	$(BIN)/python tests/javascript/api_types.py > tests/javascript/types/api.d.ts
 	mkdir -p .cache && $(FAULTS) > .cache/faults.md && mv .cache/faults.md docs/faults.md
 	$(BIN)/python tests/instrument/libraries.py > .cache/libraries.md && mv .cache/libraries.md docs/libraries.md
 

@@ -251,6 +251,7 @@ class Agent:
         transport_class = self._given_transport or find_transport(config)
         check_runtime(config.protocol, transport_class.runtimes)
         log.setLevel(config.log_level.upper())
+        config.warn_of_default_name()
         addresses = addresses_of(transport_class, config)
         warn_of_plaintext(addresses)
         self._transports = [transport_class(config, address) for address in addresses]

@@ -1,4 +1,7 @@
-"""The one place that knows asyncio from trio."""
+"""What the core needs of the running loop and anyio does not have, the same for asyncio and trio.
+
+The other modules of the core that name a loop have a reason of their own. `pyproject.toml` lists them with it.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@
 | --- | --- | --- |
 | `shutdown_timeout` (setting, 5 s) | the last flush | |
 | `CANCELLED_FLUSH` | the last flush, where the host was cancelled from outside | |
+| `TERMINATED_FLUSH` | the last flush of a worker that waits for work, and is ended by a signal | |
 | `CLOSE` | closing hard what a peer will not let go of, after the flush | |
 | `CALL_END` | a transport's call that was cancelled, before it is left behind | `CLOSE` |
 | `TRANSPORT_CALL_END` | what transports allow their own tasks for the same | `CALL_END` |
@@ -16,6 +17,7 @@ So an agent has stopped after `shutdown_timeout + CLOSE` at the latest, whatever
 from __future__ import annotations
 
 CANCELLED_FLUSH = 1.0
+TERMINATED_FLUSH = 1.0
 CLOSE = 0.5
 CALL_END = 0.25
 TRANSPORT_CALL_END = 0.2

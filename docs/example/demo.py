@@ -145,7 +145,8 @@ async def _until(stopping: asyncio.Event, work: Coroutine[None, None, None]) -> 
     task, stop = asyncio.ensure_future(work), asyncio.ensure_future(stopping.wait())
     try:
         await asyncio.wait((task, stop), return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
+        # Ctrl-C reaches a service too that has not left the terminal yet; that it has ended is no failure then
+        if task.done() and not stopping.is_set():
             task.result()
     finally:
         task.cancel()

@@ -32,7 +32,7 @@ from ..errors import ConfigError
 from ..record.trace.tracer import Tracer
 from ..runtime.adoption import Adopted, adopt
 from ..runtime.agent_thread import start as start_agent
-from ..runtime.late_start import followed
+from ..runtime.late_start import followed, note_serving
 from .faults import Faults
 from .frameworks import follow_routes
 from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
@@ -115,6 +115,7 @@ class SkyWalkingMiddleware:
         if agent is None:
             return None
         self._tracer = agent.tracer
+        note_serving()
         agent.watch_loop()
         follow_routes()
         self.app = timed(self.app, agent.tracer.time_split_every, self.faults)
@@ -128,6 +129,7 @@ class SkyWalkingMiddleware:
             running = adopt(self._config)
             async with Agent(self._config or followed()) if running is None else Adopted(running) as agent:
                 self._agent = agent
+                note_serving()
                 try:
                     await lifespan.serve(self.app, scope)
                 finally:

@@ -58,6 +58,7 @@ class PendingRequest:
     __slots__ = ("_caller", "_facts", "_host", "_trace_id", "end_time", "ended", "faults", "following", "number",
                  "previous", "scope", "span", "start_time", "status", "tracer")  # fmt: skip
     frame = None
+    kind = SpanKind.ENTRY
 
     def __init__(self, tracer: Tracer, scope: Scope, faults: Faults) -> None:
         """Begins it, and makes it what is active in this context."""
@@ -124,6 +125,10 @@ class PendingRequest:
         :raises Exception: whatever comes of a scope that is not of the ASGI specification
         """
         self._host, caller, is_traced_otherwise = read_headers(self.scope)
+        return self._judge(caller, is_traced_otherwise)
+
+    def _judge(self, caller: bytes | None, is_traced_otherwise: bool) -> bytes | None:
+        """As `_read_caller`, of what the headers say."""
         if caller is not None and not self.tracer.trusts(self.scope):
             caller = None
         self._caller = caller
@@ -207,10 +212,12 @@ class PendingRequest:
         if self.span is None and not self.ended:
             client = None
             try:
-                caller = self._caller
+                caller, scope = self._caller, self.scope
                 if caller is UNREAD:
-                    caller = self._read_caller()
-                scope = self.scope
+                    # as in `_read_caller`, which would be a call
+                    self._host, caller, is_traced_otherwise = read_headers(scope)
+                    if caller is not None or is_traced_otherwise:
+                        caller = self._judge(caller, is_traced_otherwise)
                 facts = read_facts(scope, self._host, self.status, self.faults)
                 client = scope.get("client")
             except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)

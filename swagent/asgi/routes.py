@@ -40,8 +40,10 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
         path = _path_of(included) if included is not None else None
     if path is None and "route" in scope and (route := scope["route"]) is not None:
         # as in `_path_of`, which would be a call
-        known = _PATHS.get(id(route))
-        path = _read_path(route) if known is None else known[1]
+        try:
+            path = _PATHS[id(route)][1]
+        except KeyError:
+            path = _read_path(route)
     if path is None:
         # Litestar
         template = scope.get("path_template") or scope.get(ROUTE)

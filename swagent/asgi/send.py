@@ -6,6 +6,8 @@ Whatever fails in here is noted and goes no further; what the application and th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
+from inspect import CO_COROUTINE, iscoroutinefunction
+from types import CodeType
 from typing import Any
 
 from ..record.trace.outcome import Outcome, outcome_of
@@ -16,21 +18,29 @@ Send = Callable[[Message], Awaitable[None]]
 
 # Bodies that the server reads by itself are among them.
 _BODIES = frozenset({"http.response.body", "http.response.pathsend", "http.response.zerocopysend"})
+_NO_CODE: CodeType = (lambda: None).__code__
 # What frameworks raise into an application whose client went away.
 _DISCONNECTS = frozenset({"ClientDisconnect", "ClientDisconnected", "WebSocketDisconnect"})
 
 
 def traced_send(request: PendingRequest, send: Send) -> Send:
     """The `send` of an application whose request is traced: it notes the status, and ends the request with
-    the response.
+    the response. It is a coroutine function where the server's is: applications ask for that.
 
     A closure, and no object that can be called: Python calls it at a third of the price.
 
     :param send: the server's
     """
+    try:
+        # most say so in their code, which is asked sooner than `inspect`
+        if not (getattr(send, "__code__", _NO_CODE).co_flags & CO_COROUTINE or iscoroutinefunction(send)):
+            return _traced_callable(request, send)
+    except Exception as error:  # noqa: BLE001, RUF100  (a callable of somebody's own making; it costs no request)
+        request.faults.note("following a response", error)
+        return send
 
     # Both are held as defaults: cells would be two objects more in each request that the garbage collector counts.
-    def follow(message: Message, request: PendingRequest = request, send: Send = send) -> Awaitable[None]:
+    async def follow(message: Message, request: PendingRequest = request, send: Send = send) -> None:
         try:
             kind = message["type"]
             if kind == "http.response.start":
@@ -44,38 +54,80 @@ def traced_send(request: PendingRequest, send: Send) -> Send:
             ):
                 # before the last byte: the client may not see the end of a request sooner than its span does
                 request.finish()
-            else:
-                return _send_and_follow(request, send, message)
+            elif request.following is None:
+                request.following = Following()
         except Exception as error:  # noqa: BLE001, RUF100  (ours, or a message that the server will judge)
             request.faults.note("following a response", error)
-        return send(message)
+        if request.following is None:
+            return await send(message)
+        return await _send_and_follow(request, send, message)
 
     return follow
 
 
+def _traced_callable(request: PendingRequest, send: Any) -> Send:
+    """The same for a `send` that is no coroutine function: an object, or what returns something to await. The latter
+    may do its work at the call, so the application gets what it returns."""
+    if iscoroutinefunction(getattr(send, "__call__", None)):  # noqa: B004, RUF100  (the method itself is meant)
+        return _TracedObject(traced_send(request, send.__call__))
+
+    def follow(message: Message) -> Awaitable[None]:
+        try:
+            _note_sent(request, message)
+        except Exception as error:  # noqa: BLE001, RUF100  (ours, or a message that the server will judge)
+            request.faults.note("following a response", error)
+        try:
+            return send(message)  # type: ignore[no-any-return]
+        except OSError:
+            _note_gone(request)
+            raise
+
+    return follow
+
+
+class _TracedObject:
+    """A `send` that is an object, as the server's is."""
+
+    def __init__(self, follow: Send) -> None:
+        self._follow = follow
+
+    async def __call__(self, message: Message) -> None:
+        await self._follow(message)
+
+
 async def _send_and_follow(request: PendingRequest, send: Send, message: Message) -> None:
-    following = request.following = request.following or Following()
     try:
         await send(message)
     except OSError:
-        # how a server says that the client is gone (ASGI specification, 2.4)
-        following.client_is_gone = True
+        _note_gone(request)
         raise
     try:
-        kind = message["type"]
-        if kind in _BODIES:
-            # a failed response stays open for the exception that explains it
-            if not message.get("more_body", False) and request.status < 500:
-                request.finish()
-        elif kind == "websocket.accept":
-            request.status = 101
-        elif kind == "websocket.http.response.start":
-            request.status = int(message["status"])
-        elif kind == "websocket.close":
-            # closed before it was accepted, the server refuses the handshake with this
-            request.status = request.status or 403
+        _note_sent(request, message)
     except Exception as error:  # noqa: BLE001, RUF100  (ours)
         request.faults.note("following a response", error)
+
+
+def _note_gone(request: PendingRequest) -> None:
+    """An OSError is how a server says that the client is gone (ASGI specification, 2.4)."""
+    request.following = request.following or Following()
+    request.following.client_is_gone = True
+
+
+def _note_sent(request: PendingRequest, message: Message) -> None:
+    kind = message["type"]
+    if kind == "http.response.start":
+        request.status = int(message["status"])
+    elif kind in _BODIES:
+        # a failed response stays open for the exception that explains it
+        if not message.get("more_body", False) and request.status < 500:
+            request.finish()
+    elif kind == "websocket.accept":
+        request.status = 101
+    elif kind == "websocket.http.response.start":
+        request.status = int(message["status"])
+    elif kind == "websocket.close":
+        # closed before it was accepted, the server refuses the handshake with this
+        request.status = request.status or 403
 
 
 def end(request: PendingRequest, error: BaseException | None, send: Send) -> None:

@@ -8,8 +8,10 @@ import re
 import sys
 from pathlib import Path
 
+from ..agent_log import log
 from ..config import Config, origins_of
 from ..errors import ConfigError
+from ..runtime.interpreter_options import read_command
 
 _BOOTSTRAP = Path(__file__).parent / "bootstrap"
 # Says to the first interpreter of the command that the agent is to be there, see `bootstrap/sitecustomize.py`.
@@ -17,8 +19,10 @@ _EXPECTED = "SWAGENT_RUN"
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*(?:\.exe)?")
 # Seconds between two questions for profile tasks, where the collector is on this machine.
 _LOCAL_INTERVAL = "2"
-# Options of an interpreter that keep it from looking where the agent waits for it: -E, -I, -S, also joined, as in -sE.
-_BLIND = re.compile(r"-[A-Za-z]*[EIS]")
+# Options of an interpreter that keep it from looking where the agent waits for it.
+_BLIND = frozenset("EIS")
+# As a shell has it for a command that is not there, and for one that is there and cannot be started.
+_NOT_FOUND, _NOT_STARTED = 127, 126
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +54,9 @@ def run(args: argparse.Namespace) -> int:
     except ConfigError as error:
         print(f"swagent run: {error}", file=sys.stderr)
         return 2
+    # here, and not in the processes of the command, of which there may be many
+    log.setLevel(config.log_level.upper())
+    config.warn_of_default_name()
     problem = _why_without_agent(argv)
     if problem is not None:
         print(f"swagent run: {problem}", file=sys.stderr)
@@ -60,17 +67,27 @@ def run(args: argparse.Namespace) -> int:
     try:
         os.execvpe(argv[0], argv, environ)  # noqa: S606  (starting the user's command is the purpose)
     except OSError as error:
-        print(f"swagent run: {argv[0]}: {error.strerror}", file=sys.stderr)
-        return 127
+        return _say_not_started(argv, error, environ.get("PATH"))
+
+
+def _say_not_started(argv: list[str], error: OSError, path: str | None) -> int:
+    """Say why a command could not be started; returns the exit status of a shell."""
+    import shutil  # noqa: PLC0415, RUF100  (an application waits for each import here)
+
+    name = argv[0]
+    is_there = os.path.exists(name) if os.path.dirname(name) else shutil.which(name, os.F_OK, path) is not None
+    advice = ""
+    if is_there and isinstance(error, FileNotFoundError):
+        advice = "; the interpreter that its first line names is not there"
+    elif is_there and not os.path.isdir(name):
+        advice = f"; make it executable (chmod +x {name}), or name its interpreter: swagent run -- python {name}"
+    print(f"swagent run: {name}: {error.strerror}{advice}", file=sys.stderr)
+    return _NOT_STARTED if is_there else _NOT_FOUND
 
 
 def _why_without_agent(argv: list[str]) -> str | None:
     """Why the agent could not get into the command, as far as that can be seen beforehand."""
     if _PYTHON.fullmatch(os.path.basename(argv[0])) is None:
         return None
-    for option in argv[1:]:
-        if not option.startswith("-") or option.startswith(("-c", "-m", "--")) or option == "-":
-            break
-        if not option.startswith(("-W", "-X")) and _BLIND.match(option):
-            return f"with {option} Python ignores its environment, and so the agent; leave {option} out"
-    return None
+    option = next((word for letter, word in read_command(argv).options if letter in _BLIND), None)
+    return option and f"with {option} Python ignores its environment, and so the agent; leave {option} out"

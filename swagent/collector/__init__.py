@@ -8,8 +8,8 @@ intake/  grpc (with message_reader, admission, connections, codec), http and kaf
          translation make records of them; commands answers who asks for profile tasks
 store/   protocol and wire_check read bytes strictly; trace_translation, segment_index (with tag_text) and rows make
          rows of them; store stands on keeper, and both on database and schema (SQLite), ring and limits (bounds),
-         series, instances, profile_tasks, shelf; arrivals wakes those who wait; records and trace_records are what it
-         gives out
+         series, instances, profile_tasks, shelf; tag_search, with globs, looks into the text of tags; arrivals wakes
+         those who wait; records and trace_records are what it gives out
 api/     app serves what queries finds for each address, with parameters and changes. Answers are made piece by piece
          (pace), page by page (cursor), or kept (memo):
          traces, heatmap, differences and tags stand on matching, which has query and conditions;

@@ -2,6 +2,10 @@
 
 A page of any site can send requests to 127.0.0.1, and a name of its own that it points there makes it the same origin
 as this server. So the page answers to names of this machine only, and neither server to other sites' pages.
+
+Browsers send an Origin with some requests only: none with an image, a frame or a link. What says for all of them who
+began a request is Sec-Fetch-Site, which no script can set. Another port of this machine is another origin, though the
+same site. A person may follow a link of any site to the page itself, in a tab of its own, and to nothing else here.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ _HEADERS = {
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
 }
+
+_OWN_SITES = ("none", "same-origin")  # the person's own doing, or the page's
 
 
 class Gate:
@@ -64,6 +70,9 @@ class Gate:
         host, origin = headers.get("host", ""), headers.get("origin")
         if self._names_matter and not is_own(_name(host), self._host):
             return _refuse(403, f"the host {host!r} is not this machine: open it as 127.0.0.1 or localhost")
+        site = headers.get("sec-fetch-site", "none")
+        if site not in _OWN_SITES and not (self._names_matter and _is_visit(scope, headers)):
+            return _refuse(403, f"a request that another site began ({site!r}) has no access: open the page itself")
         if origin is not None and not (self._names_matter and origin == f"http://{host}"):
             return _refuse(403, f"the origin {origin!r} has no access: open the page itself")
         is_order = scope["path"] in self._orders
@@ -87,6 +96,12 @@ def is_own(name: str, listening: str) -> bool:
     if address is None:  # another name: who serves its zone may point it anywhere
         return False
     return address.is_loopback or (own is not None and own.is_unspecified)
+
+
+def _is_visit(scope: Scope, headers: Headers) -> bool:
+    """Whether a link to the page is followed, in a tab and not in a frame."""
+    how = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
+    return scope["path"] == "/" and how == ("navigate", "document")
 
 
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

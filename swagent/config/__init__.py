@@ -64,6 +64,10 @@ def _check_instance(value: Any) -> str:
     return value if isinstance(value, _DrawnName) else check_name(value)
 
 
+# The official agent's.
+_UNNAMED = "Python Service Name"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Config(PluginOptions):
     """Everything that a user can set, checked.
@@ -74,7 +78,7 @@ class Config(PluginOptions):
     """
 
     service: str = kinds.option(
-        "Python Service Name",
+        _UNNAMED,
         "SW_AGENT_NAME",
         "Name of the service that reports.",
         "a text of one line that is not blank",
@@ -515,6 +519,10 @@ class Config(PluginOptions):
         """The service's name as reported: followed by the namespace, if one is set."""
         return f"{self.service}|{self.namespace}" if self.namespace else self.service
 
+    def warn_of_default_name(self) -> None:
+        """Say that the service has no name, where it has none. Once a process."""
+        environment.warn_of_default_name(self.service, _UNNAMED)
+
     def for_this_process(self) -> Config:
         """The same, with another instance name if the name was drawn by the process that this one was forked from: each
         of a server's workers is an instance. A name that the user gave stays."""
@@ -530,20 +538,21 @@ class Config(PluginOptions):
         """Read the environment, and the file of the project: `swagent.toml`, or `[tool.swagent]` in `pyproject.toml`.
         The environment wins over the file, and keyword arguments over both.
 
-        An `SW_` variable that nobody knows is reported by one warning on the logger `swagent`; those that mean
-        something to the official agent alone are named there in one line.
+        An `SW_` variable that nobody knows is reported by one warning on the logger `swagent`, of the process's own
+        environment once in its life; those that mean something to the official agent alone are named there in one line.
 
         :param environ: the variables; `os.environ` when left out
         :param folder: where the file is; the working directory when left out, unless `environ` is given: then no file
             is read
         :raises ConfigError: naming the variable, or the file and its key, the value and what is allowed
         """
+        is_of_process = environ is None
         if folder is None and environ is None:
             folder = os.curdir
         environ = environment.fold_kafka_names(os.environ if environ is None else environ)
         file = files.read_files(Path(folder), _OPTIONS) if folder is not None else files.NONE
         values, origins = _read(environ, file, overrides)
-        environment.warn_of_unknown(environ, _OPTIONS.values())
+        environment.warn_of_unknown(environ, _OPTIONS.values(), once=is_of_process)
         if overrides.get("protocol", values.get("protocol")) == "kafka":
             environment.refuse_unknown_kafka(environ, _OPTIONS.values())
         try:

@@ -15,6 +15,7 @@ from .without_meaning import KAFKA_CLIENT, NAMES, reason_of
 log = logging.getLogger("swagent")
 
 _LONG = 100
+_NAME = "SW_AGENT_NAME"
 
 
 def read(option: Option, text: str) -> Any:
@@ -63,11 +64,32 @@ def name_without_meaning(environ: Mapping[str, str], level: str) -> None:
         log.handle(log.makeRecord(log.name, logging.INFO, __file__, 0, message, (names,), None))
 
 
-def warn_of_unknown(environ: Mapping[str, str], options: Iterable[Option]) -> None:
+# Of the process's own variables, and of the name of its service: several parts of the agent may read them.
+_said: set[str] = set()
+
+
+def leave_unsaid(environ: Mapping[str, str]) -> None:
+    """In this process and its forked children nothing is said of these variables, nor of a service without a name:
+    `swagent run` has done so, before it became this process."""
+    _said.update(environ, (_NAME,))
+
+
+def warn_of_default_name(service: str, default: str) -> None:
+    """A service without a name is there, and reports under the one that all of them have. Once a process."""
+    if service == default and _NAME not in _said:
+        _said.add(_NAME)
+        with suppress(Exception):  # as below
+            log.warning("this service has no name and reports as %r: set %s, or service= in code", service, _NAME)
+
+
+def warn_of_unknown(environ: Mapping[str, str], options: Iterable[Option], *, once: bool = False) -> None:
+    """:param once: whether it is the process's environment, of which each name is questioned once"""
     known = [option.env for option in options]
     for name in sorted(environ):
-        if not name.startswith("SW_") or name in known or reason_of(name) is not None:
+        if not name.startswith("SW_") or name in known or reason_of(name) is not None or (once and name in _said):
             continue
+        if once:
+            _said.add(name)
         # comparing takes time by the square of a name's length
         near = difflib.get_close_matches(name[:_LONG], [*known, *NAMES], n=1)
         hint = f"; did you mean {near[0]}?" if near else ""

@@ -7,16 +7,16 @@ body, which is mostly still to come when the application has got the response, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..record.trace.model import Component
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely
+from .arguments import Args, Kwargs, argument
+from .call import end_call, outer_call
 from .http_call import begin_http_call, ending_body, leave_open, note_status, peer_of, propagate
 from .instrumentation import Instrumentation
 from .patches import Patches
-from .wrapping import await_in
+from .wrapping import around_async_call, before_call
 
 _SWITCHING_PROTOCOLS = 101
 # to a proxy: what goes through its tunnel carries the context
@@ -24,36 +24,19 @@ _CONNECT = "CONNECT"
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    patches.wrap(module.ClientSession, "_request", _around_request)
-    patches.wrap(module.ClientSession, "_ws_connect", _around_ws_connect)
-    patches.wrap(module.ClientRequest, "send", _around_send)
+    patches.wrap(module.ClientSession, "_request", around_async_call(_begin_request, _answered, _failed))
+    patches.wrap(module.ClientSession, "_ws_connect", around_async_call(_begin_ws_connect, _switched, _failed))
+    patches.wrap(module.ClientRequest, "send", before_call(_propagate))
     patches.wrap(module.ClientResponse, "release", ending_body)
     patches.wrap(module.ClientResponse, "close", ending_body)
 
 
-def _around_request(request: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, method: str, str_or_url: Any, **kwargs: Any) -> Any:
-        span = safely(_begin, self, method, str_or_url)
-        return await await_in(span, _answered, _failed, request, self, method, str_or_url, **kwargs)
-
-    return traced
+def _begin_request(session: Any, args: Args, kwargs: Kwargs) -> Span | None:
+    return _begin(session, argument(args, kwargs, 0, "method"), argument(args, kwargs, 1, "str_or_url"))
 
 
-def _around_ws_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, url: Any, **kwargs: Any) -> Any:
-        span = safely(_begin, self, kwargs.get("method", "GET"), url)
-        return await await_in(span, _switched, _failed, connect, self, url, **kwargs)
-
-    return traced
-
-
-def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
-    # not a coroutine function: what it returns is awaited just the same
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        safely(_propagate, self)
-        return send(self, *args, **kwargs)
-
-    return traced
+def _begin_ws_connect(session: Any, args: Args, kwargs: Kwargs) -> Span | None:
+    return _begin(session, kwargs.get("method", "GET"), argument(args, kwargs, 0, "url"))
 
 
 def _begin(session: Any, method: str, str_or_url: Any) -> Span | None:
@@ -66,7 +49,7 @@ def _begin(session: Any, method: str, str_or_url: Any) -> Span | None:
     return begin_http_call(method.upper(), url.scheme, url.host, url.port, url.path, Component.AIOHTTP)
 
 
-def _propagate(request: Any) -> None:
+def _propagate(request: Any, *_: object) -> None:
     span = outer_call()
     if span is not None and request.method != _CONNECT:
         url = request.url

@@ -14,7 +14,8 @@ from ..asgi.pending import PendingRequest
 from ..errors import ConfigError
 from ..record.trace.model import Component
 from ..runtime.adoption import Adopted, adopt
-from ..runtime.late_start import followed
+from ..runtime.late_start import followed, note_serving
+from .arguments import argument
 from .call import safely
 from .instrumentation import Instrumentation
 from .patches import Patches
@@ -30,12 +31,13 @@ def _hook(module: Any, patches: Patches) -> None:
 
 
 def _around_handle(handle: Callable[..., Any]) -> Callable[..., Any]:
-    async def handling(self: Any, asked: Any) -> Any:
+    async def handling(self: Any, *args: Any, **kwargs: Any) -> Any:
+        asked = argument(args, kwargs, 0, "request")
         request = safely(_begin, asked)
         if request is None:
-            return await handle(self, asked)
+            return await handle(self, *args, **kwargs)
         try:
-            response = await handle(self, asked)
+            response = await handle(self, *args, **kwargs)
         except BaseException as error:
             safely(_end, request, asked, None, error)
             raise
@@ -67,17 +69,17 @@ def _end(request: PendingRequest, asked: Any, response: Any, error: BaseExceptio
 
 
 def _around_startup(startup: Callable[..., Any]) -> Callable[..., Any]:
-    async def starting(self: Any) -> None:
+    async def starting(self: Any, *args: Any, **kwargs: Any) -> Any:
         await _begin_life(self)
-        await startup(self)
+        return await startup(self, *args, **kwargs)
 
     return starting
 
 
 def _around_cleanup(cleanup: Callable[..., Any]) -> Callable[..., Any]:
-    async def cleaning(self: Any) -> None:
+    async def cleaning(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            await cleanup(self)
+            return await cleanup(self, *args, **kwargs)
         finally:
             await _end_life(self)
 
@@ -92,6 +94,7 @@ async def _begin_life(app: Any) -> None:
     running = adopt(None)
     try:
         _agents[app] = Adopted(running) if running is not None else await Agent(followed()).start()
+        note_serving()
     except ConfigError:
         raise
     except Exception as error:  # noqa: BLE001, RUF100  (it costs the agent, not the application)
@@ -99,8 +102,8 @@ async def _begin_life(app: Any) -> None:
 
 
 async def _end_life(app: Any) -> None:
-    agent = _agents.pop(app, None)
     try:
+        agent = _agents.pop(app, None)
         if isinstance(agent, Agent):
             await agent.stop()
         elif agent is not None:

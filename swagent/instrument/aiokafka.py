@@ -12,6 +12,7 @@ active where the message is worked on.
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,50 +20,35 @@ from typing import Any
 from ..record.suppression import suppress_instrumentation
 from ..record.trace.span import Span
 from ..record.trace.spans import current_span
+from .arguments import Args, Kwargs, argument, with_argument
 from .call import end_call, safely
-from .inbox import AsyncMessageLoop, end_last, hand_out, loop_over
+from .inbox import AsyncMessageLoop, end_last, ending_last, hand_out, loop_over
 from .instrumentation import Instrumentation
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, takes_headers
 from .message_call import add_to_pairs
 from .patches import Patches
-from .wrapping import await_in
+from .wrapping import after_call, around_async_call, await_in
 
 _BROKER = "_swagent_broker"
+_HEADERS = 5  # their place among the arguments of `send`
 
 
 def _hook(module: Any, patches: Patches) -> None:
     producer, consumer = module.AIOKafkaProducer, module.AIOKafkaConsumer
     patches.wrap(producer, "send", _around_send)
-    patches.wrap(producer, "send_batch", _around_send_batch)
-    patches.wrap(producer, "create_batch", _around_create_batch)
+    patches.wrap(producer, "send_batch", around_async_call(_begin_batch, _end_with))
+    patches.wrap(producer, "create_batch", after_call(_let_carry))
     patches.wrap(consumer, "__aiter__", loop_over(AsyncMessageLoop))
     patches.wrap(consumer, "getone", _around_getone)
     patches.wrap(consumer, "getmany", _around_getmany)
-    patches.wrap(consumer, "stop", _around_stop)
+    patches.wrap(consumer, "stop", ending_last)
 
 
 def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(
-        self: Any,
-        topic: Any,
-        value: Any = None,
-        key: Any = None,
-        partition: Any = None,
-        timestamp_ms: Any = None,
-        headers: Any = None,
-    ) -> Any:
-        span, headers = safely(_begin_send, self, topic, headers) or (None, headers)
-        return await await_in(
-            span, _end_with, end_call, send, self, topic, value, key, partition, timestamp_ms, headers
-        )
-
-    return traced
-
-
-def _around_send_batch(send_batch: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, batch: Any, topic: Any, **kwargs: Any) -> Any:
-        span = safely(_begin, self, topic)
-        return await await_in(span, _end_with, end_call, send_batch, self, batch, topic, **kwargs)
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(_begin, self, args, kwargs)
+        args, kwargs = safely(_carrying, self, span, args, kwargs) or (args, kwargs)
+        return await await_in(span, _end_with, end_call, send, self, *args, **kwargs)
 
     return traced
 
@@ -82,15 +68,21 @@ def _delivered(span: Span, future: asyncio.Future[Any]) -> None:
         safely(end_call, span, error)
 
 
-def _begin_send(producer: Any, topic: str, headers: Any) -> tuple[Span | None, Any]:
-    span = _begin(producer, topic)
-    if takes_headers(producer.client.__dict__.get("_api_version")):
-        headers = add_to_pairs(headers, span)
-    return span, headers
+def _carrying(producer: Any, span: Span | None, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments with the context in the headers, where there is something to change."""
+    if not takes_headers(producer.client.__dict__.get("_api_version")):
+        return args, kwargs
+    headers = argument(args, kwargs, _HEADERS, "headers")
+    added = add_to_pairs(headers, span)
+    return (args, kwargs) if added is headers else with_argument(args, kwargs, _HEADERS, "headers", added)
 
 
-def _begin(producer: Any, topic: str) -> Span | None:
-    return begin_kafka_send(topic, _broker_of(producer))
+def _begin(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
+    return begin_kafka_send(argument(args, kwargs, 0, "topic"), _broker_of(producer))
+
+
+def _begin_batch(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
+    return begin_kafka_send(argument(args, kwargs, 1, "topic"), _broker_of(producer))
 
 
 def _broker_of(client: Any) -> str:
@@ -102,24 +94,16 @@ def _broker_of(client: Any) -> str:
     return broker
 
 
-def _around_create_batch(create_batch: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any) -> Any:
-        batch = create_batch(self)
-        safely(_let_carry, batch, self)
-        return batch
-
-    return traced
-
-
-def _let_carry(batch: Any, producer: Any) -> None:
+def _let_carry(producer: Any, batch: Any, *_: object) -> None:
     """Let what is appended to a batch carry the context that is active then."""
     append, broker = batch.append, _broker_of(producer)
 
-    def carrying(**message: Any) -> Any:
+    @functools.wraps(append)
+    def carrying(*args: Any, **message: Any) -> Any:
         headers = safely(_with_active_context, message.get("headers"), broker)
         if headers is not None:
             message["headers"] = headers
-        return append(**message)
+        return append(*args, **message)
 
     batch.append = carrying
 
@@ -134,9 +118,9 @@ def _with_active_context(headers: Any, broker: str) -> Any:
 
 
 def _around_getone(getone: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *partitions: Any) -> Any:
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
         end_last(self)
-        message = await getone(self, *partitions)
+        message = await getone(self, *args, **kwargs)
         hand_out(self, _begin_one, self, message)
         return message
 
@@ -144,20 +128,12 @@ def _around_getone(getone: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _around_getmany(getmany: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *partitions: Any, **kwargs: Any) -> Any:
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
         end_last(self)
-        batches = await getmany(self, *partitions, **kwargs)
+        batches = await getmany(self, *args, **kwargs)
         if batches:
             hand_out(self, _begin_many, self, batches)
         return batches
-
-    return traced
-
-
-def _around_stop(stop: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any) -> None:
-        end_last(self)
-        await stop(self)
 
     return traced
 

@@ -14,11 +14,12 @@ from functools import partial
 from typing import Any
 
 from ..record.trace.span import Span
+from .arguments import Args, Kwargs, argument, with_argument
 from .call import end_call, safely
 from .inbox import end_last, ending_last, hand_out, leave_to_caller
 from .instrumentation import Instrumentation
 from .message_call import add_to_mapping
-from .patches import Patches
+from .patches import Patches, home_of
 from .rabbitmq_call import begin_delivery, begin_publish
 from .wrapping import await_in, end_well
 
@@ -31,7 +32,7 @@ def _hook_aiormq(module: Any, patches: Patches) -> None:
     patches.wrap(channel, "basic_publish", partial(_around_publish, module.spec.Basic.Properties))
     patches.wrap(channel, "basic_consume", _around_consume)
     patches.wrap(channel, "basic_get", _around_get)
-    patches.wrap(channel, "close", ending_last)
+    patches.wrap(home_of(channel, "close"), "close", ending_last)
 
 
 def _hook_aio_pika(module: Any, patches: Patches) -> None:
@@ -47,12 +48,13 @@ def _hook_aio_pika(module: Any, patches: Patches) -> None:
 
 
 def _around_publish(make_properties: Callable[..., Any], publish: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, body: Any, **kwargs: Any) -> Any:
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # all but the body are given by name
         span = safely(_begin_publish, self, kwargs)
         properties = safely(_carrying, kwargs.get("properties"), span, make_properties)
         if properties is not None:
             kwargs["properties"] = properties
-        return await await_in(span, end_well, end_call, publish, self, body, **kwargs)
+        return await await_in(span, end_well, end_call, publish, self, *args, **kwargs)
 
     return traced
 
@@ -79,12 +81,19 @@ def _carrying(properties: Any, span: Span | None, make: Callable[..., Any]) -> A
 
 
 def _around_consume(consume: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, queue: Any, consumer_callback: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _collects(consumer_callback):
-            consumer_callback = _around_callback(consumer_callback)
-        return consume(self, queue, consumer_callback, *args, **kwargs)
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = safely(_with_callback, args, kwargs) or (args, kwargs)
+        return await consume(self, *args, **kwargs)
 
     return traced
+
+
+def _with_callback(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments with a callback that records, where there is something to change."""
+    callback = argument(args, kwargs, 1, "consumer_callback")
+    if not callable(callback) or _collects(callback):
+        return args, kwargs
+    return with_argument(args, kwargs, 1, "consumer_callback", _around_callback(callback))
 
 
 def _collects(callback: Any) -> bool:
@@ -96,18 +105,11 @@ def _collects(callback: Any) -> bool:
 
 def _around_callback(callback: Callable[..., Any]) -> Callable[..., Any]:
     async def traced(message: Any) -> Any:
-        span = safely(_begin_delivery, message)
-        try:
-            answer = callback(message)
-            if inspect.isawaitable(answer):
-                answer = await answer
-        except BaseException as error:
-            if span is not None:
-                safely(end_call, span, error)
-            raise
-        if span is not None:
-            safely(end_call, span)
-        return answer
+        return await await_in(safely(_begin_delivery, message), end_well, end_call, answered, message)
+
+    async def answered(message: Any) -> Any:
+        answer = callback(message)
+        return await answer if inspect.isawaitable(answer) else answer
 
     return traced
 
@@ -116,21 +118,25 @@ def _around_get(get: Callable[..., Any]) -> Callable[..., Any]:
     async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
         end_last(self)
         message = await get(self, *args, **kwargs)
-        if getattr(message, "delivery_tag", None) is not None:
-            hand_out(self, _begin_delivery, message)
+        hand_out(self, _begin_fetched, message)
         return message
 
     return traced
 
 
 def _around_anext(ask: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any) -> Any:
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
         end_last(self)
-        message = await ask(self)
+        message = await ask(self, *args, **kwargs)
         hand_out(self, _begin_delivery, message)
         return message
 
     return traced
+
+
+def _begin_fetched(message: Any) -> Span | None:
+    """For what `get` gives: that there is none has no tag."""
+    return _begin_delivery(message) if getattr(message, "delivery_tag", None) is not None else None
 
 
 def _begin_delivery(message: Any) -> Span | None:

@@ -13,6 +13,7 @@ import functools
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -20,11 +21,12 @@ from ..record.suppression import suppress_instrumentation
 from ..record.trace.model import Component
 from ..record.trace.outcome import Outcome
 from ..record.trace.span import Span
+from .arguments import Args, Kwargs, argument
 from .call import end_call, safely
 from .instrumentation import Instrumentation
 from .message_call import begin_receive, begin_send, sent_along
 from .patches import Patches
-from .wrapping import await_in, end_well
+from .wrapping import after_call, around_async_call
 
 # By how much a loop's timers may be early.
 _TOLERANCE = 0.02
@@ -33,11 +35,11 @@ _sent: ContextVar[Any] = ContextVar("swagent_arq_sent", default=None)
 
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "arq.connections":
-        patches.wrap(module.ArqRedis, "enqueue_job", _around_enqueue)
+        patches.wrap(module.ArqRedis, "enqueue_job", around_async_call(_begin_send))
         patches.wrap(module, "serialize_job", _around_serialize)
         return
     again = (module.Retry, module.RetryJob)
-    patches.wrap(module.Worker, "__init__", functools.partial(_around_init, again))
+    patches.wrap(module.Worker, "__init__", after_call(functools.partial(_trace_functions, again)))
     patches.wrap(module.Worker, "run_job", functools.partial(_with_suppression, False))
     patches.wrap(module.Worker, "_poll_iteration", functools.partial(_with_suppression, True))
     patches.wrap(module, "deserialize_job_raw", _around_deserialize)
@@ -46,15 +48,8 @@ def _hook(module: Any, patches: Patches) -> None:
 # -- sending ----------------------------------------------------------------------------------------------------------
 
 
-def _around_enqueue(enqueue: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin_send, self, function, kwargs.get("_queue_name"))
-        return await await_in(span, end_well, end_call, enqueue, self, function, *args, **kwargs)
-
-    return traced
-
-
-def _begin_send(redis: Any, function: Any, queue: Any) -> Span | None:
+def _begin_send(redis: Any, args: Args, kwargs: Kwargs) -> Span | None:
+    function, queue = argument(args, kwargs, 0, "function"), kwargs.get("_queue_name")
     return begin_send(f"arq/{function}", _broker_of(redis), Component.REDIS, queue=queue or redis.default_queue_name)
 
 
@@ -64,18 +59,23 @@ def _broker_of(redis: Any) -> str:
 
 
 def _around_serialize(serialize: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(*args: Any, serializer: Any = None, **kwargs: Any) -> Any:
-        added = safely(sent_along, None)
-        if not added:
-            return serialize(*args, serializer=serializer, **kwargs)
-        write = serializer or _of_arq("dumps")
-
-        def carrying(job: Any) -> Any:
-            return write({**added, **job})
-
-        return serialize(*args, serializer=carrying, **kwargs)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        # it is given by name alone
+        serializer = safely(_carrying, kwargs.get("serializer"))
+        if serializer is not None:
+            kwargs["serializer"] = serializer
+        return serialize(*args, **kwargs)
 
     return traced
+
+
+def _carrying(serializer: Any) -> Callable[[Any], Any] | None:
+    """One that writes the context of what is under way, too; None: there is none."""
+    added = sent_along(None)
+    if not added:
+        return None
+    write = serializer or _of_arq("dumps")
+    return lambda job: write({**added, **job})
 
 
 def _of_arq(name: str) -> Callable[[Any], Any]:
@@ -90,17 +90,25 @@ def _of_arq(name: str) -> Callable[[Any], Any]:
 def _around_deserialize(deserialize: Callable[..., Any]) -> Callable[..., Any]:
     """Its caller's task starts the job's, which has the same context."""
 
-    def traced(raw: Any, *, deserializer: Any = None) -> Any:
-        read = deserializer or _of_arq("loads")
-
-        def remembering(raw: Any) -> Any:
-            job: Any = read(raw)
-            _sent.set(job)
-            return job
-
-        return deserialize(raw, deserializer=remembering)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        # it is given by name alone
+        if len(args) + len(kwargs) - ("deserializer" in kwargs) == 1:
+            kwargs["deserializer"] = safely(_remembering, kwargs.get("deserializer")) or kwargs.get("deserializer")
+        return deserialize(*args, **kwargs)
 
     return traced
+
+
+def _remembering(deserializer: Any) -> Callable[[Any], Any]:
+    """One that keeps what it has read, for the job's span."""
+    read = deserializer or _of_arq("loads")
+
+    def remembering(raw: Any) -> Any:
+        job: Any = read(raw)
+        _sent.set(job)
+        return job
+
+    return remembering
 
 
 def _with_suppression(is_suppressed: bool, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,20 +117,14 @@ def _with_suppression(is_suppressed: bool, function: Callable[..., Any]) -> Call
         try:
             return await function(*args, **kwargs)
         finally:
-            suppress_instrumentation.reset(token)
+            # one that is closed by somebody else is in another context
+            with suppress(ValueError):
+                suppress_instrumentation.reset(token)
 
     return traced
 
 
-def _around_init(again: tuple[type[BaseException], ...], init: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> None:
-        init(self, *args, **kwargs)
-        safely(_trace_functions, self, again)
-
-    return traced
-
-
-def _trace_functions(worker: Any, again: tuple[type[BaseException], ...]) -> None:
+def _trace_functions(again: tuple[type[BaseException], ...], worker: Any, *_: object) -> None:
     """In copies: other workers may have the same functions."""
     for name, function in list(worker.functions.items()):
         timeout = worker.job_timeout_s if function.timeout_s is None else function.timeout_s

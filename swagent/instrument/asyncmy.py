@@ -13,6 +13,7 @@ from typing import Any
 
 from ..record.trace.model import Component
 from ..record.trace.span import Span
+from .arguments import Args, Kwargs, argument, with_argument
 from .call import safely
 from .instrumentation import Instrumentation
 from .mysql_query import begins_by, mysql_at
@@ -20,6 +21,7 @@ from .patches import Patches
 from .sql_call import Database, begin_query
 from .sql_cursor import around_async_query
 from .sql_subclass import traced_cursor
+from .subclass import is_made_of
 
 _NAME = "Mysql/PyMsql/"
 
@@ -27,19 +29,30 @@ _NAME = "Mysql/PyMsql/"
 def _hook(module: Any, patches: Patches) -> None:
     begins = begins_by(_NAME, _database_of_cursor)
 
-    @lru_cache(64)
-    def cursor_class(base: type) -> type:
-        return traced_cursor(base, begins, around_async_query)
-
     default, unbuffered = module.cursors.Cursor, module.cursors.SSCursor
-    cursor_class(default)
+    ours: dict[type, Any] = {}
+    known: dict[str, Any] = module.cursors.__dict__
+    for name, cursor in list(known.items()):
+        if isinstance(cursor, type) and issubclass(cursor, default) and not issubclass(cursor, unbuffered):
+            ours[cursor] = traced_cursor(cursor, cursor, begins, around_async_query)
+            patches.set(module.cursors, name, ours[cursor])
+
+    @lru_cache(64)
+    def cursor_class(base: type) -> Any:
+        return ours.get(base) or traced_cursor(base, default, begins, around_async_query)
+
+    def with_class(connection: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+        chosen = argument(args, kwargs, 0, "cursor") or connection._cursor_cls  # noqa: SLF001
+        if not isinstance(chosen, type) or not issubclass(chosen, default):
+            return args, kwargs
+        if chosen is unbuffered or any(is_made_of(chosen, each) for each in ours.values()):
+            return args, kwargs
+        return with_argument(args, kwargs, 0, "cursor", cursor_class(chosen))
 
     def around_cursor(cursor: Callable[..., Any]) -> Callable[..., Any]:
-        def traced(self: Any, chosen: Any = None) -> Any:
-            chosen = chosen or self._cursor_cls
-            if chosen is not unbuffered and isinstance(chosen, type) and issubclass(chosen, default):
-                chosen = safely(cursor_class, chosen) or chosen
-            return cursor(self, chosen)
+        def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+            args, kwargs = safely(with_class, self, args, kwargs) or (args, kwargs)
+            return cursor(self, *args, **kwargs)
 
         return traced
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from types import FunctionType
 from typing import Any
 
 from ..record.trace.span import Span
 from .call import outer_call, safely, settle
 from .sql_call import Database, begin_query
 from .sql_error import end_query
+from .subclass import named_as
 
 Begin = Callable[[Any], "Span | None"]
 
@@ -114,5 +116,10 @@ def _begin_aside(begin: Begin, cursor: Any) -> Span | None:
 
 
 def _named_as(base: Any, traced: Any) -> Any:
-    traced.__module__, traced.__qualname__ = base.__module__, base.__qualname__
+    traced.__module__, traced.__qualname__, traced.__doc__ = base.__module__, base.__qualname__, base.__doc__
+    members: dict[str, Any] = traced.__dict__
+    for name, member in members.items():
+        original = getattr(base, name, None)
+        if isinstance(member, FunctionType) and original is not None:
+            named_as(original, member)
     return traced

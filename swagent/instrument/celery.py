@@ -9,22 +9,23 @@ is a part of its caller.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..record.bounded_cache import remembered
 from ..record.limits import as_text
 from ..record.trace.carrier import parse_sw8
 from ..record.trace.model import Component
 from ..record.trace.outcome import Outcome
 from ..record.trace.span import Span
+from .arguments import Args, Kwargs, argument
 from .broker_pools import note_broker_pool
-from .call import end_call, outer_call, safely
+from .call import outer_call, safely
 from .instrumentation import Instrumentation
 from .message_call import add_to_mapping, begin_receive, begin_send
 from .patches import Patches
 from .settings import current as settings
-from .wrapping import call_in, end_well
+from .wrapping import after_call, around_call
 
 _SPAN = "_swagent_span"
 _REDIS = "kombu.transport.redis"
@@ -34,9 +35,9 @@ _PORTS = {"amqp": 5672, "amqps": 5671, "pyamqp": 5672, "redis": 6379, "rediss": 
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == _REDIS:
         for channel in (module.Channel, module.SentinelChannel):
-            patches.wrap(channel, "_get_pool", _around_get_pool)
+            patches.wrap(channel, "_get_pool", after_call(_note_pool))
         return
-    patches.wrap(module.Celery, "send_task", _around_send_task)
+    patches.wrap(module.Celery, "send_task", around_call(_begin_send))
     signals = module.signals
     for signal, receiver in (
         (signals.before_task_publish, _before_publish),
@@ -53,32 +54,18 @@ def _disconnect(signal: Any, receiver: Any) -> Callable[[], object]:
     return lambda: signal.disconnect(receiver, dispatch_uid=_SPAN)
 
 
-def _around_get_pool(get_pool: Callable[..., Any]) -> Callable[..., Any]:
+def _note_pool(_: object, pool: Any, *__: object) -> None:
     """An idle worker with a Redis for its broker sends several commands a second, and none is a task's."""
-
-    def noted(*args: Any, **kwargs: Any) -> Any:
-        pool = get_pool(*args, **kwargs)
-        safely(note_broker_pool, pool)
-        return pool
-
-    return noted
+    note_broker_pool(pool)
 
 
 # -- sending ----------------------------------------------------------------------------------------------------------
 
 
-def _around_send_task(send_task: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, name: Any, args: Any = None, kwargs: Any = None, *others: Any, **options: Any) -> Any:
-        span = safely(_begin_send, self, name, args, kwargs)
-        return call_in(span, end_well, end_call, send_task, self, name, args, kwargs, *others, **options)
-
-    return traced
-
-
-def _begin_send(app: Any, name: Any, args: Any, kwargs: Any) -> Span | None:
-    span = begin_send(f"celery/{name}", _broker_of(app), Component.CELERY)
+def _begin_send(app: Any, args: Args, kwargs: Kwargs) -> Span | None:
+    span = begin_send(f"celery/{argument(args, kwargs, 0, 'name')}", _broker_of(app), Component.CELERY)
     if span is not None:
-        _tag_parameters(span, args, kwargs)
+        _tag_parameters(span, argument(args, kwargs, 1, "args"), argument(args, kwargs, 2, "kwargs"))
     return span
 
 
@@ -184,7 +171,7 @@ def _broker_of(app: Any) -> str:
     return _addresses_in(url if isinstance(url, str) else ";".join(url))
 
 
-@lru_cache(64)
+@remembered(64)
 def _addresses_in(urls: str) -> str:
     """The brokers' addresses; of one without, such as that in memory, the kind of transport."""
     found: list[str] = []

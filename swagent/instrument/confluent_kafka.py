@@ -16,89 +16,84 @@ from ..record.trace.context_snapshot import ContextSnapshot
 from ..record.trace.model import Component, Layer
 from ..record.trace.span import Span
 from ..record.trace.spans import local_span
+from .arguments import Args, Kwargs, argument, with_argument
 from .call import end_call, safely
 from .inbox import end_last, ending_last, hand_out
 from .instrumentation import Instrumentation
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses
 from .message_call import add_to_mapping, add_to_pairs
 from .patches import Patches
+from .subclass import replacement_of
+from .wrapping import before_call, call_in, end_well
 
 _BROKER, _GROUP = "_swagent_broker", "_swagent_group"
-_C_ARGUMENTS = ("value", "key", "partition", "callback", "on_delivery", "timestamp", "headers")
-_PYTHON_ARGUMENTS = ("key", "value", "partition", "on_delivery", "timestamp", "headers")
+_C_ARGUMENTS = ("topic", "value", "key", "partition", "callback", "on_delivery", "timestamp", "headers")
+_PYTHON_ARGUMENTS = ("topic", "key", "value", "partition", "on_delivery", "timestamp", "headers")
+_REPORTS = ("callback", "on_delivery")
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    producer, consumer = _subclass(module.Producer), _subclass(module.Consumer)
+    producer, consumer = replacement_of(module.Producer), replacement_of(module.Consumer)
     patches.set(module, "Producer", producer)
     patches.set(module, "Consumer", consumer)
-    for owner, names in ((producer, _C_ARGUMENTS), (module.SerializingProducer, _PYTHON_ARGUMENTS)):
+    for owner in (producer, consumer):
         patches.wrap(owner, "__init__", _around_init)
+    for owner in (module.SerializingProducer, module.DeserializingConsumer):
+        patches.wrap(owner, "__init__", before_call(_remember))
+    for owner, names in ((producer, _C_ARGUMENTS), (module.SerializingProducer, _PYTHON_ARGUMENTS)):
         patches.wrap(owner, "produce", partial(_around_produce, names))
     for owner in (consumer, module.DeserializingConsumer):
-        patches.wrap(owner, "__init__", _around_init)
         patches.wrap(owner, "poll", _around_poll)
         patches.wrap(owner, "consume", _around_consume)
         patches.wrap(owner, "close", ending_last)
 
 
-def _subclass(original: Any) -> Any:
-    """A class of the same name, whose instances those of the original's other subclasses are, too."""
-
-    def is_instance(_: object, instance: Any) -> bool:
-        return isinstance(instance, original)
-
-    meta: Any = type("Meta", (original.__class__,), {"__instancecheck__": is_instance})
-    names = {"__module__": original.__module__, "__doc__": original.__doc__, "__qualname__": original.__qualname__}
-    return meta(original.__name__, (original,), names)
-
-
 def _around_init(init: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> None:
+    # its settings may have any name
+    def traced(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         safely(_remember, self, args, kwargs)
-        init(self, *args, **kwargs)
+        return init(self, *args, **kwargs)
 
     return traced
 
 
 def _remember(client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    settings: dict[str, Any] = {**(args[0] if args else {}), **kwargs}
+    settings: dict[str, Any] = {**(args[0] if args else kwargs.get("conf") or {}), **kwargs}
     servers = settings.get("bootstrap.servers") or settings.get("metadata.broker.list") or ""
     client.__dict__[_BROKER] = joined_addresses(servers)
     client.__dict__[_GROUP] = settings.get("group.id")
 
 
 def _around_produce(names: tuple[str, ...], produce: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, topic: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin, self, topic)
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
-        carrying = safely(_carrying, given, topic, span)
-        if span is None:
-            return produce(self, topic, *args, **kwargs) if carrying is None else produce(self, topic, **carrying)
-        try:
-            result = produce(self, topic, **(carrying or given))
-        except BaseException as error:
-            safely(end_call, span, error)
-            raise
-        safely(end_call, span)
-        return result
+    places = {name: place for place, name in enumerate(names)}
+
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(_begin, self, args, kwargs)
+        args, kwargs = safely(_carrying, places, args, kwargs, span) or (args, kwargs)
+        return call_in(span, end_well, end_call, produce, self, *args, **kwargs)
 
     return traced
 
 
-def _begin(producer: Any, topic: Any) -> Span | None:
-    return begin_kafka_send(topic, producer.__dict__[_BROKER])
+def _begin(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
+    return begin_kafka_send(argument(args, kwargs, 0, "topic"), producer.__dict__[_BROKER])
 
 
-def _carrying(given: dict[str, Any], topic: Any, span: Span | None) -> dict[str, Any]:
+def _carrying(places: dict[str, int], args: Args, kwargs: Kwargs, span: Span | None) -> tuple[Args, Kwargs]:
     """The arguments with the context in the headers, and with a report of the delivery."""
-    headers: Any = given.get("headers")
-    headers = add_to_mapping(headers, span) if type(headers) is dict else add_to_pairs(headers, span)
-    changed = {**given, "headers": headers} if headers is not None else given
+    place = places["headers"]
+    headers: Any = argument(args, kwargs, place, "headers")
+    added = add_to_mapping(headers, span) if type(headers) is dict else add_to_pairs(headers, span)
+    if added is not headers:
+        args, kwargs = with_argument(args, kwargs, place, "headers", added)
     if span is not None:
-        name = "callback" if given.get("callback") is not None else "on_delivery"
-        changed = {**changed, name: _Delivery(span, topic, given.get(name))}
-    return changed
+        topic = argument(args, kwargs, 0, "topic")
+        given = {name: argument(args, kwargs, places[name], name) for name in _REPORTS if name in places}
+        name = next((name for name in given if given[name] is not None), "on_delivery")
+        report = _Delivery(span, topic, given[name])
+        if given[name] is None or callable(given[name]):
+            args, kwargs = with_argument(args, kwargs, places[name], name, report)
+    return args, kwargs
 
 
 class _Delivery:

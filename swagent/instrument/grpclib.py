@@ -9,11 +9,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..record.trace.span import Span
+from .arguments import argument
 from .call import end_call, outer_call, safely, settle
 from .grpc_call import begin_grpc_call, is_left_out, note_code, serve_grpc_call
 from .http_call import CONTEXT_HEADERS, peer_of
 from .instrumentation import Instrumentation
 from .patches import Patches
+from .wrapping import after_call, before_call
 
 _SPAN = "_swagent_span"
 _UNKNOWN = 2
@@ -21,41 +23,38 @@ _UNKNOWN = 2
 
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "grpclib.client":
-        patches.wrap(module.Stream, "send_request", _around_send_request)
+        patches.wrap(module.Stream, "send_request", before_call(_begin))
         patches.wrap(module.Stream, "__aexit__", _around_exit)
     else:
-        patches.wrap(module.Server, "__init__", _around_init)
+        patches.wrap(module.Server, "__init__", after_call(_listen))
 
 
 # -- a client ---------------------------------------------------------------------------------------------------------
 
 
-def _around_send_request(send: Callable[..., Any]) -> Callable[..., Any]:
-    # not a coroutine function: what it returns is awaited just the same
-    def traced(self: Any, **kwargs: Any) -> Any:
-        safely(_begin, self)
-        return send(self, **kwargs)
-
-    return traced
-
-
 def _around_exit(leave: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, kind: Any, error: Any, traceback: Any) -> Any:
-        span = self.__dict__.pop(_SPAN, None)
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        span: Span | None = safely(_take, self)
         if span is None:
-            return await leave(self, kind, error, traceback)
+            return await leave(self, *args, **kwargs)
         try:
-            answer = await leave(self, kind, error, traceback)
+            answer = await leave(self, *args, **kwargs)
         except BaseException as raised:
             settle(_ended, span, raised)
             raise
-        settle(_ended, span, error)
+        settle(_ended, span, argument(args, kwargs, 1, "exc_val"))
         return answer
 
     return traced
 
 
-def _begin(stream: Any) -> None:
+def _take(stream: Any) -> Span | None:
+    """The span of a stream's call, which ends now."""
+    span: Span | None = stream.__dict__.pop(_SPAN, None)
+    return span
+
+
+def _begin(stream: Any, *_: object) -> None:
     """Begin a call's span, and write its context, or that of the call that this one is a part of."""
     channel = stream._channel  # noqa: SLF001
     if stream.__dict__.get(_SPAN) is not None:
@@ -91,15 +90,7 @@ def _ended(span: Span, error: BaseException | None) -> None:
 # -- a server ---------------------------------------------------------------------------------------------------------
 
 
-def _around_init(init: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> None:
-        init(self, *args, **kwargs)
-        safely(_listen, self)
-
-    return traced
-
-
-def _listen(server: Any) -> None:
+def _listen(server: Any, *_: object) -> None:
     from grpclib.events import RecvRequest, listen  # noqa: PLC0415, RUF100  (the server has imported it)
 
     listen(server, RecvRequest, _on_request)

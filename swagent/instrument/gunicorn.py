@@ -10,9 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..runtime.late_start import start_now
+from .call import safely
 from .instrumentation import Instrumentation
 from .patches import Patches
 from .serving import holding_back, wrap_asgi, wrap_wsgi
+from .wrapping import after_call
 
 # Where the workers are defined that serve WSGI; other people's are made of them.
 _WSGI_WORKERS = frozenset({"gunicorn.workers.sync", "gunicorn.workers.gthread", "gunicorn.workers.base_async"})
@@ -23,30 +25,31 @@ def _hook(module: Any, patches: Patches) -> None:
         # it imports the application, with --preload
         patches.wrap(module.Arbiter, "setup", holding_back)
     elif module.__name__ == "gunicorn.workers.gasgi":
-        patches.wrap(module.ASGIWorker, "load_wsgi", _around_loading_asgi)
+        patches.wrap(module.ASGIWorker, "load_wsgi", after_call(_wrap_asgi))
     else:
         patches.wrap(module.Worker, "load_wsgi", _around_loading_wsgi)
 
 
 def _around_loading_wsgi(load: Callable[..., Any]) -> Callable[..., Any]:
-    def loading(self: Any) -> None:
+    def loading(self: Any, *args: Any, **kwargs: Any) -> Any:
         is_wsgi = any(each.__module__ in _WSGI_WORKERS for each in type(self).__mro__)
         if is_wsgi:
             # first: what the application records while it is imported belongs to this worker
             start_now()
-        load(self)
+        loaded = load(self, *args, **kwargs)
         if is_wsgi:
-            self.wsgi = wrap_wsgi(self.wsgi)
+            safely(_wrap_wsgi, self)
+        return loaded
 
     return loading
 
 
-def _around_loading_asgi(load: Callable[..., Any]) -> Callable[..., Any]:
-    def loading(self: Any) -> None:
-        load(self)
-        self.asgi = wrap_asgi(self.asgi)
+def _wrap_wsgi(worker: Any) -> None:
+    worker.wsgi = wrap_wsgi(worker.wsgi)
 
-    return loading
+
+def _wrap_asgi(worker: Any, *_: object) -> None:
+    worker.asgi = wrap_asgi(worker.asgi)
 
 
 INSTRUMENTATION = Instrumentation(

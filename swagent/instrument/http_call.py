@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, MutableMapping
-from functools import lru_cache
+from collections.abc import MutableMapping
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
+from ..record.bounded_cache import remembered
 from ..record.limits import address_of, name_of, short
 from ..record.trace.model import Layer
 from ..record.trace.request import STATUSES, Tag
 from ..record.trace.span import Span
-from .call import begin_call, end_call, safely
+from .call import begin_call, end_call
 from .settings import current
+from .wrapping import at_end_of_call
 
 CONTEXT_HEADERS = ("sw8", "sw8-correlation", "traceparent", "tracestate")
 """What `propagate` may write."""
@@ -61,7 +62,7 @@ def begin_http_call(
     return begin_call(name, peer, _HTTP, component, tags)
 
 
-@lru_cache(1024)
+@remembered(1024)
 def peer_of(scheme: str, host: str, port: int | None) -> str:
     """The address of a server, `host:port`."""
     shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
@@ -109,7 +110,7 @@ def end_body(response: Any) -> None:
         end_call(span, error if id(error) != before else None)
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _describe(method: str, scheme: str, host: str, port: int | None, path: str) -> tuple[str, str, tuple[Tag, ...]]:
     """Peer, name and tags. Remembered: most services call few places."""
     path = path or "/"
@@ -120,16 +121,8 @@ def _describe(method: str, scheme: str, host: str, port: int | None, path: str) 
     return peer, name_of(template), (("http.method", short(method)), ("http.url", url))
 
 
-def ending_body(close: Callable[..., Any]) -> Callable[..., Any]:
-    """For `Patches.wrap`: a method that closes a response, or gives its connection back."""
-
-    def traced(self: Any) -> Any:
-        try:
-            return close(self)
-        finally:
-            safely(end_body, self)
-
-    return traced
+ending_body = at_end_of_call(end_body)
+"""For `Patches.wrap`: a method that closes a response, or gives its connection back."""
 
 
 def template_of(path: str) -> str:

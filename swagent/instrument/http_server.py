@@ -10,10 +10,12 @@ from typing import Any
 
 from ..record.trace.context import current, switch
 from ..record.trace.model import Component
+from .arguments import Args, Kwargs, argument
 from .call import safely
 from .instrumentation import STANDARD_LIBRARY, Instrumentation
 from .patches import Patches
 from .server_request import address_of, begin_request, end_request, note_error
+from .wrapping import after_call, before_call
 
 _REQUEST = "_swagent_request"
 _STATUS = "_swagent_status"
@@ -22,16 +24,16 @@ _STATUS = "_swagent_status"
 def _hook(module: Any, patches: Patches) -> None:
     handler = module.BaseHTTPRequestHandler
     patches.wrap(handler, "handle_one_request", _around_handling)
-    patches.wrap(handler, "parse_request", _around_parsing)
-    patches.wrap(handler, "send_response_only", _around_responding)
+    patches.wrap(handler, "parse_request", after_call(_begin_parsed))
+    patches.wrap(handler, "send_response_only", before_call(_note_status))
 
 
 def _around_handling(handle: Callable[..., Any]) -> Callable[..., Any]:
-    def handling(self: Any) -> None:
+    def handling(self: Any, *args: Any, **kwargs: Any) -> Any:
         outside = current.get()
-        setattr(self, _REQUEST, None)
+        safely(setattr, self, _REQUEST, None)
         try:
-            handle(self)
+            return handle(self, *args, **kwargs)
         except BaseException as error:
             safely(_fail, self, error)
             raise
@@ -43,23 +45,14 @@ def _around_handling(handle: Callable[..., Any]) -> Callable[..., Any]:
     return handling
 
 
-def _around_parsing(parse: Callable[..., Any]) -> Callable[..., Any]:
-    def parsing(self: Any) -> Any:
-        is_read = parse(self)
-        # only inside of our `handle_one_request`: those who have one of their own serve WSGI
-        if is_read and _REQUEST in self.__dict__ and not hasattr(self, "run_wsgi"):
-            safely(_begin, self)
-        return is_read
-
-    return parsing
+def _begin_parsed(handler: Any, is_read: Any, *_: object) -> None:
+    # only inside of our `handle_one_request`: those who have one of their own serve WSGI
+    if is_read and _REQUEST in handler.__dict__ and not hasattr(handler, "run_wsgi"):
+        _begin(handler)
 
 
-def _around_responding(respond: Callable[..., Any]) -> Callable[..., Any]:
-    def responding(self: Any, code: int, *args: Any, **kwargs: Any) -> Any:
-        setattr(self, _STATUS, int(code))
-        return respond(self, code, *args, **kwargs)
-
-    return responding
+def _note_status(handler: Any, args: Args, kwargs: Kwargs) -> None:
+    setattr(handler, _STATUS, int(argument(args, kwargs, 0, "code")))
 
 
 def _begin(handler: Any) -> None:

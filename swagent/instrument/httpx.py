@@ -7,65 +7,37 @@ host.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..record.trace.model import Component
 from ..record.trace.outcome import count_as_timeout
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely
-from .http_call import begin_http_call, end_body, ending_body, leave_open, note_status, peer_of, propagate
+from .arguments import Args, Kwargs
+from .call import outer_call, safely
+from .http_call import begin_http_call, ending_body, leave_open, note_status, peer_of, propagate
 from .instrumentation import Instrumentation
-from .patches import Patches
-from .wrapping import await_in, call_in
+from .patches import Patches, home_of
+from .wrapping import after_call, around_async_call, around_call
+
+_REDIRECT = "_build_redirect_request"
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    patches.wrap(module.Client, "send", _around_send)
-    patches.wrap(module.AsyncClient, "send", _around_async_send)
-    for client in (module.Client, module.AsyncClient):
-        patches.wrap(client, "_build_redirect_request", _around_redirect)
+    patches.wrap(module.Client, "send", around_call(_begin, _answered))
+    patches.wrap(module.AsyncClient, "send", around_async_call(_begin, _answered))
+    for client in {home_of(each, _REDIRECT) for each in (module.Client, module.AsyncClient)}:
+        patches.wrap(client, _REDIRECT, after_call(_propagate_redirect))
     patches.wrap(module.Response, "close", ending_body)
-    patches.wrap(module.Response, "aclose", _around_aclose)
+    patches.wrap(module.Response, "aclose", ending_body)
     patches.on_undo(count_as_timeout(module.TimeoutException))
 
 
-def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin, request)
-        return call_in(span, _answered, end_call, send, self, request, *args, **kwargs)
-
-    return traced
+def _propagate_redirect(_: object, request: Any, *__: object) -> None:
+    _propagate(outer_call(), request)
 
 
-def _around_async_send(send: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin, request)
-        return await await_in(span, _answered, end_call, send, self, request, *args, **kwargs)
-
-    return traced
-
-
-def _around_redirect(build: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        request = build(self, *args, **kwargs)
-        safely(_propagate, outer_call(), request)
-        return request
-
-    return traced
-
-
-def _around_aclose(aclose: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any) -> None:
-        try:
-            await aclose(self)
-        finally:
-            safely(end_body, self)
-
-    return traced
-
-
-def _begin(request: Any) -> Span | None:
+def _begin(_: object, args: Args, kwargs: Kwargs) -> Span | None:
+    request = args[0] if args else kwargs["request"]
     url = request.url
     span = begin_http_call(request.method, url.scheme, url.host, url.port, url.path, Component.HTTPX)
     safely(_propagate, span or outer_call(), request)

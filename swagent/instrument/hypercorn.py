@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..runtime.late_start import hold_back
+from .arguments import argument
+from .call import safely
 from .instrumentation import Instrumentation
 from .patches import Patches
-from .serving import wrap_asgi, wrap_wsgi
+from .serving import with_application, wrap_asgi, wrap_wsgi
 
 
 def _hook(module: Any, patches: Patches) -> None:
@@ -21,9 +23,10 @@ def _hook(module: Any, patches: Patches) -> None:
 
 
 def _wrapping(wrap: Callable[[Any], Any]) -> Callable[..., Any]:
-    def around(initialise: Callable[..., None]) -> Callable[..., None]:
-        def make(self: Any, app: Any, *args: Any, **kwargs: Any) -> None:
-            initialise(self, wrap(app), *args, **kwargs)
+    def around(initialise: Callable[..., Any]) -> Callable[..., Any]:
+        def make(self: Any, *args: Any, **kwargs: Any) -> Any:
+            args, kwargs = safely(with_application, wrap, args, kwargs, 0, "app") or (args, kwargs)
+            return initialise(self, *args, **kwargs)
 
         return make
 
@@ -31,12 +34,16 @@ def _wrapping(wrap: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def _around_run(run: Callable[..., Any]) -> Callable[..., Any]:
-    def running(config: Any, *args: Any, **kwargs: Any) -> Any:
-        if config.workers:
-            hold_back()
-        return run(config, *args, **kwargs)
+    def running(*args: Any, **kwargs: Any) -> Any:
+        safely(_hold_back, argument(args, kwargs, 0, "config"))
+        return run(*args, **kwargs)
 
     return running
+
+
+def _hold_back(config: Any) -> None:
+    if config.workers:
+        hold_back()
 
 
 INSTRUMENTATION = Instrumentation(

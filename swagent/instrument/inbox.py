@@ -11,6 +11,7 @@ from typing import Any
 
 from ..record.trace.span import Span
 from .call import safely
+from .wrapping import before_call
 
 _INBOX = "_swagent_inbox"
 
@@ -56,16 +57,6 @@ def end_last(consumer: Any) -> None:
     safely(_end_last, consumer)
 
 
-def ending_last(close: Callable[..., Any]) -> Callable[..., Any]:
-    """For `Patches.wrap`: a method after which a consumer hands nothing out."""
-
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        return close(self, *args, **kwargs)
-
-    return traced
-
-
 def hand_out(consumer: Any, begin: Callable[..., Span | None], *args: Any) -> None:
     """Begin the span of what a consumer hands out now, and make it the active one. Never raises.
 
@@ -79,10 +70,14 @@ def leave_to_caller(consumer: Any) -> None:
     inbox_of(consumer).is_off = True
 
 
-def _end_last(consumer: Any) -> None:
+def _end_last(consumer: Any, *_: object) -> None:
     inbox: Inbox | None = consumer.__dict__.get(_INBOX)
     if inbox is not None:
         inbox.end()
+
+
+ending_last = before_call(_end_last)
+"""For `Patches.wrap`: a method after which a consumer hands nothing out."""
 
 
 def _hand_out(consumer: Any, begin: Callable[..., Span | None], *args: Any) -> None:
@@ -134,8 +129,8 @@ def loop_over(loop: type[_Loop]) -> Callable[[Callable[..., Any]], Callable[...,
     """Makes the `__iter__` or `__aiter__` of a consumer that gives itself give a loop instead."""
 
     def around(make_iterator: Callable[..., Any]) -> Callable[..., Any]:
-        def traced(self: Any) -> Any:
-            found = make_iterator(self)
+        def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+            found = make_iterator(self, *args, **kwargs)
             return (safely(loop, self) or found) if found is self else found
 
         return traced

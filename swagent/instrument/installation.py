@@ -158,6 +158,11 @@ def report() -> list[Report]:
     return [each.report() for each in _chosen(())]
 
 
+def recording() -> list[str]:
+    """The instrumentations that record by now, by name. Asks for nothing that takes a while."""
+    return [each.instrumentation.name for each in _chosen(()) if each.state is State.ACTIVE]
+
+
 def is_any_wanted() -> bool:
     """Whether any instrumentation was asked for, and not switched off since."""
     return any(each.is_wanted for each in _chosen(()))

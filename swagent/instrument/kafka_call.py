@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Any
 
+from ..record.bounded_cache import remembered
 from ..record.trace.model import Component
 from ..record.trace.span import Span
 from .message_call import begin_receive, begin_send
@@ -37,12 +37,12 @@ def takes_headers(version: Any) -> bool:
     return not isinstance(version, tuple) or version >= (0, 11)  # pyright: ignore[reportUnknownVariableType]
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _producer_name(topic: str) -> str:
     return f"Kafka/{topic}/Producer"
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _consumer_names(topics: tuple[str, ...], group: Any) -> tuple[str, str]:
     topic = ";".join(sorted(topics))
     return (f"Kafka/{topic}/Consumer/{group}" if group else f"Kafka/{topic}/Consumer"), topic

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..record.trace.span import Span
+from .arguments import Args, Kwargs, argument, with_argument
 from .call import end_call, safely
 from .inbox import MessageLoop, end_last, ending_last, hand_out, loop_over
 from .instrumentation import Instrumentation
@@ -18,6 +19,8 @@ from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses,
 from .message_call import add_to_pairs
 from .patches import Patches
 from .wrapping import call_in
+
+_HEADERS = 3  # their place among the arguments of `send`
 
 
 def _hook(module: Any, patches: Patches) -> None:
@@ -29,28 +32,25 @@ def _hook(module: Any, patches: Patches) -> None:
 
 
 def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(
-        self: Any,
-        topic: Any,
-        value: Any = None,
-        key: Any = None,
-        headers: Any = None,
-        partition: Any = None,
-        timestamp_ms: Any = None,
-    ) -> Any:
-        span = safely(_begin, self, topic)
-        headers = safely(_with_context, self, headers, span) or headers
-        return call_in(span, _end_with, end_call, send, self, topic, value, key, headers, partition, timestamp_ms)
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(_begin, self, args, kwargs)
+        args, kwargs = safely(_with_context, self, span, args, kwargs) or (args, kwargs)
+        return call_in(span, _end_with, end_call, send, self, *args, **kwargs)
 
     return traced
 
 
-def _begin(producer: Any, topic: str) -> Span | None:
-    return begin_kafka_send(topic, _broker_of(producer))
+def _begin(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
+    return begin_kafka_send(argument(args, kwargs, 0, "topic"), _broker_of(producer))
 
 
-def _with_context(producer: Any, headers: Any, span: Span | None) -> Any:
-    return add_to_pairs(headers, span) if takes_headers(producer.config["api_version"]) else headers
+def _with_context(producer: Any, span: Span | None, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments with the context in the headers, where there is something to change."""
+    if not takes_headers(producer.config["api_version"]):
+        return args, kwargs
+    headers = argument(args, kwargs, _HEADERS, "headers")
+    added = add_to_pairs(headers, span)
+    return (args, kwargs) if added is headers else with_argument(args, kwargs, _HEADERS, "headers", added)
 
 
 def _end_with(span: Span, future: Any) -> None:
@@ -73,9 +73,9 @@ def _broker_of(client: Any) -> str:
 
 
 def _around_next(ask: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any) -> Any:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
         end_last(self)
-        message = ask(self)
+        message = ask(self, *args, **kwargs)
         hand_out(self, _begin_one, self, message)
         return message
 
@@ -84,7 +84,7 @@ def _around_next(ask: Callable[..., Any]) -> Callable[..., Any]:
 
 def _around_poll(poll: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs.get("update_offsets", True):
+        if not argument(args, kwargs, 2, "update_offsets", True):
             return poll(self, *args, **kwargs)  # the iterator's own
         end_last(self)
         batches = poll(self, *args, **kwargs)

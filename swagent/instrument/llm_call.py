@@ -10,7 +10,7 @@ Whoever answers is a stranger: the trace's context goes to no host that `propaga
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ from .call import begin_call, safely
 from .http_call import peer_of, template_of
 from .instrumentation import Hook
 from .patches import Patches
-from .wrapping import around_async_call, around_call
+from .wrapping import around_async_call, around_call, at_end_of_call
 
 _READING = "_swagent_reading"
 _INPUT = ("input_tokens", "prompt_tokens")
@@ -51,8 +51,8 @@ def hook_for(system: str) -> Hook:
 
     def hook(module: Any, patches: Patches) -> None:
         if module.__name__.endswith("._streaming"):
-            patches.wrap(module.Stream, "close", _around_close)
-            patches.wrap(module.AsyncStream, "close", _around_async_close)
+            patches.wrap(module.Stream, "close", at_end_of_call(_closed))
+            patches.wrap(module.AsyncStream, "close", at_end_of_call(_closed))
             return
         begin, finish = partial(_begin, system), partial(_answered, module)
         patches.wrap(module.SyncAPIClient, "request", around_call(begin, finish, _failed))
@@ -191,26 +191,6 @@ def _failed(span: Span, error: BaseException) -> None:
     elif outcome is not Outcome.OK:
         span.tag_outcome(outcome)
     span.stop()
-
-
-def _around_close(close: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any) -> None:
-        try:
-            close(self)
-        finally:
-            safely(_closed, self)
-
-    return traced
-
-
-def _around_async_close(close: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any) -> None:
-        try:
-            await close(self)
-        finally:
-            safely(_closed, self)
-
-    return traced
 
 
 def _closed(stream: Any) -> None:

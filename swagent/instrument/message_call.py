@@ -10,10 +10,10 @@ messages out, and the span lasts until the next one is asked for, see `inbox.py`
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 from ..messages import context_of
+from ..record.bounded_cache import remembered
 from ..record.limits import address_of, name_of, short
 from ..record.suppression import suppress_instrumentation
 from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
@@ -124,7 +124,7 @@ def _traceparent_of(messages: Iterable[Any], tracer: Tracer) -> Traceparent | No
     return None
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _describe(name: str, broker: str, topic: str, queue: str) -> tuple[str, str, tuple[tuple[str, str], ...]]:
     """Name, peer and tags. Remembered: most services know few topics."""
     peer = address_of(broker)

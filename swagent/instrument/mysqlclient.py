@@ -3,16 +3,16 @@ versions do not remember."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..record.trace.model import Component
-from .call import safely
+from .arguments import Args, Kwargs
 from .instrumentation import Instrumentation
 from .mysql_query import cursor_hook, mysql_at
 from .patches import Patches
 from .sql_call import Database
 from .sql_cursor import around_query
+from .wrapping import after_call
 
 
 def _database_of(cursor: Any) -> Database | None:
@@ -27,15 +27,11 @@ def _hook(module: Any, patches: Patches) -> None:
     if hasattr(module, "BaseCursor"):
         _hook_cursors(module, patches)
     else:
-        patches.wrap(module.Connection, "__init__", _around_init)
+        patches.wrap(module.Connection, "__init__", after_call(_note_made))
 
 
-def _around_init(init: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> None:
-        init(self, *args, **kwargs)
-        safely(_note_database, self, *args, **kwargs)
-
-    return traced
+def _note_made(connection: Any, _: object, args: Args, kwargs: Kwargs) -> None:
+    _note_database(connection, *args, **kwargs)
 
 
 def _note_database(

@@ -6,9 +6,9 @@ reads them.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
+from ..record.bounded_cache import remembered
 from ..record.limits import address_of, as_text, short
 from ..record.trace.model import Component, Layer
 from ..record.trace.span import Span
@@ -61,7 +61,7 @@ def _begin(name: str, address: Any, database: str, args: tuple[Any, ...], kwargs
     return begin_call(name, _peer_of(address[0], address[1]), Layer.DATABASE, Component.NEO4J, tuple(tags))
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _peer_of(host: str, port: int) -> str:
     shown = f"[{host}]" if ":" in host else host
     return address_of(f"{shown}:{port}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from ..errors import SwagentError
+from .subclass import named_as
 
 _MISSING: Any = object()
 _DECORATORS: tuple[Any, ...] = (staticmethod, classmethod)
@@ -37,12 +39,17 @@ class Patches:
         original = found.__func__ if kind is not None else found
         if not callable(original):
             raise HookError(f"{_name_of(owner)} has no function {name}")
-        replacement: Any = make(original)
-        functools.update_wrapper(replacement, original)
+        replacement: Any = named_as(original, make(original))
         if isinstance(owner, ModuleType):
-            # pickle looks for it where it says that it is, and there may still be the original, as in sqlite3's C part
-            replacement.__module__, replacement.__qualname__ = owner.__name__, name
+            self._set_at_home(owner, original, replacement)
         self.set(owner, name, kind(replacement) if kind is not None else replacement)
+
+    def _set_at_home(self, owner: ModuleType, original: Any, replacement: Any) -> None:
+        """Replace a function also in the module that it is from: pickle looks for it there."""
+        home: Any = sys.modules.get(str(getattr(original, "__module__", "")))
+        name = str(getattr(original, "__qualname__", ""))
+        if home is not None and home is not owner and getattr(home, name, None) is original:
+            self.set(home, name, replacement)
 
     def set(self, owner: Any, name: str, value: object) -> None:
         """Give an attribute another value.
@@ -64,6 +71,17 @@ class Patches:
         """Put everything back, the last first. What somebody else has replaced since stays as it is."""
         while self._undo:
             self._undo.pop()()
+
+
+def home_of(owner: type, name: str) -> type:
+    """The class that a method is from: itself, or one of its bases.
+
+    :raises HookError: it has no such method
+    """
+    for each in owner.__mro__:
+        if name in vars(each):
+            return each
+    raise HookError(f"{_name_of(owner)} has no function {name}")
 
 
 def _put_back(owner: Any, name: str, ours: object, own: object) -> None:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from ..record.trace.span import Span
+from .arguments import Args, Kwargs, argument, with_argument
 from .call import end_call, safely
 from .inbox import Inbox, end_last, ending_last, hand_out
 from .instrumentation import Instrumentation
@@ -22,6 +23,7 @@ from .rabbitmq_call import begin_delivery, begin_publish
 from .wrapping import call_in, end_well
 
 _BLOCKING = "pika.adapters.blocking_connection"
+_PROPERTIES = 3  # their place among the arguments of `basic_publish`
 
 
 def _hook(module: Any, patches: Patches) -> None:
@@ -40,21 +42,28 @@ def _hook(module: Any, patches: Patches) -> None:
 def _around_publish(make_properties: Any, publish: Callable[..., Any]) -> Callable[..., Any]:
     """:param make_properties: None: they are written further in"""
 
-    def traced(
-        self: Any, exchange: Any, routing_key: Any, body: Any, properties: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:  # fmt: skip
-        span = safely(_begin_publish, self, exchange, routing_key)
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(_begin_publish, self, args, kwargs)
         if make_properties is not None:
-            properties = safely(_carrying, properties, span, make_properties) or properties
-        return call_in(
-            span, end_well, end_call, publish, self, exchange, routing_key, body, properties, *args, **kwargs
-        )
+            args, kwargs = safely(_with_properties, args, kwargs, span, make_properties) or (args, kwargs)
+        return call_in(span, end_well, end_call, publish, self, *args, **kwargs)
 
     return traced
 
 
-def _begin_publish(channel: Any, exchange: Any, routing_key: Any) -> Span | None:
+def _begin_publish(channel: Any, args: Args, kwargs: Kwargs) -> Span | None:
+    exchange, routing_key = argument(args, kwargs, 0, "exchange"), argument(args, kwargs, 1, "routing_key")
     return begin_publish(exchange, routing_key, _broker_of(channel))
+
+
+def _with_properties(
+    args: Args, kwargs: Kwargs, span: Span | None, make: Callable[..., Any]
+) -> tuple[Args, Kwargs]:  # fmt: skip
+    properties = argument(args, kwargs, _PROPERTIES, "properties")
+    carrying = _carrying(properties, span, make)
+    return (
+        (args, kwargs) if carrying is properties else with_argument(args, kwargs, _PROPERTIES, "properties", carrying)
+    )
 
 
 def _broker_of(channel: Any) -> str:
@@ -74,21 +83,27 @@ def _carrying(properties: Any, span: Span | None, make: Callable[..., Any]) -> A
 
 
 def _around_consume(consume: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, queue: Any, on_message_callback: Any, *args: Any, **kwargs: Any) -> Any:
-        # what the blocking channel registers only sorts
-        if type(getattr(on_message_callback, "__self__", None)).__module__ != _BLOCKING and callable(
-            on_message_callback
-        ):
-            on_message_callback = _around_callback(on_message_callback)
-        return consume(self, queue, on_message_callback, *args, **kwargs)
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = safely(_with_callback, args, kwargs) or (args, kwargs)
+        return consume(self, *args, **kwargs)
 
     return traced
 
 
+def _with_callback(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments with a callback that records, where there is something to change."""
+    callback = argument(args, kwargs, 1, "on_message_callback")
+    # what the blocking channel registers only sorts
+    if not callable(callback) or type(getattr(callback, "__self__", None)).__module__ == _BLOCKING:
+        return args, kwargs
+    return with_argument(args, kwargs, 1, "on_message_callback", _around_callback(callback))
+
+
 def _around_callback(callback: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(channel: Any, method: Any, properties: Any, body: Any) -> Any:
-        span = safely(_begin_delivery, channel, method, properties)
-        return call_in(span, end_well, end_call, callback, channel, method, properties, body)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        # channel, method, properties and body
+        span = safely(lambda: _begin_delivery(*args[:3]))
+        return call_in(span, end_well, end_call, callback, *args, **kwargs)
 
     return traced
 
@@ -98,8 +113,7 @@ def _around_generator(consume: Callable[..., Any]) -> Callable[..., Any]:
         inbox = Inbox()
         try:
             for message in consume(self, *args, **kwargs):
-                if message[0] is not None:
-                    safely(inbox.hand_out, _begin_delivery, self, *message[:2])
+                safely(inbox.hand_out, _begin_fetched, self, message)
                 yield message
                 safely(inbox.end)
         finally:
@@ -112,11 +126,16 @@ def _around_get(get: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
         end_last(self)
         message = get(self, *args, **kwargs)
-        if message[0] is not None:
-            hand_out(self, _begin_delivery, self, *message[:2])
+        hand_out(self, _begin_fetched, self, message)
         return message
 
     return traced
+
+
+def _begin_fetched(channel: Any, message: Any) -> Span | None:
+    method, properties, _ = message
+    # there was none
+    return None if method is None else _begin_delivery(channel, method, properties)
 
 
 def _begin_delivery(channel: Any, method: Any, properties: Any) -> Span | None:

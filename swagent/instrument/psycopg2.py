@@ -7,17 +7,18 @@ of those that the application brings along.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
+from .arguments import Args, Kwargs, argument, with_argument
 from .call import safely
 from .instrumentation import Instrumentation
 from .patches import Patches
 from .psycopg import database_of
 from .sql_cursor import begin_by, begin_copy_by, begin_procedure_by
-from .sql_subclass import Cursors, traced_connection, traced_cursor
+from .sql_subclass import Cursors, between, chooser, traced_connection, traced_cursor
 
 _NAME = "PostgreSQL/Psycopg/"
+_FACTORY = "connection_factory"
 
 
 def _hook(module: Any, patches: Patches) -> None:
@@ -27,27 +28,29 @@ def _hook(module: Any, patches: Patches) -> None:
     for name in ("copy_expert", "copy_from", "copy_to"):
         begins[name] = begin_copy_by(_NAME + "copy", database_of)
 
-    @lru_cache(64)
-    def cursor_class(base: type) -> type:
-        return traced_cursor(base, begins)
+    connection, cursor = extensions.connection, extensions.cursor
+    cursors = traced_cursor(cursor, cursor, begins)
+    cursor_class = chooser(cursor, cursors, lambda base: traced_cursor(base, cursor, begins))
+    connections = traced_connection(connection, Cursors("cursor_factory", 1, cursor, cursor_class))
+    connection_class = chooser(connection, connections, lambda base: between(base, connections))
 
-    @lru_cache(64)
-    def connection_class(base: type) -> type:
-        return traced_connection(
-            base, extensions.connection, Cursors("cursor_factory", 1, extensions.cursor, cursor_class)
-        )
+    def with_factory(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+        factory = argument(args, kwargs, 1, _FACTORY) or connection
+        # a function makes what it likes
+        if not isinstance(factory, type) or not issubclass(factory, connection):
+            return args, kwargs
+        return with_argument(args, kwargs, 1, _FACTORY, connection_class(factory))
 
     def around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
-        def traced(dsn: Any = None, connection_factory: Any = None, *args: Any, **kwargs: Any) -> Any:
-            factory = extensions.connection if connection_factory is None else connection_factory
-            # a function makes what it likes
-            if isinstance(factory, type) and issubclass(factory, extensions.connection):
-                connection_factory = safely(connection_class, factory) or connection_factory
-            return connect(dsn, connection_factory, *args, **kwargs)
+        def traced(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = safely(with_factory, args, kwargs) or (args, kwargs)
+            return connect(*args, **kwargs)
 
         return traced
 
     patches.wrap(module, "connect", around_connect)
+    patches.set(extensions, "connection", connections)
+    patches.set(extensions, "cursor", cursors)
 
 
 INSTRUMENTATION = Instrumentation(

@@ -8,20 +8,23 @@ a command more. What the driver asks on its own account (hellos, credentials, se
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 from weakref import WeakValueDictionary
 
+from ..record.bounded_cache import remembered
 from ..record.limits import address_of, as_text, name_of, short
 from ..record.trace.model import Component, Layer
 from ..record.trace.span import Span
+from .arguments import Args, Kwargs, argument
 from .call import begin_call, end_call, outer_call, safely
 from .excerpt import excerpt_of
 from .instrumentation import Instrumentation
 from .patches import Patches
 from .settings import current
+from .wrapping import before_call
 
 _PREFIX = "MongoDB/"
 _OF_THE_DRIVER = frozenset(
@@ -96,7 +99,7 @@ def _hook(module: Any, patches: Patches) -> None:
     for name in ("SocketInfo", "Connection", "AsyncConnection"):
         connection = getattr(module, name, None)
         if connection is not None and connection.__module__ == module.__name__:
-            patches.wrap(connection, "_raise_connection_failure", _around_failure)
+            patches.wrap(connection, "_raise_connection_failure", before_call(_note_failure))
 
 
 def _listen(module: Any, patches: Patches) -> None:
@@ -122,14 +125,10 @@ def _listen(module: Any, patches: Patches) -> None:
     patches.on_undo(spans.close)
 
 
-def _around_failure(give_up: Callable[..., Any]) -> Callable[..., Any]:
-    # not a coroutine function for the asynchronous client: what it returns is awaited just the same
-    def traced(self: Any, error: BaseException, *args: Any, **kwargs: Any) -> Any:
-        if not isinstance(error, Exception):
-            safely(_given_up, error)
-        return give_up(self, error, *args, **kwargs)
-
-    return traced
+def _note_failure(_: object, args: Args, kwargs: Kwargs) -> None:
+    error = argument(args, kwargs, 0, "error")
+    if not isinstance(error, Exception):
+        _given_up(error)
 
 
 def _given_up(error: BaseException) -> None:
@@ -138,12 +137,12 @@ def _given_up(error: BaseException) -> None:
         end_call(span, error)
 
 
-@lru_cache(256)
+@remembered(256)
 def _operation(command: str) -> str:
     return name_of(f"{_PREFIX}{command.capitalize()}Operation")
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _address(host: str, port: int | None) -> str:
     shown = f"[{host}]" if ":" in host else host
     return address_of(f"unix:{host}" if port is None else f"{shown}:{port}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
+from ..record.bounded_cache import remembered
 from ..record.limits import as_text
 from ..record.trace.model import Component
 from ..record.trace.span import Span
@@ -27,6 +27,6 @@ def begin_delivery(exchange: Any, routing_key: Any, broker: str, headers: Any) -
     return begin_receive(name, Component.RABBITMQ_CONSUMER, ({"headers": headers},), broker, exchange, key)
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _name_of(exchange: str, key: str) -> str:
     return f"RabbitMQ/Topic/{exchange}/Queue/{key}"

@@ -9,23 +9,26 @@ cache needs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from ..record.bounded_cache import remembered
 from ..record.limits import address_of, as_text, name_of
 from ..record.trace.span import Span
+from .arguments import Args, Kwargs, argument
 from .broker_pools import speaks_for_itself
 from .cache_call import Command, begin_command
-from .call import outer_call, safely
+from .call import outer_call
 from .instrumentation import Hook, Instrumentation
 from .patches import Patches
 from .redis_commands import KEY_ELSEWHERE, READS, WAITING, WAITING_IF_TOLD, WITH_SUBCOMMANDS, WRITES
-from .wrapping import around_async_call, around_call
+from .wrapping import around_async_call, around_call, before_call
 
 # How many commands of a pipeline are looked at: some send a million.
 _LOOKED_AT = 100
 _DEFAULT_PORT = 6379
+# The longest names of commands, with their subcommands, have half of it.
+_MAX_WORD = 64
 
 
 def _hook_for(system: str) -> Hook:
@@ -37,7 +40,7 @@ def _hook_for(system: str) -> Hook:
         cluster = getattr(module, f"{system}Cluster", None)
         if cluster is not None:
             patches.wrap(cluster, "execute_command", around(begin))
-            patches.wrap(cluster, "_execute_command", _around_node)
+            patches.wrap(cluster, "_execute_command", before_call(_note_node))
             patches.wrap(module.ClusterPipeline, "execute", around(begin_pipeline))
             return
         patches.wrap(getattr(module, system), "execute_command", around(begin))
@@ -70,22 +73,14 @@ def _begin_pipeline_for(system: str) -> Callable[..., Span | None]:
     return begin
 
 
-def _around_node(execute: Callable[..., Any]) -> Callable[..., Any]:
-    # not a coroutine function for the asynchronous client: what it returns is awaited just the same
-    def traced(self: Any, target_node: Any, *args: Any, **kwargs: Any) -> Any:
-        safely(_note_node, target_node)
-        return execute(self, target_node, *args, **kwargs)
-
-    return traced
-
-
-def _note_node(node: Any) -> None:
+def _note_node(_: object, args: Args, kwargs: Kwargs) -> None:
     span = outer_call()
     if span is not None and span.name.startswith(("Redis/", "Valkey/")):
+        node = argument(args, kwargs, 0, "target_node")
         span.peer = _address(node.host, node.port)
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _describe(system: str, word: object) -> Command | None:
     """What is known of a command by its first argument. None: it has no span."""
     name = _name_of(word)
@@ -96,7 +91,7 @@ def _describe(system: str, word: object) -> Command | None:
     return Command(name_of(f"{system}/{name}"), tags, bool(operation) and name not in KEY_ELSEWHERE)
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _describe_pipeline(system: str, words: tuple[object, ...]) -> Command:
     names = tuple(dict.fromkeys(map(_name_of, words)))
     tags = (("cache.type", system), ("cache.cmd", name_of(" ".join(names))), *_operation_of(names))
@@ -105,7 +100,10 @@ def _describe_pipeline(system: str, words: tuple[object, ...]) -> Command:
 
 def _name_of(word: object) -> str:
     """A command's name in upper case. Its first argument may hold others behind it: a subcommand, or a key."""
-    text = word.decode("utf-8", "replace") if isinstance(word, bytes) else as_text(word)
+    if isinstance(word, (str, bytes)):
+        # what stands behind it may be as long as a value
+        word = word[:_MAX_WORD]
+    text = word.decode("utf-8", "replace") if isinstance(word, bytes) else as_text(word)[:_MAX_WORD]
     first, *others = text.upper().split() or [""]
     return f"{first} {others[0]}" if others and first in WITH_SUBCOMMANDS else first
 
@@ -133,7 +131,8 @@ def _words_of(pipeline: Any) -> Iterable[object]:
 
 def _word_of(queued: Any) -> object:
     args: Sequence[object] = getattr(queued, "args", None) or queued[0]
-    return args[0]
+    word = args[0]
+    return word[:_MAX_WORD] if isinstance(word, (str, bytes)) else as_text(word)[:_MAX_WORD]
 
 
 def _peer_of(client: Any) -> str:
@@ -160,7 +159,7 @@ def _peer_of_cluster(client: Any) -> str:
     return _address(node.host, node.port)
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _address(host: str, port: int | None) -> str:
     shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
     return address_of(f"unix:{host}" if port is None else f"{shown}:{port}")

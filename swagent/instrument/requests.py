@@ -12,6 +12,7 @@ from typing import Any
 from ..record.trace.model import Component
 from ..record.trace.outcome import count_as_timeout
 from ..record.trace.span import Span
+from .arguments import Kwargs, argument
 from .call import end_call, outer_call, safely, settle
 from .http_call import begin_http_call, note_status, peer_of, propagate, split
 from .instrumentation import Instrumentation
@@ -28,17 +29,18 @@ def _hook(module: Any, patches: Patches) -> None:
 
 
 def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, request: Any, **kwargs: Any) -> Any:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        request = argument(args, kwargs, 0, "request")
         span = safely(_begin, request)
         safely(_propagate, request)
         if span is None:
-            return send(self, request, **kwargs)
+            return send(self, *args, **kwargs)
         try:
-            response = send(self, request, **kwargs)
+            response = send(self, *args, **kwargs)
         except BaseException as error:
             settle(end_call, span, error)
             raise
-        settle(_answered, span, response, bool(kwargs.get("stream", self.stream)))
+        settle(_answered, span, response, self, kwargs)
         return response
 
     return traced
@@ -60,8 +62,8 @@ def _propagate(request: Any) -> None:
         propagate(span, peer_of(url.scheme, url.hostname or "", url.port), request.headers)
 
 
-def _answered(span: Span, response: Any, is_streamed: bool) -> None:
-    if is_streamed:
+def _answered(span: Span, response: Any, session: Any, kwargs: Kwargs) -> None:
+    if kwargs.get("stream", session.stream):
         answered(span, response.status_code, response.raw)
     else:
         note_status(span, response.status_code)

@@ -13,11 +13,13 @@ from ..asgi.middleware import MARK
 from ..asgi.pending import PendingRequest
 from ..record.trace.model import Component
 from ..runtime.late_start import start_now
+from .arguments import Args, Kwargs, argument
 from .call import safely
 from .instrumentation import Instrumentation
 from .patches import Patches
 from .server_request import begin_request, end_request, note_error, note_route
 from .serving import holding_back
+from .wrapping import after_call
 
 _REQUEST = "swagent_request"
 _FIRST = 1_000_000
@@ -30,17 +32,13 @@ def _hook(module: Any, patches: Patches) -> None:
         # the process that starts the workers
         patches.wrap(module.WorkerManager, "run", holding_back)
     else:
-        patches.wrap(module.Sanic, "__init__", _around_initialise)
+        patches.wrap(module.Sanic, "__init__", after_call(_register))
 
 
-def _around_initialise(initialise: Callable[..., None]) -> Callable[..., None]:
-    def make(self: Any, *args: Any, **kwargs: Any) -> None:
-        initialise(self, *args, **kwargs)
-        self.register_middleware(_open, "request", priority=_FIRST)
-        self.register_listener(_serve, "before_server_start")
-        self.add_signal(_report, "server.exception.report")
-
-    return make
+def _register(app: Any, *_: object) -> None:
+    app.register_middleware(_open, "request", priority=_FIRST)
+    app.register_listener(_serve, "before_server_start")
+    app.add_signal(_report, "server.exception.report")
 
 
 async def _serve(_: Any) -> None:
@@ -79,21 +77,25 @@ def _note_error(error: BaseException) -> None:
 
 
 def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
-    async def sending(self: Any, data: Any = None, end_stream: Any = None) -> Any:
-        stream = self.stream
+    async def sending(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # the last piece takes it away
+        stream = safely(getattr, self, "stream")
         try:
-            return await send(self, data, end_stream)
+            return await send(self, *args, **kwargs)
         finally:
-            if stream is not None and (end_stream or (end_stream is None and data is None)):
-                safely(_end, stream, self.status)
+            if stream is not None:
+                safely(_end_with_last, stream, self, args, kwargs)
 
     return sending
 
 
-def _end(stream: Any, status: int) -> None:
+def _end_with_last(stream: Any, response: Any, args: Args, kwargs: Kwargs) -> None:
+    data, end_stream = argument(args, kwargs, 0, "data"), argument(args, kwargs, 1, "end_stream")
+    if not end_stream and (end_stream is not None or data is not None):
+        return
     request: PendingRequest | None = getattr(stream.request.ctx, _REQUEST, None)
     if request is not None:
-        end_request(request, status)
+        end_request(request, response.status)
 
 
 INSTRUMENTATION = Instrumentation(

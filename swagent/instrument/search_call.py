@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
+from ..record.bounded_cache import remembered
 from ..record.limits import address_of, name_of
 from ..record.trace.model import Component, Layer
 from ..record.trace.span import Span
-from .call import begin_call, outer_call, safely
+from .call import begin_call, outer_call
 from .excerpt import excerpt_of
 from .http_call import template_of
 from .settings import current
+from .wrapping import after_call
 
 _MAX_BODY = 2048
 # What follows one of these in a path is an id, such as a document's.
@@ -37,7 +38,8 @@ def begin_search(system: str, method: str, target: str, peer: str, body: object)
     tags = [("db.type", system)]
     if body is not None and current().elasticsearch_dsl:
         tags.append(("db.statement", excerpt_of(body, _MAX_BODY)))
-    return begin_call(_name_of(system, method, target), peer, Layer.DATABASE, Component.ELASTICSEARCH, tuple(tags))
+    name = _name_of(system, method, target.partition("?")[0])
+    return begin_call(name, peer, Layer.DATABASE, Component.ELASTICSEARCH, tuple(tags))
 
 
 def around_choice(system: str, address: Callable[[Any], str]) -> Callable[..., Any]:
@@ -46,32 +48,24 @@ def around_choice(system: str, address: Callable[[Any], str]) -> Callable[..., A
     :param address: of what it has chosen
     """
 
-    def make(choose: Callable[..., Any]) -> Callable[..., Any]:
-        def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-            chosen = choose(self, *args, **kwargs)
-            safely(_note, chosen)
-            return chosen
-
-        return traced
-
-    def _note(chosen: Any) -> None:
+    def note(_: object, chosen: Any, *__: object) -> None:
         span = outer_call()
         if span is not None and span.name.startswith(system):
             span.peer = address(chosen)
 
-    return make
+    return after_call(note)
 
 
-@lru_cache(1024)
+@remembered(1024)
 def node_address(host: str, port: int | None) -> str:
     """The address of a node, `host:port`."""
     shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
     return address_of(f"{shown}:{port or 9200}")
 
 
-@lru_cache(1024)
-def _name_of(system: str, method: str, target: str) -> str:
-    return name_of(f"{system}/{method}{path_template(target.partition('?')[0])}")
+@remembered(1024)
+def _name_of(system: str, method: str, path: str) -> str:
+    return name_of(f"{system}/{method}{path_template(path)}")
 
 
 def path_template(path: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from ..asgi import SkyWalkingMiddleware as AsgiMiddleware
 from ..runtime.late_start import hold_back, start_now
 from ..wsgi import SkyWalkingMiddleware as WsgiMiddleware
+from .arguments import Args, Kwargs, argument, with_argument
 from .installation import is_off
 
 
@@ -28,6 +29,18 @@ def wrap_wsgi_for_later(app: Any) -> Any:
     if isinstance(app, WsgiMiddleware) or is_off(type(app).__module__.partition(".")[0]):
         return app
     return WsgiMiddleware(app)
+
+
+def with_application(
+    wrap: Callable[[Any], Any], args: Args, kwargs: Kwargs, place: int, name: str
+) -> tuple[Args, Kwargs]:  # fmt: skip
+    """The arguments of a call with the application in them wrapped; as they are, where there is none.
+
+    :param place: the application's, by position
+    :param name: its name there
+    """
+    app = argument(args, kwargs, place, name)
+    return with_argument(args, kwargs, place, name, wrap(app)) if callable(app) else (args, kwargs)
 
 
 def holding_back(supervise: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,9 +9,9 @@ statement, or the driver by itself. It is no query, and there would be two or th
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
+from ..record.bounded_cache import remembered
 from ..record.limits import address_of, as_text, short
 from ..record.trace.model import Layer
 from ..record.trace.span import Span
@@ -35,7 +35,7 @@ class Database(NamedTuple):
     tags: tuple[tuple[str, str], ...]
 
 
-@lru_cache(1024)
+@remembered(1024)
 def database_at(type: str, component: int, host: str, port: object, instance: object = "") -> Database:  # noqa: A002, RUF100  (as the tag)
     """Describe a database. Remembered: most services have few.
 
@@ -85,7 +85,7 @@ def keyword_of(statement: object) -> str:
     return _keyword(_text_of(statement)[:_LOOKED_AT])
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _keyword(start: str) -> str:
     start = start.lstrip(" \t\r\n(")
     while start.startswith(("--", "/*")):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from .call import safely
 from .patches import HookError
 from .sql_cursor import Begin, Make, around_query
+from .subclass import is_made_of, named_as, replacement_of, subclass_like
 
 
 class Cursors(NamedTuple):
@@ -20,33 +23,66 @@ class Cursors(NamedTuple):
     """Gives the class that records for a class."""
 
 
-def traced_cursor(base: type, begins: Mapping[str, Begin], around: Callable[[Begin], Make] = around_query) -> type:
-    """A class whose methods have a span each.
+def traced_cursor(
+    base: type, driver: type, begins: Mapping[str, Begin], around: Callable[[Begin], Make] = around_query
+) -> Any:
+    """A class whose methods have a span each: in place of the driver's where it is that, else between its instances and
+    the application's own.
 
-    :param base: the driver's class, or the application's own subclass of it
+    :param driver: the driver's class, or one of them, which is to be replaced
     :raises HookError: it has no such method
     """
-    return _subclass(base, (base,), {name: _wrapped(base, name, around(begin)) for name, begin in begins.items()})
+    members = {name: _wrapped(base, name, around(begin)) for name, begin in begins.items()}
+    return replacement_of(base, members) if base is driver else subclass_like(base, (base,), members)
 
 
-def traced_connection(base: type, driver: type, cursors: Cursors, begins: Mapping[str, Begin] | None = None) -> type:
-    """A connection's class, whose cursors record.
-
-    Where the application has a class of its own, ours stands between it and the driver's: its `cursor` may choose
-    another class of cursors, and has chosen when ours is called.
+def traced_connection(
+    driver: type,
+    cursors: Cursors,
+    begins: Mapping[str, Begin] | None = None,
+    calls: Mapping[str, Callable[..., Any]] | None = None,
+) -> Any:
+    """A class in place of the driver's, whose cursors record.
 
     :param driver: the driver's class
     :param begins: of the connection's own methods that take statements
+    :param calls: what is called instead of the driver's own methods
     """
 
-    def cursor(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = _choose(self, cursors, args, kwargs)
-        return inherited(self, *args, **kwargs)
+    def make(inherited: Callable[..., Any]) -> Callable[..., Any]:
+        def cursor(self: Any, *args: Any, **kwargs: Any) -> Any:
+            args, kwargs = safely(_choose, self, cursors, args, kwargs) or (args, kwargs)
+            return inherited(self, *args, **kwargs)
 
-    inherited: Any = driver.__dict__["cursor"]
-    members = {name: _wrapped(driver, name, around_query(begin)) for name, begin in (begins or {}).items()}
-    ours = _subclass(driver, (driver,), {"cursor": cursor, **members})
-    return ours if base is driver else _subclass(base, (base, ours), {})
+        return cursor
+
+    others, own = calls or {}, begins or {}
+    members = {name: _wrapped(driver, name, around_query(own[name]), others.get(name)) for name in own}
+    return replacement_of(driver, {"cursor": _wrapped(driver, "cursor", make), **members})
+
+
+def between(base: type, ours: type) -> Any:
+    """A class for connections whose class the application has made of the driver's own, before that was replaced. Ours
+    stands between the two: the application's `cursor` may choose another class of cursors, and has chosen when ours is
+    called."""
+    return subclass_like(base, (base, ours), {})
+
+
+def chooser(driver: type, ours: Any, make: Callable[[type], Any]) -> Callable[[type], Any]:
+    """Gives the class that records for a class.
+
+    :param driver: the driver's own
+    :param ours: in its place
+    :param make: makes one for a class that the application has made of the driver's, before that was replaced
+    """
+    made = lru_cache(64)(make)
+
+    def choose(base: type) -> Any:
+        if base is driver:
+            return ours
+        return base if is_made_of(base, ours) else made(base)
+
+    return choose
 
 
 def _choose(
@@ -64,15 +100,8 @@ def _choose(
     return args, {**kwargs, keyword: traced(chosen)}
 
 
-def _subclass(of: type, bases: tuple[type, ...], members: dict[str, Any]) -> type:
-    """It is called as the original, and says so."""
-    return type(of)(of.__name__, bases, {**members, "__module__": of.__module__, "__qualname__": of.__qualname__})
-
-
-def _wrapped(base: type, name: str, make: Make) -> Any:
+def _wrapped(base: type, name: str, make: Make, instead: Callable[..., Any] | None = None) -> Any:
     found = getattr(base, name, None)
     if found is None:
         raise HookError(f"{base.__name__} has no function {name}")
-    traced = make(found)
-    traced.__name__, traced.__doc__ = name, found.__doc__
-    return traced
+    return named_as(found, make(instead or found))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..record.trace.model import Component
 from ..record.trace.span import Span
+from .arguments import argument
 from .call import is_setting_up
 from .instrumentation import Instrumentation
 from .patches import Patches
@@ -55,22 +56,22 @@ def _hook(module: Any, patches: Patches) -> None:
         patches.wrap(record, "__init__", _around_connect)
 
 
-def _around_connect(connect: Callable[..., None]) -> Callable[..., None]:
+def _around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
     """A new connection asks the server for what the dialect must know of it, by the driver: no query of anybody's."""
 
-    def traced(*args: Any, **kwargs: Any) -> None:
+    def traced(*args: Any, **kwargs: Any) -> Any:
         token = is_setting_up.set(True)
         try:
-            connect(*args, **kwargs)
+            return connect(*args, **kwargs)
         finally:
             is_setting_up.reset(token)
 
     return traced
 
 
-def _begin(connection: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Span | None:
+def _begin(connection: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
     # the dialect, what makes the context, the statement, its parameters, options, and what the context is made of
-    statement, parameters = args[2], args[3]
+    statement, parameters = argument(args, kwargs, 2, "statement"), argument(args, kwargs, 3, "parameters")
     if parameters is None and len(args) > _PARAMETERS:
         parameters = args[_PARAMETERS]
     engine = connection.engine

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from ..asgi.pending import PendingRequest
+from ..record.bounded_cache import remembered
 from ..record.trace.model import Component
+from .arguments import Args, Kwargs, argument
 from .call import safely
 from .instrumentation import Instrumentation
 from .patches import Patches
 from .server_request import address_of, begin_request, end_request, note_error, note_route
+from .wrapping import after_call, before_call
 
 _MATCHER = "_swagent_matcher"
 _REQUEST = "_swagent_request"
@@ -21,21 +23,16 @@ _REQUEST = "_swagent_request"
 
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "tornado.routing":
-        patches.wrap(module.PathMatches, "match", _around_match)
+        patches.wrap(module.PathMatches, "match", after_call(_note_match))
     else:
         patches.wrap(module.RequestHandler, "_execute", _around_execute)
-        patches.wrap(module.RequestHandler, "log_exception", _around_log_exception)
+        patches.wrap(module.RequestHandler, "log_exception", before_call(_note_exception))
 
 
-def _around_match(match: Callable[..., Any]) -> Callable[..., Any]:
-    def matching(self: Any, asked: Any) -> Any:
-        found = match(self, asked)
-        if found is not None:
-            # of routers inside each other the innermost matches last
-            safely(setattr, asked, _MATCHER, self)
-        return found
-
-    return matching
+def _note_match(matcher: Any, found: Any, args: Args, kwargs: Kwargs) -> None:
+    if found is not None:
+        # of routers inside each other the innermost matches last
+        setattr(argument(args, kwargs, 0, "request"), _MATCHER, matcher)
 
 
 def _around_execute(execute: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,15 +51,11 @@ def _around_execute(execute: Callable[..., Any]) -> Callable[..., Any]:
     return executing
 
 
-def _around_log_exception(log: Callable[..., Any]) -> Callable[..., Any]:
+def _note_exception(handler: Any, args: Args, kwargs: Kwargs) -> None:
     # it hears of every exception that a handler leaves with
-    def logging(self: Any, kind: Any, error: Any, trace: Any) -> Any:
-        request = getattr(self, _REQUEST, None)
-        if request is not None and error is not None:
-            safely(note_error, request, error, getattr(error, "status_code", 500))
-        return log(self, kind, error, trace)
-
-    return logging
+    request, error = getattr(handler, _REQUEST, None), argument(args, kwargs, 1, "value")
+    if request is not None and error is not None:
+        note_error(request, error, getattr(error, "status_code", 500))
 
 
 def _begin(handler: Any) -> PendingRequest | None:
@@ -84,7 +77,7 @@ def _end(handler: Any, request: PendingRequest) -> None:
     end_request(request, handler.get_status())
 
 
-@lru_cache(1024)
+@remembered(1024)
 def template_of(pattern: re.Pattern[str]) -> str:
     r"""The pattern of a path with `{name}` for its groups, as far as it has no group inside of another.
 

@@ -12,17 +12,19 @@ from typing import Any
 from ..record.trace.model import Component
 from ..record.trace.outcome import Outcome, count_as_timeout, outcome_of
 from ..record.trace.span import Span
+from .arguments import Args, Kwargs, argument, with_argument
 from .call import end_call, outer_call, safely
 from .http_call import begin_http_call, ending_body, leave_open, note_status, peer_of, propagate, split
 from .instrumentation import Instrumentation
 from .patches import Patches
-from .wrapping import call_in
+from .wrapping import around_call, call_in
 
 _URLLIB3 = Component.URLLIB3
+_HEADERS = 3  # their place among the arguments of a pool's `urlopen`
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    patches.wrap(module.PoolManager, "urlopen", _around_manager)
+    patches.wrap(module.PoolManager, "urlopen", around_call(_begin, _answered, _failed))
     patches.wrap(module.HTTPConnectionPool, "urlopen", _around_pool)
     watch_bodies(module.response, patches)
     patches.on_undo(count_as_timeout(*timeouts_of(module.exceptions)))
@@ -58,50 +60,44 @@ def answered(span: Span, status: int, response: Any) -> None:
         leave_open(span, response)
 
 
-def _around_manager(urlopen: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, method: str, url: str, *args: Any, **kwargs: Any) -> Any:
-        return call_in(safely(_begin, method, url), _answered, _failed, urlopen, self, method, url, *args, **kwargs)
-
-    return traced
-
-
 def _around_pool(urlopen: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(
-        self: Any, method: str, url: str, body: Any = None, headers: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:
-        span = safely(_begin_in_pool, self, method, url)
-        headers = safely(_with_context, self, url, headers) or headers
-        return call_in(span, _answered, _failed, urlopen, self, method, url, body, headers, *args, **kwargs)
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(_begin_in_pool, self, args, kwargs)
+        args, kwargs = safely(_with_context, self, args, kwargs) or (args, kwargs)
+        return call_in(span, _answered, _failed, urlopen, self, *args, **kwargs)
 
     return traced
 
 
-def _begin(method: str, url: str) -> Span | None:
+def _begin(_: object, args: Args, kwargs: Kwargs) -> Span | None:
     if outer_call() is not None:
         return None
+    method, url = argument(args, kwargs, 0, "method"), argument(args, kwargs, 1, "url")
     parts = split(url)
     if not parts.hostname:
         return None
     return begin_http_call(method.upper(), parts.scheme, parts.hostname, parts.port, parts.path, _URLLIB3)
 
 
-def _begin_in_pool(pool: Any, method: str, url: str) -> Span | None:
+def _begin_in_pool(pool: Any, args: Args, kwargs: Kwargs) -> Span | None:
     if outer_call() is not None:
         return None
+    method, url = argument(args, kwargs, 0, "method"), argument(args, kwargs, 1, "url")
     return begin_http_call(method.upper(), *_place(pool, url), split(url).path, _URLLIB3)
 
 
-def _with_context(pool: Any, url: str, headers: Any) -> MutableMapping[str, str] | None:
-    """The headers to send. None: those of the application."""
+def _with_context(pool: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments with the headers to send, where there is something to change."""
     span = outer_call()
     if span is None:
-        return None
+        return args, kwargs
+    url, headers = argument(args, kwargs, 1, "url"), argument(args, kwargs, _HEADERS, "headers")
     headers = pool.headers if headers is None else headers
     if span.component == Component.REQUESTS and "sw8" in headers:
-        return None  # which has written them
+        return args, kwargs  # which has written them
     copied: MutableMapping[str, str] = headers.copy()
     propagate(span, peer_of(*_place(pool, url)), copied)
-    return copied
+    return with_argument(args, kwargs, _HEADERS, "headers", copied)
 
 
 def _place(pool: Any, url: str) -> tuple[str, str, int | None]:

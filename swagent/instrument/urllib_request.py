@@ -3,44 +3,29 @@ with the response's head."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..record.trace.model import Component
 from ..record.trace.outcome import Outcome, outcome_of
 from ..record.trace.span import Span
-from .call import end_call, outer_call, safely
+from .arguments import Args, Kwargs, argument
+from .call import end_call, outer_call
 from .http_call import CONTEXT_HEADERS, begin_http_call, note_status, peer_of, split
 from .instrumentation import STANDARD_LIBRARY, Instrumentation
 from .patches import Patches
-from .wrapping import call_in
+from .wrapping import around_call, before_call
 
 _ERRORS = 400
 _SCHEMES = ("http", "https")
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    patches.wrap(module.OpenerDirector, "open", _around_open)
-    patches.wrap(module.AbstractHTTPHandler, "do_open", _around_do_open)
+    patches.wrap(module.OpenerDirector, "open", around_call(_begin, _answered, _failed))
+    patches.wrap(module.AbstractHTTPHandler, "do_open", before_call(_propagate))
 
 
-def _around_open(open_url: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, fullurl: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin, fullurl, data)
-        return call_in(span, _answered, _failed, open_url, self, fullurl, data, *args, **kwargs)
-
-    return traced
-
-
-def _around_do_open(do_open: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, http_class: Any, req: Any, **kwargs: Any) -> Any:
-        safely(_propagate, req)
-        return do_open(self, http_class, req, **kwargs)
-
-    return traced
-
-
-def _begin(fullurl: Any, data: Any) -> Span | None:
+def _begin(_: object, args: Args, kwargs: Kwargs) -> Span | None:
+    fullurl, data = argument(args, kwargs, 0, "fullurl"), argument(args, kwargs, 1, "data")
     if isinstance(fullurl, str):
         method, url = "GET" if data is None else "POST", split(fullurl)
     else:
@@ -51,10 +36,11 @@ def _begin(fullurl: Any, data: Any) -> Span | None:
     return begin_http_call(method, url.scheme, url.hostname, url.port, url.path, Component.PYTHON)
 
 
-def _propagate(request: Any) -> None:
+def _propagate(_: object, args: Args, kwargs: Kwargs) -> None:
     span = outer_call()
     if span is None:
         return
+    request = argument(args, kwargs, 1, "req")
     url = split(request.full_url)
     for name in CONTEXT_HEADERS:
         request.remove_header(name.capitalize())  # as it keeps them

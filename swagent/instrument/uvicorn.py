@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..agent import running as running_agent
@@ -11,6 +12,7 @@ from ..agent_log import say
 from .instrumentation import Instrumentation
 from .patches import Patches
 from .serving import holding_back, wrap_asgi, wrap_wsgi
+from .wrapping import after_call
 
 _SUPERVISORS = {"uvicorn.supervisors.multiprocess": "Multiprocess", "uvicorn.supervisors.basereload": "BaseReload"}
 
@@ -25,25 +27,18 @@ def _hook(module: Any, patches: Patches) -> None:
     if supervisor is not None:
         patches.wrap(getattr(module, supervisor), "run", holding_back)
         return
-    patches.wrap(module.Config, "load", _around_load)
-    # it calls the application in another thread, and tells that nothing of the request
-    patches.wrap(module, "WSGIMiddleware", _around_wsgi)
+    patches.wrap(module.Config, "load", after_call(partial(_wrap_loaded, module.WSGIMiddleware)))
 
 
-def _around_load(load: Callable[..., Any]) -> Callable[..., Any]:
-    def loading(self: Any) -> None:
-        load(self)
-        if self.interface != "wsgi":
-            self.loaded_app = wrap_asgi(self.loaded_app)
-
-    return loading
-
-
-def _around_wsgi(middleware: Callable[..., Any]) -> Callable[..., Any]:
-    def make(app: Any, *args: Any, **kwargs: Any) -> Any:
-        return middleware(wrap_wsgi(app), *args, **kwargs)
-
-    return make
+def _wrap_loaded(middleware: Any, config: Any, *_: object) -> None:
+    if config.interface != "wsgi":
+        config.loaded_app = wrap_asgi(config.loaded_app)
+        return
+    # what calls the application in another thread, and says nothing of the request there
+    caller = config.loaded_app
+    while not isinstance(caller, middleware):
+        caller = caller.app
+    caller.app = wrap_wsgi(caller.app)
 
 
 def _around_serve(serve: Callable[..., Any]) -> Callable[..., Any]:

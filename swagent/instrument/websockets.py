@@ -11,27 +11,28 @@ from typing import Any
 
 from ..record.trace.model import Component
 from ..record.trace.span import Span
+from .arguments import Args, Kwargs, argument
 from .call import end_call, outer_call, safely
 from .http_call import begin_http_call, note_status, peer_of, propagate
 from .instrumentation import Instrumentation
 from .patches import Patches
-from .wrapping import await_in, call_in
+from .wrapping import around_async_call, before_call, call_in
 
 _SWITCHING_PROTOCOLS = 101
 
 
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "websockets.client":
-        patches.wrap(module.ClientProtocol, "send_request", _around_send_request)
+        patches.wrap(module.ClientProtocol, "send_request", before_call(_propagate_request))
     elif module.__name__ == "websockets.sync.client":
         _hook_threads(module, patches)
     else:
         connect = module.connect
         # it has got a public name in the course of time
         name = "connect" if hasattr(connect, "connect") else "__await_impl__"
-        patches.wrap(connect, name, _around_async_connect)
+        patches.wrap(connect, name, around_async_call(_begin_async, _connected, _failed))
     if module.__name__ == "websockets.legacy.client":
-        patches.wrap(module.WebSocketClientProtocol, "write_http_request", _around_write_http_request)
+        patches.wrap(module.WebSocketClientProtocol, "write_http_request", before_call(_propagate_http_request))
 
 
 def _hook_threads(module: Any, patches: Patches) -> None:
@@ -50,29 +51,18 @@ def _around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
     return traced
 
 
-def _around_async_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(lambda: _begin(_uri_of(self)))
-        return await await_in(span, _connected, _failed, connect, self, *args, **kwargs)
-
-    return traced
+def _begin_async(connect: Any, *_: object) -> Span | None:
+    return _begin(_uri_of(connect))
 
 
-def _around_send_request(send: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, request: Any) -> Any:
-        safely(lambda: _propagate(request.headers, *_place(_uri_of(self))))
-        return send(self, request)
-
-    return traced
+def _propagate_request(protocol: Any, args: Args, kwargs: Kwargs) -> None:
+    _propagate(argument(args, kwargs, 0, "request").headers, *_place(_uri_of(protocol)))
 
 
-def _around_write_http_request(write: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, path: str, headers: Any) -> Any:
-        # their public names are deprecated
-        safely(lambda: _propagate(headers, _scheme(self._secure), self._host, self._port))
-        return write(self, path, headers)
-
-    return traced
+def _propagate_http_request(protocol: Any, args: Args, kwargs: Kwargs) -> None:
+    # their public names are deprecated
+    place = _scheme(protocol._secure), protocol._host, protocol._port  # noqa: SLF001
+    _propagate(argument(args, kwargs, 1, "headers"), *place)
 
 
 def _uri_of(place: Any) -> Any:

@@ -1,12 +1,15 @@
-"""A span around a function of a library, for hooks that need no more than that.
+"""What is put around a function of a library: a span, or a look at a call before it, behind it or at its end.
 
-What `begin` and `finish` do is their library's own; that neither of them, nor the span, ever gets between the
-application and its library is done here.
+What `begin`, `finish` and the others do is their library's own; that none of them, nor the span, ever gets between the
+application and its library is done here. A call is passed on as it was made. What takes the place of a coroutine
+function is one, too, and what takes that of a plain function is plain, even if it returns an awaitable: an application
+may ask, and it may rely on what a plain one does before anything is awaited.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..record.trace.span import Span
@@ -18,6 +21,10 @@ Finish = Callable[[Span, Any], object]
 """Gets what the method has returned, and ends the span, then or later."""
 Fail = Callable[[Span, BaseException], object]
 """Gets what the method has raised, and ends the span."""
+Look = Callable[[Any, tuple[Any, ...], dict[str, Any]], object]
+"""Gets the object whose method is called, and the arguments."""
+LookBack = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], object]
+"""Gets the object whose method was called, what that has returned, and the arguments."""
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -75,6 +82,70 @@ def around_async_call(begin: Begin, finish: Finish = end_well, fail: Fail = end_
         async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
             return await await_in(safely(begin, self, args, kwargs), finish, fail, call, self, *args, **kwargs)
 
-        return traced
+        async def awaited(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Awaitable[Any]) -> Any:
+            return await await_in(safely(begin, self, args, kwargs), finish, fail, lambda: made)
+
+        def traced_plain(self: Any, *args: Any, **kwargs: Any) -> Any:
+            made = call(self, *args, **kwargs)
+            return awaited(self, args, kwargs, made) if inspect.isawaitable(made) else made
+
+        return traced if inspect.iscoroutinefunction(call) else traced_plain
+
+    return make
+
+
+def before_call(look: Look) -> Make:
+    """For `Patches.wrap`: a method whose calls are looked at first."""
+
+    def make(call: Callable[..., Any]) -> Callable[..., Any]:
+        def looked_at(self: Any, *args: Any, **kwargs: Any) -> Any:
+            safely(look, self, args, kwargs)
+            return call(self, *args, **kwargs)
+
+        async def looked_at_async(self: Any, *args: Any, **kwargs: Any) -> Any:
+            safely(look, self, args, kwargs)
+            return await call(self, *args, **kwargs)
+
+        return looked_at_async if inspect.iscoroutinefunction(call) else looked_at
+
+    return make
+
+
+def after_call(look: LookBack) -> Make:
+    """For `Patches.wrap`: a method of whose calls the results are looked at."""
+
+    def make(call: Callable[..., Any]) -> Callable[..., Any]:
+        def looked_at(self: Any, *args: Any, **kwargs: Any) -> Any:
+            result = call(self, *args, **kwargs)
+            safely(look, self, result, args, kwargs)
+            return result
+
+        async def looked_at_async(self: Any, *args: Any, **kwargs: Any) -> Any:
+            result = await call(self, *args, **kwargs)
+            safely(look, self, result, args, kwargs)
+            return result
+
+        return looked_at_async if inspect.iscoroutinefunction(call) else looked_at
+
+    return make
+
+
+def at_end_of_call(end: Callable[[Any], object]) -> Make:
+    """For `Patches.wrap`: a method at whose end, whatever that is, its object is looked at."""
+
+    def make(call: Callable[..., Any]) -> Callable[..., Any]:
+        def looked_at(self: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return call(self, *args, **kwargs)
+            finally:
+                safely(end, self)
+
+        async def looked_at_async(self: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return await call(self, *args, **kwargs)
+            finally:
+                safely(end, self)
+
+        return looked_at_async if inspect.iscoroutinefunction(call) else looked_at
 
     return make

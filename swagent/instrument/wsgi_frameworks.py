@@ -7,11 +7,11 @@ hook was there first, the request has its span already.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from ..wsgi import SkyWalkingMiddleware
-from ..wsgi.response import StartResponse
-from ..wsgi.scope import Environ
+from .arguments import argument
 from .instrumentation import Instrumentation
 from .patches import Patches
 from .serving import holding_back
@@ -25,12 +25,19 @@ def _hook(module: Any, patches: Patches) -> None:
         patches.wrap(getattr(module, _APPLICATIONS[module.__name__]), "__call__", _around_call)
 
 
+_ARGUMENTS = 2
+
+
 def _around_call(call: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
     # of all applications of the framework
     middleware = SkyWalkingMiddleware(call)
 
-    def called(self: Any, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        return middleware.serve(call.__get__(self), environ, start_response)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Iterable[bytes]:
+        environ: Any = args[0] if args else kwargs.get("environ", kwargs.get("env"))  # as falcon calls it
+        start_response = argument(args, kwargs, 1, "start_response")
+        if not issubclass(type(environ), dict) or start_response is None or len(args) + len(kwargs) > _ARGUMENTS:
+            return call(self, *args, **kwargs)
+        return middleware.serve(partial(call, self), environ, start_response)
 
     return called
 

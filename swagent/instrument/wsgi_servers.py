@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..runtime.late_start import start_now
+from .call import safely
 from .instrumentation import STANDARD_LIBRARY, Instrumentation
 from .patches import Patches
-from .serving import holding_back, wrap_wsgi, wrap_wsgi_for_later
+from .serving import holding_back, with_application, wrap_wsgi, wrap_wsgi_for_later
+from .wrapping import after_call, before_call
 
 
 def _hook_werkzeug(module: Any, patches: Patches) -> None:
@@ -16,34 +18,27 @@ def _hook_werkzeug(module: Any, patches: Patches) -> None:
         # the process that starts another one again and again, in which the server runs
         patches.wrap(module.ReloaderLoop, "restart_with_reloader", holding_back)
     else:
-        patches.wrap(module.BaseWSGIServer, "__init__", _around_making)
-        patches.wrap(module.BaseWSGIServer, "serve_forever", _around_serving)
+        patches.wrap(module.BaseWSGIServer, "__init__", after_call(_wrap_made))
+        patches.wrap(module.BaseWSGIServer, "serve_forever", before_call(_start))
 
 
-def _around_making(initialise: Callable[..., None]) -> Callable[..., None]:
-    def make(self: Any, *args: Any, **kwargs: Any) -> None:
-        initialise(self, *args, **kwargs)
-        # before a reloader starts another process, which serves
-        self.app = wrap_wsgi_for_later(self.app)
-
-    return make
+def _wrap_made(server: Any, *_: object) -> None:
+    # before a reloader starts another process, which serves
+    server.app = wrap_wsgi_for_later(server.app)
 
 
-def _around_serving(serve: Callable[..., Any]) -> Callable[..., Any]:
-    def serving(self: Any, *args: Any, **kwargs: Any) -> Any:
-        start_now()
-        return serve(self, *args, **kwargs)
-
-    return serving
+def _start(*_: object) -> None:
+    start_now()
 
 
 def _hook_wsgiref(module: Any, patches: Patches) -> None:
     patches.wrap(module.WSGIServer, "set_app", _around_set_app)
 
 
-def _around_set_app(set_app: Callable[..., None]) -> Callable[..., None]:
-    def setting(self: Any, app: Any) -> None:
-        set_app(self, wrap_wsgi(app))
+def _around_set_app(set_app: Callable[..., Any]) -> Callable[..., Any]:
+    def setting(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = safely(with_application, wrap_wsgi, args, kwargs, 0, "application") or (args, kwargs)
+        return set_app(self, *args, **kwargs)
 
     return setting
 

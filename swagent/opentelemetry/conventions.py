@@ -6,13 +6,13 @@ keeps metrics for each: what looks like an identifier or a statement is taken ou
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..instrument.http_call import template_of
 from ..instrument.settings import current as settings
 from ..instrument.sql_call import keyword_of
+from ..record.bounded_cache import remembered
 from ..record.limits import as_text, name_of, short
 from ..record.trace.model import Layer, SpanKind
 from .libraries import CACHES, Library
@@ -132,7 +132,7 @@ _LAYERS = (
 )
 
 
-@lru_cache(1024)
+@remembered(1024)
 def plain_name(name: str) -> str:
     """A name without what looks like an identifier, and without a query."""
     words = name.partition("?")[0].split(" ")
@@ -181,7 +181,7 @@ def _url_of(attributes: dict[str, Any]) -> tuple[str, str, str]:
     return f"{as_text(scheme)}://{where}" if where else "", path, template_of(path)
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _split(url: str) -> tuple[str, str, str]:
     try:
         parts = urlsplit(url)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..record.bounded_cache import remembered
 from ..record.limits import address_of, as_text
 
 _HOSTS = ("server.address", "net.peer.name", "network.peer.address", "net.sock.peer.name", "net.sock.peer.addr",
@@ -38,7 +38,7 @@ def server_of(attributes: Mapping[str, Any], system: str = "") -> str:
     return _address(url, "", system) if url else ""
 
 
-@lru_cache(1024)
+@remembered(1024)
 def _address(host: str, port: str, system: str) -> str:
     """Remembered: most services call few places."""
     return address_of(_join(host, port, system))

@@ -22,6 +22,7 @@ from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, set_span_in_cont
 
 from ..record.trace.carrier import Carrier
 from ..record.trace.context import active_span, current, switch
+from ..record.trace.model import SpanKind
 from ..record.trace.span import Span
 from ..record.trace.traceparent import Traceparent
 from .places import reference_of
@@ -43,6 +44,7 @@ class Arrival:
     """
 
     ended = True
+    kind = SpanKind.LOCAL
     previous = None
     frame = None
     trace_id = ""

@@ -6,10 +6,10 @@ Records wait in a row, bounded by items and bytes. The reporter does not take th
 record still counts against the bounds, and leaves only with a verdict (confirmed, dropped) or goes back to the head
 (released). So whatever happens to the task that holds a lease, each record's fate is decided and counted.
 
-An anyio memory object stream of capacity one is the doorbell. It carries no record, only the news that the reader's
-condition may hold now; losing or doubling a ring is harmless. A producer rings only when the reader asked for it:
+The doorbell carries no record, only the news that the reader's condition may hold now; losing or doubling a ring is
+harmless. A producer rings only when the reader asked for it:
 parked on an empty channel it asks to hear of the first record, waiting for a batch to fill it asks to hear when it is
-full. The ring goes through the loop's thread-safe notify, since the stream itself must not be touched by other threads.
+full. The ring goes through the loop's thread-safe notify, since the bell itself must not be touched by other threads.
 
 The lock is held for a few statements, never across a wait or foreign code. It is re-entrant, because a signal handler
 or a finaliser of the very thread that is inside may offer a record too. The interpreter runs those at calls only;
@@ -22,15 +22,14 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from ..backend import LoopNotifier
 from ..ledger import Drop, Ledger, Refusal, SignalStatistics, named
 from ..signals import Bounds, Overflow, Signal
 from .batcher import Batcher
+from .doorbell import Doorbell
 from .record_queue import RecordQueue
 
 _NEVER = math.inf
@@ -94,8 +93,7 @@ class Channel:
         self.ring_at: float = _NEVER
         self._ring_at_bytes: float = _NEVER
         self._settled = anyio.Event()
-        self._bell: MemoryObjectSendStream[None] | None = None
-        self._doorbell: MemoryObjectReceiveStream[None] | None = None
+        self._bell: Doorbell | None = None
         self._lock = threading.RLock()
         self._sources: tuple[Callable[[], object], ...] = ()
 
@@ -225,25 +223,18 @@ class Channel:
     def attach(self, notify: LoopNotifier | None) -> None:
         """Set the way into the loop of the reporter; None when nobody reads any more."""
         self._notifier = notify
-        for stream in (self._bell, self._doorbell):
-            if stream is not None:
-                stream.close()
-        self._bell, self._doorbell = anyio.create_memory_object_stream[None](1) if notify is not None else (None, None)
+        self._bell = Doorbell() if notify is not None else None
 
     def detach(self) -> None:
         """The loop of the reporter was closed: nobody who waits there can be woken any more."""
         self._notifier = None
         self._settled = anyio.Event()
-        for stream in (self._bell, self._doorbell):
-            with suppress(RuntimeError):
-                if stream is not None:
-                    stream.close()
-        self._bell = self._doorbell = None
+        self._bell = None
 
     async def wait_due(self, batcher: Batcher) -> bool:
         """Wait until a batch is due, with the channel attached. False: it is closed and empty. Cancellation leaves
         everything as it was."""
-        assert self._doorbell is not None, "the channel is attached before it is read"  # noqa: S101
+        assert self._bell is not None, "the channel is attached before it is read"  # noqa: S101
         while True:
             delay = self._until_due(batcher)
             if delay is None:
@@ -251,7 +242,7 @@ class Channel:
             if delay <= 0:
                 return True
             with anyio.move_on_after(delay):
-                await self._doorbell.receive()
+                await self._bell.wait()
 
     def _until_due(self, batcher: Batcher) -> float | None:
         # no ring meanwhile: what is pulled in here would ring, and the reader would look again at once
@@ -371,7 +362,7 @@ class Channel:
         """In a forked child: the records belong to the parent, and so did a lock that may be held for ever."""
         self._lock = threading.RLock()
         self._notifier = None
-        self._bell = self._doorbell = None
+        self._bell = None
         self._queue = RecordQueue()
         self.leases = set()
         self._held = self._held_bytes = self._leased = self._leased_bytes = 0
@@ -401,12 +392,8 @@ class Channel:
         self._held_bytes -= size
 
     def _ring(self) -> None:
-        if self._bell is None:
-            return
-        try:
-            self._bell.send_nowait(None)
-        except (anyio.WouldBlock, anyio.BrokenResourceError):
-            return  # it rings already, or nobody listens any more
+        if self._bell is not None:
+            self._bell.ring()
 
     def tell_waiters(self) -> None:
         """Let those who wait for verdicts look again."""

@@ -12,11 +12,16 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
+from ..inspection import asyncio_inside
+from ..inspection.frames import outer_frame
 from .cancel_causes import cause_of
 from .request_clock import RequestClock, request_clock
 from .request_tasks import RequestTasks
-from .task_groups import asyncio_group, outer_frame
+from .task_groups import asyncio_group
 from .task_record import CANCELLED, DONE, FAILED, TaskRecord, kind_of, or_leave_it
+
+# of each step of each task, so these are read at once
+_WAITER, _ERROR = asyncio_inside.WAITER_OF_TASK.name, asyncio_inside.ERROR_OF_TASK.name
 
 
 @or_leave_it
@@ -29,8 +34,8 @@ def note_wake(task: Any, tasks: RequestTasks, seconds: float | None) -> None:
     if record is None:
         _note_begin(task, tasks)
         return
-    # private, but its only sister asks for all tasks: where there is none, no cause is told
-    waiter = getattr(task, "_fut_waiter", None)
+    # where it cannot be seen, no cause is given
+    waiter = getattr(task, _WAITER, None)
     if waiter is not None and asyncio.isfuture(waiter) and waiter.cancelled():
         standing = cancellations_of(task)
         awaited = tasks.find(waiter) or tasks.find_ended(waiter)
@@ -67,8 +72,7 @@ def note_end(task: Any, tasks: RequestTasks) -> None:
     if task.cancelled():
         tasks.end(record, CANCELLED, _standing_cause(record, task))
         return
-    # `exception()` would count as looking at it
-    error = getattr(task, "_exception", None)
+    error = getattr(task, _ERROR, None)
     tasks.end(record, DONE if error is None else FAILED, "" if error is None else kind_of(error))
 
 

@@ -11,11 +11,12 @@ import json
 from types import FrameType
 from typing import Any
 
+from ..inspection import anyio_inside, asyncio_inside, starlette_inside, trio_inside
+from ..inspection.await_chain import Links, links_of
+from ..inspection.frames import place_of
 from ..record.limits import short
-from .await_chain import Links, links_of
 from .request_tasks import RequestTasks
 from .stacks import call_under_way, coroutine_of, name_of_end
-from .task_groups import place_of
 from .task_record import TaskRecord
 
 OTHER = "other"
@@ -27,12 +28,15 @@ _MAX_FOLLOWED = 16
 _BRIEF = 0.0001
 # What waits for tasks: the function, and what in it leads to them, a group or the tasks. Other functions may be within.
 _WAITS = {
-    ("asyncio.taskgroups", "__aexit__"): "self",
-    ("anyio._backends._asyncio", "__aexit__"): "self",
-    ("trio._core._run", "_nested_child_finished"): "self",
-    ("asyncio.tasks", "_wait"): "fs",
-    ("asyncio.tasks", "wait_for"): "fut",  # until Python 3.11
-    ("starlette.middleware.base", "call_next"): "task_group",
+    each.place: each
+    for each in (
+        asyncio_inside.GROUP_WAITED_FOR,
+        asyncio_inside.WAITED_FOR,
+        asyncio_inside.WAIT_FOR_FUTURE,
+        anyio_inside.GROUP_WAITED_FOR,
+        trio_inside.NURSERY_WAITED_FOR,
+        starlette_inside.GROUP_WAITED_FOR,
+    )
 }
 _WAITING = frozenset(function for _, function in _WAITS)
 # So many frames are within such a function at most.
@@ -99,7 +103,7 @@ def name_of_wait(tasks: RequestTasks) -> str:
 
 def _awaited_task(links: Links, tasks: RequestTasks) -> TaskRecord | None:
     """The task of the request that a chain leads to; None: it leads to none."""
-    found = _among(links.awaited, tasks) or _among(getattr(links.awaited, "_children", None), tasks)
+    found = _among(links.awaited, tasks) or _among(asyncio_inside.CHILDREN_OF_GATHER.of(links.awaited), tasks)
     if found is not None:
         return found
     for each in links.coroutines[: -_MAX_WITHIN - 1 : -1]:
@@ -115,9 +119,9 @@ def _behind(frame: FrameType | None, tasks: RequestTasks) -> TaskRecord | None:
     variable = _WAITS.get(place_of(frame)) if frame is not None else None
     if frame is None or variable is None:
         return None
-    awaited: Any = frame.f_locals.get(variable)
+    awaited: Any = variable.of(frame)
     # anyio's on trio has a nursery
-    group = getattr(awaited, "_nursery", awaited)
+    group = anyio_inside.NURSERY_OF_GROUP.of(awaited, awaited)
     in_group = (record for record in tasks.unfinished() if record.group.is_of(group))
     return next(in_group, None) or _among(awaited, tasks)
 

@@ -6,10 +6,10 @@ import sysconfig
 from types import FrameType
 from typing import NamedTuple, cast
 
+from ..inspection.loop_view import Task, context_of
 from ..record.limits import MAX_FRAMES, MAX_VALUE, short
 from ..record.trace.context import active_span, current
 from ..record.trace.span import Span
-from .loop_view import Task, context_of
 
 BLOCKED = "loop.blocked"
 

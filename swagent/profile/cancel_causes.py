@@ -10,18 +10,20 @@ import asyncio
 from types import FrameType
 from typing import Any
 
+from ..inspection import anyio_inside, asyncio_inside
+from ..inspection.frames import is_own, outer_frame, place_of
+from ..inspection.touched import Place
 from .request_tasks import RequestTasks
-from .task_groups import OWN, outer_frame, place_of
 from .task_record import FAILED, TaskRecord, deadline_text, kind_of
 
 _MAX_FRAMES = 24
-_ANYIO = "anyio._backends._asyncio"
-_PASSED = frozenset({_ANYIO, "asyncio.taskgroups", "asyncio.tasks", "asyncio.base_events", "asyncio.events",
-                     "asyncio.futures"})  # fmt: skip
-_BY_DEADLINE = frozenset({("asyncio.timeouts", "_on_timeout"), ("async_timeout", "_on_timeout"), (_ANYIO, "_timeout")})
-_SIBLINGS = {("asyncio.taskgroups", "_on_task_done"): "task", (_ANYIO, "task_done"): "_task"}
-_BODIES = {("asyncio.taskgroups", "__aexit__"): "exc", (_ANYIO, "__aexit__"): "exc_val"}
-_REASON_DEADLINE = "; reason: deadline exceeded"
+_PASSED = frozenset({anyio_inside.MODULE, "asyncio.taskgroups", "asyncio.tasks", "asyncio.base_events",
+                     "asyncio.events", "asyncio.futures"})  # fmt: skip
+_DEADLINES = {
+    each.place: each for each in (asyncio_inside.ON_TIMEOUT, asyncio_inside.ON_ASYNC_TIMEOUT, anyio_inside.ON_TIMEOUT)
+}
+_SIBLINGS = {each.place: each for each in (asyncio_inside.ENDED_IN_GROUP, anyio_inside.ENDED_IN_GROUP)}
+_BODIES = {each.place: each for each in (asyncio_inside.ERROR_OF_BODY, anyio_inside.ERROR_OF_BODY)}
 
 
 def cause_of(tasks: RequestTasks, seconds: float | None) -> str:
@@ -36,12 +38,12 @@ def cause_of(tasks: RequestTasks, seconds: float | None) -> str:
         if frame is None:
             break
         place = place_of(frame)
-        if place == (_ANYIO, "_deliver_cancellation"):
-            scope = frame.f_locals.get("origin", scope)
+        if place == anyio_inside.CANCELLING_SCOPE.place:
+            scope = anyio_inside.CANCELLING_SCOPE.of(frame, scope)
         cause = _cause_in(place, frame, tasks, seconds)
         if cause:
             break
-        if place[0] not in _PASSED and not place[0].startswith(OWN):
+        if place[0] not in _PASSED and not is_own(place):
             break
         frame = frame.f_back
     cause = cause or _by_call(scope, tasks)
@@ -50,20 +52,20 @@ def cause_of(tasks: RequestTasks, seconds: float | None) -> str:
     return cause
 
 
-def _cause_in(place: tuple[str, str], frame: FrameType, tasks: RequestTasks, seconds: float | None) -> str:
+def _cause_in(place: Place, frame: FrameType, tasks: RequestTasks, seconds: float | None) -> str:
     """What this function knows of it; empty: nothing."""
-    if place in _BY_DEADLINE:
+    if place in _DEADLINES and _DEADLINES[place].library.is_known:
         return deadline_text(seconds)
     if place in _SIBLINGS:
-        return _by_sibling(frame.f_locals.get(_SIBLINGS[place]), tasks)
+        return _by_sibling(_SIBLINGS[place].of(frame), tasks)
     if place in _BODIES:
-        error = frame.f_locals.get(_BODIES[place])
+        error = _BODIES[place].of(frame)
         if error is not None and not isinstance(error, asyncio.CancelledError):
             return f"the body of its group failed: {kind_of(error)}"
         return _by_parent(tasks)
-    if place == ("asyncio.tasks", "wait_for"):  # until Python 3.11
-        waiter: Any = frame.f_locals.get("waiter")
-        timeout: Any = frame.f_locals.get("timeout")
+    if place == asyncio_inside.WAIT_FOR_WAITER.place:
+        waiter: Any = asyncio_inside.WAIT_FOR_WAITER.of(frame)
+        timeout: Any = asyncio_inside.WAIT_FOR_TIMEOUT.of(frame)
         return _by_parent(tasks) if waiter is not None and waiter.cancelled() else deadline_text(timeout)
     return ""
 
@@ -98,5 +100,6 @@ def _known_of(scope: Any, tasks: RequestTasks) -> str:
     known = tasks.scope_causes.get(id(scope))
     if known is not None:
         return known[1]
-    reason = getattr(scope, "_cancel_reason", None)
-    return deadline_text(None) if isinstance(reason, str) and reason.endswith(_REASON_DEADLINE) else ""
+    reason = anyio_inside.REASON_OF_SCOPE.of(scope)
+    is_deadline = isinstance(reason, str) and reason.endswith(anyio_inside.REASON_DEADLINE)
+    return deadline_text(None) if is_deadline else ""

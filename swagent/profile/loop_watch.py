@@ -23,9 +23,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..agent_log import RateLimitedLog
+from ..inspection.frames import frame_of
+from ..inspection.loop_view import LoopView, Task
 from ..record.trace.span import Span
 from .blocked_loop import BLOCKED, Block, Place, add_time, place_of, request_of, span_of
-from .loop_view import LoopView, Task, frame_of
 from .victims import Victims
 
 _LOOK_EVERY = 0.01

@@ -44,8 +44,11 @@ class Profiler:
         self._counts: dict[str, int] = {}
         self.last_command = 0
 
-    def choose(self, commands: Iterable[Command]) -> ProfileTask | None:
-        """The task to carry out, of all that a collector said. Everything else is counted and dropped."""
+    def choose(self, commands: Iterable[Command], *, is_full: bool = False) -> ProfileTask | None:
+        """The task to carry out, of all that a collector said. Everything else is counted and dropped.
+
+        :param is_full: whether no further task is taken, as too many wait for their time
+        """
         chosen: ProfileTask | None = None
         now = int(self._clock() * 1000)
         for command in commands:
@@ -62,7 +65,7 @@ class Profiler:
                 self.count("replayed")
                 continue
             self._known.append(task.id)
-            if chosen is not None:
+            if chosen is not None or is_full:
                 self.count("one_too_many")
             elif task.end <= now:
                 self.count("expired")

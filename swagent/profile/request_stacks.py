@@ -7,17 +7,16 @@ pools. Each shows under its own name.
 from __future__ import annotations
 
 import itertools
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextvars import Context
-from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
+from ..inspection.executor_threads import context_of_work
+from ..inspection.frames import frames_of_threads
+from ..inspection.loop_view import LoopView, context_of
 from ..record.trace.context import active_span, current
 from ..record.trace.outcome import name_of_task
-from .executor_threads import context_of_work
-from .loop_view import LoopView, context_of
 from .stacks import task_stack, thread_stack
 from .trail import Trail
 
@@ -94,7 +93,7 @@ def _look_at_tasks(view: LoopView, owners: Owners, depth: int) -> None:
 
 
 def _look_at_threads(followed: Sequence[Followed], owners: Owners, views: Mapping[int, LoopView], depth: int) -> None:
-    frames: Mapping[int, FrameType] = sys._current_frames()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    frames = frames_of_threads()
     own = {each.thread: each for each in followed if each.task is None}
     for thread, frame in itertools.islice(frames.items(), _MAX_THREADS):
         owner, name = own.get(thread), ""

@@ -10,6 +10,7 @@ import json
 import time
 import weakref
 from collections.abc import Awaitable, Callable
+from inspect import iscoroutinefunction
 from typing import Any
 
 from ..record.limits import MAX_VALUE
@@ -167,7 +168,10 @@ class RequestTasks:
             span.tags.append(("task", name))
 
     def follow(self, receive: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
-        """The server's `receive`: it notes which task has been told that the client went away."""
+        """The server's `receive`: it notes which task has been told that the client went away. Itself, if it is no
+        coroutine function: what it returns is the application's."""
+        if not iscoroutinefunction(receive):
+            return receive
 
         async def noted() -> Any:
             message = await receive()

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..agent_log import RateLimitedLog
+from ..inspection.loop_view import LoopView, view_of_this_loop
 from ..record.snapshot import ProfileSnapshot
 from ..record.trace.outcome import running_task
-from .loop_view import LoopView, view_of_this_loop
 from .profile_task import ProfileTask
 from .request_stacks import Followed, Request, look
 from .trail import Trail

@@ -12,12 +12,13 @@ from contextvars import Context
 from types import FrameType
 from typing import Any
 
+from ..inspection.await_chain import Chain, chain_of, running_frames
+from ..inspection.frames import frame_of
+from ..inspection.loop_view import LoopView, Task
 from ..record.limits import short
 from ..record.trace.context import active_span, current
 from ..record.trace.model import SpanKind
 from ..record.trace.outcome import name_of_task
-from .await_chain import Chain, chain_of, running_frames
-from .loop_view import LoopView, Task, frame_of
 
 RUNNING = "[running]"
 READY = "[ready, loop busy]"

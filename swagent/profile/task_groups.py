@@ -5,19 +5,20 @@ Whoever begins a task stands on the stack at that moment. Nothing else tells: to
 
 from __future__ import annotations
 
-import sys
 import weakref
 from types import FrameType
 from typing import Any, NamedTuple
 
-OWN = "swagent.profile."
+from ..inspection import anyio_inside, asyncio_inside, trio_inside
+from ..inspection.frames import is_own, place_of
+
 _MAX_FRAMES = 12
 _ASYNCIO_GROUPS = {
-    ("asyncio.taskgroups", "create_task"): "asyncio.TaskGroup",
-    ("anyio._backends._asyncio", "_spawn"): "anyio.TaskGroup",
+    asyncio_inside.GROUP_OF_NEW_TASK.place: (asyncio_inside.GROUP_OF_NEW_TASK, "asyncio.TaskGroup"),
+    anyio_inside.GROUP_OF_NEW_TASK.place: (anyio_inside.GROUP_OF_NEW_TASK, "anyio.TaskGroup"),
 }
 _PASSED = frozenset({"asyncio.base_events", "asyncio.tasks", "asyncio.runners"})
-_TRIO = frozenset({"trio._core._run", "trio._core._instrumentation"})
+_TRIO = frozenset({trio_inside.MODULE, trio_inside.INSTRUMENTS})
 
 
 class Group(NamedTuple):
@@ -39,8 +40,8 @@ class Group(NamedTuple):
         # trio's, asyncio's, anyio's
         return (
             getattr(group, "parent_task", None)
-            or getattr(group, "_parent_task", None)
-            or getattr(getattr(group, "cancel_scope", None), "_host_task", None)
+            or asyncio_inside.OPENER_OF_GROUP.of(group)
+            or anyio_inside.HOST_OF_SCOPE.of(getattr(group, "cancel_scope", None))
         )
 
     def __str__(self) -> str:
@@ -59,13 +60,13 @@ def asyncio_group(frame: FrameType | None) -> tuple[str, Any]:
     for _ in range(_MAX_FRAMES):
         if frame is None:
             break
-        module, name = place_of(frame)
-        label = _ASYNCIO_GROUPS.get((module, name))
-        if label is not None:
-            return label, frame.f_locals.get("self")
+        place = module, name = place_of(frame)
+        found = _ASYNCIO_GROUPS.get(place)
+        if found is not None:
+            return found[1], found[0].of(frame)
         if module == "asyncio.tasks" and not name.startswith("_"):
             function = name
-        elif module not in _PASSED and not module.startswith(OWN):
+        elif module not in _PASSED and not is_own(place):
             break
         frame = frame.f_back
     return f"asyncio.{function}", None
@@ -77,18 +78,5 @@ def trio_group(frame: FrameType | None, nursery: Any) -> tuple[str, Any]:
         if frame is None or place_of(frame)[0] not in _TRIO:
             break
         frame = frame.f_back
-    is_anyio = frame is not None and place_of(frame)[0] == "anyio._backends._trio"
+    is_anyio = frame is not None and place_of(frame)[0] == anyio_inside.TRIO_MODULE
     return "anyio.TaskGroup" if is_anyio else "trio.Nursery", nursery
-
-
-def outer_frame() -> FrameType | None:
-    """The innermost frame that is not of these modules."""
-    frame: FrameType | None = sys._getframe()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and place_of(frame)[0].startswith(OWN):
-        frame = frame.f_back
-    return frame
-
-
-def place_of(frame: FrameType) -> tuple[str, str]:
-    """The module and the function of a frame."""
-    return str(frame.f_globals.get("__name__", "")), frame.f_code.co_name

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from typing_extensions import ParamSpec
 
+from ..inspection.loop_view import context_of
 from ..record.foreign import class_name
 from ..record.limits import short
 from ..record.trace.outcome import leaves_of, name_of_task
-from .loop_view import context_of
 from .task_groups import Group
 
 _MAX_CAUSE = 100

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 import time
 from contextlib import suppress
-from typing import Any
 
 import trio
 
+from ..inspection.trio_inside import deadline_that_wakes
 from .garbage_time import garbage_time
 from .request_clock import RequestClock, request_clock
 from .trio_tasks import note_exited, note_spawned, note_step
@@ -96,15 +96,5 @@ def steps_of_run() -> TrioSteps:
 
 def _due(task: trio.lowlevel.Task) -> float | None:
     """Since when a task could run that a deadline wakes, which trio may be late to see: monotonic."""
-    deadline = math.inf
-    # no public attribute tells it; where it is elsewhere, it is not known
-    status: Any = getattr(task, "_cancel_status", None)
-    while status is not None:
-        scope = getattr(status, "_scope", None)
-        if scope is None:
-            break
-        # its public sister cancels a scope whose deadline has passed
-        if getattr(scope, "_cancel_called", False):
-            deadline = min(deadline, scope.deadline)
-        status = None if scope.shield else getattr(status, "_parent", None)
+    deadline = deadline_that_wakes(task)
     return time.monotonic() - trio.current_time() + deadline if deadline < math.inf else None

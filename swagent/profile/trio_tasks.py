@@ -7,22 +7,20 @@ exception from trio's version 0.31 on; before that, by the scopes around it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from types import FrameType
 from typing import Any
 
 import trio
 
+from ..inspection import trio_inside
+from ..inspection.frames import outer_frame
+from ..inspection.trio_inside import outcome_on_stack, scopes_around_nursery, scopes_around_task, was_cancelled
 from ..record.trace.outcome import leaves_of
 from .request_tasks import RequestTasks
-from .task_groups import outer_frame, place_of, trio_group
+from .task_groups import trio_group
 from .task_record import CANCELLED, DONE, FAILED, TaskRecord, deadline_text, duration, kind_of, or_leave_it
 
-_MAX_FRAMES = 6
-_MAX_SCOPES = 64
 # Of how long a scope was to last: a step takes its time.
 _DIGITS = 2
-_UNKNOWN: Any = object()
 _OTHER_SOURCES = {"shutdown": "the end of trio's run", "KeyboardInterrupt": "KeyboardInterrupt"}
 
 
@@ -48,8 +46,8 @@ def note_exited(task: trio.lowlevel.Task, tasks: RequestTasks) -> None:
     record = tasks.find(task)
     if record is None or record is tasks.own:
         return
-    outcome = _outcome_on_stack(outer_frame())
-    if outcome is _UNKNOWN:
+    outcome = outcome_on_stack(outer_frame())
+    if outcome is trio_inside.UNKNOWN:
         tasks.end(record, None)
         return
     error = getattr(outcome, "error", None)
@@ -70,11 +68,11 @@ def note_step(task: trio.lowlevel.Task, tasks: RequestTasks, began: float) -> No
     :param began: when the step did, by trio's clock
     """
     record = tasks.find(task)
-    status = getattr(task, "_cancel_status", None)
+    status = trio_inside.status_of(task)
     if record is None or status is record.status:
         return
     now = trio.current_time()
-    for each, scope in _scopes(status):
+    for each, scope in scopes_around_task(status):
         if each is record.status or id(scope) in tasks.deadlines:
             break
         deadline = scope.deadline
@@ -84,33 +82,13 @@ def note_step(task: trio.lowlevel.Task, tasks: RequestTasks, began: float) -> No
     record.status = status
 
 
-def _scopes(status: Any) -> Iterator[tuple[Any, Any]]:
-    """The scopes around a task, the innermost first. No public attribute tells them."""
-    for _ in range(_MAX_SCOPES):
-        scope = getattr(status, "_scope", None)
-        if scope is None:
-            return
-        yield status, scope
-        status = getattr(status, "_parent", None)
-
-
-def _outcome_on_stack(frame: FrameType | None) -> Any:
-    for _ in range(_MAX_FRAMES):
-        if frame is None:
-            break
-        if place_of(frame) == ("trio._core._run", "task_exited"):
-            return frame.f_locals.get("outcome", _UNKNOWN)
-        frame = frame.f_back
-    return _UNKNOWN
-
-
 def _cause_of(task: trio.lowlevel.Task, error: trio.Cancelled, tasks: RequestTasks) -> str:
     """What cancelled a task; empty: nobody knows."""
     nursery = task.parent_nursery
     told: Any = error
     if getattr(error, "source", None) == "unknown" and nursery is not None:
         # as anyio makes them of several; the scope around the task has the cause of its own cancellation
-        told = getattr(nursery.cancel_scope, "_cancel_reason", None)
+        told = trio_inside.REASON_OF_SCOPE.of(nursery.cancel_scope)
     source = getattr(told, "source", None)
     by = tasks.by_text(getattr(told, "source_task", None) or "")
     if source == "deadline":
@@ -129,7 +107,7 @@ def _by_nursery(by: TaskRecord | None, nursery: trio.Nursery | None) -> str:
     text = "the body of its group failed"
     if nursery is None or not by.is_of(nursery.parent_task):
         return text
-    pending = [each for each in getattr(nursery, "_pending_excs", ()) if not isinstance(each, trio.Cancelled)]
+    pending = [each for each in trio_inside.PENDING_ERRORS.of(nursery, ()) if not isinstance(each, trio.Cancelled)]
     return f"{text}: {kind_of(pending[0])}" if pending else text
 
 
@@ -137,7 +115,7 @@ def _by_scopes(task: trio.lowlevel.Task, tasks: RequestTasks) -> str:
     """As the scopes around it say: one whose deadline has passed, or whose nursery has a task that failed."""
     nursery = task.parent_nursery
     failed = tasks.failed_in(nursery)
-    if failed is not None and nursery is not None and getattr(nursery.cancel_scope, "_cancel_called", False):
+    if failed is not None and nursery is not None and was_cancelled(nursery.cancel_scope):
         return failed.failure()
     return _deadline_around(task, tasks)
 
@@ -145,10 +123,9 @@ def _by_scopes(task: trio.lowlevel.Task, tasks: RequestTasks) -> str:
 def _deadline_around(task: trio.lowlevel.Task, tasks: RequestTasks) -> str:
     """The nearest scope around a task whose deadline has passed."""
     nursery = task.parent_nursery
-    for _, scope in _scopes(getattr(nursery, "_cancel_status", None)):
+    for scope in scopes_around_nursery(nursery):
         deadline = scope.deadline
-        # its public sister cancels a scope whose deadline has passed
-        if getattr(scope, "_cancel_called", False) and deadline <= trio.current_time():
+        if was_cancelled(scope) and deadline <= trio.current_time():
             known = tasks.deadlines.get(id(scope))
             text = known[2] if known is not None and known[1] == deadline else ""
             return f"deadline of {text}" if text else deadline_text(None)

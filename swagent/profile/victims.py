@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..agent_log import RateLimitedLog
+from ..inspection.loop_view import LoopView, Task
 from ..record.trace.span import Span
 from .blocked_loop import add_time, request_of, span_of
-from .loop_view import LoopView, Task
 
 WAITED = "loop.waited"
 _limited = RateLimitedLog()

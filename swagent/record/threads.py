@@ -53,7 +53,7 @@ class _Carried:
         self._function = function
         self._snapshot = snapshot
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         with self._snapshot:
             return self._function(*args, **kwargs)
 
@@ -74,36 +74,45 @@ class _Run:
 
 
 def _wrap_submit(patch: Patch) -> Callable[..., Any]:
-    def submit(pool: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        snapshot = _take(patch)
+    def submit(self: ThreadPoolExecutor, /, *args: Any, **kwargs: Any) -> Any:
+        snapshot = _take(patch) if args else None
         if snapshot is None:
-            return patch.original(pool, function, *args, **kwargs)
+            return patch.original(self, *args, **kwargs)
         outer = _thread.submitting
         try:
             _thread.submitting = True
-            return patch.original(pool, _Carried(function, snapshot), *args, **kwargs)
+            return patch.original(self, _Carried(args[0], snapshot), *args[1:], **kwargs)
         finally:
             _thread.submitting = outer
 
     return submit
 
 
-def _wrap_start(patch: Patch) -> Callable[[threading.Thread], None]:
-    def start(thread: threading.Thread) -> None:
-        # who put a `run` into the instance has a plan for it
-        snapshot = _take(patch) if not _thread.submitting and "run" not in vars(thread) else None
-        if snapshot is None:
-            patch.original(thread)
-            return
-        vars(thread)["run"] = _Run(thread, snapshot)
+def _wrap_start(patch: Patch) -> Callable[..., Any]:
+    def start(self: threading.Thread, *args: Any, **kwargs: Any) -> Any:
+        snapshot = _take(patch) if not _thread.submitting else None
+        if snapshot is None or not _lend_run(self, snapshot):
+            return patch.original(self, *args, **kwargs)
         try:
-            patch.original(thread)
+            return patch.original(self, *args, **kwargs)
         except BaseException:
             # the system has none to spare, or it was started before
-            vars(thread).pop("run", None)
+            vars(self).pop("run", None)
             raise
 
     return start
+
+
+def _lend_run(thread: threading.Thread, snapshot: ContextSnapshot) -> bool:
+    """Let a thread run under a snapshot, unless somebody has put a `run` into the instance: he has a plan for it."""
+    try:
+        own = vars(thread)
+        if "run" in own:
+            return False
+        own["run"] = _Run(thread, snapshot)
+    except Exception:  # noqa: BLE001, RUF100  (somebody's idea of a thread)
+        return False
+    return True
 
 
 def _take(patch: Patch) -> ContextSnapshot | None:

@@ -30,6 +30,7 @@ from ..record.suppression import suppress_instrumentation
 from .adoption import adopt
 from .child_end import before_child_ends
 from .first_record import forget, when_recorded
+from .fork_rest import resting_at_forks
 from .system_thread import Flag, SystemThread, is_patched
 
 
@@ -63,11 +64,14 @@ class AgentThread:
             self._thread.join()
             raise self._failure
 
-    def stop(self) -> Statistics:
-        """Flush and end the thread, within the shutdown timeout and half a second."""
+    def stop(self, within: float | None = None) -> Statistics:
+        """Flush and end the thread.
+
+        :param within: seconds to wait for that; the shutdown timeout and half a second, when left out
+        """
         if self._stop is not None:
             self._stop()
-        self._thread.join(self.config.shutdown_timeout + stop_budgets.THREAD_END)
+        self._thread.join(self.config.shutdown_timeout + stop_budgets.THREAD_END if within is None else within)
         return self.agent.statistics()
 
     def flush(self) -> None:
@@ -89,10 +93,11 @@ class AgentThread:
     async def _live(self) -> None:
         stop_requested = anyio.Event()
         notify = loop_notifier()
-        async with self.agent:
-            self._stop = lambda: notify(stop_requested.set)
-            self._started.set()
-            await stop_requested.wait()
+        with resting_at_forks(notify):
+            async with self.agent:
+                self._stop = lambda: notify(stop_requested.set)
+                self._started.set()
+                await stop_requested.wait()
 
 
 def _possible(backend: str) -> str:
@@ -133,6 +138,7 @@ def _require(module: str, backend: str) -> None:
 
 
 _agent_thread: AgentThread | None = None
+_stopping: AgentThread | None = None
 _failed_in = 0
 # One for each `start()` that found an agent and whose `stop()` is still to come.
 _adopted: list[Agent] = []
@@ -189,13 +195,23 @@ def _flush(agent: Agent) -> Statistics:
 
 def stop_own() -> Statistics | None:
     """Stop the agent that `start()` started in this process, if one did."""
-    global _agent_thread  # noqa: PLW0603, RUF100
+    global _agent_thread, _stopping  # noqa: PLW0603, RUF100
     with _lock:
-        agent_thread, _agent_thread = _agent_thread, None
+        # before that one is gone: a signal handler may look for it at any time
+        agent_thread = _stopping = _agent_thread
+        _agent_thread = None
     if agent_thread is None:
         return None
     atexit.unregister(_stop_at_exit)
     return agent_thread.stop()
+
+
+def stop_within(seconds: float) -> None:
+    """Let the agent that `start()` started stop, unless it does already, and wait for that so long. For a process that
+    is about to be ended: it waits for no lock that another thread may have."""
+    agent_thread = _agent_thread or _stopping
+    if agent_thread is not None:
+        agent_thread.stop(seconds)
 
 
 def _stop_at_exit() -> None:
@@ -209,8 +225,8 @@ def running() -> Agent | None:
 
 def _forget_in_child() -> None:
     """A forked child has no thread of its parent's; it may start an agent of its own."""
-    global _agent_thread, _lock  # noqa: PLW0603, RUF100
-    agent_thread, _agent_thread, _lock = _agent_thread, None, threading.Lock()
+    global _agent_thread, _stopping, _lock  # noqa: PLW0603, RUF100
+    agent_thread, _agent_thread, _stopping, _lock = _agent_thread, None, None, threading.Lock()
     _adopted.clear()
     if agent_thread is not None and agent_thread.follow_forks:
         # not now: most children are replaced by another program at once, or record nothing

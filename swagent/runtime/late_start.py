@@ -4,6 +4,7 @@
 | --- | --- |
 | a script | at once, in a thread |
 | a server, a child of multiprocessing, a forked child | when it serves, or with its first record, whichever is first |
+| a wrapper, which becomes another program | with its first record |
 | who only looks after workers, as gunicorn's master does | never: nothing is alive when it forks |
 
 A server's agent lives in its application's lifespan, where there is one, and in a thread otherwise.
@@ -16,13 +17,15 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from ..agent import running as running_agent
 from ..agent_log import say
 from ..config import Config
 from .agent_thread import start, start_if_none, stop_own
 from .first_record import forget, when_recorded
+from .interpreter_options import read_command
 from .transport_choice import find_transport
 
 # Programs that serve an application, or start processes that do.
@@ -30,28 +33,32 @@ _SERVERS = frozenset({
     "celery", "daphne", "django-admin", "fastapi", "flask", "granian", "gunicorn", "hypercorn", "litestar", "manage",
     "quart", "sanic", "uvicorn", "waitress-serve",
 })  # fmt: skip
+# They put a folder of their own on the path of a command and become it.
+_WRAPPERS = frozenset({"ddtrace-run", "newrelic-admin", "opentelemetry-instrument"})
 # What multiprocessing runs in processes of its own: a process that forks children, a child, and one that records
 # nothing.
 _CHILD = re.compile(r"from multiprocessing\.(?:forkserver|spawn) import")
 _RESOURCE_TRACKER = "from multiprocessing.resource_tracker import main"
-_WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 
 _followed: Config | None = None
+_opening: Callable[[], object] | None = None
 
 
-def follow(config: Config, command: Sequence[str]) -> None:
+def follow(config: Config, command: Sequence[str], *, opening: Callable[[], object] | None = None) -> None:
     """From now on this process and its forked children have agents, each when it is time.
 
     :param command: how this interpreter was called, as `sys.orig_argv` has it
+    :param opening: says that the agent is there, once this process serves or looks after others that do; not in
+        forked children. Must not raise
     :raises ConfigError: when a setting cannot be used
     """
-    global _followed  # noqa: PLW0603, RUF100
+    global _followed, _opening  # noqa: PLW0603, RUF100
     if any(_RESOURCE_TRACKER in each for each in command):
         return
     # now: in the middle of an import of the application's, the thread that waits for ours may hold its lock
     find_transport(config)
-    _followed = config
-    if any(_CHILD.search(each) for each in command) or program_of(command) in _SERVERS:
+    _followed, _opening = config, opening
+    if any(_CHILD.search(each) for each in command) or program_of(command) in _SERVERS | _WRAPPERS:
         when_recorded(config, partial(start_if_none, config))
     else:
         start(config, follow_forks=True)
@@ -66,6 +73,16 @@ def start_now() -> None:
     """This process serves from now on, and there is no lifespan for the agent to live in. Never raises."""
     if _followed is not None:
         start_if_none(_followed)
+        if running_agent() is not None:
+            note_serving()
+
+
+def note_serving() -> None:
+    """This process serves, and its agent is there, or it looks after others that serve. Says so, once. Never raises."""
+    global _opening  # noqa: PLW0603, RUF100
+    opening, _opening = _opening, None
+    if opening is not None:
+        opening()
 
 
 def hold_back() -> None:
@@ -77,6 +94,7 @@ def hold_back() -> None:
         stop_own()
     except Exception as error:  # noqa: BLE001, RUF100  (in the middle of a server's start, which goes on)
         say(logging.ERROR, "the agent of a process without requests could not be stopped", exc_info=error)
+    note_serving()
 
 
 def program_of(command: Sequence[str]) -> str:
@@ -86,23 +104,15 @@ def program_of(command: Sequence[str]) -> str:
     >>> program_of(["python3", "-X", "dev", "/srv/manage.py", "runserver"])
     'manage'
     """
-    words = iter(command[1:])
-    for word in words:
-        if word.startswith("-m"):
-            return (word[2:] or next(words, "")).partition(".")[0]
-        if word in _WITH_VALUE:
-            next(words, "")
-        elif word.startswith("-"):
-            if word.startswith("-c") or word == "-":
-                return ""
-        else:
-            return os.path.basename(word).removesuffix(".exe").removesuffix(".py")
-    return ""
+    read = read_command(command)
+    return read.module.partition(".")[0] or os.path.basename(read.script).removesuffix(".exe").removesuffix(".py")
 
 
 def _wait_in_child() -> None:
     """A forked child has an agent of its own, wherever that of its parent lived. Not now: most children are replaced by
     another program at once, or record nothing."""
+    global _opening  # noqa: PLW0603, RUF100
+    _opening = None
     if _followed is not None:
         when_recorded(_followed, partial(start_if_none, _followed))
 

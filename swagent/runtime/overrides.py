@@ -6,17 +6,17 @@ for more than before, and one that is under way may see the old and the new.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..abc import Command
-from ..agent_log import RateLimitedLog, say
+from ..agent_log import RateLimitedLog
 from ..config import Config
 from ..record.trace.ignore import compile_ignored
 from ..record.trace.sampling import Sampler
 from ..record.trace.tracer import Tracer
 from .remote_settings import COMMAND, FOLLOWED, RemoteSettings, read_settings
+from .setting_changes import SettingChanges
 
 
 class Overrides:
@@ -27,7 +27,16 @@ class Overrides:
     :ivar values: what it sets now, by the names of the settings
     """
 
-    def __init__(self, config: Config, tracer: Tracer, count: Callable[[str], object], limited: RateLimitedLog) -> None:
+    def __init__(
+        self,
+        config: Config,
+        tracer: Tracer,
+        count: Callable[[str], object],
+        limited: RateLimitedLog,
+        changes: SettingChanges | None = None,
+    ) -> None:
+        """:param changes: logs the changes of settings; None: by the clock of the machine"""
+        self._changes = SettingChanges() if changes is None else changes
         self._tracer = tracer
         self.count = count
         self._limited = limited
@@ -58,6 +67,7 @@ class Overrides:
                 self.count("accepted")
         if chosen is not None:
             self._put_in_force(chosen)
+        self._changes.say_held()
 
     def _put_in_force(self, settings: RemoteSettings) -> None:
         old, new = {**self._start, **self.values}, {**self._start, **settings.values}
@@ -70,7 +80,7 @@ class Overrides:
         self.uuid, self.values = settings
         for name in changed:
             reason = "as the collector sets it" if name in self.values else "as at the start"
-            say(logging.INFO, "%s is %s now, %s; it was %s", name, shown(new[name]), reason, shown(old[name]))
+            self._changes.note(name, shown(old[name]), shown(new[name]), reason)
 
 
 def shown(value: Any) -> str:

@@ -1,4 +1,7 @@
-"""Asks the collector for profile tasks, and has each carried out: one at a time, and no question meanwhile."""
+"""Asks the collector for profile tasks, and has each carried out: one at a time, and no question meanwhile.
+
+A task may begin later than it comes. It waits, and the questions go on.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from .questions import Questions
 from .system_thread import is_patched
 
 _MAX_UNREPORTED = 16
+_MAX_WAITING = 16
 
 
 class ProfileTasks:
@@ -30,20 +34,46 @@ class ProfileTasks:
         self._instance = instance
         self._interval = interval
         self._unreported: list[str] = []
+        self._waiting: list[ProfileTask] = []  # for their time, the first first
 
     async def run(self) -> None:
         """Ask and profile until it is cancelled."""
         questions = self._questions
         while True:
-            await anyio.sleep(max(self._interval, questions.pause))
+            await self._carry_out_until(anyio.current_time() + max(self._interval, questions.pause))
             questions.pause = 0.0
-            await self._report()
-            task = self._profiler.choose(await self._ask())
+            commands: Sequence[Command] = ()
+            # an answer may take long, and a collector may be away for hours
+            with anyio.move_on_after(self._ahead()):
+                await self._report()
+                commands = await self._ask()
+            task = self._profiler.choose(commands, is_full=len(self._waiting) >= _MAX_WAITING)
             if task is not None:
+                self._waiting = sorted([*self._waiting, task], key=lambda each: each.start)
+
+    def _ahead(self) -> float | None:
+        """Seconds until the first task that waits begins. None: no task waits."""
+        return max(0.0, self._waiting[0].start / 1000 - self._profiler.now()) if self._waiting else None
+
+    async def _carry_out_until(self, moment: float) -> None:
+        """Carry out the tasks whose time comes, until it is time for the next question.
+
+        :param moment: by the loop's clock; a task that has begun by then is carried out to its end
+        """
+        while True:
+            left = moment - anyio.current_time()
+            ahead = self._ahead()
+            if ahead is None or ahead > max(0.0, left):
+                await anyio.sleep(max(0.0, left))
+                return
+            await anyio.sleep(ahead)
+            task = self._waiting.pop(0)
+            if task.end / 1000 > self._profiler.now():
                 await self._carry_out(task)
+            else:
+                self._profiler.count("expired")
 
     async def _carry_out(self, task: ProfileTask) -> None:
-        await anyio.sleep(max(0.0, task.start / 1000 - self._profiler.now()))
         is_over, notify = anyio.Event(), loop_notifier()
         try:
             self._profiler.start(task, lambda: notify(is_over.set))

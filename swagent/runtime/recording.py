@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from ..agent_log import RateLimitedLog, say
 from ..config import Config
+from ..inspection.loop_view import view_of_this_loop
 from ..pipeline.encoder import Encoder
 from ..pipeline.log_encoder import LogEncoder
 from ..pipeline.pipelines import Pipelines
 from ..pipeline.request_encoder import RequestEncoder
 from ..profile.blocks import Blocks
-from ..profile.loop_view import view_of_this_loop
 from ..profile.loop_watch import LoopWatch
 from ..profile.profiler import Profiler
 from ..profile.sampler import Limits

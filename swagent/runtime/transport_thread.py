@@ -35,6 +35,7 @@ import anyio
 from anyio import CancelScope
 
 from ..errors import AmbiguousError, RetryableError
+from .fork_rest import resting_at_forks
 from .leaving import cancel_no_more
 from .thread_loop import ThreadLoop
 
@@ -174,7 +175,8 @@ class TransportThread:
         """The thread."""
         try:
             _block_signals()
-            self._inner.run()
+            with resting_at_forks(self._post):
+                self._inner.run()
         finally:
             self._notify_host(self._note_end)
 

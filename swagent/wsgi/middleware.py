@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from ..agent import Agent
@@ -27,7 +27,7 @@ from ..record.trace.tracer import Tracer, running
 from ..runtime.agent_thread import start as start_agent
 from ..runtime.late_start import followed
 from .frameworks import follow_routes, note_route
-from .response import App, Pieces, Response, StartResponse
+from .response import App, Pieces, Response, SizedPieces, StartResponse
 from .scope import SCOPE, Environ, scope_of
 
 
@@ -56,14 +56,14 @@ class SkyWalkingMiddleware:
     def serve(self, app: App, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request by this application."""
         outside = current.get()
-        request = self._open(environ) if SCOPE not in environ else None
+        request = self._open(environ)
         if request is None:
             return app(environ, start_response)
         response = Response(request, start_response)
         try:
-            body = app(environ, response.start)
+            body = app(environ, response)
             note_route(environ, request.status)
-            return _followed(body, environ, response)
+            return self._follow(body, environ, response)
         except BaseException as error:
             note_route(environ, request.status)
             response.end(error)
@@ -72,8 +72,10 @@ class SkyWalkingMiddleware:
             response.leave(outside)
 
     def _open(self, environ: Environ) -> PendingRequest | None:
-        """Begin a request; None where there is no agent."""
+        """Begin a request; None where there is no agent, or a middleware outside of this one has begun it."""
         try:
+            if SCOPE in environ:
+                return None
             tracer = self._agent.tracer if self._agent is not None else running() or self._start()
             if tracer is None:
                 return None
@@ -101,26 +103,51 @@ class SkyWalkingMiddleware:
             say(logging.ERROR, "swagent is off", exc_info=error)
         return None
 
+    def _follow(self, body: Any, environ: Environ, response: Response) -> Iterable[bytes]:
+        """The body as the server gets it."""
+        try:
+            return _followed(body, environ, response)
+        except Exception as error:  # noqa: BLE001, RUF100  (ours, or a class that cannot be asked for its instances)
+            self.faults.note("following a response", error)
+            response.end()
+            return cast("Iterable[bytes]", body)
+
 
 def _followed(body: Any, environ: Environ, response: Response) -> Iterable[bytes]:
-    """The body as the server gets it."""
-    if type(body) in (list, tuple) and response.request.status:
+    """The body as the server gets it: itself, wherever the server may know it by its class or its identity."""
+    if _is_complete(body, response):
         response.end()
-        return cast("Iterable[bytes]", body)
-    if not _is_file(body, environ):
-        return Pieces(body, response)
-    # the server knows it by its class, and may let the system send it: only its end is to be seen
-    try:
-        body.close = Pieces(_Closing(getattr(body, "close", _do_nothing)), response).close
-    except (AttributeError, TypeError):
-        response.end()
+    elif not _is_file(body, environ):
+        return (SizedPieces if hasattr(cast("Any", type(body)), "__len__") else Pieces)(body, response)
+    else:
+        _follow_file(body, response)
     return cast("Iterable[bytes]", body)
+
+
+def _is_complete(body: Any, response: Response) -> bool:
+    """Whether nothing of the body is made while it is sent. What is no body at all is the server's to refuse."""
+    if isinstance(body, (list, tuple)):
+        # a subclass may start the response in its own `__iter__`
+        return response.request.status != 0
+    return body is None or isinstance(body, (bytes, str))
 
 
 def _is_file(body: object, environ: Environ) -> bool:
     """Whether the application has used the server's own way to send a file."""
     wrapper = environ.get("wsgi.file_wrapper")
-    return isinstance(wrapper, type) and isinstance(body, wrapper)
+    if isinstance(wrapper, type):
+        return isinstance(body, wrapper)
+    # uWSGI's and mod_wsgi's are functions: the first returns the file itself, the second an object that has it
+    return wrapper is not None and (hasattr(body, "read") or hasattr(body, "filelike"))
+
+
+def _follow_file(body: Any, response: Response) -> None:
+    """The system may send it, so only its end is seen; or nothing of it, where it can have no attribute."""
+    close = getattr(body, "close", None)
+    try:
+        body.close = Pieces(_Closing(close or _do_nothing), response).close
+    except Exception:  # noqa: BLE001, RUF100  (a class with slots, or one that looks after its attributes)
+        response.end()
 
 
 class _Closing:
@@ -128,9 +155,6 @@ class _Closing:
 
     def __init__(self, close: Callable[[], object]) -> None:
         self.close = close
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(())
 
 
 def _do_nothing() -> None:

@@ -3,12 +3,16 @@
 A list of pieces is complete when the application returns it: its request ends there, and the server gets the list
 itself, whose length it may look at. Everything else may be made while it is sent. It is handed on piece by piece, with
 the request active in each step, and the request ends with the last piece.
+
+The application and the server see what they would see without this: an iterator of headers is not used up, a body that
+has a length has it still, and what either of them does wrong fails as it would.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from ..asgi.pending import PendingRequest
 from ..record.trace.context import current, switch
@@ -24,7 +28,7 @@ _UNKNOWN = -1
 
 
 class Response:
-    """What is known of one response.
+    """What is known of one response. The application calls it as its `start_response`, whose attributes it has.
 
     The thread that serves it serves others as well: what was active in it comes back after each step, whatever the
     application has left there.
@@ -41,22 +45,48 @@ class Response:
         self._start = start_response
         self._error: BaseException | None = None
 
-    def start(self, status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Callable[[bytes], object]:
-        """The `start_response` that the application calls."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Callable[[bytes], object]:
+        """Start the response. The parameters have the names that the server gives them."""
+        before = self.request.status, self.rest
+        is_error = False
         try:
-            self._note(status, headers, exc_info)
+            is_error = self._note(args, kwargs)
         except Exception as error:  # noqa: BLE001, RUF100  (ours, or a status that the server will judge)
             self.request.faults.note("following a response", error)
-        return self._start(status, headers, *exc_info)
+        try:
+            return self._start(*args, **kwargs)
+        except BaseException:
+            if not is_error:
+                # refused: what was said before is the response still
+                self.request.status, self.rest = before
+            raise
 
-    def _note(self, status: str, headers: list[tuple[str, str]], exc_info: tuple[Any, ...]) -> None:
+    def __getattr__(self, name: str) -> Any:
+        # a copy has no `_start` yet, and must not ask for it here again
+        return getattr(object.__getattribute__(self, "_start"), name)
+
+    @property
+    def __wrapped__(self) -> StartResponse:
+        """The server's, whose signature is this one's too."""
+        return self._start
+
+    def _note(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """:returns: whether the application has called it because of an error"""
+        status, headers, exc_info = _arguments(*args, **kwargs)
         self.request.status = int(status[:3])
         self.rest = _UNKNOWN
-        for name, value in headers:
-            if len(name) == 14 and name.lower() == "content-length":
-                self.rest = int(value)
-        if exc_info and exc_info[0]:
-            self._note_error(exc_info[0][1])
+        # an iterator of headers can be read once only, and the server has to
+        if type(headers) in (list, tuple):
+            for header in cast("list[Any]", headers):
+                if type(header) is not tuple:
+                    continue
+                name, value = cast("tuple[str, str]", header)
+                if len(name) == 14 and name.lower() == "content-length":
+                    self.rest = int(value)
+        if not exc_info or exc_info[1] is None:
+            return False
+        self._note_error(exc_info[1])
+        return True
 
     def enter(self) -> Any:
         """Make active what was it at the end of the last step; returns what was active before."""
@@ -85,6 +115,17 @@ class Response:
             request.faults.note("ending the span of a request", fault)
         self._error = None
 
+    def count(self, piece: object) -> None:
+        """A piece of the body goes out, whose length has been said."""
+        if not isinstance(piece, bytes):
+            # the server judges that
+            self.rest = _UNKNOWN
+            return
+        self.rest -= len(piece)
+        if self.rest <= 0:
+            # before the last byte: the client may not see the end of a request sooner than its span does
+            self.end()
+
     def cut_off(self) -> None:
         """The server wants no more of a body that has not come to its end: its client is gone."""
         request = self.request
@@ -111,18 +152,35 @@ class Response:
             span.tag_outcome(outcome)
 
 
+def _arguments(
+    status: str, headers: object = None, exc_info: Any = None, *, response_headers: object = None
+) -> tuple[str, object, Any]:
+    """What `start_response` is called with. Servers have two names for its headers."""
+    return status, response_headers if headers is None else headers, exc_info
+
+
 class Pieces:
-    """A body that is made while it is sent."""
+    """A body that is made while it is sent. Its attributes are those of the application's body."""
 
     __slots__ = ("_body", "_has_begun", "_next", "_response")
 
-    def __init__(self, body: Iterable[bytes], response: Response) -> None:
+    def __init__(self, body: Any, response: Response) -> None:
         self._body = body
         self._response = response
-        self._next: Callable[[], bytes] | None = None
+        # as it is for a body that is no iterator, and that nobody has called `iter` for
+        self._next: Callable[[], bytes] = partial(next, body)
         self._has_begun = False
 
     def __iter__(self) -> Iterator[bytes]:
+        response = self._response
+        outside = response.enter()
+        try:
+            self._next = iter(self._body).__next__
+        except BaseException as error:
+            response.end(error)
+            raise
+        finally:
+            response.leave(outside)
         return self
 
     def __next__(self) -> bytes:
@@ -131,8 +189,6 @@ class Pieces:
         # the server may ask for each piece in another thread, and serve other requests in between
         outside = response.enter()
         try:
-            if self._next is None:
-                self._next = iter(self._body).__next__
             piece = self._next()
         except StopIteration:
             response.end()
@@ -143,10 +199,7 @@ class Pieces:
         finally:
             response.leave(outside)
         if response.rest >= 0:
-            response.rest -= len(piece)
-            if response.rest <= 0:
-                # before the last byte: the client may not see the end of a request sooner than its span does
-                response.end()
+            response.count(piece)
         return piece
 
     def close(self) -> None:
@@ -155,9 +208,8 @@ class Pieces:
         outside = response.enter()
         error: BaseException | None = None
         try:
-            close = getattr(self._body, "close", None)
-            if close is not None:
-                close()
+            if hasattr(self._body, "close"):
+                self._body.close()
         except BaseException as raised:
             error = raised
             raise
@@ -168,3 +220,16 @@ class Pieces:
                 response.end(error)
             error = None  # or it would hold this frame, and this frame it
             response.leave(outside)
+
+    def __getattr__(self, name: str) -> Any:
+        # as in `Response`
+        return getattr(object.__getattribute__(self, "_body"), name)
+
+
+class SizedPieces(Pieces):
+    """The same of a body that has a length: a server that sees one piece need not ask for the length of the content."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return len(self._body)

@@ -13,12 +13,13 @@ from starlette.applications import Starlette
 from asgi import conversing
 from asgi.calling import CONFIG, answers, body, call, http_scope, start
 from asgi.conversing import StartError, lifespan
-from kit.stopwatch import Stopwatch
+from kit.virtual_time import on_virtual_clocks, virtual_now
 from swagent import Agent, current_trace_id
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi.lifespan import Message, Receive, Scope, Send
 from swagent.record.trace import tracer as tracers
 from swagent.signals import Signal
+from swagent.stop_budgets import REQUESTS_END
 from swagent.testing import MemoryCollector
 
 pytestmark = pytest.mark.anyio
@@ -154,14 +155,15 @@ async def test_a_request_cut_off_at_shutdown_is_told_as_well(
     assert collector.count(Signal.SEGMENT) == 1
 
 
+@on_virtual_clocks
 async def test_a_request_that_does_not_end_holds_the_shutdown_up_but_little(collector: MemoryCollector) -> None:
-    middleware = SkyWalkingMiddleware(waits_for_ever, config=CONFIG)
+    middleware = SkyWalkingMiddleware(waits_for_ever, config=dataclasses.replace(CONFIG, loop_block_limit=0))
     async with anyio.create_task_group() as requests:
         async with lifespan(middleware) as talk:
             requests.start_soon(call, middleware, http_scope())
             await anyio.wait_all_tasks_blocked()
-            watch = Stopwatch()
-        assert watch.own_seconds < 2  # a tenth
+            began = virtual_now()
+        assert virtual_now() - began == pytest.approx(REQUESTS_END)
         assert talk.kinds == ["startup.complete", "shutdown.complete"]
         requests.cancel_scope.cancel()
     assert collector.count(Signal.SEGMENT) == 0

@@ -164,6 +164,9 @@ async def test_following_twice_is_following_once(django_app: App) -> None:
 
 
 def test_frameworks_that_look_otherwise_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "quart.signals", ModuleType("quart.signals"))
-    monkeypatch.setitem(sys.modules, "django.core.handlers.asgi", ModuleType("django.core.handlers.asgi"))
+    others = [ModuleType("quart.signals"), ModuleType("django.core.handlers.asgi")]
+    for each in others:
+        monkeypatch.setitem(sys.modules, each.__name__, each)
+    before = [dict(vars(each)) for each in others]
     follow_routes()
+    assert [vars(each) for each in others] == before

@@ -179,7 +179,9 @@ def test_any_headers_at_all_change_nothing(anyio_backend: Any) -> None:
             middleware = SkyWalkingMiddleware(echo, agent=agent)
             scope = http_scope("/", headers)
             assert await call(middleware, dict(scope)) == await call(echo, dict(scope))
-            assert len(finished) == 1 or any(name == b"sw8" and value[:1] == b"0" for name, value in headers)
+            # a caller that does not sample leaves nothing to record
+            is_unsampled = any(name == b"sw8" and value[:1] == b"0" for name, value in headers)
+            assert len(finished) in ((0, 1) if is_unsampled else (1,))
             assert middleware.faults.count == 0
 
         anyio.run(compare, backend=backend, backend_options=options)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import shutil
 import sys
 import venv
 from pathlib import Path
@@ -9,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Run
+from swagent import cli as cli_package
+from swagent.cli import main
 from swagent.collector.server import Collector
 
 SCRIPT = """
@@ -59,6 +64,24 @@ def test_no_command_and_a_command_that_does_not_exist_are_named(swagent: Run) ->
     assert "no-such-command" in result.stderr
 
 
+def test_a_file_that_cannot_be_started_has_the_status_of_a_shell(swagent: Run, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("print('ran')")
+    (tmp_path / "lost").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "lost").chmod(0o755)
+    (tmp_path / "folder").mkdir()
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    for command, sentence in {
+        "./app.py": "./app.py: Permission denied; make it executable (chmod +x ./app.py), or name its interpreter",
+        "app.py": "app.py: Permission denied; make it executable (chmod +x app.py), or name its interpreter",
+        "./lost": "./lost: No such file or directory; the interpreter that its first line names is not there",
+        "./folder": "./folder: Permission denied",
+    }.items():
+        result = swagent("run", "--", command, PATH=path)
+        assert result.returncode == 126, command
+        assert f"swagent run: {sentence}" in result.stderr
+    assert swagent("run", "--", "./absent").returncode == 127
+
+
 def test_the_option_table_is_the_page_of_the_documentation(swagent: Run) -> None:
     page = Path(__file__).parents[2] / "docs" / "options.md"
     assert swagent("config", "--markdown").stdout == page.read_text(), "run: make generate"
@@ -90,17 +113,87 @@ def test_what_the_command_starts_may_be_of_another_environment(swagent: Run, oth
     assert "swagent run" not in result.stderr
 
 
-@pytest.mark.parametrize("option", ["-I", "-S", "-uE"])
-def test_an_interpreter_that_looks_nowhere_is_refused(swagent: Run, option: str) -> None:
-    result = swagent("run", "--", sys.executable, option, "-c", "print('ran')")
-    assert result.returncode == 2
-    assert f"with {option} Python ignores its environment" in result.stderr
-    assert result.stdout == ""
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-I", "-S", "-uE", "-IBs", "-W error -I", "-X dev -I", "-X utf8 -E", "-W ignore -S", "-Werror -I", "-X= -E",
+        "-Xdev -S", "-BW error -I", "--check-hash-based-pycs default -I",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("program", ["app.py", "-c pass", "-m app", "-"])
+def test_an_interpreter_that_looks_nowhere_is_refused(
+    options: str, program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.execvpe", lambda *_: pytest.fail("it was started without the agent"))
+    assert main(["run", "--", sys.executable, *options.split(), *program.split()]) == 2
+    assert f"with {options.split()[-1]} Python ignores its environment" in capsys.readouterr().err
+
+
+def test_a_refused_interpreter_does_not_run(swagent: Run) -> None:
+    result = swagent("run", "--", sys.executable, "-W", "error", "-I", "-c", "print('ran')")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "swagent run: with -I Python ignores its environment" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["-W -I", "-W error", "-X importtime=E", "-WI", "-XS", "-Bu", "--check-hash-based-pycs -I", "-c -I", "-m -S"],
+)
+def test_what_only_looks_like_such_an_option_passes(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr("os.execvpe", lambda _, argv, __: started.append(argv))
+    command = [sys.executable, *options.split(), "app.py", "-I"]
+    main(["run", "--", *command])
+    assert started == [command]
 
 
 def test_options_that_only_look_alike_pass(swagent: Run) -> None:
     result = swagent("run", "--", sys.executable, "-W", "ignore", "-c", "import sys; print(sys.argv)", "-E", "-S")
     assert result.stdout == "['-c', '-E', '-S']\n"
+
+
+def _old_pythons() -> list[str]:
+    """Those that are older than swagent can use, of the system and of pyenv."""
+    found = [shutil.which(f"python{version}") for version in ("2.7", "3.6", "3.8")]
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/[23].[2-9].*/bin/python")
+    # a shim of pyenv's may name a version that is not chosen
+    return [each for each in [*filter(None, found), *map(str, pyenv)] if "shims" not in each]
+
+
+OLD = """
+import subprocess, sys
+for python in sys.argv[1:]:
+    child = subprocess.run([python, "-c", "print('ran')"], capture_output=True, text=True)
+    assert (child.returncode, child.stdout, child.stderr) == (0, "mine\\nran\\n", ""), (python, child)
+"""
+
+
+@pytest.mark.skipif(not _old_pythons(), reason="no Python here that is too old for swagent")
+def test_a_python_that_is_too_old_is_left_alone_without_a_word(swagent: Run, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('mine')")
+    result = swagent("run", "--", sys.executable, "-c", OLD, *_old_pythons(), PYTHONPATH=str(tmp_path))
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.skipif(not _old_pythons(), reason="no Python here that is too old for swagent")
+def test_a_command_of_a_python_that_is_too_old_is_refused_with_a_sentence(swagent: Run) -> None:
+    for python in _old_pythons():
+        result = swagent("run", "--", python, "-c", "print('ran')")
+        assert (result.returncode, result.stdout) == (2, "")
+        *before, refusal = result.stderr.splitlines()
+        assert refusal.startswith(f"swagent run: the command runs {python}"), result.stderr
+        assert all("this service has no name" in line for line in before)
+
+
+def test_the_bootstrap_is_written_in_what_every_python_reads() -> None:
+    """Even where no old Python is at hand."""
+    source = (Path(cli_package.__file__).parent / "bootstrap" / "sitecustomize.py").read_text()
+    kinds = {type(each) for each in ast.walk(ast.parse(source))}
+    assert not kinds & {ast.JoinedStr, ast.AnnAssign, ast.NamedExpr, ast.Nonlocal, ast.AsyncFunctionDef, ast.YieldFrom}
+    functions = [each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.FunctionDef)]
+    assert functions
+    assert all(each.returns is None for each in functions)
+    assert not any(argument.annotation for each in functions for argument in each.args.args)
 
 
 def test_a_file_of_the_project_is_read_and_its_mistakes_stop_it(swagent: Run, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 
+from collector.answers import check_response
 from swagent.collector.server import Collector
 from swagent.collector.store.records import LogLine
 from swagent.collector.store.store import Store
@@ -17,10 +18,15 @@ START = 1_700_000_000_000
 
 @asynccontextmanager
 async def serving(store: Store | None = None) -> AsyncIterator[tuple[Collector, httpx.AsyncClient]]:
-    """The collector, and a client of its page."""
+    """The collector, and a client of its page that checks each answer by its model."""
     async with (
         Collector(store=store, http_port=0, page_port=0) as collector,
-        httpx.AsyncClient(base_url=f"http://{collector.page_address}", trust_env=False, timeout=50) as client,
+        httpx.AsyncClient(
+            base_url=f"http://{collector.page_address}",
+            trust_env=False,
+            timeout=50,
+            event_hooks={"response": [check_response]},
+        ) as client,
     ):
         yield collector, client
 

@@ -277,33 +277,56 @@ async def test_half_sent_bodies_have_little_room(served: tuple[Collector, httpx.
         await anyio.lowlevel.checkpoint()
 
 
-async def test_a_body_that_is_too_large_is_refused_by_its_head(served: tuple[Collector, httpx.AsyncClient]) -> None:
-    collector, _ = served
-    host, port = collector.http_address.rsplit(":", 1)
+BODIES = {
+    "POST /v3/segments": 413, "POST /v3/segment": 413, "POST /v3/logs": 413, "POST /v3/nothing": 404,
+    "POST /api/import": 413, "POST /api/profiles": 413, "POST /api/status": 405, "GET /api/status": 200,
+    "GET /api/nothing": 404,
+}  # fmt: skip
+
+
+async def first_line(collector: Collector, request: str, rest: str) -> bytes:
+    """The first line of the answer to a request that does not end.
+
+    :param request: method and path
+    :param rest: of the head, and of the body what comes
+    """
+    address = collector.page_address if "/api/" in request else collector.http_address
+    host, port = address.rsplit(":", 1)
     reader, writer = await asyncio.open_connection(host, int(port))
-    writer.write(f"POST /v3/segments HTTP/1.1\r\nhost: a\r\ncontent-length: {room.MAX_BODY + 1}\r\n\r\n".encode())
-    assert b" 413 " in await reader.readline()
-    writer.close()
-    await writer.wait_closed()
+    writer.write(f"{request} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n{rest}".encode())
+    try:
+        return await reader.readline()
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+@pytest.mark.parametrize("request_line", BODIES)
+@pytest.mark.parametrize(
+    "rest",
+    [f"content-length: {10**12}\r\n\r\n", "transfer-encoding: chunked\r\n\r\n1fffff\r\n" + " " * 5000],
+    ids=["by its head", "by its chunks"],
+)
+async def test_a_body_that_is_too_large_is_refused_before_its_end(
+    monkeypatch: pytest.MonkeyPatch, request_line: str, rest: str
+) -> None:
+    monkeypatch.setattr(bodies, "MAX_BODY", 4096)
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 3600)
+    async with serving() as (collector, _):
+        assert f" {BODIES[request_line]} ".encode() in await first_line(collector, request_line, rest)
+
+
+@pytest.mark.parametrize("path", ["/v3/segments", "/api/import", "/api/profiles"])
+async def test_a_body_has_an_end_in_time(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.02)
+    async with serving() as (collector, _):
+        assert b" 408 " in await first_line(collector, f"POST {path}", "content-length: 9\r\n\r\n[")
 
 
 async def until_closed(reader: asyncio.StreamReader) -> None:
     """Fails when the peer does not close."""
     with anyio.fail_after(20), suppress(ConnectionResetError):
         await reader.read()
-
-
-async def test_a_body_has_an_end_in_time(
-    served: tuple[Collector, httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    collector, _ = served
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.02)
-    host, port = collector.http_address.rsplit(":", 1)
-    reader, writer = await asyncio.open_connection(host, int(port))
-    writer.write(b"POST /v3/segments HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n[")
-    assert b" 408 " in await reader.readline()
-    writer.close()
-    await writer.wait_closed()
 
 
 async def test_a_head_has_an_end_in_time(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -55,6 +56,47 @@ async def test_only_this_machine_may_ask(served: Served, headers: dict[str, str]
         answer = await client.get(path, headers=sent)
         assert answer.status_code == status
         assert status == 200 or "error" in answer.json()
+
+
+VISIT = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/api/traces", {"sec-fetch-site": "same-origin"}, 200),
+        ("/api/traces", {"sec-fetch-site": "none", **VISIT}, 200),  # typed, or a bookmark
+        ("/api/traces", {"sec-fetch-site": "cross-site"}, 403),
+        ("/api/traces", {"sec-fetch-site": "same-site"}, 403),  # another port of this machine
+        ("/api/traces", {"sec-fetch-site": "Same-Origin"}, 403),
+        ("/api/traces", {"sec-fetch-site": ""}, 403),
+        ("/api/traces", {"sec-fetch-site": "cross-site", **VISIT}, 403),
+        ("/api/export", {"sec-fetch-site": "cross-site", **VISIT}, 403),
+        ("/assets/main.js", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+        ("/", {"sec-fetch-site": "cross-site", **VISIT}, 200),
+        ("/", {"sec-fetch-site": "same-site", **VISIT}, 200),
+        ("/", {"sec-fetch-site": "cross-site", **VISIT, "sec-fetch-dest": "iframe"}, 403),
+        ("/", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}, 403),
+        ("/", {"sec-fetch-site": "cross-site", **VISIT, "host": "evil.example"}, 403),
+        ("/", {"sec-fetch-site": "cross-site", **VISIT, "origin": "http://evil.example"}, 403),
+    ],
+)
+async def test_another_site_may_lead_to_the_page_and_ask_for_nothing(
+    served: Served, path: str, headers: dict[str, str], status: int
+) -> None:
+    _, client = served
+    answer = await client.get(path, headers=headers)
+    assert answer.status_code == status
+    assert status == 200 or "error" in answer.json()
+
+
+@pytest.mark.parametrize("path", ["/v3/segments", "/"])
+async def test_the_intake_has_no_page_to_lead_to(served: Served, path: str) -> None:
+    collector, client = served
+    for site in ("cross-site", "same-site"):
+        headers = {"sec-fetch-site": site, **VISIT}
+        answer = await client.post(f"http://{collector.http_address}{path}", content=b"[]", headers=headers)
+        assert (answer.status_code, site in answer.json()["error"]) == (403, True)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +161,45 @@ async def test_files_of_the_page(tmp_path: Path) -> None:
     assert (await client.get("/")).text == "<p>"
     for path in ("/assets/../secret.js", "/assets/%2e%2e/secret.js", "/assets/..%2fsecret.js", "/assets/", "/main.js"):
         assert (await client.get(path)).status_code == 404, path
+
+
+async def test_a_reload_asks_for_the_page_alone(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text('<script src="assets/main.js"></script>')
+    (tmp_path / "main.js").write_text("1")
+    client = client_of(tmp_path)
+    first = await client.get("/")
+    (address,) = re.findall(r'"(assets/[0-9a-f]{16}/main\.js)"', first.text)
+    script = await client.get(address)
+    assert (script.text, "immutable" in script.headers["cache-control"]) == ("1", True)
+    assert first.headers["cache-control"] == "no-cache"
+    assert (await client.get("/", headers={"if-none-match": first.headers["etag"]})).status_code == 304
+
+    (tmp_path / "main.js").write_text("22")
+    # a page that is open still: what it gets now is not to be kept under the old address
+    old = await client.get(address)
+    assert (old.text, old.headers["cache-control"]) == ("22", "no-cache")
+    second = await client.get("/", headers={"if-none-match": first.headers["etag"]})
+    assert second.status_code == 200
+    assert address not in second.text
+    assert (await client.get(address)).headers["cache-control"] == "no-cache"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [("gzip, deflate, br", "gzip"), ("identity", None), ("gzip;q=0", None), ("br, GZIP;q=0.5", "gzip"), ("", None)],
+)
+async def test_files_travel_compressed_where_the_browser_takes_that(
+    tmp_path: Path, accepted: str, coding: str | None
+) -> None:
+    (tmp_path / "main.js").write_text("1 + " * 1000)
+    (tmp_path / "small.js").write_text("1")
+    client = client_of(tmp_path)
+    answer = await client.get("/assets/main.js", headers={"accept-encoding": accepted})
+    assert (answer.headers.get("content-encoding"), answer.text) == (coding, "1 + " * 1000)
+    assert (int(answer.headers["content-length"]) < 1000) is (coding is not None)
+    assert answer.headers["vary"] == "accept-encoding"
+    small = await client.get("/assets/small.js", headers={"accept-encoding": accepted})
+    assert "content-encoding" not in small.headers
 
 
 async def test_a_missing_page_is_said(tmp_path: Path) -> None:

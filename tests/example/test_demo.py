@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+import demo
 from example.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
@@ -102,3 +104,20 @@ def test_ctrl_c_at_the_start_ends_it_too(environ: dict[str, str]) -> None:
         output = terminal.read_to_end()
         assert terminal.process.wait(timeout=60) == 0, output
     assert "Traceback" not in output
+
+
+def test_a_service_that_the_same_ctrl_c_has_ended_is_no_failure() -> None:
+    """Between its fork and its own session it belongs to the terminal."""
+
+    async def ended() -> None:
+        raise RuntimeError("the warehouse has ended")
+
+    async def stop(is_stopped: bool) -> None:
+        stopping = asyncio.Event()
+        if is_stopped:
+            stopping.set()
+        await demo._until(stopping, ended())
+
+    asyncio.run(stop(is_stopped=True))
+    with pytest.raises(RuntimeError, match="warehouse"):
+        asyncio.run(stop(is_stopped=False))

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from .matrix import ANY, BACKENDS, BY_ID, Cell
+from .matrix import ANY, BACKENDS, BY_ID, NO_LOOP, Cell
 
 # The same as in tests/conftest.py, by name.
 LOOPS: dict[str, Any] = {
@@ -31,7 +31,7 @@ def covers(fault: str, transport: str | None = None, backend: str | None = None)
     """Mark a test, or one `pytest.param`, as proof of a row's cells.
 
     :param transport: grpc, http or kafka; when left out, the test's parameter `transport`, or the row has none
-    :param backend: asyncio, uvloop or trio; when left out, those on which the test runs, or all if it runs on none
+    :param backend: asyncio, uvloop or trio; when left out, the one on which the test runs, if any
     """
     assert fault in BY_ID, f"the matrix has no row {fault}"
     assert backend is None or backend in BACKENDS.values(), backend
@@ -65,8 +65,7 @@ def cells_of(item: pytest.Item) -> Iterator[tuple[str, Cell]]:
         if found not in row.transports:
             raise pytest.UsageError(f"{item.nodeid}: {fault} has no transport {found!r}")
         given = backend or parameters.get("backend") or _loop_name(parameters.get("anyio_backend"))
-        for each in [given] if given else BACKENDS.values():
-            yield fault, (found, each)
+        yield fault, (found, given or NO_LOOP)
 
 
 def _loop_name(value: Any) -> str | None:

@@ -13,6 +13,8 @@ TRANSPORTS: Mapping[str, str] = {"G": "grpc", "H": "http", "K": "kafka"}
 BACKENDS: Mapping[str, str] = {"A": "asyncio", "U": "uvloop", "T": "trio"}
 # Rows about the agent itself, whatever carries its records.
 ANY = "any"
+# Where no event loop runs; no row asks for it, and it proves no loop's cell.
+NO_LOOP = "no loop"
 
 Cell = tuple[str, str]  # transport, backend
 

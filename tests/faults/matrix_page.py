@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from faults.covering import cells_of
-from faults.matrix import ANY, BACKENDS, FAULTS, Cell, Fault
+from faults.matrix import ANY, BACKENDS, FAULTS, NO_LOOP, Cell, Fault
 
 TESTS = Path(__file__).parents[1]
 Found = Mapping[str, Counter[Cell]]
@@ -29,9 +29,9 @@ HEAD = """\
 # The fault matrix
 
 What can go wrong around the agent, and how it is proven that [the contract](contract.md) holds then. A number is how
-many tests cover the cell; continuous integration runs all of them and fails when a cell that has a meaning has none.
-`make test` runs what is quick, `make test-all` that and the rest.
-`n/a` has no meaning there, for the reason below the row.
+many tests cover the cell. Continuous integration runs all of them, and fails when it skips one, or when a cell that has
+a meaning has none. `make test` runs what is quick, `make test-all` that and the rest. Tests of what depends on no event
+loop run without one, and count for none. `n/a` has no meaning there, for the reason below the row.
 """
 
 
@@ -79,10 +79,11 @@ def page(found: Found, files: Mapping[str, Files]) -> str:
 
 def _section(fault: Fault, found: Counter[Cell], files: Files) -> str:
     lines = [f"\n## {fault.id}: {fault.name}\n", f"How: {fault.how}. Must hold: {fault.holds}.\n"]
-    lines += ["| | " + " | ".join(BACKENDS.values()) + " |", "| --- |" + " ---: |" * len(BACKENDS)]
+    columns = [*BACKENDS.values(), *([NO_LOOP] if any(backend == NO_LOOP for _, backend in found) else [])]
+    lines += ["| | " + " | ".join(columns) + " |", "| --- |" + " ---: |" * len(columns)]
     reasons: dict[str, None] = {}
     for transport in fault.transports:
-        shown = [_shown(fault, transport, backend, found, reasons) for backend in BACKENDS.values()]
+        shown = [_shown(fault, transport, backend, found, reasons) for backend in columns]
         lines.append(f"| {'any transport' if transport == ANY else transport} | " + " | ".join(shown) + " |")
     lines += ["", *(f"n/a: {reason}.\n" for reason in reasons)]
     places = [f"`{place}`: {_listed(files[place])}." for place in (QUICK, REST) if place in files]
@@ -95,6 +96,8 @@ def _listed(files: set[str]) -> str:
 
 
 def _shown(fault: Fault, transport: str, backend: str, found: Counter[Cell], reasons: dict[str, None]) -> str:
+    if backend == NO_LOOP:
+        return str(found[transport, backend] or "")
     reason = fault.reason_against(transport, backend)
     if reason is not None:
         reasons[reason] = None

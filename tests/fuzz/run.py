@@ -4,7 +4,7 @@
 
 With atheris installed its engine does it, guided by the coverage of the code; otherwise the corpus is mutated at
 random. An input that breaks a property is written to a file and named; put it into tests/fuzz/corpus/TARGET/, where
-every run of the tests tries it.
+every run of the tests tries it. `differential` is of another kind: see `differential.run`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ _REPORT_EVERY = 30.0
 
 def main() -> int:
     """Returns the exit status: 0 when the time was up, 1 when an input was found."""
+    if sys.argv[1:2] == ["differential"]:
+        # programs, not bytes: it has options of its own
+        return importlib.import_module("differential.run").main(sys.argv[2:])  # type: ignore[no-any-return]
     # the targets are imported later: atheris looks into what is imported while it instruments
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", nargs="?", help="by default each in turn")
@@ -35,7 +38,7 @@ def main() -> int:
     parser.add_argument("--engine", choices=["random", "atheris"])
     args = parser.parse_args()
     if args.target is None:
-        return _each_in_turn(["--seconds", str(args.seconds), "--seed", str(args.seed)])
+        return _each_in_turn(args.seconds, args.seed)
     print(f"target {args.target}, seed {args.seed}", flush=True)
     has_atheris = importlib.util.find_spec("atheris") is not None
     if (args.engine or ("atheris" if has_atheris else "random")) == "atheris":
@@ -43,11 +46,13 @@ def main() -> int:
     return _at_random(args.target, args.seconds, args.seed)
 
 
-def _each_in_turn(options: list[str]) -> int:
-    """In a process each, which atheris ends by itself."""
+def _each_in_turn(seconds: float, seed: int) -> int:
+    """In a process each, which atheris ends by itself; the programs that run with and without the agent come last."""
     from fuzz.targets import TARGETS
 
-    ends = [subprocess.run([sys.executable, "-m", "fuzz.run", each, *options], check=False) for each in TARGETS]
+    options = [[each, "--seconds", str(seconds), "--seed", str(seed)] for each in TARGETS]
+    options.append(["differential", "--seed", str(seed)])
+    ends = [subprocess.run([sys.executable, "-m", "fuzz.run", *each], check=False) for each in options]
     return max(end.returncode for end in ends)
 
 

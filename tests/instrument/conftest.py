@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from instrument import collecting, lost
 from record.recorded import Recorder, recording
 from swagent.instrument import State, instrument, report, uninstrument
 
-from . import collecting
 from .http_server import HttpServer
-
-_IS_WRITING = os.environ.get("SWAGENT_TESTS_COLLECT") == "write"
-_all: collecting.Collected = {}
-_incomplete: list[str] = []
 
 
 @pytest.fixture
@@ -43,7 +38,7 @@ def instrumented(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def collected(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Compare what a test records with what is known to be collected, see `collecting`."""
+    """Compare what a test records with what is known to be collected, see `collecting`, and keep it for `lost`."""
     found: collecting.Collected = {}
     take = Recorder._take
 
@@ -57,23 +52,9 @@ def collected(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(Recorder, "_take", taking)
     yield
-    if _IS_WRITING:
-        collecting.merge(_all, found)
-    elif news := "\n".join(collecting.unknown(found)):
+    collecting.merge(lost.of(request.config).found, found)
+    if lost.mode() != "write" and (news := "\n".join(collecting.unknown(found))):
         pytest.fail(f"tests/instrument/collected does not know of this, `make libraries` writes it:\n{news}")
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if not report.passed:
-        _incomplete.append(report.nodeid)
-
-
-def pytest_sessionfinish() -> None:
-    if _IS_WRITING:
-        # what a skipped test would have seen is still so
-        known = collecting.read() if _incomplete else {}
-        collecting.merge(known, _all)
-        collecting.write(known)
 
 
 @pytest.fixture

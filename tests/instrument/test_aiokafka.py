@@ -25,6 +25,7 @@ aiokafka = pytest.importorskip("aiokafka")
 
 pytestmark = pytest.mark.anyio
 INSTRUMENTED = ("aiokafka",)
+AGAINST = "a real Kafka"
 BROKER = "a.test:9092;b.test:9092"
 real_broker = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

@@ -22,6 +22,7 @@ aiormq = pytest.importorskip("aiormq")
 
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("aio-pika", "aiormq")
+AGAINST = "a real RabbitMQ"
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])

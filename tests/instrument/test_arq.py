@@ -22,6 +22,7 @@ arq_worker: Any = pytest.importorskip("arq.worker")
 
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("arq",)
+AGAINST = "a real Redis"
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])

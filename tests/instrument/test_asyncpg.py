@@ -28,6 +28,7 @@ pytestmark = [
     ),
 ]
 INSTRUMENTED = ("asyncpg",)
+AGAINST = "a real PostgreSQL"
 
 
 @pytest.fixture

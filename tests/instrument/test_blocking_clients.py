@@ -19,6 +19,8 @@ from .http_server import HttpServer
 from .trees import trees
 
 INSTRUMENTED = ("requests", "urllib3", "urllib-request")
+AGAINST = "an HTTP server"
+EXAMPLES = ("/orders",)
 NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 
 

@@ -32,6 +32,7 @@ from kombu.exceptions import EncodeError  # noqa: E402
 from .celery_app import make_app  # noqa: E402
 
 INSTRUMENTED = ("celery",)
+AGAINST = "a real RabbitMQ"
 real_broker = [pytest.mark.e2e, pytest.mark.timeout(600)]
 _SECONDS = 120.0
 SENT = "Exit celery/price CELERY/MQ memory mq.broker=memory mq.queue=celery"

@@ -20,6 +20,7 @@ from .ends import root_of, wait_for_ends
 from .trees import trees
 
 INSTRUMENTED = ("grpc",)
+AGAINST = "its own server"
 NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 PATIENCE = 10.0
 

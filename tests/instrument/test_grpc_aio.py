@@ -19,6 +19,7 @@ from .trees import trees
 ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=["asyncio", "uvloop"])]
 INSTRUMENTED = ("grpc",)
+AGAINST = "its own server"
 NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 
 

@@ -18,6 +18,7 @@ from .trees import trees
 
 happybase: Any = pytest.importorskip("happybase", reason="happybase has no wheels here")
 INSTRUMENTED = ("happybase",)
+AGAINST = "a fake: an HBase of the tests behind a real Thrift server"
 
 
 class Rows:

@@ -29,6 +29,8 @@ from .trees import trees
 
 pytestmark = pytest.mark.anyio
 INSTRUMENTED = ("httpx",)
+AGAINST = "an HTTP server"
+EXAMPLES = ("/orders",)
 NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 
 

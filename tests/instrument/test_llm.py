@@ -24,6 +24,7 @@ openai = pytest.importorskip("openai")
 anthropic = pytest.importorskip("anthropic")
 
 INSTRUMENTED = ("anthropic", "openai")
+AGAINST = "a fake: an HTTP server of the tests that answers as theirs"
 NEEDS = ("httpx<0.28",)
 SECRET = "a secret"
 _CHUNK = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-17-2026"}

@@ -25,6 +25,8 @@ from .trees import trees
 
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("aiomysql", "asyncmy", "pymysql")
+COLLECTS = ("aiomysql", "asyncmy", "mysqlclient", "pymysql")
+AGAINST = "a real MariaDB"
 HAS_MYSQLCLIENT = find_spec("MySQLdb") is not None
 if HAS_MYSQLCLIENT:
     import_module("MySQLdb.connections")

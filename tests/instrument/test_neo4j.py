@@ -18,6 +18,7 @@ from .loops import on_asyncio
 from .trees import trees
 
 INSTRUMENTED = ("neo4j",)
+AGAINST = "a fake: a Bolt server of the tests"
 QUERY = "MATCH (n {name: $name}) RETURN n"
 
 

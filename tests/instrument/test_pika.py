@@ -21,6 +21,7 @@ from pika.adapters.asyncio_connection import AsyncioConnection  # noqa: E402
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("pika",)
+AGAINST = "a real RabbitMQ"
 NAME = "RabbitMQ/Topic/shop/Queue/orders.new"
 
 

@@ -19,6 +19,7 @@ from .trees import trees
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("psycopg",)
+AGAINST = "a real PostgreSQL"
 NEEDS = ("psycopg-binary==3.1.8",)
 on_asyncio = pytest.mark.parametrize(
     "anyio_backend",

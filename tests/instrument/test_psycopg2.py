@@ -20,6 +20,7 @@ from .trees import trees
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("psycopg2",)
+AGAINST = "a real PostgreSQL"
 NAME = "PostgreSQL/Psycopg/"
 
 

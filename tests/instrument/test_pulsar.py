@@ -18,6 +18,7 @@ pulsar: Any = pytest.importorskip("pulsar")
 pulsar_asyncio: Any = pytest.importorskip("pulsar.asyncio")
 
 INSTRUMENTED = ("pulsar",)
+AGAINST = "a fake: Python in place of the client's C++, and no server"
 TOPIC = "persistent://public/default/orders"
 NAME = f"Pulsar/Topic/{TOPIC}"
 BROKER = "a.test:6650;b.test:6650"

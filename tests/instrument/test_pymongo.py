@@ -19,6 +19,7 @@ from .mongo_peer import MongoPeer, mongo_peer
 from .trees import trees
 
 INSTRUMENTED = ("pymongo",)
+AGAINST = "a fake: a MongoDB server of the tests"
 NEEDS = ("motor==3.0",)
 
 

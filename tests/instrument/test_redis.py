@@ -31,6 +31,7 @@ from .trees import trees
 
 pytestmark = pytest.mark.timeout(600)
 INSTRUMENTED = ("redis", "valkey")
+AGAINST = "a real Redis"
 NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 real = pytest.mark.e2e
 

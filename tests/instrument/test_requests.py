@@ -16,6 +16,8 @@ from swagent.instrument import instrument, uninstrument
 from .http_server import HttpServer
 
 INSTRUMENTED = ("requests",)
+AGAINST = "an HTTP server"
+EXAMPLES = ("/orders",)
 
 
 @pytest.fixture

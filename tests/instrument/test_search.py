@@ -21,6 +21,7 @@ from .loops import on_asyncio
 from .trees import trees
 
 INSTRUMENTED = ("elasticsearch", "opensearch")
+AGAINST = "a fake: an HTTP server of the tests that answers as theirs"
 NEEDS = ("aiohttp", "betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 _HEADERS = (("content-type", "application/json"), ("x-elastic-product", "Elasticsearch"))
 

@@ -27,6 +27,8 @@ pytestmark = pytest.mark.anyio
 INSTRUMENTED = (
     "sqlalchemy", "sqlite3", "aiomysql", "aiosqlite", "asyncmy", "asyncpg", "psycopg", "psycopg2", "pymysql",
 )  # fmt: skip
+COLLECTS = ("sqlalchemy",)
+AGAINST = "real SQLite, PostgreSQL and MariaDB"
 NEEDS = ("greenlet", "psycopg-binary==3.1.8")
 for module in INSTRUMENTED:
     import_module(module)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import _sqlite3
+import _thread
+import abc
 import asyncio
 import pickle
 import sqlite3
+import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +25,11 @@ from swagent.instrument import settings, uninstrument
 from .trees import trees
 
 INSTRUMENTED = ("aiosqlite", "sqlite3")
+AGAINST = "real SQLite"
 NEEDS = ("protobuf>=5.26",)  # the collector's database
+# before anything is replaced
+Original, OriginalCursor = sqlite3.Connection, sqlite3.Cursor
+before = sqlite3.connect(":memory:")
 on_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"])
 
 
@@ -140,7 +149,85 @@ def test_classes_of_the_application_stay_what_they_are(recorder: Recorder) -> No
     made = sqlite3.connect(":memory:", factory=lambda *args, **kwargs: sqlite3.Connection(*args, **kwargs))  # type: ignore[call-overload]
     made.execute("SELECT 1")
     made.close()
-    assert recorder.names == [["SQLite/sqlite3/execute"]] * 2
+    assert recorder.names == [["SQLite/sqlite3/execute"]] * 3
+
+
+def test_connections_and_cursors_are_of_the_modules_classes() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        assert type(connection) is sqlite3.Connection is sqlite3.dbapi2.Connection
+        assert type(connection.cursor()) is type(connection.execute("SELECT 1")) is sqlite3.Cursor
+        assert isinstance(connection, Original)
+        assert isinstance(connection.cursor(), OriginalCursor)
+        assert issubclass(sqlite3.Connection, Original)
+        assert connection.cursor(sqlite3.Cursor).connection is connection
+    assert repr(sqlite3.Connection) == repr(Original) == "<class 'sqlite3.Connection'>"
+    assert sqlite3.Connection.__doc__ == Original.__doc__
+    for each in (sqlite3.Connection, sqlite3.Cursor):
+        assert pickle.loads(pickle.dumps(each)) is each
+    assert sqlite3.connect is sqlite3.dbapi2.connect
+
+
+def test_what_was_made_before_is_of_the_modules_classes_as_well() -> None:
+    with closing(before):
+        assert type(before) is Original
+        assert isinstance(before, sqlite3.Connection)
+        assert isinstance(before.cursor(), sqlite3.Cursor)
+        assert issubclass(Quiet, sqlite3.Connection)
+        assert not isinstance(before, type("Theirs", (sqlite3.Connection,), {}))
+
+
+def test_classes_made_of_the_replaced_ones_are_used_as_they_are(recorder: Recorder) -> None:
+    class Abstract(abc.ABC):
+        @abc.abstractmethod
+        def loud(self) -> str: ...
+
+    class Theirs(sqlite3.Cursor, Abstract):
+        def loud(self) -> str:
+            return "A"
+
+    class Mine(sqlite3.Connection, Abstract):
+        def loud(self) -> str:
+            return "B"
+
+    with closing(sqlite3.connect(":memory:", factory=Mine)) as connection:
+        assert type(connection) is Mine
+        assert type(connection.cursor(Theirs)) is Theirs
+        assert connection.cursor(Theirs).execute("SELECT 1").fetchone() == (1,)
+        uninstrument("sqlite3")
+        assert isinstance(connection, sqlite3.Connection)
+    assert recorder.names == [["SQLite/sqlite3/execute"]]
+
+
+def test_a_thread_that_does_nothing_else_connects() -> None:
+    done = threading.Event()
+    connections: list[sqlite3.Connection] = []
+
+    class Theirs(sqlite3.Connection):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            connections.append(self)
+            done.set()
+
+    _thread.start_new_thread(sqlite3.connect, (":memory:",), {"factory": Theirs, "check_same_thread": False})
+    assert done.wait(10)
+    connections.pop().close()
+
+
+@pytest.mark.parametrize("name", [None, 1, "swagent", "app"])
+def test_modules_of_any_name_connect(name: object, recorder: Recorder) -> None:
+    namespace: dict[str, Any] = {"__name__": name, "sqlite3": sqlite3}
+    exec("connection = sqlite3.connect(':memory:')", namespace)
+    with closing(namespace["connection"]) as connection:
+        connection.execute("SELECT 1")
+    assert recorder.names == [["SQLite/sqlite3/execute"]]
+
+
+def test_the_module_is_as_it_was_once_nobody_records() -> None:
+    uninstrument("sqlite3")
+    assert sqlite3.connect is sqlite3.dbapi2.connect is _sqlite3.connect
+    assert type(sqlite3.connect).__name__ == "builtin_function_or_method"
+    assert sqlite3.Connection is sqlite3.dbapi2.Connection is Original
+    assert sqlite3.Cursor is sqlite3.dbapi2.Cursor is OriginalCursor
 
 
 def test_the_collectors_own_store_is_not_recorded(recorder: Recorder, tmp_path: Path) -> None:

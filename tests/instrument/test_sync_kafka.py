@@ -23,6 +23,7 @@ confluent: Any = pytest.importorskip("confluent_kafka")
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("confluent-kafka", "kafka-python")
+AGAINST = "a real Kafka"
 NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 _SECONDS = 60
 
@@ -119,13 +120,24 @@ def client(request: pytest.FixtureRequest, kafka: Kafka) -> Iterator[Any]:
 @pytest.fixture
 def topic(request: pytest.FixtureRequest) -> str:
     """A topic of the test's own, of the same name in every run."""
+    return f"orders-{crc32(request.node.nodeid.encode()):08x}"
+
+
+_library = ""
+
+
+@pytest.fixture(autouse=True)
+def _choose_library(request: pytest.FixtureRequest) -> None:
+    """The one that a test is about."""
+    global _library  # noqa: PLW0603, RUF100
     name: str = request.node.nodeid
-    library = "kafka-python" if "KafkaPython" in name or "of_kafka_python" in name else "confluent-kafka"
-    return f"orders-{library}-{crc32(name.encode()):08x}"
+    is_python = "KafkaPython" in name or "of_kafka_python" in name
+    _library = "kafka-python" if is_python else "confluent-kafka"
 
 
 def collected_by(span: Any) -> str:
-    return "kafka-python" if "kafka-python" in span.name else "confluent-kafka"
+    """They have names and components in common."""
+    return _library
 
 
 def test_each_message_joins_its_producer_s_trace(recorder: Recorder, kafka: Kafka, client: Any, topic: str) -> None:

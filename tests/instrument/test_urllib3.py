@@ -14,6 +14,8 @@ from .http_server import HttpServer
 from .trees import trees
 
 INSTRUMENTED = ("urllib3",)
+AGAINST = "an HTTP server"
+EXAMPLES = ("/orders",)
 
 
 @pytest.fixture

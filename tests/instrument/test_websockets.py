@@ -33,6 +33,7 @@ except ImportError:
     trio_client = None  # of an older version
 
 INSTRUMENTED = ("websockets",)
+AGAINST = "its own server"
 NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
 ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
 # what older versions do anyway

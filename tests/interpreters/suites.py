@@ -10,7 +10,9 @@ from xml.etree import ElementTree
 
 from interpreters.place import REPOSITORY, Interpreter
 
-UNIT = tuple(f"tests/{each}" for each in ("record", "config", "pipeline", "meters", "logs", "runtime", "profile"))
+UNIT = tuple(
+    f"tests/{each}" for each in ("record", "config", "pipeline", "meters", "logs", "runtime", "profile", "inspection")
+)
 _NOT_COPIED = (".git", ".venv", ".cache", ".*_cache", ".hypothesis", "__pycache__")
 # What the unit suites need and cannot be had; the delivery suite says by itself what it leaves out.
 _NO_UNIT = {"3.15": "aiokafka has no wheel for it", "PyPy": "hypothesis and aiokafka have no wheels for it"}

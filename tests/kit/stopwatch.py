@@ -1,10 +1,15 @@
-"""The time that something took, less what a busy machine added to it."""
+"""The time that something took, less what a busy machine added to it.
+
+On a virtual clock it is that clock's, and exact.
+"""
 
 from __future__ import annotations
 
 import time
 from contextlib import suppress
 from pathlib import Path
+
+from kit.virtual_time import is_virtual, virtual_now
 
 _TASKS = Path("/proc/self/task")
 
@@ -13,13 +18,15 @@ class Stopwatch:
     """Runs from its creation."""
 
     def __init__(self) -> None:
-        self._began = time.monotonic()
+        self._is_virtual = is_virtual()
+        self._now = virtual_now if self._is_virtual else time.monotonic
+        self._began = self._now()
         self._waited = _waited()
 
     @property
     def seconds(self) -> float:
         """Since the beginning, by the clock."""
-        return time.monotonic() - self._began
+        return self._now() - self._began
 
     @property
     def own_seconds(self) -> float:
@@ -28,6 +35,8 @@ class Stopwatch:
         For upper bounds alone: threads that waited side by side are all taken off, and what those waited that have
         ended meanwhile is not. Where the machine does not tell (it is not Linux), the same as :attr:`seconds`.
         """
+        if self._is_virtual:
+            return self.seconds
         return self.seconds - sum(waited - self._waited.get(thread, 0.0) for thread, waited in _waited().items())
 
 

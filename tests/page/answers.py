@@ -177,7 +177,7 @@ class Answers:
     def map(self, query: Query) -> Record:
         with self._lock:
             edges = [
-                {"from": one, "to": other, **_numbers(calls), "calls_per_minute": len(calls) / 30}
+                {"from": one, "to": other, **_numbers(calls), "calls_per_minute": len(calls) / 30, "last_call": None}
                 for (one, other), calls in sorted(self._edges.items())
             ]
             names = dict.fromkeys(each[end] for each in edges for end in ("from", "to"))
@@ -374,7 +374,8 @@ class Answers:
             {**each, "segments": [part for part in each["segments"] if wanted in (None, part["trace_id"])]}
             for each in self._tasks
         ]
-        return {"version": self.version, "tasks": [each for each in tasks if each["segments"] or not wanted]}
+        kept = [each for each in tasks if each["segments"] or not wanted]
+        return {"version": self.version, "asking": {each["service"]: 2 for each in kept}, "tasks": kept}
 
     def profile(self, task: str, query: Query) -> Record | None:
         found = next((each for each in self._tasks if each["id"] == task), None)
@@ -406,18 +407,22 @@ class Answers:
                 "end": self.started + 900,
                 "service": name,
                 "instance": instance_name(name, 0),
+                "endpoint": "",
                 "name": "Start",
                 "message": "the process started",
                 "type": "Normal",
+                "parameters": {},
             }
             for name in SERVICES
             if query.get("service") in (None, "", name)
         ]
-        failed = {
+        failed: Record = {
             "time": self.started + 600_000,
             "end": None,
             "service": "mailer",
             "instance": instance_name("mailer", 0),
+            "endpoint": "",
+            "parameters": {},
         }
         if query.get("service") in (None, "", "mailer"):
             found.append({**failed, "name": "MailRefused", "message": "421 too many connections", "type": "Error"})
@@ -458,7 +463,7 @@ def _log_matches(log: Record, query: Query) -> bool:
 def _numbers(calls: list[tuple[int, bool]]) -> dict[str, Any]:
     took = [each for each, _ in calls]
     errors = sum(failed for _, failed in calls)
-    quantiles = {"p50": _quantile(took, 0.5), "p99": _quantile(took, 0.99)}
+    quantiles = {"p50": _quantile(took, 0.5), "p95": _quantile(took, 0.95), "p99": _quantile(took, 0.99)}
     return {"calls": len(calls), "errors": errors, "error_rate": errors / max(1, len(calls)), **quantiles}
 
 

@@ -125,7 +125,7 @@ class StandIn:
             Route("/api/process", _json(answers.process)),
             Route("/api/losses", _json(answers.losses)),
             Route("/api/meters", _json(answers.meters)),
-            Route("/api/meters/series", _json(answers.series)),
+            Route("/api/meters/series", _json(answers.series, is_versioned=False)),
             Route("/api/ledgers", _json(answers.ledgers)),
             Route("/api/events", _json(answers.events)),
             Route("/api/profiles", _json(answers.profiles)),
@@ -161,13 +161,17 @@ class StandIn:
             await changed.wait()
 
 
-def _json(answer: Callable[..., Any]) -> Callable[[Request], Response]:
+def _json(answer: Callable[..., Any], is_versioned: bool = True) -> Callable[[Request], Response]:
+    answers: Answers = answer.__self__  # type: ignore[attr-defined]
+
     def respond(request: Request) -> Response:
         found = answer(**request.path_params, query=dict(request.query_params))
         if found is None:
             return JSONResponse(
                 {"error": "Nothing of that name is kept here: it was never here, or made room for newer."}, 404
             )
+        if is_versioned:
+            found = {"version": answers.version, **found}
         return JSONResponse(found, headers={"cache-control": "no-store"})
 
     return respond

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -89,67 +88,6 @@ def test_the_stack_of_a_group_begins_with_the_last_exception(tab: Tab, crowded: 
     expect(page.get_by_role("link", name="All traces with OutOfStock")).to_have_attribute(
         "href", "#/traces?q=error%3Astock.errors.OutOfStock"
     )
-
-
-def span(name: str, parent: str | None, operation: str, start: int = 0, end: int = 10, **more: Any) -> dict[str, Any]:
-    return {
-        "id": name,
-        "parent": parent,
-        "operation": operation,
-        "start": start,
-        "end": end,
-        "kind": "local",
-        "component": "",
-        "service": "shop",
-        "error": False,
-        **more,
-    }
-
-
-ALIGN = """async ([a, b]) => (await import('/assets/compare/match.js')).align(a, b).map(
-  ({ a, b, depth }) => [a?.id ?? '', b?.id ?? '', depth])"""
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [
-        # of equal brothers the first is the first
-        (
-            [span("a", None, "r"), span("a1", "a", "q"), span("a2", "a", "q")],
-            [span("b", None, "r"), span("b1", "b", "q"), span("b2", "b", "q"), span("b3", "b", "q")],
-            [["a", "b", 0], ["a1", "b1", 1], ["a2", "b2", 1], ["", "b3", 1]],
-        ),
-        # what only one has stands where it stood there, with all below it
-        (
-            [span("a", None, "r"), span("a1", "a", "x"), span("a2", "a", "y")],
-            [span("b", None, "r"), span("b1", "b", "new"), span("b2", "b1", "x"), span("b3", "b", "y")],
-            [["a", "b", 0], ["a1", "", 1], ["", "b1", 1], ["", "b2", 2], ["a2", "b3", 1]],
-        ),
-        # another order is no difference; another kind or component is
-        (
-            [span("a", None, "r"), span("a1", "a", "x"), span("a2", "a", "y"), span("a3", "a", "z", kind="exit")],
-            [span("b", None, "r"), span("b1", "b", "y"), span("b2", "b", "x"), span("b3", "b", "z", kind="local")],
-            [["a", "b", 0], ["a1", "b2", 1], ["a2", "b1", 1], ["a3", "", 1], ["", "b3", 1]],
-        ),
-        ([span("a", None, "r", component="A")], [span("b", "gone", "r")], [["a", "", 0], ["", "b", 0]]),
-        ([], [], []),
-    ],
-)
-def test_two_trees_are_one(tab: Tab, a: list[Any], b: list[Any], expected: list[Any]) -> None:
-    assert tab.open().evaluate(ALIGN, [a, b]) == expected
-
-
-def test_deep_trees_and_changes_of_own_time(tab: Tab) -> None:
-    page = tab.open()
-    deep = [span(str(number), str(number - 1) if number else None, "x") for number in range(5000)]
-    assert len(page.evaluate(ALIGN, [deep, deep])) == 5000
-    a = [span("a", None, "r", 0, 20), span("a1", "a", "q", 5, 10)]
-    b = [span("b", None, "r", 0, 90), *(span(f"b{n}", "b", "q", 10 * n, 10 * n + 8) for n in range(1, 5))]
-    found = page.evaluate("async ([a, b]) => (await import('/assets/compare/match.js')).changes(a, b)", [a, b])
-    assert [(each["operation"], each["a"], each["b"], each["by"]) for each in found] == [
-        ("r", 1, 1, 90 - 32 - 15),
-        ("q", 1, 4, 32 - 5),
-    ]
 
 
 def test_a_trace_is_compared_with_the_median_and_with_another(tab: Tab, crowded: StandIn) -> None:

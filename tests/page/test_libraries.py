@@ -69,7 +69,7 @@ def test_the_first_view_s_modules_are_loaded_at_once_and_all_others_are_used() -
     told = set(re.findall(r'<link rel="modulepreload" href="assets/([^"]+)">', (PAGE / "index.html").read_text()))
     assert told == _imported(r"^(?:import|export)[^;]*? from '([^']+)'") - {"main.js"}
     modules = {each.relative_to(PAGE).as_posix() for each in PAGE.rglob("*.js")}
-    assert _imported(r"(?: from |\bimport\()'([^']+)'") == modules - {"early.js"}
+    assert _imported(r"(?: from |\bimport\()'(\.[^']+)'") == modules - {"early.js"}
 
 
 def _imported(pattern: str) -> set[str]:

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from javascript.test_trace_logic import ENTRY, EXIT, SQL, span
 from page.browser import Tab
 from page.contrast import faint_texts
 from page.made_up import Record
 from page.stand_in import StandIn
-from page.test_trace_logic import ENTRY, EXIT, SQL, span
 
 START = 1_700_000_000_000
 ROWS = ".span-row"

@@ -20,11 +20,11 @@ from swagent import current_span, exit_span
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.backend import LoopNotifier, loop_notifier
 from swagent.collector.store.trace_records import Span
+from swagent.inspection import loop_view as loop_view_module
+from swagent.inspection.loop_view import view_of_this_loop
 from swagent.profile import blocks as blocks_module
-from swagent.profile import loop_view as loop_view_module
 from swagent.profile.blocked_loop import Block
 from swagent.profile.blocks import Blocks
-from swagent.profile.loop_view import view_of_this_loop
 from swagent.profile.loop_watch import LoopWatch
 from swagent.record import events as recorded
 from swagent.signals import Signal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,12 +12,12 @@ import pytest
 from asgi.calling import answers, call, http_scope
 from swagent.abc import Command, Instance
 from swagent.errors import RejectedError
-from swagent.profile.profile_task import read_task
+from swagent.profile.profile_task import ProfileTask, read_task
 from swagent_proto.messages import Command as Sent
 from swagent_proto.messages import Commands, KeyStringValuePair
 from swagent_transports import _grpc_commands as over_grpc
 
-from .profiled import DEADLINE, Looks, profile_command, profiled
+from .profiled import DEADLINE, Looks, Profiled, profile_command, profiled
 
 pytestmark = pytest.mark.anyio
 NOW = 1_700_000_000_000
@@ -96,6 +97,90 @@ async def test_a_task_that_is_told_again_is_not_carried_out_again(monkeypatch: p
         assert shop.finished == ["task-1"]
         assert shop.asked[-1] == int(command.arguments["CreateTime"])
         assert shop.agent.tracer.request_watch is None
+
+
+def later(task: str, minutes: int) -> Command:
+    """A task that begins in so many minutes."""
+    return profile_command(TaskId=task, StartTime=str(int(time.time() * 1000) + minutes * MINUTE))
+
+
+class Begun:
+    """Notes which tasks begin, each over at once, and lets time pass by the clock that they are judged by."""
+
+    def __init__(self, shop: Profiled, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.tasks: list[str] = []
+        self._shop = shop
+        self._set = monkeypatch.setattr
+        self._set(shop.agent._recording.profiler, "start", self._start)
+
+    def _start(self, task: ProfileTask, is_over: Callable[[], object]) -> None:
+        self.tasks.append(task.id)
+        is_over()
+
+    def jump(self, minutes: int) -> None:
+        """So many minutes after now."""
+        self._set(self._shop.agent._recording.profiler, "_clock", lambda: time.time() + minutes * 60)
+
+    async def give(self, *commands: Command) -> None:
+        """Have the collector give these, until the agent has asked at least twice."""
+        self._shop.commands[:] = commands
+        asked = len(self._shop.asked)
+        await _until(lambda: len(self._shop.asked) >= asked + 2)
+
+
+async def test_a_task_that_begins_later_holds_up_no_question_and_no_other_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with profiled(answers()) as shop:
+        begun = Begun(shop, monkeypatch)
+        await begun.give(later("tomorrow", 23 * 60))
+        await begun.give()
+        assert begun.tasks == []
+        await begun.give(profile_command(TaskId="now"))
+        await _until(lambda: shop.finished == ["now"])
+        begun.jump(23 * 60 + 1)
+        await _until(lambda: shop.finished == ["now", "tomorrow"])
+        assert begun.tasks == ["now", "tomorrow"]
+
+
+async def test_tasks_that_wait_begin_in_the_order_of_their_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with profiled(answers()) as shop:
+        begun = Begun(shop, monkeypatch)
+        for command in (later("second", 120), later("missed", 30), later("first", 60)):
+            await begun.give(command)
+        begun.jump(61)
+        await _until(lambda: shop.finished == ["first"])
+        begun.jump(121)
+        await _until(lambda: shop.finished == ["first", "second"])
+        assert begun.tasks == ["first", "second"]
+        assert (shop.outcomes()["accepted"], shop.outcomes()["expired"]) == (3, 1)
+
+
+async def test_few_tasks_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with profiled(answers()) as shop:
+        begun = Begun(shop, monkeypatch)
+        for number in range(20):
+            await begun.give(later(f"task-{number}", 60 + number))
+        assert (shop.outcomes()["accepted"], shop.outcomes()["one_too_many"]) == (16, 4)
+        begun.jump(60)
+        await _until(lambda: begun.tasks == ["task-0"])
+
+
+async def test_a_task_that_waits_begins_while_a_collector_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with profiled(answers()) as shop:
+        begun = Begun(shop, monkeypatch)
+        transport: Any = shop.agent._transports[0]
+        hanging = anyio.Event()
+        command = profile_command(StartTime=str(int(time.time() * 1000) + 500))
+
+        async def hang(*_: object) -> list[Command]:
+            if not shop.outcomes().get("accepted"):
+                return [command]
+            hanging.set()
+            await anyio.sleep_forever()
+            raise AssertionError
+
+        transport.profile_commands = hang
+        await _until(lambda: begun.tasks == ["task-1"])
+        await hanging.wait()
 
 
 async def test_answers_that_fail_are_counted_and_asked_again() -> None:

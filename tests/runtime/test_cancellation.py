@@ -9,9 +9,21 @@ import anyio
 import pytest
 from anyio import CancelScope
 
-from kit.stopwatch import Stopwatch
-from runtime.worlds import ASYNCIO, ASYNCIO_IDS, Host, agent_of, hanging, no_task_is_left, outcome, record, unreachable
+from kit.virtual_time import on_virtual_clocks, virtual_now
+from runtime.worlds import (
+    ASYNCIO,
+    ASYNCIO_IDS,
+    NO_WATCH,
+    Host,
+    agent_of,
+    hanging,
+    no_task_is_left,
+    outcome,
+    record,
+    unreachable,
+)
 from swagent.pipeline.failover import Backoff
+from swagent.stop_budgets import CANCELLED_FLUSH
 from swagent.testing import MemoryCollector
 
 pytestmark = pytest.mark.anyio
@@ -40,11 +52,13 @@ async def test_a_cancelled_scope_around_the_host_still_flushes() -> None:
     assert outcome(agent) == {"confirmed": 3}
 
 
+@on_virtual_clocks
 async def test_a_cancellation_while_the_agent_stops_cuts_it_short_and_goes_on() -> None:
     collector = MemoryCollector()
     collector.behaviour = hanging
-    agent = agent_of(collector, shutdown_timeout=300.0, request_timeout=300.0)
-    with anyio.fail_after(4), CancelScope() as scope:
+    agent = agent_of(collector, shutdown_timeout=300.0, request_timeout=300.0, **NO_WATCH)
+    began = virtual_now()
+    with CancelScope() as scope:
         async with anyio.create_task_group() as group:
             host = Host(agent)
             group.start_soon(host.live)
@@ -52,6 +66,7 @@ async def test_a_cancellation_while_the_agent_stops_cuts_it_short_and_goes_on() 
             record(2)
             scope.cancel()
     assert scope.cancelled_caught
+    assert virtual_now() - began == CANCELLED_FLUSH
     assert outcome(agent) == {"dropped shutdown": 2}
 
 
@@ -67,19 +82,19 @@ async def test_cancelled_before_it_began_it_does_not_start() -> None:
     assert outcome(agent) == {}
 
 
+@on_virtual_clocks
 async def test_the_flush_under_cancellation_takes_a_second_at_most() -> None:
     collector = MemoryCollector()
-    agent = agent_of(collector, request_timeout=300.0)
+    agent = agent_of(collector, request_timeout=300.0, **NO_WATCH)
     with CancelScope() as scope:
         async with agent:
             await collector.wait_until(lambda it: bool(it.properties))
             collector.behaviour = hanging
             record(2)
-            watch = Stopwatch()
+            began = virtual_now()
             scope.cancel()
             await anyio.sleep_forever()
-    assert watch.seconds > 0.9
-    assert watch.own_seconds < 1.4
+    assert virtual_now() - began == CANCELLED_FLUSH
     assert outcome(agent) == {"dropped ambiguous": 2}
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import anyio
 import pytest
 
+from kit.virtual_time import on_virtual_clocks
 from runtime.worlds import config, hanging, rejecting, unreachable
 from swagent.abc import Transport
 from swagent.errors import AmbiguousError, RetryableError
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector, MemoryTransport, check_transport
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, on_virtual_clocks]
 
 
 class MemoryPeer:

@@ -9,7 +9,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from kit.virtual_time import on_virtual_clocks, virtual_now
 from runtime.worlds import (
+    NO_WATCH,
     agent_of,
     ambiguous,
     failing_once,
@@ -47,11 +49,15 @@ async def test_recorded_flushed_delivered() -> None:
     assert agent.statistics().complete
 
 
+@on_virtual_clocks
 async def test_a_batch_leaves_by_its_age_without_a_flush() -> None:
     collector = MemoryCollector()
-    async with agent_of(collector):
+    async with agent_of(collector, clock=virtual_now, **NO_WATCH):
+        await collector.wait_until(lambda it: bool(it.properties))
+        began = virtual_now()
         record(3)
         await collector.wait_until(lambda it: it.count(Signal.SEGMENT) == 3)
+        assert virtual_now() - began == pytest.approx(0.5)
         assert collector.batches == [3]
 
 
@@ -207,14 +213,16 @@ async def test_a_full_channel_refuses_before_it_encodes(monkeypatch: pytest.Monk
         assert len(encoded) == 2
 
 
+@on_virtual_clocks
 async def test_the_timeout_of_a_flush_wins() -> None:
     collector = MemoryCollector()
-    async with agent_of(collector, shutdown_timeout=0.0) as agent:
+    async with agent_of(collector, shutdown_timeout=0.0, **NO_WATCH) as agent:
         await collector.wait_until(lambda it: bool(it.properties))
         collector.behaviour = hanging
         record()
-        with anyio.fail_after(1):
-            assert not await agent.flush(0.05)
+        began = virtual_now()
+        assert not await agent.flush(0.25)
+        assert virtual_now() - began == 0.25
         await under_way(agent, 1)
         assert outcome(agent) == {"in flight": 1}
 

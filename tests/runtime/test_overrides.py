@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from asgi.calling import Traced, answers, call, http_scope, traced
-from swagent import entry_span, local_span
+from swagent import Config, entry_span, local_span
 from swagent.abc import Command
+from swagent.agent_log import RateLimitedLog
+from swagent.record.trace.tracer import Tracer
 from swagent.runtime.overrides import Overrides
+from swagent.runtime.setting_changes import SettingChanges
 
 pytestmark = [pytest.mark.anyio, pytest.mark.one_loop]
 SAMPLED, SUFFIX, PATH, SPANS = (
@@ -128,6 +131,55 @@ async def test_each_change_is_one_line_that_names_old_and_new(caplog: pytest.Log
         "sample_n_per_3_secs is 0 now, as at the start; it was 2",
         "trace_ignore_path is (none) now, as at the start; it was /a",
     ]
+
+
+async def test_a_collector_that_flips_a_setting_gets_few_lines_and_the_last_says_how_often(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "swagent")
+    now = [1000.0]
+    tracer = Tracer("shop", "shop-1", lambda _: None)
+    overrides = Overrides(
+        Config(service="shop"), tracer, lambda _: None, RateLimitedLog(), SettingChanges(lambda: now[0])
+    )
+
+    def flip(count: int) -> list[str]:
+        caplog.clear()
+        for _ in range(count):
+            number = int(overrides.uuid or 0) + 1
+            overrides.follow([settings(str(number), **{SAMPLED: str(number % 2 + 1), PATH: "/a"})])
+        return [each.getMessage() for each in caplog.records]
+
+    said = flip(100)
+    assert said == [
+        "sample_n_per_3_secs is 2 now, as the collector sets it; it was 0",
+        "trace_ignore_path is /a now, as the collector sets it; it was (none)",
+        "sample_n_per_3_secs is 1 now, as the collector sets it; it was 2",
+        "sample_n_per_3_secs is 2 now, as the collector sets it; it was 1",
+    ]
+    assert overrides.values["sample_n_per_3_secs"] == 1, "each change is in force, said or not"
+    now[0] += 29
+    assert flip(10) == []
+    now[0] += 1
+    caplog.clear()
+    overrides.follow(())  # no change any more, and no answer either
+    assert [each.getMessage() for each in caplog.records] == [
+        "sample_n_per_3_secs is 1 now, as the collector sets it; it changed 107 times since the last line about it"
+    ]
+    now[0] += 29
+    assert flip(1) == []
+    now[0] += 1
+    assert flip(2) == [
+        "sample_n_per_3_secs is 1 now, as the collector sets it; it changed 2 times since the last line about it"
+    ]
+    now[0] += 60
+    caplog.clear()
+    overrides.follow(())
+    assert [each.getMessage() for each in caplog.records] == [
+        "sample_n_per_3_secs is 2 now, as the collector sets it; it changed once more"
+    ]
+    now[0] += 30
+    assert flip(1) == ["sample_n_per_3_secs is 1 now, as the collector sets it; it was 2"]
 
 
 async def test_what_is_no_change_changes_nothing_and_is_counted(caplog: pytest.LogCaptureFixture) -> None:

@@ -18,11 +18,14 @@ import pytest
 import trio
 import uvloop
 from anyio import CancelScope
+from trio.testing import MockClock
 
-from kit.stopwatch import Stopwatch
+from kit.virtual_loop import VirtualLoop
+from kit.virtual_time import on_virtual_clocks, virtual_asyncio, virtual_now
 from runtime.worlds import (
     ASYNCIO,
     ASYNCIO_IDS,
+    NO_WATCH,
     FaultyTransport,
     agent_of,
     hanging,
@@ -37,6 +40,7 @@ from swagent.config import Config
 from swagent.config.options import Address
 from swagent.record.trace import tracer as tracers
 from swagent.signals import Signal
+from swagent.stop_budgets import CANCELLED_FLUSH
 from swagent.testing import MemoryCollector
 
 on_asyncio = pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=ASYNCIO_IDS)
@@ -240,33 +244,33 @@ class TestTrouble:
         record()
         assert outcome(agent) == {}
 
+    @on_virtual_clocks
     async def test_a_peer_that_hangs_holds_the_stop_up_for_no_longer_than_allowed(self) -> None:
         collector = MemoryCollector()
-        agent = await agent_of(collector, shutdown_timeout=0.3, request_timeout=300.0).start()
+        agent = await agent_of(collector, shutdown_timeout=60.0, request_timeout=300.0, **NO_WATCH).start()
         await collector.wait_until(lambda it: bool(it.properties))
         collector.behaviour = hanging
         record(2)
         assert not await agent.flush(0.05)
         await under_way(agent, 2)
-        watch = Stopwatch()
+        began = virtual_now()
         with no_task_is_left():
             await in_a_task(agent.stop)
-        assert watch.seconds > 0.25
-        assert watch.own_seconds < 0.8 + 1.0
+        assert virtual_now() - began == pytest.approx(60.0)
         assert outcome(agent) == {"dropped ambiguous": 2}
 
+    @on_virtual_clocks
     async def test_a_stop_that_is_cancelled_is_cut_short_and_the_cancellation_goes_on(self) -> None:
         collector = MemoryCollector()
-        agent = await agent_of(collector, shutdown_timeout=300.0, request_timeout=300.0).start()
+        agent = await agent_of(collector, shutdown_timeout=300.0, request_timeout=300.0, **NO_WATCH).start()
         await collector.wait_until(lambda it: bool(it.properties))
         collector.behaviour = hanging
         record(2)
-        watch = Stopwatch()
+        began = virtual_now()
         with anyio.move_on_after(0.1) as scope:
             await agent.stop()
         assert scope.cancelled_caught
-        assert watch.seconds > 1.0
-        assert watch.own_seconds < 2.0
+        assert virtual_now() - began == pytest.approx(0.1 + CANCELLED_FLUSH)
         assert outcome(agent) == {"dropped ambiguous": 2}
 
     async def test_whose_hook_is_cancelled_flushes_all_the_same(self) -> None:
@@ -321,11 +325,11 @@ class TestTrouble:
             assert (tracers.running() is not None) == has_begun
             await agent.stop()
 
-    @on_asyncio
+    @pytest.mark.parametrize("anyio_backend", [virtual_asyncio()], ids=["asyncio"])
     @pytest.mark.parametrize("times", [1, 2, 3])
     async def test_native_cancellations_of_the_stopping_task(self, times: int) -> None:
         collector = MemoryCollector()
-        agent = await agent_of(collector, shutdown_timeout=300.0, request_timeout=300.0).start()
+        agent = await agent_of(collector, shutdown_timeout=300.0, request_timeout=300.0, **NO_WATCH).start()
         await collector.wait_until(lambda it: bool(it.properties))
         collector.behaviour = hanging
         record(2)
@@ -334,8 +338,10 @@ class TestTrouble:
             for _ in range(times):
                 await anyio.wait_all_tasks_blocked()
                 stopping.cancel()
-            with anyio.fail_after(3), pytest.raises(asyncio.CancelledError):
+            began = virtual_now()
+            with pytest.raises(asyncio.CancelledError):
                 await stopping
+        assert virtual_now() - began <= CANCELLED_FLUSH
         assert outcome(agent) == {"dropped ambiguous": 2}
 
     @on_asyncio
@@ -432,18 +438,27 @@ def test_a_run_that_ends_without_a_stop_flushes_and_says_so(backend: str, caplog
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_run_that_ends_beside_a_hanging_peer_is_held_up_for_a_second(backend: str) -> None:
     collector = MemoryCollector()
-    agent = agent_of(collector, request_timeout=300.0)
+    agent = agent_of(collector, request_timeout=300.0, **NO_WATCH)
+    if backend == "asyncio":
+        loop = VirtualLoop()
+        options: dict[str, Any] = {"loop_factory": lambda: loop}
+        now = loop.time
+    else:
+        clock = MockClock(autojump_threshold=0)
+        options = {"clock": clock}
+        now = clock.current_time
+    began = 0.0
 
     async def main() -> None:
         await agent.start()
         await collector.wait_until(lambda it: bool(it.properties))
         collector.behaviour = hanging
         record(2)
+        nonlocal began
+        began = virtual_now()
 
-    watch = Stopwatch()
-    anyio.run(main, backend=backend)
-    assert watch.seconds > 0.9
-    assert watch.own_seconds < 2.0
+    anyio.run(main, backend=backend, backend_options=options)
+    assert now() - began == CANCELLED_FLUSH
     assert outcome(agent) == {"dropped ambiguous": 2}
     assert threading.active_count() == 1 or not [each for each in threading.enumerate() if "swagent" in each.name]
 

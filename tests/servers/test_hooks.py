@@ -188,6 +188,11 @@ def test_a_framework_that_is_switched_off_is_not_recorded_by_its_server_either(
         (r"python C:\bin\flask.exe run", "flask"),
         ("python -c pass gunicorn", ""),
         ("python - gunicorn", ""),
+        ("python -uc pass gunicorn", ""),
+        ("python -IBm flask run", "flask"),
+        ("python -W gunicorn app.py", "app"),
+        ("python -BX dev --check-hash-based-pycs never manage.py runserver", "manage"),
+        ("python -- gunicorn app:app", "gunicorn"),
         ("python", ""),
     ],
 )

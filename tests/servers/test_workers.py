@@ -58,6 +58,7 @@ def test_each_worker_is_an_instance(collector: Collector, command: str, app: str
         wait_for(lambda: len(entries(collector)) == answers.total() or "hypercorn" not in command)
     assert answered_by(collector) == answers
     assert len(collector.store.instances) == 2
+    assert server.output.count("service 'shop' reports to ") == 1, "once a command, and not once a worker"
     assert {each.spans[0].operation for each in entries(collector)} == {
         "GET:/items/{id}" if app == "asgi" else "GET:/items/7"
     }

@@ -15,6 +15,7 @@ from kit.answers import confirm, first
 from kit.certificates import Certificates
 from kit.client import AT_ONCE, grpc_client, until
 from kit.h2_peer import H2Peer
+from kit.old_tls import REFUSED, OldTls, reason_of
 from kit.servers import Parrot
 from kit.stopwatch import Stopwatch
 from swagent.config import Config
@@ -189,17 +190,12 @@ async def test_handshake_that_stalls_ends_in_time() -> None:
 
 @covers("F17", "grpc")
 async def test_old_tls_is_not_spoken(certificates: Certificates) -> None:
-    context = certificates.server("127.0.0.1")
-    try:
-        context.set_ciphers("ALL:@SECLEVEL=0")
-        with pytest.warns(DeprecationWarning, match="TLSv1_1"):
-            context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
-    except (ssl.SSLError, ValueError):
-        pytest.skip("this OpenSSL has no TLS 1.1 to offer")
-    with Parrot(context=context) as peer:
-        async with grpc_client(f"grpcs://{peer.address}", tls_ca=certificates.ca) as client:
-            assert isinstance(await client.verdict(b"secret"), RetryableError)
-        assert not peer.heard
+    with OldTls() as peer:
+        async with grpc_client(f"grpcs://{peer.address}", tls_ca=certificates.ca, authentication=TOKEN) as client:
+            error = await client.verdict(b"secret")
+            assert isinstance(error, RetryableError)
+            assert reason_of(error) == REFUSED
+        assert peer.heard_only_hellos
 
 
 async def test_collector_that_asks_for_our_certificate(certificates: Certificates) -> None:

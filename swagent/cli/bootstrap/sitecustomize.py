@@ -1,40 +1,83 @@
 """`swagent run` puts this on the path, and Python imports a module of this name when it starts. So the agent comes into
-the command's own process, before its code, and into the workers that this process starts. A `sitecustomize` that stands
+the command's own process, before its code, and into the workers that this process starts. A `sitecustomize` that is
 further down the path is still imported.
 
 Other interpreters find this as well, be they of another environment or older than swagent can use: it is written so
-that they can read it.
+that Python 2.7 can read it, and there it does nothing but import that other one.
 """
 
-import importlib.machinery
-import importlib.util
+# pyright: reportTypeCommentUsage=false, reportPossiblyUnboundVariable=false
+
 import os
 import sys
+
+try:
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+except ImportError:  # Python 2
+    import imp
+
+    PathFinder = None  # type: ignore
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 # Set by `swagent run`, and taken away by the first interpreter in which the agent is: what this one starts is the
 # application's business, with or without the agent.
 _EXPECTED = "SWAGENT_RUN"
+# Another `sitecustomize` may import the next one on the path by itself, and so this one again, while or after this one
+# imports it: `sys` keeps what was imported by then.
+_STATE = "_swagent_sitecustomize"
 
 
-def _chain() -> None:
-    rest = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
-    if spec is not None and spec.loader is not None:
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["sitecustomize"] = module
-        spec.loader.exec_module(module)
+def _chain(done):
+    # type: (set[str]) -> None
+    here = [at for at, entry in enumerate(sys.path) if os.path.abspath(entry or ".") == _HERE]
+    # what comes before us was imported before us, and imports us
+    for entry in sys.path[here[0] + 1 if here else 0 :]:
+        where = os.path.abspath(entry or ".")
+        if where != _HERE and where not in done and _import_from(entry, where, done):
+            return
 
 
-def _refuse(reason: object) -> None:
+def _import_from(entry, where, done):
+    # type: (str, str, set[str]) -> bool
+    if PathFinder is None:
+        return _import_in_python_2(entry, where, done)
+    spec = PathFinder.find_spec("sitecustomize", [entry])
+    if spec is None or spec.loader is None:
+        return False
+    done.add(where)
+    module = module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+    return True
+
+
+def _import_in_python_2(entry, where, done):
+    # type: (str, str, set[str]) -> bool
+    try:
+        found = imp.find_module("sitecustomize", [entry])
+    except ImportError:
+        return False
+    done.add(where)
+    try:
+        imp.load_module("sitecustomize", *found)  # type: ignore
+    finally:
+        found[0].close()
+    return True
+
+
+def _refuse(reason):
+    # type: (object) -> None
     # `site` would print a traceback and go on without the agent, but the user asked for it by name
-    sys.stderr.write(f"swagent run: {reason}\n")
+    sys.stderr.write("swagent run: {}\n".format(reason))
     sys.stderr.flush()
     os._exit(2)
 
 
-def _begin() -> None:
+def _begin():
+    # type: () -> None
     is_expected = os.environ.pop(_EXPECTED, None) is not None
+    before = set(sys.modules)
     try:
         from swagent import ConfigError
         from swagent.instrument.launch import launch
@@ -43,15 +86,19 @@ def _begin() -> None:
         if is_expected:
             version = ".".join(map(str, sys.version_info[:2]))
             _refuse(
-                f"the command runs {sys.executable} (Python {version}), which cannot use swagent: {error}. Install "
-                "swagent into its environment, and start `swagent run` from there"
+                "the command runs {} (Python {}), which cannot use swagent: {}. Install swagent into its "
+                "environment, and start `swagent run` from there".format(sys.executable, version, error)
             )
         return
     try:
-        bridge(launch())
+        bridge(launch(before, _HERE, is_first=is_expected))
     except ConfigError as error:
         _refuse(error)
 
 
-_chain()
-_begin()
+_is_first = not hasattr(sys, _STATE)
+_state = sys.__dict__.setdefault(_STATE, set())
+_chain(_state)
+if _is_first:
+    # not before the others are through: ddtrace's takes modules away again that were imported meanwhile
+    _begin()

@@ -54,7 +54,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], Answer], ho
     async def index(request: Request) -> Response:
         if not (page / "index.html").is_file():
             return PlainTextResponse(_MISSING, 404)
-        return assets.response("index.html", request.headers)
+        return assets.index(request.headers)
 
     routes = [*api, Route("/", index), Mount("/assets", assets)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})

@@ -6,20 +6,14 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ..store import globs
 from ..store.tag_text import BETWEEN, CUT, ENDPOINT, EQUALS, ERROR, LONGEST, PEER
-from .query import STATUS, Term, Value
+from .query import STATUS, Term
 
 STATUS_KEYS = ("http.status_code", "status_code", STATUS)
 """Where agents put the status of an answer."""
 _NAMES = 100  # in which a text is found
-_ANY = f"[^{BETWEEN}]*"
-# what may stand before and after a name: `/x` is the endpoint `GET:/x`, `db` the peer `db:5432`, `Failed` the kind
-# `shop.errors.Failed`
-_AROUND = {
-    "endpoint": (ENDPOINT, "(?:[A-Z]+:)?", ""),
-    "peer": (PEER, "", r"(?::\d+)?"),
-    "error": (ERROR, rf"(?:{_ANY}\.)?", ""),
-}
+_SIGNS = {"endpoint": ENDPOINT, "peer": PEER, "error": ERROR}
 _BODY = "(SELECT body FROM bodies WHERE bodies.id = segments.id)"
 
 
@@ -72,13 +66,11 @@ def _of_segment(term: Term, sources: Collection[tuple[str, str]], values: _Value
     if term.kind in ("service", "instance"):
         if term.value.is_exact:
             return f"{term.kind} = {values.add(term.value.text)}"
-        return f"{term.kind} REGEXP {values.add('^' + _regex(term.value) + '$')}"
-    if term.kind in _AROUND:
-        name, before, after = _AROUND[term.kind]
-        # a quick look first: the pattern is looked for where there may be one
-        first = max(term.value.texts, key=len) or f"{BETWEEN}{name}{EQUALS}"
-        pattern = f"{BETWEEN}{name}{EQUALS}{before}{_regex(term.value)}{after}{CUT}?{BETWEEN}"
-        return f"(instr(tags, {values.add(first)}) > 0 AND tags REGEXP {values.add(pattern)})"
+        return f"matches_glob({term.kind}, {values.add(globs.encode(term.value.texts))})"
+    if term.kind in _SIGNS:
+        # a quick look first: the glob is tried where the longest of its texts is
+        head = _head(_SIGNS[term.kind])
+        return _globbed(term, head, max(term.value.texts, key=len) or head, values)
     keys = STATUS_KEYS if term.key == STATUS else (term.key,)
     if term.operator not in ("=", "!=") and len(keys) > 1:
         return _compared(keys, term, values)  # most segments have one of them
@@ -92,9 +84,17 @@ def _tag(key: str, term: Term, values: _Values) -> str:
             return f"instr(tags, {values.add(head)}) > 0"
         if term.value.is_exact:
             return _exact(key, term.value.text, values)
-        pattern = f"{re.escape(head)}{_regex(term.value)}{CUT}?{BETWEEN}"
-        return f"(instr(tags, {values.add(head)}) > 0 AND tags REGEXP {values.add(pattern)})"
+        return _globbed(term, head, head + term.value.texts[0], values)
     return f"(instr(tags, {values.add(head)}) > 0 AND {_compared([key], term, values)})"
+
+
+def _globbed(term: Term, head: str, first: str, values: _Values) -> str:
+    """That a value behind the head matches.
+
+    :param first: what no segment lacks that has such a value
+    """
+    glob = values.add(globs.encode(term.value.texts))
+    return f"(instr(tags, {values.add(first)}) > 0 AND has_glob(tags, {values.add(head)}, {glob}, '{term.kind}'))"
 
 
 def _compared(keys: Sequence[str], term: Term, values: _Values) -> str:
@@ -135,7 +135,3 @@ def _text(text: str, sources: Iterable[tuple[str, str]], values: _Values) -> str
     looks += [f"({column} >= {begin} AND {column} < {end})" for column in ("trace", "segment")]
     looks.append(f"(substr(tags, 1, 1) = {values.add(CUT)} AND {_spelled('', low, values)})")
     return f"({' OR '.join(looks)})"
-
-
-def _regex(value: Value) -> str:
-    return _ANY.join(map(re.escape, value.texts))

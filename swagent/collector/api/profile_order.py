@@ -8,18 +8,18 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-import anyio
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from ..refusals import refuse
+from ..intake.bodies import RequestError, body_of
+from ..intake.room import Room
+from ..refusals import refuse, refuse_body
 from ..store.profile_tasks import BusyError, ProfileTask
 from ..store.store import Store
 from .profiles import task_answer
 
 PATH = "/api/profiles"
 MAX_BODY = 4096
-BODY_SECONDS = 20.0
 _MAX_TEXT = 512
 # name, least, most, where it is not given: what agents accept
 _NUMBERS = (
@@ -33,17 +33,17 @@ _NAMES = ("service", "endpoint")
 
 def order_endpoint(store: Store) -> Callable[[Request], Awaitable[Response]]:
     """What takes the requests."""
+    room = Room()
 
     async def order(request: Request) -> Response:
         try:
-            body = await _body(request)
-            if body is None:
-                return refuse(
-                    413, f"the body is larger than {MAX_BODY} bytes, or did not come within {BODY_SECONDS:g} s"
-                )
+            with room.hold() as hold:
+                body = await body_of(request, hold, MAX_BODY)
             task = store.order_profile(read_order(json.loads(body), int(time.time() * 1000)))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads this
+        except RequestError as error:
+            return refuse_body(error, "the body")
         except (ValueError, RecursionError) as error:
             return refuse(400, str(error))
         except BusyError as error:
@@ -82,15 +82,3 @@ def _number(given: dict[str, Any], name: str, least: int, most: int, default: in
     if type(number) is not int or not least <= number <= most:
         raise ValueError(f"{name}: takes a whole number from {least} to {most}")
     return number
-
-
-async def _body(request: Request) -> bytes | None:
-    """None: it is too large, or too slow."""
-    body = bytearray()
-    with anyio.move_on_after(BODY_SECONDS):
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MAX_BODY:
-                return None
-        return bytes(body)
-    return None

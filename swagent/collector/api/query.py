@@ -13,6 +13,7 @@ FACETS = ("service", "endpoint", "instance", "peer", "error")
 DURATION = "dur"
 STATUS = "status"
 _MOST = 30
+_MOST_STARS = 10
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _TERM = re.compile(rf'(?:[^\s"]|{_QUOTED})+')
 _COMPARISON = re.compile(rf'({_QUOTED}|[^\s"=<>!/?]*)(!=|>=|<=|=|>|<)(.*)', re.DOTALL)
@@ -75,6 +76,8 @@ def parse(text: str) -> list[Term]:
         if len(terms) == _MOST:
             raise _error(at, f"there are more than {_MOST} terms; leave some out")
         terms.append(_term(text[at:end], at))
+        if len(terms[-1].value.texts) > _MOST_STARS + 1:
+            raise _error(at, f"a value takes at most {_MOST_STARS} stars; leave some out, or put it in quotes")
         at = end
 
 

@@ -19,26 +19,28 @@ class RequestError(Exception):
         self.status = status
 
 
-async def body_of(request: Request, hold: Hold) -> bytes:
-    """The body, once all of it has come.
+async def body_of(request: Request, hold: Hold, most: int | None = None) -> bytes:
+    """The body, once all of it has come. What its head says to be too large is refused by its head.
 
+    :param most: how many bytes it may have, where it is less than for others
     :raises RequestError: when it is too large, too slow, or compressed
     :raises NoRoomError: when too much is under way
     """
     if request.headers.get("content-encoding", "identity") != "identity":
         raise RequestError(415, "compressed bodies are not accepted")
     length = request.headers.get("content-length", "")
-    _claim(int(length) if length.isdecimal() else 0, hold)
+    limit = MAX_BODY if most is None else most
+    _claim(int(length) if length.isdecimal() else 0, limit, hold)
     body = bytearray()
     with anyio.move_on_after(BODY_SECONDS):
         async for chunk in request.stream():
             body += chunk
-            _claim(len(body), hold)
+            _claim(len(body), limit, hold)
         return bytes(body)
     raise RequestError(408, f"the body has not arrived within {BODY_SECONDS:g} s")
 
 
-def _claim(size: int, hold: Hold) -> None:
-    if size > MAX_BODY:
-        raise RequestError(413, f"the body is larger than {MAX_BODY} bytes")
+def _claim(size: int, limit: int, hold: Hold) -> None:
+    if size > limit:
+        raise RequestError(413, f"the body is larger than {limit} bytes")
     hold.grow(size)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import operator
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
+from . import globs
 from .protocol import parse
-from .tag_text import BETWEEN, EQUALS
+from .tag_text import BETWEEN, CUT, EQUALS
 
 _ORDERS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
 }  # fmt: skip
 _LARGE = 64 * 1024  # bytes
-_compiled = lru_cache(256)(re.compile)
 
 
 def has_number(text: str, heads: str, order: str, number: float) -> bool:
@@ -34,18 +33,66 @@ def _split(heads: str) -> list[str]:
 
 
 def _numbers(text: str, head: str) -> Iterator[float]:
+    for value in _values(text, head):
+        with suppress(ValueError):  # another value may be a number
+            yield float(value)
+
+
+def _values(text: str, head: str) -> Iterator[str]:
     at = text.find(head)
     while at >= 0:
         begin = at + len(head)
         at = text.find(BETWEEN, begin)
-        with suppress(ValueError):  # another value may be a number
-            yield float(text[begin:at])
+        yield text[begin:at]
         at = text.find(head, at)
 
 
-def regexp(pattern: str, text: str) -> bool:
-    """Whether a pattern is found in a text."""
-    return _compiled(pattern).search(text) is not None
+def matches_glob(value: str, glob: str) -> bool:
+    """Whether a value matches a glob.
+
+    :param glob: as `globs.encode` writes it
+    """
+    return globs.matches(globs.decode(glob), value)
+
+
+def has_glob(text: str, head: str, glob: str, kind: str) -> bool:
+    """Whether one of the values behind a head matches a glob.
+
+    :param head: `BETWEEN`, a key and `EQUALS`
+    :param kind: `endpoint`, whose method may be left out, `peer`, whose port may be, `error`, whose module may be; or
+        any other word
+    """
+    wanted = _wanted(glob, kind)
+    for value in _values(text, head):
+        for form in _forms(value, kind):
+            for texts in wanted:
+                if globs.matches(texts, form):
+                    return True
+    return False
+
+
+@lru_cache(256)
+def _wanted(glob: str, kind: str) -> Sequence[Sequence[str]]:
+    texts = globs.decode(glob)
+    # `Failed` is the kind `shop.errors.Failed`, too
+    return (texts, ("", f".{texts[0]}", *texts[1:])) if kind == "error" else (texts,)
+
+
+def _forms(value: str, kind: str) -> list[str]:
+    """The value, and what is left of it without that which may be left out."""
+    forms = [value]
+    if value.endswith(CUT):
+        value = value[:-1]
+        forms.append(value)
+    if kind == "endpoint":  # `/x` is the endpoint `GET:/x`
+        method, colon, rest = value.partition(":")
+        if colon and method.isascii() and method.isalpha() and method.isupper():
+            forms.append(rest)
+    elif kind == "peer":  # `db` is the peer `db:5432`
+        host, colon, port = value.rpartition(":")
+        if colon and port.isdecimal():
+            forms.append(host)
+    return forms
 
 
 def spells(body: bytes, key: str, text: str) -> bool:
@@ -65,5 +112,7 @@ def spells(body: bytes, key: str, text: str) -> bool:
     )
 
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {"has_number": has_number, "regexp": regexp, "spells": spells}
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "has_glob": has_glob, "has_number": has_number, "matches_glob": matches_glob, "spells": spells,
+}  # fmt: skip
 """By the names that SQL has for them."""

@@ -96,14 +96,14 @@ class LogCapture:
         if level >= self.settings.level and self.is_attached and not is_forwarded():
             alone(self._report, self._conversion.from_structlog, name, logger, event)
 
-    def _wrap(self, patch: Patch) -> Callable[[logging.Logger, logging.LogRecord], None]:
+    def _wrap(self, patch: Patch) -> Callable[..., Any]:
         level, read_plain, offer_plain = self.settings.level, self._conversion.read_plain, self._offer_plain
+        report, conversion = self._report, self._conversion
 
         # one function of many lines: every record passes here, and each call takes as long as several of them
-        def captured(logger: logging.Logger, record: logging.LogRecord) -> None:
+        def captured(self: logging.Logger, record: logging.LogRecord) -> Any:
             if not patch.is_active:
-                patch.original(logger, record)
-                return
+                return patch.original(self, record)
             try:
                 # a record's class may be anybody's
                 is_usual = type(record) is logging.LogRecord
@@ -116,20 +116,19 @@ class LogCapture:
                 is_usual = is_wanted = False
                 entry = None
             if not is_wanted:
-                patch.original(logger, record)
-                return
+                return patch.original(self, record)
             thread = local.thread
             outer = thread.dispatching
             try:
                 thread.dispatching = True
-                patch.original(logger, record)
+                return patch.original(self, record)
             finally:
                 thread.dispatching = outer
                 # the application's handlers may raise, and there was a record all the same
-                if patch.is_active and not logger.disabled:
+                if patch.is_active and not self.disabled:
                     plain = read_alone(thread, read_plain, record, entry) if is_usual else None
                     if plain is None:
-                        alone(self._report, self._conversion.from_logging, record)
+                        alone(report, conversion.from_logging, record)
                     else:
                         try:
                             offer_plain(plain)

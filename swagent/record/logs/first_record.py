@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from .patch import Patch
 
@@ -32,16 +33,18 @@ class FirstRecord:
         """Look no more. A second call does nothing."""
         self._patch.remove()
 
-    def _wrap(self, patch: Patch) -> Callable[[logging.Logger, logging.LogRecord], None]:
-        def looked_at(logger: logging.Logger, record: logging.LogRecord) -> None:
+    def _wrap(self, patch: Patch) -> Callable[..., Any]:
+        first_record = self
+
+        def looked_at(self: logging.Logger, record: logging.LogRecord) -> Any:
             handle = patch.original
-            if patch.is_active and self._is_wanted(record):
-                is_outermost = getattr(logging.Logger, self._method) is looked_at
-                self.detach()
-                self._awaken()
+            if patch.is_active and first_record._is_wanted(record):
+                is_outermost = getattr(logging.Logger, first_record._method) is looked_at
+                first_record.detach()
+                first_record._awaken()
                 if is_outermost:
-                    handle = getattr(logging.Logger, self._method)
-            handle(logger, record)
+                    handle = getattr(logging.Logger, first_record._method)
+            return handle(self, record)
 
         return looked_at
 

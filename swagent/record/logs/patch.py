@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -26,7 +27,7 @@ class Patch:
         if self.is_active:
             return
         self.original = _living(getattr(self._owner, self._name))
-        self._wrapper = self._wrap(self)
+        self._wrapper = functools.update_wrapper(self._wrap(self), self.original)
         # by this mark a patch finds others of its kind, see _living
         cast("Any", self._wrapper).swagent_patch = self
         self.is_active = True

@@ -3,6 +3,8 @@
 What the variable holds is the span entered last in this context; what counts as active is found by looking:
 
 * A span that has ended is stepped over, so a context copied by a task that outlives its request cannot revive it.
+* The search ends at an entry span that has ended: what its request left behind is no part of what was open around the
+  request, such as the call of a client in the same process. It continues the request, by a reference.
 * A span entered inside a generator counts only while that generator runs. A generator shares its caller's context,
   so a plain variable would leak the span to the consumer at each `yield`. The suspended frame tells: it has no caller
   (`f_back is None`).
@@ -25,7 +27,9 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Protocol, cast
 
-from .model import Origin, PendingOrigin
+from .model import Origin, PendingOrigin, SpanKind
+
+_ENTRY = SpanKind.ENTRY
 
 
 class Active(Protocol):
@@ -35,6 +39,11 @@ class Active(Protocol):
     @property
     def ended(self) -> bool:
         """Whether it is past; a past one can be continued, not joined."""
+        ...
+
+    @property
+    def kind(self) -> SpanKind:
+        """Whether it is a request, and so begins a segment of its own."""
         ...
 
     @property
@@ -114,14 +123,25 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
 
 
 def active_span(entry: Any) -> Any:
-    """The nearest span, from `entry` outwards, that is still open and not shut in a suspended generator."""
-    while entry is not None and (entry.ended or (entry.frame is not None and entry.frame.f_back is None)):
+    """The nearest span, from `entry` outwards, that is still open and not shut in a suspended generator, as far as the
+    first request that has ended."""
+    while entry is not None:
+        if entry.ended:
+            if entry.kind is _ENTRY:
+                return None
+        elif entry.frame is None or entry.frame.f_back is not None:
+            return entry
         entry = entry.previous
-    return entry
+    return None
 
 
 def nearest_open(entry: Any) -> Any:
-    """The nearest entry, from `entry` outwards, that is still open, be it shut in a suspended generator."""
-    while entry is not None and entry.ended:
+    """The nearest entry, from `entry` outwards, that is still open, be it shut in a suspended generator; or the request
+    that has ended in front of it. It is what comes back when a span ends, and the request's own end brings back what
+    was around it."""
+    found = entry
+    while found is not None and found.ended:
+        found = found.previous
+    while entry is not found and entry.kind is not _ENTRY:
         entry = entry.previous
-    return entry
+    return None if found is None else entry

@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from .context import active_span, current, outer, switch
-from .model import Reference
+from .model import Reference, SpanKind
 from .segment import Segment
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class ContextSnapshot:
     """The context of one moment. May be entered in any thread and task, any number of times, also at once."""
 
     ended = True
+    kind = SpanKind.LOCAL
     previous: None = None
     frame: FrameType | None = None
 

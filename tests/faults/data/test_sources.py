@@ -32,7 +32,7 @@ _LOADS: dict[str, set[str]] = {
     "loop_view.py": {"import_module"},
     "command.py": {"import_module"},
     "files.py": {"import_module"},
-    "sitecustomize.py": {"exec_module"},
+    "sitecustomize.py": {"exec_module", "load_module"},
     "run.py": {"execvpe"},
 }
 

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import anyio
 import pytest
-import trio
 
 from faults.covering import each_cell
 from faults.network.lines import Line, confirm_again, record, wait_for
 from kit.seeds import session_seed
-from runtime.worlds import ambiguous, config, unreachable, virtual_trio
+from kit.virtual_time import on_virtual_clocks, virtual_now
+from runtime.worlds import NO_WATCH, ambiguous, config, unreachable
 from swagent import Agent
 from swagent.abc import Instance
 from swagent.signals import Signal
@@ -81,8 +81,6 @@ async def test_what_a_flapping_collector_got_is_what_the_ledger_says(
 
 # -- on a clock that jumps: what an hour brings -----------------------------------------------------------------------
 
-on_a_virtual_clock = pytest.mark.parametrize("anyio_backend", [virtual_trio()], ids=["virtual"])
-
 
 class Collector(MemoryCollector):
     """One that notes who asks when, and what it is sent again."""
@@ -118,12 +116,12 @@ def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("swagent.agent.random.random", Random(SEED).random)
 
 
-@on_a_virtual_clock
+@on_virtual_clocks
 @pytest.mark.usefixtures("seeded")
 async def test_five_minutes_of_flapping_repeat_a_tenth_at_most() -> None:
     """One second up and one second down, and what is under way when it goes down is open."""
     collector = Collector()
-    agent = Agent(config(delivery="at_least_once"), transport=collector.transport, clock=trio.current_time)
+    agent = Agent(config(delivery="at_least_once", **NO_WATCH), transport=collector.transport, clock=virtual_now)
 
     async def flap() -> None:
         while True:
@@ -148,7 +146,7 @@ async def test_five_minutes_of_flapping_repeat_a_tenth_at_most() -> None:
     assert max(Counter(collector.batches_tried).values()) <= 3
 
 
-@on_a_virtual_clock
+@on_virtual_clocks
 @pytest.mark.usefixtures("seeded")
 async def test_many_agents_come_back_within_the_cap_and_not_together() -> None:
     collector = Collector()
@@ -156,8 +154,8 @@ async def test_many_agents_come_back_within_the_cap_and_not_together() -> None:
     came_back: list[float] = []
 
     async def live(number: int) -> None:
-        own = config(instance=f"instance {number}")
-        async with Agent(own, transport=collector.transport, clock=trio.current_time):
+        own = config(instance=f"instance {number}", **NO_WATCH)
+        async with Agent(own, transport=collector.transport, clock=virtual_now):
             await anyio.sleep_forever()
 
     async with anyio.create_task_group() as group:

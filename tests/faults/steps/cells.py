@@ -9,7 +9,7 @@ import pytest
 
 from faults.covering import covers
 from faults.matrix import BY_ID
-from runtime.worlds import virtual_trio
+from kit.virtual_time import virtual_trio
 
 _LOOPS: dict[str, Any] = {
     "asyncio": ("asyncio", {}),

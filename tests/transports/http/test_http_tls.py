@@ -15,6 +15,7 @@ from kit.certificates import Certificates
 from kit.http_answers import confirm
 from kit.http_client import http_client
 from kit.http_peer import Behaviour, HttpPeer
+from kit.old_tls import REFUSED, OldTls, reason_of
 from kit.servers import Parrot
 from kit.stopwatch import Stopwatch
 from swagent.config import Config
@@ -60,14 +61,10 @@ async def test_force_tls(certificates: Certificates) -> None:
 @covers("F17", "http")
 async def test_unverified_server_hears_nothing(certificates: Certificates, tmp_path: Path) -> None:
     stranger = Certificates(tmp_path)
-    old = certificates.server("127.0.0.1")
-    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
-        old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
     wrong = {
         "of a stranger": stranger.server("127.0.0.1"),
         "expired": certificates.server("127.0.0.1", expired=True),
         "of another host": certificates.server("example.org"),
-        "too old a protocol": old,
     }
     for why, context in wrong.items():
         with Parrot(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", context=context) as peer:
@@ -76,6 +73,16 @@ async def test_unverified_server_hears_nothing(certificates: Certificates, tmp_p
                 for _ in range(2):
                     assert isinstance(await client.verdict(), RetryableError), why
             assert not peer.heard, why
+
+
+@covers("F17", "http")
+async def test_old_tls_is_not_spoken(certificates: Certificates) -> None:
+    with OldTls() as peer:
+        async with http_client(f"https://{peer.address}", tls_ca=certificates.ca, authentication=TOKEN) as client:
+            error = await client.verdict()
+            assert isinstance(error, RetryableError)
+            assert reason_of(error) == REFUSED
+        assert peer.heard_only_hellos
 
 
 @covers("F17", "http")

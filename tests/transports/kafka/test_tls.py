@@ -26,6 +26,7 @@ from kit.kafka_client import kafka_client
 from kit.kafka_peer import PRODUCE, KafkaPeer
 from kit.kafka_topics import TOPICS
 from kit.loop_thread import LoopThread
+from kit.old_tls import REFUSED, OldTls, reason_of
 from kit.proxy import Proxy
 from kit.real.kafka import Kafka
 from kit.servers import Parrot
@@ -68,22 +69,10 @@ async def test_verified_broker_gets_login_and_records(certificates: Certificates
         assert len(peer.batches) == 1
 
 
-def old(certificates: Certificates) -> ssl.SSLContext:
-    context = without_alpn(certificates)
-    try:
-        context.set_ciphers("ALL:@SECLEVEL=0")
-        with pytest.warns(DeprecationWarning, match="TLSv1_1"):
-            context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
-    except (ssl.SSLError, ValueError):
-        pytest.skip("this OpenSSL has no TLS 1.1 to offer")
-    return context
-
-
 FLAWS: dict[str, Callable[[Certificates, Certificates], ssl.SSLContext]] = {
     "an authority that is not trusted": lambda ours, theirs: theirs.server("127.0.0.1"),
     "expired": lambda ours, theirs: ours.server("127.0.0.1", expired=True),
     "another host's": lambda ours, theirs: ours.server("broker.example.org"),
-    "TLS 1.1": lambda ours, theirs: old(ours),
 }
 
 
@@ -95,6 +84,15 @@ async def test_unverified_broker_hears_nothing(certificates: Certificates, stran
             for _ in range(2):
                 assert isinstance(await client.verdict(b"a record"), RetryableError)
         assert not peer.heard
+
+
+async def test_old_tls_is_not_spoken(certificates: Certificates) -> None:
+    with OldTls() as peer:
+        async with kafka_client(peer.address, tls_ca=certificates.ca, **PLAIN) as client:
+            error = await client.verdict(b"a record")
+            assert isinstance(error, RetryableError)
+            assert reason_of(error) == REFUSED
+        assert peer.heard_only_hellos
 
 
 async def test_system_authorities_do_not_vouch_for_a_stranger(stranger: Certificates) -> None:

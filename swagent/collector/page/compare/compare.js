@@ -1,11 +1,12 @@
 // Two traces as one tree: A is what B is measured by. Both are in the address.
-import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
+import { html, useMemo, useRef } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { Icon } from '../parts/icons.js';
 import { duration, moment, plural } from '../parts/format.js';
 import { Loaded, Service } from '../parts/parts.js';
 import { go, link, toList } from '../frame/route.js';
-import { isOn, stepKeys, useKeys } from '../frame/keys.js';
+import { useKeys } from '../frame/keys.js';
+import { useListView } from '../frame/list_view.js';
 import { useWide } from '../frame/theme.js';
 import { VirtualList } from '../frame/virtual.js';
 import { Chooser } from './chooser.js';
@@ -52,7 +53,6 @@ function Pair({ first, second }) {
 
 function Content({ a, b, onBack }) {
   const box = useRef(null);
-  const [active, setActive] = useState(-1);
   const [inA, inB] = useMemo(() => parts(a.spans, b.spans), [a, b]);
   const rows = useMemo(() => align(inA, inB), [inA, inB]);
   const where = useMemo(() => changes(inA, inB), [inA, inB]);
@@ -61,22 +61,14 @@ function Content({ a, b, onBack }) {
   const onlyB = rows.filter(each => each.a === null).length;
   const wide = useWide('(min-width: 900px)');
   const height = wide ? 34 : 58;
-  const step = by => setActive(Math.min(rows.length - 1, Math.max(0, active + by)));
-  useKeys({
-    ...stepKeys(step),
-    g: () => {
-      box.current.querySelector('.virtual').scrollTop = 0;
-    },
-    Enter: event => {
-      const row = rows[active];
-      if (!row || isOn(event)) return false;
-      go(row.b ? link(['traces', b.trace_id], { span: row.b.id }) : link(['traces', a.trace_id], { span: row.a.id }));
-      return true;
-    },
+  const { active, setActiveId } = useListView({
+    items: rows,
+    id: pairId,
+    box,
+    row: '.pair-row.active',
+    onOpen: row =>
+      go(row.b ? link(['traces', b.trace_id], { span: row.b.id }) : link(['traces', a.trace_id], { span: row.a.id })),
   });
-  useEffect(() => {
-    box.current.querySelector('.pair-row.active')?.focus({ preventScroll: true });
-  }, [active]);
   return html`
     <header class="trace-top">
       <button type="button" class="plain" onClick=${onBack} aria-label="Back to B (Esc)" title="Back to B (Esc)">
@@ -107,14 +99,14 @@ function Content({ a, b, onBack }) {
         rowHeight=${height}
         row=${(row, index) => html`
           <${Row}
-            key=${`${row.a?.id ?? ''} ${row.b?.id ?? ''}`}
+            key=${pairId(row)}
             row=${row}
             index=${index}
             height=${height}
             active=${index === active}
             most=${most}
             ids=${[a.trace_id, b.trace_id]}
-            onChoose=${() => setActive(index)}
+            onChoose=${() => setActiveId(pairId(row))}
           />
         `}
         active=${active}
@@ -129,6 +121,8 @@ function Content({ a, b, onBack }) {
     </div>
   `;
 }
+
+const pairId = row => `${row.a?.id ?? ''} ${row.b?.id ?? ''}`;
 
 // where one trace calls the endpoint with which the other begins, that call is what is compared
 function parts(ofA, ofB) {

@@ -1,13 +1,13 @@
 // What failed, in groups: each exception at one place of the application's code is one row, however often it came.
-import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
+import { html, useRef } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { Select, Text } from '../parts/fields.js';
 import { Icon } from '../parts/icons.js';
-import { count, plural } from '../parts/format.js';
+import { plural } from '../parts/format.js';
 import { Clear, Note } from '../parts/parts.js';
 import { scrolled, usePlace } from '../frame/places.js';
 import { go, link, replace } from '../frame/route.js';
-import { isOn, stepKeys, useKeys } from '../frame/keys.js';
+import { useListView } from '../frame/list_view.js';
 import { useSteadyOrder } from '../frame/steady.js';
 import { useWide } from '../frame/theme.js';
 import { VirtualList } from '../frame/virtual.js';
@@ -37,7 +37,6 @@ function List({ query }) {
   const box = useRef(null);
   const opened = useRef(null);
   const place = usePlace(link(['errors'], query), () => ({ active: opened.current ?? activeId, top: scrolled(box) }));
-  const [activeId, setActiveId] = useState(place?.active ?? null);
   const { service, endpoint, q, sort } = query;
   const { data, error } = useWindowed('errors', { service, endpoint, q, sort }, timeOf(query));
   const by = BY[sort] ?? (each => each.last);
@@ -46,32 +45,17 @@ function List({ query }) {
     compare: (one, other) => by(other) - by(one),
     key: sort ?? '',
   });
-  const active = useMemo(() => sorted.findIndex(each => each.id === activeId), [sorted, activeId]);
   const wide = useWide('(min-width: 900px)');
   const to = id => link(['errors', id], query);
-  const step = by_ => {
-    const next = active < 0 ? (by_ > 0 ? 0 : -1) : Math.min(sorted.length - 1, Math.max(0, active + by_));
-    if (sorted[next]) setActiveId(sorted[next].id);
-  };
-  useKeys({
-    ...stepKeys(step),
-    g: () => {
-      box.current.querySelector('.virtual').scrollTop = 0;
-    },
-    Enter: event => {
-      if (isOn(event)) return false;
-      const chosen = sorted[active] ?? (sorted.length === 1 ? sorted[0] : null);
-      if (chosen) go(to(chosen.id));
-      return true;
-    },
-    Escape: () => {
-      if (activeId) setActiveId(null);
-      else go('#/errors');
-    },
+  const { active, activeId } = useListView({
+    items: sorted,
+    id: each => each.id,
+    box,
+    row: '.error-row.active',
+    kept: place?.active,
+    onOpen: group => go(to(group.id)),
+    onEscape: () => go('#/errors'),
   });
-  useEffect(() => {
-    box.current.querySelector('.error-row.active')?.focus({ preventScroll: true });
-  }, [activeId]);
   const height = wide ? 64 : 104;
   const row = (group, index) => html`
     <${Row}

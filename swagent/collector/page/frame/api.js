@@ -10,11 +10,23 @@ export class ApiError extends Error {
   }
 }
 
+/**
+ * @template {keyof Api} Path
+ * @param {Path} path
+ * @param {Record<string, any>} [query]
+ * @returns {Address<Api[Path]>}
+ */
 export function address(path, query = {}) {
   const kept = Object.entries(query).filter(([, value]) => value !== '' && value !== null && value !== undefined);
   return `/api/${path}${kept.length ? `?${new URLSearchParams(kept)}` : ''}`;
 }
 
+/**
+ * @template Found
+ * @param {Address<Found>} url
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Found>}
+ */
 export async function fetchJson(url, signal) {
   const early = await takeEarly(url);
   return early ?? ask(url, { signal, headers: { accept: 'application/json' } });
@@ -93,8 +105,16 @@ export function startLoop(step, every) {
   };
 }
 
-// What `url` answers, kept up to date; null asks for nothing. Data of another address is never shown. With `repeat` it is
-// asked for also while nothing arrives, so often in ms: where time alone changes the answer.
+/**
+ * What `url` answers, kept up to date; null asks for nothing. Data of another address is never shown. With `repeat` it is
+ * asked for also while nothing arrives, so often in ms: where time alone changes the answer.
+ *
+ * @template Found
+ * @param {Address<Found> | null} url
+ * @param {number} [every]
+ * @param {number} [repeat]
+ * @returns {{ url: string | null, data: Found | null, error: any }}
+ */
 export function useResource(url, every = 1000, repeat = 0) {
   const [state, setState] = useState({ url: null, data: null, error: null });
   useEffect(() => {

@@ -25,21 +25,20 @@ export const stepKeys = step => ({
 export const isOn = (event, selector = 'a, button') =>
   event.target instanceof HTMLElement && event.target.closest(selector) !== null;
 
-function isTyping(element) {
-  return (
-    element instanceof HTMLElement &&
-    (element.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(element.tagName))
-  );
+// the field that takes what is typed, or nothing
+function typingIn(element) {
+  if (!(element instanceof HTMLElement)) return null;
+  if (element instanceof HTMLInputElement) return element.type === 'checkbox' ? null : element;
+  return element.isContentEditable || ['TEXTAREA', 'SELECT'].includes(element.tagName) ? element : null;
 }
 
 export function listenForKeys() {
   window.addEventListener('keydown', event => {
     if (document.querySelector('dialog[open]')) return; // it has its own
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    const typing = isTyping(event.target) && event.target.type !== 'checkbox';
-    if (typing && event.key !== 'Escape') return;
-    if (typing) {
-      event.target.blur();
+    const field = typingIn(event.target);
+    if (field) {
+      if (event.key === 'Escape') field.blur();
       return;
     }
     for (let index = layers.length - 1; index >= 0; index -= 1) {

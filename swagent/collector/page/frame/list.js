@@ -7,8 +7,15 @@ import { connection } from './live.js';
 const HOLD_MS = 2000; // after the pointer has moved
 const EMPTY = { key: null, items: [], next: null, total: 0, exact: true, fresh: 0, error: null };
 
-// `kept`: what `keep` made when the list was left
+/**
+ * @template {keyof Api} Path
+ * @param {Path} path
+ * @param {Record<string, any>} query
+ * @param {{ rows: string, id: (item: any) => string, limit: number }} page
+ * @param {any} [kept] what `keep` made when the list was left
+ */
 export function useList(path, query, { rows, id, limit }, kept) {
+  /** @type {string} */
   const key = address(path, { ...query, limit });
   const [state, setState] = useState(kept?.state ?? EMPTY);
   const atTop = useRef(true);

@@ -7,7 +7,7 @@ const places = new Map();
 // what was noted when the list of this name was left, or nothing; `note()` makes what is noted when it is left next
 export function usePlace(name, note) {
   const [found] = useState(() => places.get(name) ?? null);
-  const latest = useRef({});
+  const latest = useRef({ name, note });
   latest.current = { name, note };
   useLayoutEffect(
     () => () => {

@@ -1,6 +1,6 @@
 // The frame around each view: where one can go, whether the collector is there, and what it keeps.
 import { html, useEffect, useState } from './view.js';
-import { useResource } from './api.js';
+import { address, useResource } from './api.js';
 import { Import } from '../exchange/import.js';
 import { Help } from './help.js';
 import { Icon } from '../parts/icons.js';
@@ -39,12 +39,12 @@ const place = (name, route) =>
 export function Shell({ route, children }) {
   const [help, setHelp] = useState(false);
   const state = useConnection();
-  const { data: status } = useResource('/api/status');
+  const { data: status } = useResource(address('status'));
   const empty = status && !status.segments && !status.logs && !status.meters;
   const toHelp = () => setHelp(shown => !shown);
   useKeys({
     '?': toHelp,
-    '/': () => document.querySelector('[data-search]')?.focus(),
+    '/': () => /** @type {HTMLElement | null} */ (document.querySelector('[data-search]'))?.focus(),
     d: toggleTheme,
     ...Object.fromEntries(VIEWS.map(([name], index) => [String(index + 1), () => go(place(name, route))])),
   });

@@ -23,6 +23,8 @@ export function useSteadyOrder(items, { id, compare, key }) {
   return { sorted, hold };
 }
 
+const isUnknown = value => value === null || value === undefined;
+
 /* What an address says of an order: `sort=p95`, and `sort=-p95` the other way round.
    columns: {name: {of(item), text}}; of a text the first letter comes first, of a number the largest */
 export function ordering(columns, sort, usual) {
@@ -34,8 +36,7 @@ export function ordering(columns, sort, usual) {
   const compare = (one, other) => {
     const [first, second] = [of(one), of(other)];
     // what is not known comes last, in either direction
-    if ((first ?? null) === null || (second ?? null) === null)
-      return ((first ?? null) === null) - ((second ?? null) === null);
+    if (isUnknown(first) || isUnknown(second)) return Number(isUnknown(first)) - Number(isUnknown(second));
     return way * (text ? first.localeCompare(second) : first - second);
   };
   return { column, back, compare, up: way > 0, key: `${column}${back}` };

@@ -6,12 +6,22 @@ import { connection } from './live.js';
 const STEP_MS = 10_000;
 
 // `last`: minutes up to now; else `from` and `to`, as far as they are there. In steps, so that the address stays put.
+/** @param {{ last?: string, from?: string, to?: string }} time */
 export function bounds({ last, from, to }, now = Date.now()) {
   if (Number(last) > 0) return { from: String(Math.floor(now / STEP_MS) * STEP_MS - Number(last) * 60_000) };
   return { from, to };
 }
 
-// what `path` answers to a query, within the time that `time` tells
+/**
+ * What `path` answers to a query, within a time.
+ *
+ * @template {keyof Api} Path
+ * @param {Path | null} path
+ * @param {Record<string, any>} query
+ * @param {{ last?: string, from?: string, to?: string }} time
+ * @param {number} [every]
+ * @returns {{ key: string | null, data: Api[Path] | null, error: any }}
+ */
 export function useWindowed(path, query, time, every = 1000) {
   const { last, from, to } = time;
   const key = path === null ? null : `${address(path, query)} ${last ?? ''} ${from ?? ''} ${to ?? ''}`;

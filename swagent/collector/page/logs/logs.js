@@ -1,9 +1,9 @@
 // The log lines of every service, the newest first.
-import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
+import { html, useRef } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { Icon } from '../parts/icons.js';
-import { isOn, stepKeys, useKeys } from '../frame/keys.js';
 import { useList } from '../frame/list.js';
+import { useListView } from '../frame/list_view.js';
 import { LogDetails, LogRow } from './log_rows.js';
 import { LogTimes, useTimes } from './log_times.js';
 import { plural } from '../parts/format.js';
@@ -36,7 +36,7 @@ function Nothing({ searched }) {
 
 export function Logs({ query }) {
   const { id: chosenId, ...filters } = query;
-  const { last, ...others } = filters;
+  const { last: _, ...others } = filters;
   const times = useTimes(filters);
   const box = useRef(null);
   const place = usePlace(link(['logs'], filters), () => ({
@@ -47,8 +47,6 @@ export function Logs({ query }) {
   const list = useList('logs', { ...others, ...times }, PAGE, place?.list);
   const { items } = list;
   const wide = useWide();
-  const [activeId, setActiveId] = useState(chosenId ?? place?.active ?? null);
-  const active = useMemo(() => items.findIndex(each => String(each.id) === String(activeId)), [items, activeId]);
   const listed = items.find(each => String(each.id) === chosenId);
   // a link to a line that is not on the page, or beyond it
   const apart = useResource(chosenId && !listed && !list.loading ? address(`logs/${encodeURIComponent(chosenId)}`) : null);
@@ -58,32 +56,24 @@ export function Logs({ query }) {
     if (log) setActiveId(log.id);
     set({ id: log ? String(log.id) : '' });
   };
-  const step = by => {
-    const next = items[active < 0 ? 0 : Math.min(items.length - 1, Math.max(0, active + by))];
-    if (!next) return;
-    setActiveId(next.id);
-    if (chosen && wide) choose(next);
-  };
-  const toTop = () => {
-    box.current.querySelector('.virtual').scrollTop = 0;
-    list.release();
-  };
-  useKeys({
-    ...stepKeys(step),
-    g: toTop,
-    Enter: event => {
-      if (isOn(event, 'a, button:not(.log-open)')) return false;
-      if (items[active]) choose(items[active]);
-      return true;
+  const { active, activeId, setActiveId, toTop } = useListView({
+    items,
+    id: PAGE.id,
+    box,
+    row: '.log-row.active .log-open',
+    kept: chosenId ?? place?.active,
+    used: 'a, button:not(.log-open)',
+    onStep: log => {
+      if (chosen && wide) set({ id: log.id });
     },
-    Escape: () => {
+    onTop: list.release,
+    onOpen: choose,
+    onClose: () => {
       if (chosenId) choose(null);
-      else go('#/logs');
+      return Boolean(chosenId);
     },
+    onEscape: () => go('#/logs'),
   });
-  useEffect(() => {
-    box.current.querySelector('.log-row.active .log-open')?.focus({ preventScroll: true });
-  }, [active]);
   const height = wide ? 34 : 56;
   const row = (log, index) => html`
     <${LogRow}

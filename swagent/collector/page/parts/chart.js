@@ -2,28 +2,8 @@
 import { html, useEffect, useMemo, useRef } from '../frame/view.js';
 import uPlot from '../vendor/uplot.js';
 import { colour, useTheme } from '../frame/theme.js';
-import { clock, day, short } from './format.js';
-
-export function axisStyle() {
-  const line = colour('--line');
-  return {
-    stroke: colour('--ink-3'),
-    font: '11px system-ui, sans-serif',
-    grid: { stroke: line, width: 1 },
-    ticks: { stroke: line, width: 1, size: 4 },
-  };
-}
-
-// seconds only where they tell something, and the day where it changes
-export function axisTimes(splits) {
-  const minutes = splits.every(each => each % 60 === 0);
-  return splits.map((each, index) => {
-    const time = minutes ? clock(each * 1000, false).slice(0, 5) : clock(each * 1000, false);
-    const changed = index > 0 && day(each * 1000) !== day(splits[index - 1] * 1000);
-    if (!changed) return time;
-    return time.startsWith('00:00') ? day(each * 1000) : `${day(each * 1000)} ${time}`;
-  });
-}
+import { axisStyle, axisTimes, watchWidth } from './axis.js';
+import { clock, short } from './format.js';
 
 // as many decimals as tell neighbours apart
 function axisValues(splits, format) {
@@ -41,25 +21,6 @@ function axisValues(splits, format) {
 // as wide as its longest text, in the font of the axis
 function axisWidth(texts) {
   return Math.max(52, 16 + 6.4 * Math.max(0, ...(texts ?? []).map(each => each.length)));
-}
-
-// in the next frame: a change made inside an observer's call can make the browser call it again, and complain
-export function watchWidth(box, resize) {
-  let frame = 0;
-  let width = box.clientWidth;
-  const observer = new ResizeObserver(() => {
-    cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(() => {
-      if (box.clientWidth === 0 || box.clientWidth === width) return;
-      width = box.clientWidth;
-      resize(width);
-    });
-  });
-  observer.observe(box);
-  return () => {
-    cancelAnimationFrame(frame);
-    observer.disconnect();
-  };
 }
 
 /* series: [{label, points: [[ms, value]]}]; format: how a value reads; label: what a reader who sees no chart is told */
@@ -93,6 +54,7 @@ function table(series) {
   return tables.length === 1 ? tables[0] : uPlot.join(tables);
 }
 
+/** @returns {import('uplot').Options} */
 function options(box, series, { height, format, sync }) {
   return {
     width: box.clientWidth || 300,
@@ -129,6 +91,7 @@ function options(box, series, { height, format, sync }) {
 const read = (value, format) => (value === null || value === undefined ? '–' : format(value));
 
 // from zero, unless everything happens far above it; a flat line lies in the middle of something
+/** @returns {[number, number]} */
 function roomy(low, high) {
   if (low === null || low === undefined) return [0, 1];
   if (low === high) return low === 0 ? [0, 1] : [Math.min(0, low * 2), Math.max(0, high * 1.6)];

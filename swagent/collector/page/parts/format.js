@@ -25,10 +25,10 @@ function trim(number) {
 
 // a round one, beside an axis: 1000 -> 1 s, 90000 -> 1.5 min
 export function roundDuration(ms) {
-  for (const [unit, size] of [
-    ['h', 3_600_000],
-    ['min', 60_000],
-    ['s', 1000],
+  for (const { unit, size } of [
+    { unit: 'h', size: 3_600_000 },
+    { unit: 'min', size: 60_000 },
+    { unit: 's', size: 1000 },
   ]) {
     if (ms >= size) return `${grouped.format(Number((ms / size).toFixed(2)))} ${unit}`;
   }
@@ -79,10 +79,10 @@ export function ago(time, now = Date.now()) {
 
 // a length of time that somebody chose: 3600 -> 1 h
 export function age(seconds) {
-  for (const [unit, size] of [
-    ['d', 86_400],
-    ['h', 3600],
-    ['min', 60],
+  for (const { unit, size } of [
+    { unit: 'd', size: 86_400 },
+    { unit: 'h', size: 3600 },
+    { unit: 'min', size: 60 },
   ]) {
     if (seconds >= size && seconds % size === 0) return `${seconds / size} ${unit}`;
   }

@@ -178,10 +178,10 @@ function Graph({ roots, at, onZoom }) {
 function Bar({ bar, active, label, onChoose, onPoint, onFocus }) {
   const { call, left, width, level, above } = bar;
   const total = Math.max(1, call.size);
-  const own = call.state ? `in-${call.state}` : call.library ? 'of-library' : 'of-application';
+  const colouring = call.state ? `in-${call.state}` : call.library ? 'of-library' : 'of-application';
   return html`
     <div
-      class=${`flame-bar ${own} ${above ? 'above' : ''}`}
+      class=${`flame-bar ${colouring} ${above ? 'above' : ''}`}
       role="treeitem"
       tabindex=${active ? 0 : -1}
       aria-level=${level + 1}

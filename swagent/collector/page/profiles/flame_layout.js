@@ -100,7 +100,6 @@ export function lay(roots, chosen) {
   above.forEach((call, level) => bars.push({ call, level, left: 0, width: 100, above: true }));
   const shown = chosen ? [chosen] : roots;
   const total = Math.max(sizeOf(shown), 1);
-  let left = 0;
   const waiting = [];
   const push = (calls, level, begin) => {
     let at = begin;
@@ -109,7 +108,7 @@ export function lay(roots, chosen) {
       at += (call.size / total) * 100;
     }
   };
-  push(shown, above.length, left);
+  push(shown, above.length, 0);
   for (let index = 0; index < waiting.length; index += 1) {
     const bar = waiting[index];
     if (bar.width < LEAST && sizeOf(shown) > 0) continue;

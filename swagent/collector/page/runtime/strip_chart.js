@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useRef } from '../frame/view.js';
 import uPlot from '../vendor/uplot.js';
 import { colour, useTheme } from '../frame/theme.js';
-import { axisStyle, watchWidth } from '../parts/chart.js';
+import { axisStyle, watchWidth } from '../parts/axis.js';
 import { clock } from '../parts/format.js';
 
 export const LEFT = 62;
@@ -57,6 +57,7 @@ function table(series) {
   return tables.length === 1 ? tables[0] : uPlot.join(tables);
 }
 
+/** @returns {import('uplot').Options} */
 function options(box, head, { series, format, least }, shown) {
   return {
     width: box.clientWidth || 300,

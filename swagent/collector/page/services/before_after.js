@@ -1,6 +1,6 @@
 // Every endpoint before and after a moment: what got worse comes first. What may be chance is no difference.
 import { html, useMemo, useRef } from '../frame/view.js';
-import { ago, count, duration, moment, percent, plural } from '../parts/format.js';
+import { ago, count, duration, percent, plural } from '../parts/format.js';
 import { Loaded, Note, Service } from '../parts/parts.js';
 import { link, replace } from '../frame/route.js';
 import { useRowKeys } from '../frame/row_keys.js';

@@ -140,7 +140,10 @@ function useTreeKeys({ tree, chosen, onChoose }) {
     const row = rows[active];
     if (!row) return;
     const opens = row.fold || tree.below.get(row.id);
-    if (opens && !row.isClosed) return tree.turn(row, true);
+    if (opens && !row.isClosed) {
+      tree.turn(row, true);
+      return;
+    }
     const above = rows.slice(0, active).findLast(each => each.depth < row.depth);
     if (above) tree.setActiveId(above.id);
   };

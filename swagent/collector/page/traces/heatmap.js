@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useState } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { colour, useTheme } from '../frame/theme.js';
-import { axisTimes, watchWidth } from '../parts/chart.js';
+import { axisTimes, watchWidth } from '../parts/axis.js';
 import { count, duration, moment, plural } from '../parts/format.js';
 import { between, boxOf, cellAt, countIn, durationLabels, limitsOf, place, timesBelow } from './heat_cells.js';
 

@@ -31,10 +31,10 @@ export function wordAt(text, caret) {
 
 function asked(word) {
   const facet = FACETS.find(each => word.startsWith(each));
-  if (facet) return { key: facet, part: plain(word.slice(facet.length)) };
+  if (facet) return { key: facet, operator: null, part: plain(word.slice(facet.length)) };
   const [, name, operator, value] = word.match(/^("(?:[^"\\]|\\.)*"|[^"=<>!/?]*)(!=|=)(.*)$/) ?? [];
   if (name && name !== 'dur') return { key: plain(name), operator, part: plain(value) };
-  return { key: null, part: plain(word) };
+  return { key: null, operator: null, part: plain(word) };
 }
 
 const plain = text => text.replace(/^"|"$/g, '').replace(/\\(.)/g, '$1');

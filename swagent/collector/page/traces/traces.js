@@ -1,12 +1,12 @@
 // The list of traces, newest first, with its search.
-import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
+import { html, useMemo, useRef } from '../frame/view.js';
 import { TraceFilters, filtersOf } from './trace_filters.js';
 import { ExportList } from '../exchange/export_link.js';
 import { scrolled, usePlace } from '../frame/places.js';
 import { count } from '../parts/format.js';
 import { go, link, replace } from '../frame/route.js';
-import { isOn, stepKeys, useKeys } from '../frame/keys.js';
 import { useList } from '../frame/list.js';
+import { useListView } from '../frame/list_view.js';
 import { useWide } from '../frame/theme.js';
 import { ListNews } from '../parts/list_news.js';
 import { Clear, Note, sentence } from '../parts/parts.js';
@@ -52,38 +52,22 @@ export function Traces({ query }) {
   const chosen = readBox(query.box);
   const closeBox = () => replace(link(['traces'], { ...query, box: '' }));
   const wide = useWide();
-  const [activeId, setActiveId] = useState(place?.active ?? null);
   const { items } = list;
-  const active = useMemo(() => items.findIndex(each => each.trace_id === activeId), [items, activeId]);
   const scale = useMemo(() => Math.log1p(Math.max(1, ...items.map(each => each.duration))), [items]);
-  const step = by => {
-    const next = active < 0 ? (by > 0 ? 0 : -1) : Math.min(items.length - 1, Math.max(0, active + by));
-    if (next >= 0 && items[next]) setActiveId(items[next].trace_id);
-  };
-  const toTop = () => {
-    box.current.querySelector('.virtual').scrollTop = 0;
-    list.release();
-  };
-  useKeys({
-    ...stepKeys(step),
-    g: toTop,
-    Enter: event => {
-      if (isOn(event)) return false;
-      const chosen = items[active] ?? (items.length === 1 ? items[0] : null);
-      if (chosen) go(link(['traces', chosen.trace_id]));
-      return true;
-    },
-    Escape: () => {
+  const { active, activeId, toTop } = useListView({
+    items,
+    id: PAGE.id,
+    box,
+    row: '.trace-row.active',
+    kept: place?.active,
+    onTop: list.release,
+    onOpen: trace => go(link(['traces', trace.trace_id])),
+    onClose: () => {
       if (chosen) closeBox();
-      else if (activeId) setActiveId(null);
-      else go('#/traces');
+      return Boolean(chosen);
     },
+    onEscape: () => go('#/traces'),
   });
-  useEffect(() => {
-    // the row moves as one types what is looked for, or `/` was quicker than the way back
-    if (document.activeElement?.closest('input, select')) return;
-    box.current.querySelector('.trace-row.active')?.focus({ preventScroll: true });
-  }, [active]);
   const height = wide ? 40 : 62;
   const row = (trace, index) => html`
     <${Row}

@@ -4,35 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
 
 from page.made_up import Record
-from page.stand_in import StandIn
 
 Ask = Callable[..., Any]
 Shape = tuple[str, str | None, int, int]
-
-
-@pytest.fixture(scope="module")
-def ask(browser: Browser, crowded: StandIn) -> Iterator[Ask]:
-    """Calls a function of one of the page's modules, in the browser; `then` makes JSON of what it returns."""
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(f"{crowded.url}/#/ledgers")
-
-    def call(module: str, function: str, *arguments: object, then: str = "found") -> Any:
-        return page.evaluate(
-            "async ([module, name, given]) => { const all = await import(`/assets/${module}.js`); "
-            f"const found = all[name](...given); return {then}; }}",
-            [module, function, list(arguments)],
-        )
-
-    yield call
-    context.close()
 
 
 def span(name: str, parent: str | None, start: int, end: int, **more: Any) -> Record:
@@ -129,7 +109,7 @@ def rows(ask: Ask, spans: list[Record], unfolded: bool = False, **state: str) ->
     """The rows of a tree; `state`: ids of what is closed, and of what is seen only."""
     sets = {name: state.get(name, "").split() for name in ("closed", "only")}
     then = """(async ([unfold, { closed, only }]) => {
-        const { foldSiblings } = await import('/assets/trace/folds.js');
+        const { foldSiblings } = await load('trace/folds');
         const folds = [...found.values()].flatMap(foldSiblings).filter(each => each.spans).map(each => each.id);
         return all
           .rowsOf(found, {

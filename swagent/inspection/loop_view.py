@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import sys
 import threading
 from asyncio.base_events import BaseEventLoop
 from collections.abc import Iterable, Iterator
@@ -18,8 +17,11 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from ..backend import LoopNotifier, loop_notifier
+from . import asyncio_inside, trio_inside
+from .frames import frame_of
 
 Task = Any
+_WAITER = asyncio_inside.WAITER_OF_TASK.name
 _NO_WAITER: Any = object()
 # Where asyncio and trio wait for their sockets: on epoll and select, on kqueue, and on Windows.
 _WAITING = frozenset({"selectors.py", "windows_events.py", "_io_epoll.py", "_io_kqueue.py", "_io_windows.py"})
@@ -108,7 +110,7 @@ class _AsyncioView:
         return asyncio.all_tasks(self._loop)
 
     def is_ready(self, task: Task) -> bool:
-        waiter = getattr(task, "_fut_waiter", _NO_WAITER)
+        waiter = getattr(task, _WAITER, _NO_WAITER)
         return waiter is None or (waiter is not _NO_WAITER and bool(waiter.done()))
 
     def steps(self) -> dict[Task, int]:
@@ -120,7 +122,7 @@ class _TrioView:
         self.thread = threading.get_ident()
         self.notify = loop_notifier()
         # thread-local: this is the dictionary of the loop's own thread, which other threads may read as well
-        place: Any = import_module("trio._core._run").GLOBAL_RUN_CONTEXT
+        place: Any = getattr(import_module(trio_inside.MODULE), trio_inside.RUN_CONTEXT)
         self._run: dict[str, Any] = place.__dict__
         self._runner: Any = self._run["runner"]
 
@@ -141,18 +143,13 @@ class _TrioView:
         return tuple(self._runner.tasks)
 
     def is_ready(self, task: Task) -> bool:
-        return task._next_send_fn is not None  # noqa: SLF001
+        return trio_inside.is_ready(task)
 
     def steps(self) -> dict[Task, int]:
-        return {task: task._schedule_points for task in tuple(self._runner.tasks)}  # noqa: SLF001
+        return {task: trio_inside.steps_of(task) for task in tuple(self._runner.tasks)}
 
 
 def _is_waiting(thread: int) -> bool:
     """Whether a thread waits for sockets and timers, as the loops of asyncio and trio do."""
     frame = frame_of(thread)
     return frame is None or os.path.basename(frame.f_code.co_filename) in _WAITING
-
-
-def frame_of(thread: int) -> Any:
-    """The innermost frame of a thread; None: it has ended."""
-    return sys._current_frames().get(thread)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]

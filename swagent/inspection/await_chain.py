@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from types import CoroutineType, FrameType
 from typing import Any, NamedTuple
 
+from . import sqlalchemy_inside
+
 MAX_FRAMES = 500
 # Where the frame and the awaited object stand: in coroutines, asynchronous generators and generators.
 _LINKS = (("cr_frame", "cr_await"), ("ag_frame", "ag_await"), ("gi_frame", "gi_yieldfrom"))
@@ -21,7 +23,6 @@ _LINKS = (("cr_frame", "cr_await"), ("ag_frame", "ag_await"), ("gi_frame", "gi_y
 _WRAPPERS = frozenset({
     "coroutine_wrapper", "async_generator_asend", "async_generator_athrow", "anext_awaitable", "FutureIter",
 })  # fmt: skip
-_GREENLET = "greenlet_spawn"
 
 
 class Chain(NamedTuple):
@@ -127,9 +128,9 @@ def _wrapped(wrapper: Any) -> Any:
 
 def _greenlet_frames(frame: FrameType) -> list[FrameType]:
     """The frames of the greenlet that SQLAlchemy runs below this frame."""
-    if frame.f_code.co_name != _GREENLET:
+    if frame.f_code.co_name != sqlalchemy_inside.NAME:
         return []
-    at: FrameType | None = getattr(frame.f_locals.get("context"), "gr_frame", None)
+    at: FrameType | None = sqlalchemy_inside.FRAME_OF_GREENLET.of(sqlalchemy_inside.GREENLET.of(frame))
     frames: list[FrameType] = []
     while at is not None and len(frames) < MAX_FRAMES:
         frames.append(at)

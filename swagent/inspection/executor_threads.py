@@ -1,6 +1,6 @@
 """Which request a worker thread of a pool works for: that in whose context the pool runs what it was given.
 
-Nobody can ask a thread for its context. The pools of anyio, asyncio and trio have it at hand in a frame of theirs.
+No thread can be asked for its context. The pools of anyio, asyncio and trio have it at hand in a frame of theirs.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from contextvars import Context
 from types import FrameType
 from typing import Any
 
-# The function that runs the work, and the end of its file's name.
-_WORKERS = (
-    ("run", "_asyncio.py"),
-    ("run", "thread.py"),
-    ("worker_fn", "_threads.py"),
-)
+from . import anyio_inside, asyncio_inside, trio_inside
+from .frames import place_of
+
 _MAX_FRAMES = 500
+_WORKERS = {
+    each.place: each
+    for each in (anyio_inside.CONTEXT_OF_WORK, asyncio_inside.ITEM_OF_WORK, trio_inside.CONTEXT_OF_WORK)
+}
 
 
 def context_of_work(frame: FrameType | None) -> Context | None:
@@ -27,22 +28,20 @@ def context_of_work(frame: FrameType | None) -> Context | None:
     for _ in range(_MAX_FRAMES):
         if frame is None:
             break
-        code = frame.f_code
-        if any(code.co_name == name and code.co_filename.endswith(file) for name, file in _WORKERS):
-            found = _context_in(frame.f_locals)
+        worker = _WORKERS.get(place_of(frame))
+        if worker is not None:
+            found = _context_in(worker.of(frame))
             if found is not None:
                 return found
         frame = frame.f_back
     return None
 
 
-def _context_in(names: Any) -> Context | None:
-    context = names.get("context")
-    if isinstance(context, Context):  # anyio, trio
-        return context
-    # concurrent.futures; another attribute from Python 3.14 on
-    item = names.get("self")
-    work = getattr(item, "fn", None) or next(iter(getattr(item, "task", None) or ()), None)
+def _context_in(found: Any) -> Context | None:
+    """Of anyio and trio the context itself, of concurrent.futures an item whose work may be bound to one."""
+    if isinstance(found, Context):
+        return found
+    work = asyncio_inside.WORK_OF_ITEM.of(found) or next(iter(asyncio_inside.TASK_OF_ITEM.of(found) or ()), None)
     if isinstance(work, functools.partial):
         owner = getattr(work.func, "__self__", None)
         return owner if isinstance(owner, Context) else None

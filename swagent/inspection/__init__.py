@@ -1,0 +1,17 @@
+"""Every look into frames, local variables and private names of other libraries.
+
+No interface of Python says why a task was cancelled, what a coroutine waits for, or which task runs in a loop of
+another thread. Frames and private attributes do, as long as a library keeps their names. So each name is written here,
+once, with its library, the versions that were looked at, and what is lost without it:
+
+    touched            a name that is looked at: a function, its local variable, an attribute; and the version gate
+    frames             the functions on a stack, and the frames of other threads
+    asyncio_inside, anyio_inside, trio_inside, starlette_inside, sqlalchemy_inside
+                       the names of one library each
+    await_chain        the frames of a coroutine that waits
+    loop_view          a loop as another thread sees it
+    executor_threads   which request a worker thread works for
+
+Where a version was not looked at, or a name is gone, nothing is found and nothing else happens. The tests in
+`tests/inspection` look for each name in the installed versions: a name that was renamed fails there.
+"""

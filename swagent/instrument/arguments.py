@@ -1,0 +1,28 @@
+"""What stands in the arguments of a call that is passed on as it was made.
+
+A wrapper takes `*args` and `**kwargs`, and gives them names of its own nowhere: the library's signature decides what is
+given by position and what by name, and it changes with its versions. What is looked at or rewritten is found by both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+def argument(args: Args, kwargs: Kwargs, place: int, name: str, default: Any = None) -> Any:
+    """One argument of a call.
+
+    :param place: by position, counted without the object whose method is called
+    :param default: where it is not given
+    """
+    return args[place] if len(args) > place else kwargs.get(name, default)
+
+
+def with_argument(args: Args, kwargs: Kwargs, place: int, name: str, value: Any) -> tuple[Args, Kwargs]:
+    """The arguments with another value for one of them, given in the way in which it was; by name where it was not."""
+    if len(args) > place:
+        return (*args[:place], value, *args[place + 1 :]), kwargs
+    return args, {**kwargs, name: value}

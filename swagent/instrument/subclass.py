@@ -1,0 +1,50 @@
+"""Subclasses that take the place of a library's own class, whose methods cannot be replaced, or are not to be for all.
+
+An application finds them where it found the original, under its name; what it makes of them is made of the original,
+too. What was made before belongs to them all the same.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABCMeta
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def replacement_of(base: type, members: Mapping[str, Any] | None = None) -> Any:
+    """A class to take the place of another one. The original's instances and subclasses count as its own."""
+    kind: Any = type(base)
+    # `class Theirs(Ours, ABC)` has to stay possible
+    metas = (kind,) if issubclass(kind, ABCMeta) else (ABCMeta,) if kind is type else (kind, ABCMeta)
+
+    def is_instance(cls: Any, instance: object) -> bool:
+        return isinstance(instance, base) if cls is ours else bool(ABCMeta.__instancecheck__(cls, instance))
+
+    def is_subclass(cls: Any, subclass: type) -> bool:
+        return issubclass(subclass, base) if cls is ours else bool(ABCMeta.__subclasscheck__(cls, subclass))
+
+    meta: Any = type("Meta", metas, {"__instancecheck__": is_instance, "__subclasscheck__": is_subclass})
+    ours = subclass_like(base, (base,), members or {}, meta)
+    return ours
+
+
+def subclass_like(of: type, bases: tuple[type, ...], members: Mapping[str, Any], meta: Any = type) -> Any:
+    """A subclass that is called as the original, and says so."""
+    names = {"__module__": of.__module__, "__qualname__": of.__qualname__, "__doc__": of.__doc__}
+    return meta(of.__name__, bases, {**members, **names})
+
+
+def is_made_of(cls: type, base: type) -> bool:
+    """Whether a class has this one among its bases, whatever that says of itself."""
+    return base in cls.__mro__
+
+
+def named_as(original: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that looks like another one, even like one of C, which has fewer attributes than others."""
+    functools.update_wrapper(function, original)
+    if not hasattr(original, "__module__"):
+        function.__module__ = original.__objclass__.__module__
+    if not hasattr(original, "__annotations__"):
+        function.__annotations__ = {}
+    return function

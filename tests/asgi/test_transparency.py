@@ -1,0 +1,265 @@
+"""An application sees what it sees without the middleware: what it is handed, and what comes of its calls."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import warnings
+from collections.abc import Awaitable
+from functools import partial
+from types import CoroutineType
+from typing import Any
+
+import anyio
+import pytest
+import sniffio
+from asgiref.sync import async_to_sync, iscoroutinefunction, sync_to_async
+from starlette._utils import is_async_callable
+
+from asgi.calling import REQUEST, body, call, http_scope, start, tags, traced, websocket_scope
+from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
+
+pytestmark = pytest.mark.anyio
+one_loop = pytest.mark.one_loop
+
+
+class Server:
+    """A server's side of one scope, in the ways in which servers make it."""
+
+    def __init__(self) -> None:
+        self.said: list[Message] = []
+        self.awaited = 0
+
+    async def receive(self) -> Message:
+        return REQUEST
+
+    async def send(self, message: Message) -> None:
+        self.awaited += 1
+        self.said.append(message)
+
+    async def send_of(self, name: str, message: Message) -> None:
+        await self.send(message)
+
+    def send_at_once(self, message: Message) -> Awaitable[None]:
+        self.said.append(message)
+        return self.nothing()
+
+    async def nothing(self) -> None:
+        self.awaited += 1
+
+    def receive_at_once(self) -> Awaitable[Message]:
+        return self.receive()
+
+
+class Called:
+    """A `send` that is an object."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    async def __call__(self, message: Message) -> None:
+        await self._server.send(message)
+
+
+def _function(server: Server) -> Send:
+    async def send(message: Message) -> None:
+        await server.send(message)
+
+    return send
+
+
+def _marked(server: Server) -> Send:
+    return _mark(partial(server.send_at_once))  # type: ignore[no-any-return]
+
+
+def _mark(send: Any) -> Any:
+    """Since 3.12 `inspect` has a mark for them; before it was one of asyncio's."""
+    if hasattr(inspect, "markcoroutinefunction"):
+        return inspect.markcoroutinefunction(send)
+    return send
+
+
+SENDS = {
+    "a method": lambda server: server.send,
+    "a function": _function,
+    "a partial": lambda server: partial(server.send_of, "daphne"),
+    "an object": Called,
+    "no coroutine function": lambda server: server.send_at_once,
+    "a lambda": lambda server: lambda message: server.send(message),
+    "a marked one": _marked,
+}
+
+
+def _kinds(send: Any) -> list[bool]:
+    """What libraries ask of a callable before they call it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # asyncio's is deprecated since 3.14
+        old = asyncio.iscoroutinefunction(send)
+    asked = (inspect.iscoroutinefunction, iscoroutinefunction, inspect.isasyncgenfunction, is_async_callable)
+    return [old, *(ask(send) for ask in asked), iscoroutinefunction(partial(send, start()))]
+
+
+@one_loop
+@pytest.mark.parametrize("split", [0, 1])
+@pytest.mark.parametrize("kind", SENDS)
+async def test_send_is_a_coroutine_function_where_the_servers_is(kind: str, split: int) -> None:
+    server = Server()
+    send = SENDS[kind](server)
+    seen: list[Any] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.extend((_kinds(send), _kinds(receive)))
+        await send(message=start())  # type: ignore[call-arg]
+        await send(body(b"o", more=True))
+        await partial(send, body(b"k"))()
+
+    async with traced(app, time_split_every=split) as shop:
+        await shop.app(http_scope(), server.receive, send)
+        assert tags(await shop.span())["http.status_code"] == "200"
+    assert seen == [_kinds(send), _kinds(server.receive)]
+    assert server.said == [start(), body(b"o", more=True), body(b"k")]
+    assert server.awaited == 3
+
+
+@pytest.mark.one_loop
+@pytest.mark.parametrize("split", [0, 1])
+async def test_receive_is_no_coroutine_function_where_the_servers_is_none(split: int) -> None:
+    server = Server()
+    seen: list[Any] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.extend((_kinds(receive), receive == server.receive_at_once, await receive()))
+        await send(start())
+        await send(body())
+
+    async with traced(app, time_split_every=split) as shop:
+        await shop.app(http_scope(), server.receive_at_once, server.send)
+    assert seen == [_kinds(server.receive_at_once), True, REQUEST]
+
+
+async def test_a_library_that_calls_it_from_a_thread_warns_of_nothing() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        def answer() -> None:
+            async_to_sync(send)(start())
+            async_to_sync(send)(body(b"ok"))
+
+        await sync_to_async(answer)()
+
+    async with traced(app) as shop:
+        if sniffio.current_async_library() == "trio":
+            pytest.skip("asgiref runs on asyncio")
+        assert await call(shop.app, http_scope()) == [start(), body(b"ok")]
+        assert tags(await shop.span())["http.status_code"] == "200"
+
+
+@one_loop
+async def test_what_is_called_and_not_awaited_is_sent_only_where_the_server_does_so() -> None:
+    def app_of(made: list[Any]) -> App:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            made.extend((send(start(503)), send(body())))
+
+        return app
+
+    for kind, is_sent in (("a method", False), ("no coroutine function", True)):
+        server, made = Server(), list[Any]()
+        async with traced(app_of(made)) as shop:
+            await shop.app(http_scope(), server.receive, SENDS[kind](server))
+            assert (len(server.said) == 2) is is_sent, kind
+            assert ("http.status_code" in tags(await shop.span())) is is_sent, kind
+        for each in made:
+            assert type(each) is CoroutineType
+            each.close()
+
+
+@one_loop
+async def test_the_awaitable_of_a_server_is_handed_on() -> None:
+    server, seen = Server(), list[Any]()
+    results: list[Awaitable[None]] = []
+
+    def send(message: Message) -> Awaitable[None]:
+        results.append(server.send(message))
+        return results[-1]
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        for message in (start(), body(b"o", more=True), body(b"k")):
+            seen.append(send(message))
+            await seen[-1]
+
+    async with traced(app) as shop:
+        await shop.app(http_scope(), server.receive, send)
+        assert tags(await shop.span())["http.status_code"] == "200"
+    assert all(one is other for one, other in zip(seen, results, strict=True))
+
+
+@one_loop
+@pytest.mark.parametrize("kind", ["a method", "no coroutine function"])
+async def test_a_message_that_is_wrong_is_the_servers_to_judge(kind: str) -> None:
+    wrong: list[Any] = [{}, None, {"type": "http.response.start", "status": "many"}, {"type": 7}, body()]
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        for message in wrong:
+            await send(message)
+
+    server = Server()
+    async with traced(app) as shop:
+        await shop.app(http_scope(), server.receive, SENDS[kind](server))
+    assert server.said == wrong
+
+
+class Gone(OSError):
+    """What a server raises whose client went away."""
+
+
+@one_loop
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_a_client_that_is_gone_is_no_failure(at_once: bool) -> None:
+    async def gone(message: Message) -> None:
+        raise Gone
+
+    def gone_at_once(message: Message) -> Awaitable[None]:
+        raise Gone
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send(body(more=True))
+
+    async with traced(app) as shop:
+        with pytest.raises(Gone):
+            await shop.app(http_scope(), Server().receive, gone_at_once if at_once else gone)
+        span = await shop.span()
+    assert not span.is_error
+    assert tags(span)["outcome"] == "cancelled"
+
+
+@one_loop
+async def test_a_websocket_is_followed_where_send_is_no_coroutine_function() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "websocket.accept"})
+        await send({"type": "websocket.close", "code": 1000})
+
+    server = Server()
+    async with traced(app) as shop:
+        await shop.app(websocket_scope(), server.receive, server.send_at_once)
+        assert tags(await shop.span())["http.status_code"] == "101"
+
+
+@pytest.mark.parametrize("type_", ["http", "websocket"])
+async def test_scope_and_receive_are_the_servers_own(type_: str) -> None:
+    seen: list[Any] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.extend((scope, receive))
+
+    async def receive() -> Message:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        raise AssertionError
+
+    scope = http_scope() if type_ == "http" else websocket_scope()
+    given = dict(scope)
+    async with traced(app) as shop:
+        await shop.app(scope, receive, send)
+    assert seen[0] is scope
+    assert seen[1] is receive
+    assert {key: value for key, value in scope.items() if not key.startswith("swagent.")} == given

@@ -1,0 +1,57 @@
+"""Where two observations differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from differential.program import Program
+
+
+class Difference(NamedTuple):
+    """One place of an observation.
+
+    :ivar line: the program's line, empty where it is about the whole program
+    :ivar place: the way to it
+    """
+
+    line: str
+    place: str
+    bare: str
+    agent: str
+
+    def __str__(self) -> str:
+        where = self.line or "the whole program"
+        return f"  {where}\n    {self.place}\n      bare:  {self.bare}\n      agent: {self.agent}"
+
+
+def compare(program: Program, bare: Any, agent: Any) -> list[Difference]:
+    """All places in which the two differ."""
+    found = []
+    for place, left, right in _differing(bare, agent, ()):
+        is_line = len(place) > 1 and place[0] == "lines" and isinstance(place[1], int)
+        line = program.lines[place[1]][1] if is_line and place[1] < len(program.lines) else ""
+        shown = place[2:] if line else place
+        found.append(Difference(line, "/".join(map(str, shown)), _short(left), _short(right)))
+    return found
+
+
+def _differing(bare: Any, agent: Any, place: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
+    if isinstance(bare, dict) and isinstance(agent, dict):
+        for name in [*bare, *(name for name in agent if name not in bare)]:
+            if bare.get(name, _NOTHING) != agent.get(name, _NOTHING):
+                yield from _differing(bare.get(name, _NOTHING), agent.get(name, _NOTHING), (*place, name))
+    elif isinstance(bare, list) and isinstance(agent, list) and len(bare) == len(agent):
+        for index, (left, right) in enumerate(zip(bare, agent, strict=True)):
+            if left != right:
+                yield from _differing(left, right, (*place, index))
+    elif bare != agent:
+        yield place, bare, agent
+
+
+_NOTHING = "(nothing)"
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) < 1000 else text[:1000] + "..."

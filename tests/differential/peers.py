@@ -1,0 +1,129 @@
+"""The servers that programs talk to: each is started when the first world asks for it, and ends with the run.
+
+What a peer says to a program is in variables of its namespace. `ns#` in one of them is `ns0` on the bare side and `ns1`
+on the other, so that they do not meet in a server that both share.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+
+from typing_extensions import Self
+
+from differential.service_peers import provider_peer, search_peer
+from differential.web_peer import web_peer
+from kit.servers import collector_thread, nobody
+from swagent.collector.store.trace_records import Segment
+
+
+class Peers:
+    """All of them, and what the agents report: how many spans came, by the agent's instance."""
+
+    def __init__(self) -> None:
+        self.spans: Counter[str] = Counter()
+        self._stack = ExitStack()
+        self._started: dict[str, Mapping[str, str]] = {}
+
+    def __enter__(self) -> Self:
+        collector, _ = self._stack.enter_context(collector_thread())
+
+        def note(record: object) -> None:
+            if isinstance(record, Segment):
+                own = sum(not each.operation.startswith("program ") for each in record.spans)
+                self.spans[record.instance] += own
+
+        collector.store.subscribe(note)
+        nowhere = self._stack.enter_context(nobody())
+        self._common = {"COLLECTOR": collector.address, "NOWHERE": nowhere}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def variables(self, *names: str) -> dict[str, str]:
+        """What a program needs to know of these.
+
+        :raises UnavailableError: one of them is not on this machine
+        """
+        for name in names:
+            if name not in self._started:
+                self._started[name] = self._stack.enter_context(PEERS[name]())
+        return {key: value for name in names for key, value in self._started[name].items()} | self._common
+
+
+@contextmanager
+def _redis() -> Iterator[Mapping[str, str]]:
+    """One for each side: they would see each other's keys."""
+    from kit.real.redis import Redis
+
+    with Redis() as bare, Redis() as other:
+        yield {"PORT@ns0": str(bare.port), "PORT@ns1": str(other.port)}
+
+
+@contextmanager
+def _postgres() -> Iterator[Mapping[str, str]]:
+    import psycopg
+
+    from kit.real.databases import Postgres
+
+    with Postgres() as server:
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            for side in ("ns0", "ns1"):
+                connection.execute(f"CREATE DATABASE {side}")
+        address = server.address
+        yield {"ADDRESS": address, "PORT": str(server.port), "URL": f"postgresql://shop@{address}/ns#", "DB": "ns#"}
+
+
+@contextmanager
+def _mariadb() -> Iterator[Mapping[str, str]]:
+    import pymysql
+
+    from kit.real.databases import Mariadb
+
+    with Mariadb() as server:
+        connection: Any = pymysql.connect(host="127.0.0.1", port=server.port, user="root", autocommit=True)
+        for side in ("ns0", "ns1"):
+            connection.cursor().execute(f"CREATE DATABASE {side}")
+        connection.close()
+        yield {"PORT": str(server.port), "DB": "ns#"}
+
+
+@contextmanager
+def _rabbitmq() -> Iterator[Mapping[str, str]]:
+    from kit.real.rabbitmq import RabbitMQ
+
+    with RabbitMQ() as server:
+        yield {"URL": server.url}
+
+
+@contextmanager
+def _mongo() -> Iterator[Mapping[str, str]]:
+    from instrument.mongo_peer import mongo_peer
+
+    with mongo_peer() as peer:
+        yield {"PORT": str(peer.port)}
+
+
+@contextmanager
+def _bolt() -> Iterator[Mapping[str, str]]:
+    from instrument.bolt_peer import bolt_peer
+
+    with bolt_peer() as peer:
+        yield {"ADDRESS": peer.address}
+
+
+@contextmanager
+def _kafka() -> Iterator[Mapping[str, str]]:
+    from kit.kafka_broker import KafkaBroker
+
+    with KafkaBroker() as broker:
+        yield {"ADDRESS": broker.address}
+
+
+PEERS: dict[str, Callable[[], AbstractContextManager[Mapping[str, str]]]] = {
+    "http": web_peer, "search": search_peer, "provider": provider_peer, "redis": _redis, "postgres": _postgres,
+    "mariadb": _mariadb, "rabbitmq": _rabbitmq, "mongo": _mongo, "bolt": _bolt, "kafka": _kafka,
+}  # fmt: skip

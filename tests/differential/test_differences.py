@@ -1,0 +1,77 @@
+"""Random programs see the same with and without the agent, whatever library they use.
+
+A thousand programs, from the session's seed; `make fuzz ARGS="differential"` runs ten thousand. What fails says how to
+run the one program again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from differential.comparison import compare
+from differential.harness import Harness, seeds_of
+from differential.known import KNOWN, Known
+from differential.peers import Peers
+from differential.program import Program, World
+from differential.registry import all_worlds, missing
+from differential.run import run_world
+from kit.real.jars import UnavailableError
+from kit.seeds import session_seed
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+_PROGRAMS = 1000
+_WORLDS = all_worlds()
+_LIBRARIES = Path(__file__).parents[2] / "docs" / "libraries.md"
+_WITHOUT_WORLD = {
+    # its client has no part in Python that could be answered by a peer in a test, and its server is not on the machine
+    "pulsar",
+    # asks a Thrift server, whose program would be a world of its own
+    "happybase",
+}
+
+
+@pytest.fixture(scope="module")
+def harness() -> Iterator[Harness]:
+    with Peers() as peers:
+        yield Harness(peers)
+
+
+@pytest.mark.parametrize("world", [pytest.param(world, id=name) for name, world in _WORLDS.items()])
+def test_programs_see_the_same_with_and_without_the_agent(harness: Harness, world: World) -> None:
+    _skip_unless_here(harness, world)
+    outcome = run_world(harness, world, seeds_of(session_seed(), _PROGRAMS // len(_WORLDS) + 1))
+    assert not outcome.problem, f"\n{outcome.problem}"
+    # what comes and goes is the machine's doing, as long as it is rare
+    assert len(outcome.unsteady) <= 1 + outcome.programs // 10, outcome.unsteady
+
+
+@pytest.mark.parametrize("known", [pytest.param(known, id=known.reason[:40]) for known in KNOWN])
+def test_what_is_known_to_differ_still_does(harness: Harness, known: Known) -> None:
+    name, lines = known.witness
+    world = _WORLDS[name]
+    _skip_unless_here(harness, world)
+    loop = world.loops[0] if world.loops else ""
+    program = Program(name, 0, loop, True, tuple((f"r{number}", line) for number, line in enumerate(lines)))
+    with harness.pair(world) as (pair, _):
+        differences = compare(program, *pair.run(program))
+    assert any(known.covers(name, each) for each in differences), f"take it from the list: {known.reason}"
+
+
+def test_every_library_of_the_table_has_a_world() -> None:
+    named = set(re.findall(r"^\| ([a-z][\w-]*) \|", _LIBRARIES.read_text(), re.MULTILINE)) - {"library"}
+    libraries = {name.replace("urllib-request", "urllib") for name in named} - _WITHOUT_WORLD
+    assert libraries <= set(_WORLDS), libraries - set(_WORLDS)
+
+
+def _skip_unless_here(harness: Harness, world: World) -> None:
+    if absent := missing(world):
+        pytest.skip(f"without {', '.join(absent)}")
+    try:
+        harness.peers.variables(*world.peers)
+    except UnavailableError as error:
+        pytest.skip(str(error))

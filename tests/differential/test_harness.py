@@ -1,0 +1,95 @@
+"""The harness finds what it is there for: differences that are planted, and an agent that records nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from differential.comparison import compare
+from differential.harness import Harness, seeds_of
+from differential.observation import observe
+from differential.peers import Peers
+from differential.planted import PLANTED
+from differential.program import Line, Program, World, draw
+from differential.registry import all_worlds
+from differential.run import run_world
+from differential.shrinking import shorten
+
+_WORLDS = all_worlds()
+
+
+@pytest.fixture(scope="module")
+def harness() -> Iterator[Harness]:
+    with Peers() as peers:
+        yield Harness(peers)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_careless_wrapper_is_found(harness: Harness, name: str) -> None:
+    outcome = harness.run(_WORLDS[PLANTED[name].world], seeds_of(1, 60), planted=name, most=1)
+    assert outcome.findings, f"{outcome.programs} programs did not show that a wrapper {name}"
+    (finding,) = outcome.findings[:1]
+    assert len(finding.shortened.lines) <= len(finding.program.lines)
+    assert f"--program {finding.program.seed}" in str(finding)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_an_agent_that_records_nothing_fails(harness: Harness) -> None:
+    world = World("idle", (), "", (Line("1 + 1"),))
+    assert "has recorded nothing" in run_world(harness, world, [1, 2]).problem
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_process_that_dies_on_one_side_is_found(harness: Harness) -> None:
+    world = World(
+        "dying", (), "import os", (Line("'swagent' in __import__('sys').modules and os._exit(3)"),), records=False
+    )
+    outcome = harness.run(world, [1])
+    assert "ends" in str(outcome.findings[0].differences)
+
+
+def test_a_seed_draws_the_same_program_always() -> None:
+    world = _WORLDS["httpx"]
+    assert draw(world, 17) == draw(world, 17)
+    assert len({str(draw(world, seed)) for seed in range(20)}) > 15
+
+
+@pytest.mark.parametrize("name", _WORLDS)
+def test_every_call_of_a_world_is_python(name: str) -> None:
+    for seed in range(50):
+        for _, text in draw(_WORLDS[name], seed).lines:
+            compile(f"async def line(): {text}", name, "exec")
+
+
+def test_a_program_is_shortened_to_the_lines_that_differ() -> None:
+    lines = tuple((f"r{number}", "r2.a" if number == 5 else f"f({number})") for number in range(9))
+    shorter = shorten(Program("w", 1, "", True, lines), lambda each: ("r5", "r2.a") in each.lines)
+    assert [name for name, _ in shorter.lines] == ["r2", "r5"]
+
+
+def test_what_differs_by_nature_is_the_same() -> None:
+    left = observe([("127.0.0.1", 4711), object(), "at 127.0.0.1:4711 in 0x7f001234", {"sw8": "1-a"}])
+    right = observe([("127.0.0.1", 815), object(), "at 127.0.0.1:815 in 0x7faabbcc", {}])
+    assert left == right
+
+
+def test_a_difference_says_where_it_is() -> None:
+    program = Program("w", 1, "", True, (("r0", "f()"),))
+    (found,) = compare(program, {"lines": [{"value": "int 1"}]}, {"lines": [{"value": "int 2"}]})
+    assert (found.line, found.place, found.bare, found.agent) == ("f()", "value", "int 1", "int 2")
+
+
+def test_errors_are_observed_with_their_chains() -> None:
+    def chained(cause: Exception) -> BaseException:
+        try:
+            raise LookupError("above") from cause
+        except LookupError as error:
+            return error
+
+    assert observe(chained(ValueError("a"))) != observe(chained(ValueError("b")))
+    assert observe(chained(ValueError("a"))) == observe(chained(ValueError("a")))

@@ -1,0 +1,396 @@
+"""gRPC in its three kinds, and websockets: client and server are both in the program's process."""
+
+from __future__ import annotations
+
+from differential.program import Line, World, call
+
+_SERVICE = """
+    import threading, time
+    import grpc
+    class Odd_:
+        def __call__(self, request, context):
+            event("callable", request)
+            return request
+    def look(request, context):
+        event(request, [k for k, _ in context.invocation_metadata() if not k.startswith(("sw8", "trace", "user-agent"))])
+        if request == b"abort":
+            context.abort(grpc.StatusCode.NOT_FOUND, "no lamp")
+        if request == b"broken":
+            raise RuntimeError("broken")
+        if request == b"code":
+            context.set_code(grpc.StatusCode.DATA_LOSS)
+            context.set_details("lost")
+        if request == b"none":
+            return None
+        context.set_trailing_metadata((("x-t", "1"),))
+        return request
+    def many(request, context):
+        for number in range(3):
+            if request == b"broken" and number == 1:
+                raise RuntimeError("broken")
+            yield request
+    def many_list(request, context):
+        return [request, request]
+    def sum_(requests, context):
+        return b"".join(requests)
+    def talk(requests, context):
+        for each in requests:
+            yield each
+    handler = grpc.method_handlers_generic_handler("stock.Stock", {
+        "Look": grpc.unary_unary_rpc_method_handler(look),
+        "Odd": grpc.unary_unary_rpc_method_handler(Odd_()),
+        "Many": grpc.unary_stream_rpc_method_handler(many),
+        "List": grpc.unary_stream_rpc_method_handler(many_list),
+        "Sum": grpc.stream_unary_rpc_method_handler(sum_),
+        "Talk": grpc.stream_stream_rpc_method_handler(talk),
+    })
+    """
+_REQUESTS = ("b'lamp'", "b'abort'", "b'broken'", "b'code'", "b'none'", "'text'")
+_STREAMS = ("iter([b'a', b'b'])", "[b'a']", "iter([])", "iter([1])")
+_CALLED = {
+    "timeout": ("5", "5.0"),
+    "metadata": ("(('x-a', 'b'),)", "[('x-a', 'b')]", "(('BAD', 'b'),)", "(('sw8', 'mine'),)"),
+    "credentials": "None",
+    "wait_for_ready": "True",
+    "compression": "None",
+}
+_ERROR = ("{}.code()", "{}.details()", "{}.initial_metadata()", "{}.trailing_metadata()", "{}")
+GRPC = World(
+    "grpc",
+    ("grpc",),
+    _SERVICE
+    + """
+    from concurrent.futures import ThreadPoolExecutor
+    class Watch(grpc.ServerInterceptor):
+        def intercept_service(self, continuation, details):
+            event("server", details.method)
+            return continuation(details)
+    class Client(grpc.UnaryUnaryClientInterceptor):
+        def intercept_unary_unary(self, continuation, details, request):
+            event("client", details.method, request)
+            return continuation(details, request)
+    workers = enter(ThreadPoolExecutor(2))
+    server = grpc.server(workers, [handler], [Watch()])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    at_end(lambda: server.stop(0).wait(5))
+    target = f"127.0.0.1:{port}"
+    channel = enter(grpc.insecure_channel(target))
+    mine = grpc.intercept_channel(channel, Client())
+    """,
+    (
+        *(
+            call(
+                f"{of}.unary_unary('/stock.Stock/{name}')",
+                1,
+                6,
+                request=_REQUESTS,
+                **_CALLED,
+                _follow=("{}",),
+                _weight=2,
+            )
+            for of, name in (("channel", "Look"), ("mine", "Look"), ("channel", "Odd"), ("channel", "None"))
+        ),
+        call(
+            "channel.unary_unary('/stock.Stock/Look').with_call",
+            1,
+            6,
+            request=_REQUESTS,
+            **_CALLED,
+            _follow=("{}[1].code()", "{}[1]"),
+        ),
+        call(
+            "channel.unary_unary('/stock.Stock/Look').future",
+            1,
+            6,
+            request=_REQUESTS,
+            **_CALLED,
+            _follow=("{}.result(5)", "{}.exception(5)", "{}.cancel()", *_ERROR),
+        ),
+        *(
+            call(f"list(channel.unary_stream('/stock.Stock/{name}')(*[{{}}]))".replace("{}", request))
+            for name in ("Many", "List")
+            for request in ("b'a'", "b'broken'")
+        ),
+        call(
+            "channel.unary_stream('/stock.Stock/Many')",
+            1,
+            6,
+            request=_REQUESTS,
+            **_CALLED,
+            _follow=("list({})", "next({})", "{}.cancel()", *_ERROR),
+        ),
+        call("channel.stream_unary('/stock.Stock/Sum')", 1, 6, request_iterator=_STREAMS, **_CALLED),
+        call(
+            "channel.stream_stream('/stock.Stock/Talk')",
+            1,
+            6,
+            request_iterator=_STREAMS,
+            **_CALLED,
+            _follow=("list({})", "{}.cancel()"),
+        ),
+        call(
+            "grpc.insecure_channel",
+            1,
+            3,
+            target=("target", "NOWHERE", "17"),
+            options=("None", "[]"),
+            compression="None",
+            _follow=("{}.close()", "{}.unary_unary('/stock.Stock/Look')(b'lamp', timeout=5)", "type({})"),
+        ),
+        call(
+            "grpc.server",
+            1,
+            6,
+            thread_pool="workers",
+            handlers="[handler]",
+            interceptors=("None", "[Watch()]", "(Watch(),)"),
+            options="None",
+            maximum_concurrent_rpcs="5",
+            compression="None",
+            _follow=("type({})", "{}.stop(0).wait(5)"),
+        ),
+        Line("channel.unary_unary(method='/stock.Stock/Look', request_serializer=None)(b'a')"),
+        Line("type(channel)"),
+        Line("describe(grpc.insecure_channel)"),
+        Line("describe(grpc.server)"),
+        Line("describe(grpc.secure_channel)"),
+        *(Line(f"surface('grpc', {number})") for number in range(0, 260, 30)),
+    ),
+    leaves=True,
+)
+GRPC_AIO = World(
+    "grpc-aio",
+    ("grpc",),
+    """
+    import asyncio
+    import grpc
+    from grpc import aio
+    class Odd_:
+        async def __call__(self, request, context):
+            return request
+    async def look(request, context):
+        event(request)
+        if request == b"abort":
+            await context.abort(grpc.StatusCode.NOT_FOUND, "no lamp")
+        if request == b"broken":
+            raise RuntimeError("broken")
+        return request
+    async def many(request, context):
+        for _ in range(3):
+            yield request
+    async def writes(request, context):
+        await context.write(request)
+        await context.write(request)
+    async def sum_(requests, context):
+        return b"".join([each async for each in requests])
+    def sync(request, context):
+        return request
+    handler = grpc.method_handlers_generic_handler("stock.Stock", {
+        "Look": grpc.unary_unary_rpc_method_handler(look),
+        "Sync": grpc.unary_unary_rpc_method_handler(sync),
+        "Odd": grpc.unary_unary_rpc_method_handler(Odd_()),
+        "Many": grpc.unary_stream_rpc_method_handler(many),
+        "Writes": grpc.unary_stream_rpc_method_handler(writes),
+        "Sum": grpc.stream_unary_rpc_method_handler(sum_),
+    })
+    class Watch(aio.ServerInterceptor):
+        async def intercept_service(self, continuation, details):
+            event("server", details.method)
+            return await continuation(details)
+    class Client(aio.UnaryUnaryClientInterceptor):
+        async def intercept_unary_unary(self, continuation, details, request):
+            event("client", details.method)
+            return await continuation(details, request)
+    server = aio.server(None, [handler], [Watch()])
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    at_end(server.stop, 0)
+    target = f"127.0.0.1:{port}"
+    channel = await aenter(aio.insecure_channel(target))
+    mine = await aenter(aio.insecure_channel(target, interceptors=[Client()]))
+    """,
+    (
+        *(
+            call(
+                f"await {of}.unary_unary('/stock.Stock/{name}')",
+                1,
+                1,
+                request=_REQUESTS,
+                **_CALLED,
+                _follow=("{}",),
+                _weight=2,
+            )
+            for of, name in (
+                ("channel", "Look"),
+                ("mine", "Look"),
+                ("channel", "Odd"),
+                ("channel", "Sync"),
+                ("channel", "None"),
+            )
+        ),
+        call(
+            "channel.unary_unary('/stock.Stock/Look')",
+            1,
+            1,
+            request=_REQUESTS,
+            **_CALLED,
+            _follow=("await {}", "{}.cancel()", "await {}.code()", "await {}.details()", "type({})"),
+        ),
+        *(
+            call(
+                f"channel.unary_stream('/stock.Stock/{name}')",
+                1,
+                1,
+                request=_REQUESTS,
+                **_CALLED,
+                _follow=("[each async for each in {}]", "await {}.read()", "{}.cancel()"),
+            )
+            for name in ("Many", "Writes")
+        ),
+        call("await channel.stream_unary('/stock.Stock/Sum')", 1, 1, request_iterator=_STREAMS, **_CALLED),
+        call(
+            "aio.insecure_channel",
+            1,
+            4,
+            target=("target", "NOWHERE"),
+            options=("None", "[]"),
+            compression="None",
+            interceptors=("[]", "[Client()]", "None"),
+            _follow=("await {}.close()", "await {}.unary_unary('/stock.Stock/Look')(b'a', timeout=5)"),
+        ),
+        call(
+            "aio.server",
+            0,
+            6,
+            migration_thread_pool="None",
+            handlers="[handler]",
+            interceptors=("None", "[Watch()]", "(Watch(),)"),
+            options="None",
+            maximum_concurrent_rpcs="5",
+            compression="None",
+            _follow=("type({})",),
+        ),
+        Line("describe(aio.insecure_channel)"),
+        Line("describe(aio.server)"),
+        Line("type(channel)"),
+    ),
+    loops=("asyncio",),
+    leaves=True,
+)
+
+GRPCLIB = World(
+    "grpclib",
+    ("grpclib",),
+    """
+    import asyncio
+    import grpclib.client, grpclib.const, grpclib.events, grpclib.server
+    class Codec:
+        __content_subtype__ = "raw"
+        def encode(self, message, kind):
+            return message
+        def decode(self, data, kind):
+            return data
+    async def look(stream):
+        request = await stream.recv_message()
+        event("server", request)
+        if request == b"broken":
+            raise RuntimeError("broken")
+        if request == b"abort":
+            raise grpclib.GRPCError(grpclib.const.Status.NOT_FOUND, "no lamp")
+        await stream.send_message(request)
+    async def talk(stream):
+        async for message in stream:
+            await stream.send_message(message)
+    class Stock:
+        def __mapping__(self):
+            return {"/stock.Stock/Look": grpclib.const.Handler(look, grpclib.const.Cardinality.UNARY_UNARY, None, None),
+                    "/stock.Stock/Talk": grpclib.const.Handler(talk, grpclib.const.Cardinality.STREAM_STREAM, None, None)}
+    server = grpclib.server.Server([Stock()], codec=Codec())
+    await server.start("127.0.0.1", 0)
+    at_end(server.wait_closed)
+    at_end(server.close)
+    port = server._server.sockets[0].getsockname()[1]
+    channel = await aenter(grpclib.client.Channel("127.0.0.1", port, codec=Codec()))
+    unary = grpclib.client.UnaryUnaryMethod(channel, "/stock.Stock/Look", None, None)
+    none = grpclib.client.UnaryUnaryMethod(channel, "/stock.Stock/None", None, None)
+    both = grpclib.client.StreamStreamMethod(channel, "/stock.Stock/Talk", None, None)
+    async def talked(exit):
+        stream = both.open()
+        await stream.__aenter__()
+        await stream.send_message(b"a", end=True)
+        answer = await stream.recv_message()
+        return answer, await exit(stream)
+    """,
+    (
+        call(
+            "await unary",
+            1,
+            1,
+            message=("b'lamp'", "b'broken'", "b'abort'"),
+            timeout=("5", "5.0"),
+            metadata=("{'x-a': 'b'}", "[('x-a', 'b')]", "{'sw8': 'mine'}"),
+            _weight=3,
+        ),
+        call("await none", 1, 1, message="b'lamp'", timeout="5"),
+        call("await both", 1, 1, messages=("[b'a', b'b']", "[]"), timeout="5"),
+        call("both.open", 0, 0, timeout="5", metadata="{'x-a': 'b'}", _follow=("{}", "await {}.__aenter__()")),
+        Line("await talked(lambda stream: stream.__aexit__(None, None, None))"),
+        Line("await talked(lambda stream: stream.__aexit__(exc_type=None, exc_val=None, exc_tb=None))"),
+        Line("describe(grpclib.client.Stream.__aexit__)"),
+        *(Line(f"surface('grpclib.client', {number})") for number in range(0, 200, 20)),
+    ),
+    loops=("asyncio", "uvloop"),
+)
+
+WEBSOCKETS = World(
+    "websockets",
+    ("websockets",),
+    """
+    import asyncio
+    import websockets
+    from websockets.asyncio.server import serve
+    async def handler(connection):
+        event(connection.request.path)
+        async for message in connection:
+            await connection.send(message)
+    server = await aenter(serve(handler, "127.0.0.1", 0, process_request=lambda c, r: c.respond(404, "none") if r.path == "/none" else None))
+    port = server.sockets[0].getsockname()[1]
+    uri = f"ws://127.0.0.1:{port}"
+    from websockets.asyncio.client import connect, ClientConnection
+    class Own(ClientConnection):
+        pass
+    """,
+    (
+        call(
+            "await connect",
+            1,
+            1,
+            uri=("uri", "uri + '/none'", "'ws://' + NOWHERE", "'nonsense'"),
+            origin=("None",),
+            additional_headers=("{'x-a': 'b'}", "[('x-a', 'b')]", "{'sw8': 'mine'}"),
+            open_timeout=("5", "None"),
+            ping_interval="None",
+            max_size="100",
+            create_connection=("Own",),
+            compression="None",
+            user_agent_header="'me'",
+            _follow=(
+                "await {}.send('hi')",
+                "await {}.recv()",
+                "await {}.close()",
+                "{}.response.status_code",
+                "type({})",
+            ),
+            _weight=4,
+        ),
+        call("connect", 1, 1, uri=("uri",), open_timeout="5", _follow=("await {}.__aenter__()", "await {}", "{}")),
+        call("await websockets.connect", 1, 1, uri=("uri", "uri + '/none'"), _follow=("await {}.close(code=1000)",)),
+        Line("describe(connect.__await__)"),
+        Line("describe(connect.__init__)"),
+        *(Line(f"surface('websockets.asyncio.client', {number})") for number in range(0, 120, 15)),
+    ),
+    loops=("asyncio", "uvloop"),
+)
+
+WORLDS = (GRPC, GRPC_AIO, GRPCLIB, WEBSOCKETS)

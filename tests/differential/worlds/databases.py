@@ -1,0 +1,497 @@
+"""Drivers of SQL databases: PostgreSQL and MariaDB are real, each side has a database of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from differential.program import Call, Line, World, call
+
+_SQL = (
+    "'SELECT 1'",
+    "'SELECT a, b FROM t ORDER BY a'",
+    "'SELECT nonsense'",
+    "'SELEC'",
+    "''",
+    "'UPDATE t SET b = 2'",
+    "b'SELECT 2'",
+    "'/* c */ SELECT 1'",
+    "'SELECT 1; SELECT 2'",
+    "'INSERT INTO t VALUES (1, 1)'",
+    "17",
+)
+_SQL_WITH = ("'SELECT {p}'", "'INSERT INTO t VALUES ({p}, 2)'", *_SQL)
+_MAKE = "'CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER)'"
+_FETCHES = ("fetchone", "fetchall")
+
+
+def _texts(place: str) -> Sequence[str]:
+    return tuple(text.replace("{p}", place) for text in _SQL_WITH)
+
+
+def _dbapi(c: str, wait: str, sql: str, values: str, place: str = "%s") -> list[Call | Line]:
+    """What cursors have in common, whatever their parameters are called."""
+    follow = ("{}", *(f"{wait}{c}.{each}()" for each in _FETCHES), f"{c}.description", f"{c}.rowcount")
+    return [
+        call(
+            f"{wait}{c}.execute",
+            1,
+            2,
+            **{sql: _texts(place), values: ("(3,)", "[4]", "None", "('x',)", "{'a': 1}")},
+            _follow=follow,
+            _weight=4,
+        ),
+        call(
+            f"{wait}{c}.executemany",
+            2,
+            2,
+            **{
+                sql: (f"'INSERT INTO t VALUES ({place}, 2)'", "'SELEC'"),
+                values: ("[(5,), (6,)]", "[]", "iter([(7,)])", "17"),
+            },
+            _follow=follow,
+            _weight=2,
+        ),
+        Line(f"{wait}{c}.fetchall()"),
+        Line(f"{c}.rowcount, {c}.lastrowid"),
+        Line(f"type({c})"),
+        Line(f"describe({c}.execute)"),
+        Line(f"describe({c}.executemany)"),
+        Line(f"{c}.connection"),
+        call(f"{wait}{c}.fetchmany", 0, 1, size="2"),
+        Line(f"{wait}{c}.close()"),
+    ]
+
+
+def _surface(module: str, most: int) -> list[Line]:
+    return [Line(f"surface('{module}', {number})") for number in range(0, most, most // 8)]
+
+
+_BOTH = ("asyncio", "uvloop")
+AIOSQLITE = World(
+    "aiosqlite",
+    ("aiosqlite",),
+    """
+    import aiosqlite, sqlite3
+    db = await aenter(aiosqlite.connect(":memory:"))
+    await db.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER)")
+    cursor = await db.cursor()
+    def own():
+        event("own")
+        return sqlite3.connect(":memory:")
+    """,
+    (
+        *_dbapi("cursor", "await ", "sql", "parameters", "?"),
+        call(
+            "await db.execute",
+            1,
+            2,
+            sql=_texts("?"),
+            parameters=("(3,)", "None", "{'a': 1}"),
+            _follow=("await {}.fetchall()", "{}.rowcount", "{}", "await {}.close()"),
+            _weight=2,
+        ),
+        call("await db.executemany", 2, 2, sql="'INSERT INTO t VALUES (?, 2)'", parameters="[(5,)]"),
+        call("await db.executescript", 1, 1, sql_script=("'SELECT 1;'", "'SELEC'")),
+        call("await db.execute_insert", 1, 2, sql=_texts("?"), parameters="(9,)"),
+        call("await db.execute_fetchall", 1, 2, sql=_texts("?"), parameters="(9,)"),
+        Line("[row async for row in await db.execute('SELECT 1')]"),
+        Line("db.execute('SELECT 1')", follow=("await {}", "{}.close()")),
+        Line("[await c.fetchall() for c in [await db.execute('SELECT 1').__aenter__()]]"),
+        call("await db._execute", 1, 1, fn="len", _rest=("'abc'",)),
+        Line("await db.commit()"),
+        Line("db.in_transaction"),
+        Line("[await (await aiosqlite.Connection(own, 64)).close()]"),
+        *_surface("aiosqlite", 120),
+    ),
+    loops=_BOTH,
+)
+
+PSYCOPG = World(
+    "psycopg",
+    ("psycopg",),
+    f"""
+    import psycopg
+    from psycopg import sql
+    db = enter(psycopg.connect(URL, autocommit=True))
+    db.execute("DROP TABLE IF EXISTS t")
+    db.execute({_MAKE})
+    cursor = db.cursor()
+    def copied(statement):
+        with cursor.copy(statement) as copy:
+            return list(copy)
+    class Own(psycopg.Cursor):
+        def execute(self, query, params=None, **kwargs):
+            event("own", query)
+            return super().execute(query, params, **kwargs)
+    """,
+    (
+        *_dbapi("cursor", "", "query", "params"),
+        call(
+            "db.execute",
+            1,
+            2,
+            query=(*_texts("%s"), "sql.SQL('SELECT {}').format(1)"),
+            params=("(3,)", "None"),
+            prepare="True",
+            binary=("True", "False"),
+            _follow=("{}.fetchall()", "{}.statusmessage", "{}"),
+            _weight=3,
+        ),
+        call(
+            "db.cursor",
+            0,
+            1,
+            name=("'named'", "''"),
+            binary="True",
+            row_factory="psycopg.rows.dict_row",
+            _follow=("{}.execute('SELECT 1 AS a').fetchall()", "{}.close()", "type({})"),
+        ),
+        call("cursor.stream", 1, 2, query=_texts("%s"), params="(3,)", _follow=("list({})",)),
+        call("copied", 1, 1, statement=("'COPY t TO STDOUT'", "'COPY nonsense TO STDOUT'", "'SELECT 1'")),
+        Line("psycopg.Cursor(db).execute('SELECT 1').fetchone()"),
+        Line("Own(db).execute('SELECT 1').fetchone()"),
+        Line("psycopg.ServerCursor(db, 's')"),
+        Line("db.info.transaction_status"),
+        *_surface("psycopg", 300),
+    ),
+    peers=("postgres",),
+)
+PSYCOPG_ASYNC = World(
+    "psycopg-async",
+    ("psycopg",),
+    f"""
+    import psycopg
+    db = await aenter(await psycopg.AsyncConnection.connect(URL, autocommit=True))
+    await db.execute("DROP TABLE IF EXISTS t")
+    await db.execute({_MAKE})
+    cursor = db.cursor()
+    async def copied():
+        async with cursor.copy("COPY t TO STDOUT") as copy:
+            return [row async for row in copy]
+    """,
+    (
+        *_dbapi("cursor", "await ", "query", "params"),
+        call(
+            "await db.execute",
+            1,
+            2,
+            query=_texts("%s"),
+            params=("(3,)", "None"),
+            _follow=("await {}.fetchall()",),
+            _weight=2,
+        ),
+        call("cursor.stream", 1, 2, query=_texts("%s"), params="(3,)", _follow=("[row async for row in {}]",)),
+        Line("await copied()"),
+    ),
+    peers=("postgres",),
+    loops=_BOTH,
+)
+PSYCOPG2 = World(
+    "psycopg2",
+    ("psycopg2",),
+    f"""
+    import io, psycopg2, psycopg2.extensions, psycopg2.extras, psycopg2.sql
+    db = psycopg2.connect(URL)
+    at_end(db.close)
+    db.autocommit = True
+    cursor = db.cursor()
+    cursor.execute("DROP TABLE IF EXISTS t")
+    cursor.execute({_MAKE})
+    class Own(psycopg2.extensions.connection):
+        pass
+    class OwnCursor(psycopg2.extensions.cursor):
+        def execute(self, query, vars=None):
+            event("own", query)
+            return super().execute(query, vars)
+    """,
+    (
+        *_dbapi("cursor", "", "query", "vars"),
+        call(
+            "db.cursor",
+            0,
+            3,
+            name=("None",),
+            cursor_factory=(
+                "psycopg2.extras.DictCursor",
+                "OwnCursor",
+                "list",
+                "psycopg2.extensions.cursor",
+                "lambda *a, **k: OwnCursor(*a, **k)",
+            ),
+            withhold="False",
+            _follow=("{}.execute('SELECT 1 AS a')", "{}.fetchall()", "type({}).__mro__", "{}"),
+            _weight=2,
+        ),
+        call(
+            "psycopg2.connect",
+            1,
+            3,
+            dsn=("URL", "'nonsense'"),
+            connection_factory=("Own", "psycopg2.extensions.connection"),
+            cursor_factory=("OwnCursor",),
+            _follow=("type({}).__mro__", "{}.cursor().execute('SELECT 1')", "{}.close()"),
+        ),
+        call(
+            "cursor.callproc", 1, 2, procname=("'lower'", "'none'"), parameters="('A',)", _follow=("cursor.fetchall()",)
+        ),
+        call("cursor.copy_expert", 2, 3, sql=("'COPY t TO STDOUT'",), file="io.StringIO()", size="8"),
+        call("cursor.copy_from", 2, 2, file="io.StringIO('8\\t9\\n')", table=("'t'", "'none'"), sep="'\\t'"),
+        Line("type(db) is psycopg2.extensions.connection"),
+        Line("cursor.query, cursor.statusmessage"),
+        Line("psycopg2.extensions.register_type(psycopg2.extensions.UNICODE, db)"),
+        Line("psycopg2.extras.execute_values(cursor, 'INSERT INTO t VALUES %s', [(10, 1)])"),
+        Line("psycopg2.extensions.quote_ident('a', db)"),
+        Line("psycopg2.sql.SQL('SELECT {}').format(psycopg2.sql.Literal(1)).as_string(db)"),
+        *_surface("psycopg2", 60),
+    ),
+    peers=("postgres",),
+)
+ASYNCPG = World(
+    "asyncpg",
+    ("asyncpg",),
+    f"""
+    import asyncpg
+    db = await asyncpg.connect(URL)
+    at_end(db.close)
+    await db.execute("DROP TABLE IF EXISTS t")
+    await db.execute({_MAKE})
+    statement = await db.prepare("SELECT $1::int")
+    """,
+    (
+        *(
+            call(f"await db.{method}", 1, 1, query=_texts("$1"), _rest=("3", "'x'"), timeout=("5", "None"), _weight=2)
+            for method in ("execute", "fetch", "fetchrow", "fetchval")
+        ),
+        call(
+            "await db.executemany",
+            2,
+            2,
+            command="'INSERT INTO t VALUES ($1, 2)'",
+            args=("[(5,)]", "[]", "17"),
+            timeout="5",
+        ),
+        call("await db.fetchmany", 2, 2, query="'SELECT $1::int'", args="[(1,), (2,)]"),
+        call(
+            "await db.prepare", 1, 1, query=_texts("$1"), name="None", timeout="5", _follow=("await {}.fetch(1)", "{}")
+        ),
+        *(
+            call(f"await statement.{method}", 0, 0, _rest=("1", "'x'"), timeout="5", column="0")
+            for method in ("fetch", "fetchrow", "fetchval")
+        ),
+        call("await statement.executemany", 1, 1, args="[(1,)]", timeout="5"),
+        *(
+            Line(f"describe(asyncpg.prepared_stmt.PreparedStatement.{method})")
+            for method in ("fetch", "fetchrow", "fetchval")
+        ),
+        Line(
+            "[t := db.transaction(), await t.start(), [r async for r in db.cursor('SELECT generate_series(1, 3)')], await t.rollback()]"
+        ),
+        Line(
+            "[t := db.transaction(), await t.start(), await (await db.cursor('SELECT 1')).fetch(1), await t.rollback()]"
+        ),
+        Line("db.cursor('SELECT 1')"),
+        Line("await db.copy_records_to_table('t', records=[(20, 1)])"),
+        Line("await db.copy_from_query('SELECT 1', output=lambda data: event(data))"),
+        Line("type(db)"),
+        Line("statement.get_attributes()"),
+        *_surface("asyncpg", 400),
+    ),
+    peers=("postgres",),
+    loops=_BOTH,
+)
+
+
+def _mysql(
+    name: str, setup: str, wait: str, sql: str, values: str, *more: Call | Line, loops: Sequence[str] = ()
+) -> World:
+    made = f"""
+    {wait}cursor.execute("DROP TABLE IF EXISTS t")
+    {wait}cursor.execute({_MAKE})
+    """
+    cursor = call(
+        f"{wait}db.cursor" if name == "aiomysql" else "db.cursor",
+        0,
+        1,
+        **{
+            "cursorclass" if name == "mysqlclient" else "cursor": (
+                "cursors.DictCursor",
+                "cursors.SSCursor",
+                "None",
+                "list",
+            )
+        },
+        _follow=("{}", "type({}).__mro__", f"{wait}{{}}.execute('SELECT 1 AS a')", f"{wait}{{}}.fetchall()"),
+        _weight=2,
+    )
+    calls = (
+        *_dbapi("cursor", wait, sql, values),
+        cursor,
+        *more,
+        call(f"{wait}cursor.callproc", 1, 2, procname=("'none'",), args="(1,)"),
+    )
+    return World(
+        name, ({"mysqlclient": "MySQLdb"}.get(name, name),), setup + made, calls, peers=("mariadb",), loops=loops
+    )
+
+
+_TO = 'host="127.0.0.1", port=int(PORT), user="root", db=DB, autocommit=True'
+PYMYSQL = _mysql(
+    "pymysql",
+    f"""
+    import pymysql
+    from pymysql import cursors
+    db = pymysql.connect({_TO})
+    at_end(db.close)
+    cursor = db.cursor()
+    """,
+    "",
+    "query",
+    "args",
+    Line("db.ping()"),
+    call("db.query", 1, 2, sql=_SQL, unbuffered="False"),
+    *_surface("pymysql", 120),
+)
+MYSQLCLIENT = _mysql(
+    "mysqlclient",
+    f"""
+    import MySQLdb
+    from MySQLdb import cursors
+    db = MySQLdb.connect({_TO})
+    at_end(db.close)
+    cursor = db.cursor()
+    """,
+    "",
+    "query",
+    "args",
+    Line("db.ping()"),
+    Line("type(db) is MySQLdb.connections.Connection"),
+    *_surface("MySQLdb", 60),
+)
+AIOMYSQL = _mysql(
+    "aiomysql",
+    f"""
+    import aiomysql
+    from aiomysql import cursors
+    db = await aiomysql.connect({_TO})
+    at_end(db.close)
+    cursor = await db.cursor()
+    """,
+    "await ",
+    "query",
+    "args",
+    Line("db.cursor()"),
+    *_surface("aiomysql", 60),
+    loops=_BOTH,
+)
+ASYNCMY = _mysql(
+    "asyncmy",
+    f"""
+    import asyncmy
+    from asyncmy import cursors
+    db = await asyncmy.connect({_TO})
+    at_end(db.close)
+    cursor = db.cursor()
+    """,
+    "await ",
+    "query",
+    "args",
+    *_surface("asyncmy", 40),
+    loops=_BOTH,
+)
+
+_ORM = """
+    import sqlalchemy
+    from sqlalchemy import event as events, orm, text
+    class Base(orm.DeclarativeBase):
+        pass
+    class Item(Base):
+        __tablename__ = "t"
+        a: orm.Mapped[int] = orm.mapped_column(primary_key=True)
+        b: orm.Mapped[int] = orm.mapped_column(nullable=True)
+    """
+SQLALCHEMY = World(
+    "sqlalchemy",
+    ("sqlalchemy",),
+    _ORM
+    + """
+    engine = sqlalchemy.create_engine("sqlite://", poolclass=sqlalchemy.pool.StaticPool)
+    at_end(engine.dispose)
+    Base.metadata.create_all(engine)
+    events.listen(engine, "before_cursor_execute", lambda *a: event("before", a[2], a[3]))
+    events.listen(engine, "handle_error", lambda context: event("error", context.statement))
+    db = enter(engine.connect())
+    session = enter(orm.Session(engine))
+    """,
+    (
+        call(
+            "db.execute",
+            1,
+            2,
+            statement=(
+                "text('SELECT 1')",
+                "text('SELECT a FROM t')",
+                "text('SELEC')",
+                "'SELECT 1'",
+                "sqlalchemy.select(Item.a)",
+                "sqlalchemy.insert(Item)",
+                "text('SELECT :x')",
+            ),
+            parameters=("{'a': 3, 'x': 1}", "[{'a': 4}, {'a': 5}]"),
+            execution_options="{}",
+            _follow=("{}.fetchall()", "{}.rowcount", "{}.keys()", "{}"),
+            _weight=4,
+        ),
+        call("db.exec_driver_sql", 1, 2, statement=_SQL, parameters="(1,)", _follow=("{}.fetchall()",)),
+        Line("session.add(Item(a=50))", follow=("session.commit()", "session.flush()")),
+        Line("session.scalars(sqlalchemy.select(Item)).all()"),
+        Line("session.execute(text('SELECT nonsense'))"),
+        Line("db.commit()"),
+        Line("db.rollback()"),
+        Line("engine"),
+        Line("db.begin()", follow=("{}.rollback()",)),
+        Line("db.connection.dbapi_connection.__class__"),
+        Line("engine.raw_connection().cursor()"),
+        Line("sqlalchemy.create_engine('nonsense://')"),
+        Line("describe(sqlalchemy.create_engine)"),
+        *_surface("sqlalchemy", 400),
+    ),
+)
+SQLALCHEMY_ASYNC = World(
+    "sqlalchemy-async",
+    ("sqlalchemy", "aiosqlite"),
+    _ORM
+    + """
+    from sqlalchemy.ext.asyncio import create_async_engine
+    engine = create_async_engine("sqlite+aiosqlite://")
+    at_end(engine.dispose)
+    db = await aenter(engine.connect())
+    await db.run_sync(Base.metadata.create_all)
+    """,
+    (
+        call(
+            "await db.execute",
+            1,
+            2,
+            statement=("text('SELECT 1')", "text('SELEC')", "sqlalchemy.select(Item.a)", "'SELECT 1'"),
+            parameters="{'a': 3}",
+            _follow=("{}.fetchall()", "{}"),
+        ),
+        Line("await db.stream(text('SELECT 1'))", follow=("[r async for r in {}]",)),
+        Line("await db.scalar(text('SELECT 7'))"),
+    ),
+    loops=("asyncio",),
+)
+
+WORLDS = (
+    SQLALCHEMY,
+    SQLALCHEMY_ASYNC,
+    AIOSQLITE,
+    PSYCOPG,
+    PSYCOPG_ASYNC,
+    PSYCOPG2,
+    ASYNCPG,
+    PYMYSQL,
+    AIOMYSQL,
+    ASYNCMY,
+    MYSQLCLIENT,
+)

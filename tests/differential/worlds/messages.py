@@ -1,0 +1,385 @@
+"""Brokers and jobs: RabbitMQ and Redis are real, Kafka's broker is the tests' own, and Celery runs its jobs at once."""
+
+from __future__ import annotations
+
+from differential.program import Line, World, call
+
+_LOOPS = ("asyncio", "uvloop")
+PIKA = World(
+    "pika",
+    ("pika",),
+    """
+    import pika, uuid
+    connection = pika.BlockingConnection(pika.URLParameters(URL))
+    at_end(lambda: connection.is_open and connection.close())
+    channel = connection.channel()
+    queue = "q-" + str(uuid.uuid4())
+    channel.queue_declare(queue, auto_delete=True, exclusive=True)
+    def got(channel, method, properties, body):
+        event(body, [k for k in properties.headers or {} if not k.startswith(("sw8", "trace"))], method.redelivered)
+        channel.stop_consuming()
+    def fails(*args):
+        raise LookupError("of a consumer")
+    def consumed(callback):
+        channel.basic_publish("", queue, b"c")
+        channel.basic_consume(queue, callback, auto_ack=True)
+        channel.start_consuming()
+    def taken(number):
+        for _ in range(number):
+            channel.basic_publish("", queue, b"t")
+        for count, (method, properties, body) in enumerate(channel.consume(queue, auto_ack=True, inactivity_timeout=5)):
+            event(body)
+            if count + 1 == number:
+                break
+        return channel.cancel()
+    own = pika.BasicProperties(headers={"x-a": "b"}, content_type="text/plain")
+    """,
+    (
+        call(
+            "channel.basic_publish",
+            3,
+            5,
+            exchange=("''", "'none'"),
+            routing_key=("queue", "'nowhere'"),
+            body=("b'a'", "'text'"),
+            properties=("own", "None", "pika.BasicProperties()"),
+            mandatory=("True", "False"),
+            _follow=("channel.basic_get(queue, auto_ack=True)", "own.headers"),
+            _weight=4,
+        ),
+        call("channel.basic_get", 1, 2, queue="queue", auto_ack=("True", "False"), _weight=2),
+        Line("consumed(got)"),
+        Line("consumed(fails)"),
+        call(
+            "channel.basic_consume",
+            2,
+            7,
+            queue="queue",
+            on_message_callback=("got", "17"),
+            auto_ack="True",
+            exclusive="False",
+            consumer_tag="'tag'",
+            arguments="None",
+            _follow=("channel.basic_cancel({})",),
+        ),
+        Line("taken(1)"),
+        Line("taken(2)"),
+        Line("channel.confirm_delivery()"),
+        Line("describe(channel.basic_publish)"),
+        Line("describe(channel.consume)"),
+        *(Line(f"surface('pika', {number})") for number in range(0, 300, 40)),
+    ),
+    peers=("rabbitmq",),
+)
+AIO_PIKA = World(
+    "aio-pika",
+    ("aio_pika",),
+    """
+    import asyncio, aio_pika
+    connection = await aenter(await aio_pika.connect(URL))
+    channel = await connection.channel()
+    queue = await channel.declare_queue(exclusive=True, auto_delete=True)
+    async def got(message):
+        event(message.body, [k for k in message.headers if not k.startswith(("sw8", "trace"))])
+        done.set()
+    def plain(message):
+        event("plain", message.body)
+        done.set()
+    async def consumed(callback):
+        global done
+        done = asyncio.Event()
+        tag = await queue.consume(callback, no_ack=True)
+        await channel.default_exchange.publish(aio_pika.Message(b"c"), queue.name)
+        await asyncio.wait_for(done.wait(), 5)
+        await queue.cancel(tag)
+    async def iterated(close):
+        await channel.default_exchange.publish(aio_pika.Message(b"i"), queue.name)
+        iterator = queue.iterator(no_ack=True)
+        message = await iterator.__anext__()
+        return message.body, await close(iterator)
+    """,
+    (
+        call(
+            "await channel.default_exchange.publish",
+            2,
+            2,
+            message=("aio_pika.Message(b'a')", "aio_pika.Message(b'a', headers={'x': 1})", "b'a'"),
+            routing_key=("queue.name", "'nowhere'"),
+            mandatory=("True", "False"),
+            immediate="False",
+            timeout="5",
+            _weight=4,
+        ),
+        call(
+            "await queue.get",
+            0,
+            0,
+            no_ack=("True", "False"),
+            fail=("False", "True"),
+            timeout="5",
+            _follow=("{}.body", "await {}.ack()"),
+        ),
+        Line("await consumed(got)"),
+        Line("await consumed(plain)"),
+        Line("await iterated(lambda i: i.close())"),
+        Line("await iterated(lambda i: i.__aexit__(None, None, None))"),
+        Line("describe(aio_pika.queue.QueueIterator.close)"),
+        Line("describe(aio_pika.queue.QueueIterator.__anext__)"),
+        Line("describe(aio_pika.Exchange.publish)"),
+        *(Line(f"surface('aio_pika', {number})") for number in range(0, 400, 50)),
+    ),
+    peers=("rabbitmq",),
+    loops=_LOOPS,
+)
+AIORMQ = World(
+    "aiormq",
+    ("aiormq",),
+    """
+    import asyncio, aiormq
+    connection = await aiormq.connect(URL)
+    at_end(connection.close)
+    channel = await connection.channel()
+    declared = await channel.queue_declare(exclusive=True, auto_delete=True)
+    queue = declared.queue
+    async def consumed():
+        done = asyncio.Event()
+        async def got(message):
+            event(message.body)
+            done.set()
+        ok = await channel.basic_consume(queue, got, no_ack=True)
+        await channel.basic_publish(b"c", routing_key=queue)
+        await asyncio.wait_for(done.wait(), 5)
+        await channel.basic_cancel(ok.consumer_tag)
+    """,
+    (
+        call(
+            "await channel.basic_publish",
+            1,
+            1,
+            body=("b'a'", "'a'"),
+            exchange=("''",),
+            routing_key=("queue", "'nowhere'"),
+            properties=("None", "aiormq.spec.Basic.Properties(headers={'x': 1})"),
+            mandatory=("True", "False"),
+            timeout="5",
+            _weight=3,
+        ),
+        call("await channel.basic_get", 1, 1, queue="queue", no_ack="True", timeout="5", _follow=("{}.body",)),
+        Line("await consumed()"),
+        call(
+            "await channel.basic_consume",
+            2,
+            2,
+            queue="queue",
+            consumer_callback=("event", "17"),
+            no_ack="True",
+            consumer_tag="'tag'",
+        ),
+        Line("describe(aiormq.Channel.basic_consume)"),
+        Line("describe(aiormq.Channel.basic_publish)"),
+        *(Line(f"surface('aiormq', {number})") for number in range(0, 300, 40)),
+    ),
+    peers=("rabbitmq",),
+    loops=_LOOPS,
+)
+
+CELERY = World(
+    "celery",
+    ("celery",),
+    """
+    import celery
+    app = celery.Celery("jobs", broker="memory://", backend="cache+memory://")
+    app.conf.task_always_eager = True
+    app.conf.task_store_eager_result = False
+    @app.task(name="add")
+    def add(x, y=1):
+        event("add", x, y)
+        return x + y
+    @app.task(name="fail", bind=True, max_retries=1, default_retry_delay=0)
+    def fail(self, retries=False):
+        event("fail", self.request.retries, self.request.headers)
+        if retries:
+            raise self.retry(countdown=0)
+        raise LookupError("of a job") from ValueError("below")
+    real = celery.Celery("real", broker="memory://")
+    @real.task(name="later")
+    def later(x):
+        return x
+    """,
+    (
+        call(
+            "add.delay", 1, 2, x=("1", "'a'"), y=("2",), _follow=("{}.get()", "{}.state", "{}.result", "{}"), _weight=2
+        ),
+        call(
+            "add.apply_async",
+            0,
+            2,
+            args=("(1,)", "[1, 2]"),
+            kwargs="{'y': 2}",
+            countdown="0",
+            headers=("{'x': 1}", "{'sw8': 'mine'}"),
+            expires="10",
+            _follow=("{}.get()", "{}.traceback is None"),
+            _weight=2,
+        ),
+        call("fail.delay", 0, 1, retries=("True", "False"), _follow=("{}.get()", "{}.result", "{}.state")),
+        call(
+            "later.apply_async",
+            0,
+            2,
+            args="(1,)",
+            headers="{'x': 1}",
+            queue="'q'",
+            task_id="'id'",
+            _follow=("{}.id", "{}"),
+        ),
+        call("app.send_task", 1, 3, name=("'add'", "'none'"), args="(1,)", kwargs="{}"),
+        Line("celery.chain(add.s(1), add.s(2))().get()"),
+        Line("add(1)"),
+        Line("add.apply((1,)).get()"),
+        Line("celery.group(add.s(1), add.s(2))().get()"),
+        Line("later.s(1).apply_async()"),
+        *(Line(f"surface('celery', {number})") for number in range(0, 200, 25)),
+    ),
+)
+ARQ = World(
+    "arq",
+    ("arq",),
+    """
+    import arq, arq.jobs, arq.worker
+    from arq.connections import RedisSettings
+    settings = RedisSettings("127.0.0.1", int(PORT))
+    pool = await arq.create_pool(settings)
+    at_end(pool.aclose)
+    await pool.flushall()
+    async def add(ctx, x, y=1):
+        event("add", x, y, ctx["job_try"])
+        return x + y
+    async def fail(ctx):
+        raise LookupError("of a job") from ValueError("below")
+    async def again(ctx):
+        event("again", ctx["job_try"])
+        raise arq.Retry(defer=0)
+    async def work():
+        worker = arq.worker.Worker([add, fail, again], redis_pool=pool, burst=True, handle_signals=False, max_tries=2, poll_delay=0.01)
+        await worker.async_run()
+        return worker.jobs_complete, worker.jobs_failed, worker.jobs_retried
+    """,
+    (
+        call(
+            "await pool.enqueue_job",
+            1,
+            1,
+            function=("'add'", "'fail'", "'again'", "'none'"),
+            _rest=("1", "2"),
+            y="3",
+            _job_id="'id'",
+            _queue_name="None",
+            _job_try="None",
+            _follow=("await work()", "await {}.result(timeout=0.5, poll_delay=0.01)", "await {}.status()", "{}"),
+            _weight=3,
+        ),
+        Line("await work()"),
+        *(Line(f"surface('arq', {number})") for number in range(0, 120, 15)),
+        Line("describe(arq.worker.Worker.run_job)"),
+    ),
+    peers=("redis",),
+    loops=_LOOPS,
+)
+
+AIOKAFKA = World(
+    "aiokafka",
+    ("aiokafka",),
+    """
+    import aiokafka
+    producer = aiokafka.AIOKafkaProducer(bootstrap_servers=ADDRESS, request_timeout_ms=4000)
+    await producer.start()
+    at_end(producer.stop)
+    """,
+    (
+        call(
+            "await producer.send_and_wait",
+            1,
+            6,
+            topic=("'orders'", "'bad topic'"),
+            value=("b'1'", "'text'", "None"),
+            key="b'k'",
+            partition=("0", "7"),
+            timestamp_ms="None",
+            headers=("[('x', b'1')]", "[]", "None", "[('sw8', b'mine')]"),
+            _weight=3,
+        ),
+        call(
+            "await producer.send",
+            1,
+            6,
+            topic="'orders'",
+            value="b'1'",
+            key="b'k'",
+            partition="0",
+            timestamp_ms="1",
+            headers="[('x', b'1')]",
+            _follow=("await {}", "{}.done()", "{}.cancel()"),
+        ),
+        Line("producer.create_batch().append(key=None, value=b'1', timestamp=None)"),
+        Line("await producer.flush()"),
+        Line("await producer.partitions_for('orders')"),
+        *(Line(f"surface('aiokafka', {number})") for number in range(0, 300, 30)),
+        Line("describe(aiokafka.AIOKafkaConsumer.getone)"),
+        Line("describe(aiokafka.AIOKafkaConsumer.getmany)"),
+    ),
+    peers=("kafka",),
+    loops=_LOOPS,
+)
+KAFKA_PYTHON = World(
+    "kafka-python",
+    ("kafka",),
+    """
+    import kafka
+    """,
+    (
+        *(Line(f"surface('kafka', {number})") for number in range(0, 300, 12)),
+        Line("describe(kafka.KafkaProducer.send)"),
+        Line("describe(kafka.KafkaConsumer.poll)"),
+        Line("describe(kafka.KafkaConsumer.__next__)"),
+        Line("kafka.KafkaConsumer(odd=1)"),
+        call("kafka.KafkaProducer.send", 1, 2, self="None", topic="'a'"),
+    ),
+    records=False,
+    leaves=True,
+)
+CONFLUENT = World(
+    "confluent-kafka",
+    ("confluent_kafka",),
+    """
+    import confluent_kafka
+    producer = confluent_kafka.Producer({"bootstrap.servers": NOWHERE, "message.timeout.ms": 50, "log_level": 0})
+    at_end(producer.flush, 5)
+    def delivered(error, message):
+        event(error.name(), message.topic())
+    """,
+    (
+        call(
+            "producer.produce",
+            1,
+            8,
+            topic=("'orders'", "17"),
+            value=("b'1'", "'text'"),
+            key="b'k'",
+            partition="0",
+            on_delivery="delivered",
+            callback="delivered",
+            timestamp="1",
+            headers=("[('x', b'1')]", "{'x': 'y'}", "17"),
+            _follow=("producer.flush(5)", "producer.poll(0)"),
+            _weight=3,
+        ),
+        Line("len(producer)"),
+        Line("type(producer)"),
+        Line("confluent_kafka.Producer.__mro__, confluent_kafka.Consumer.__mro__"),
+        Line("confluent_kafka.Producer({'nonsense': 1})"),
+        *(Line(f"surface('confluent_kafka', {number})") for number in range(0, 300, 25)),
+    ),
+)
+
+WORLDS = (PIKA, AIO_PIKA, AIORMQ, CELERY, ARQ, AIOKAFKA, KAFKA_PYTHON, CONFLUENT)

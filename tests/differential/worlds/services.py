@@ -1,0 +1,320 @@
+"""Documents, graphs, searches, language models, and libraries that write logs."""
+
+from __future__ import annotations
+
+from differential.program import Call, Line, World, call
+
+_LOOPS = ("asyncio", "uvloop")
+
+
+def _mongo(c: str, wait: str) -> list[Call | Line]:
+    return [
+        call(
+            f"{wait}{c}.find_one",
+            0,
+            1,
+            filter=("{'a': 1}", "{'gone': 1}", "{}"),
+            projection="{'a': 1}",
+            max_time_ms="100",
+            _weight=3,
+        ),
+        call(
+            f"{wait}{c}.insert_one",
+            1,
+            1,
+            document=("{'a': 1}", "{'a': object()}", "{'_id': 1}"),
+            _follow=("{}.acknowledged", "{}"),
+            _weight=2,
+        ),
+        call(f"{wait}{c}.insert_many", 1, 2, documents=("[{'a': 1}]", "[]"), ordered="False"),
+        call(
+            f"{wait}{c}.update_one", 2, 3, filter="{'a': 1}", update=("{'$set': {'b': 1}}", "{'b': 1}"), upsert="True"
+        ),
+        call(f"{wait}{c}.delete_many", 1, 1, filter="{'a': 1}"),
+        call(f"{wait}{c}.aggregate", 1, 1, pipeline="[{'$match': {}}]"),
+        call(f"{wait}db.command", 1, 2, command=("'ping'", "'nonsense'", "{'ping': 1}"), value="1"),
+        Line(f"{wait}db.taken.insert_one({{'a': 1}})"),
+        Line(f"{wait}client.server_info()"),
+        Line(f"type({c})"),
+    ]
+
+
+_MONGO_LISTENER = """
+    from pymongo import monitoring
+    class Listener(monitoring.CommandListener):
+        def started(self, e):
+            event("started", e.command_name)
+        def succeeded(self, e):
+            event("succeeded", e.command_name)
+        def failed(self, e):
+            event("failed", e.command_name)
+    """
+PYMONGO = World(
+    "pymongo",
+    ("pymongo",),
+    _MONGO_LISTENER
+    + """
+    import pymongo
+    client = pymongo.MongoClient("127.0.0.1", int(PORT), serverSelectionTimeoutMS=3000, event_listeners=[Listener()])
+    at_end(client.close)
+    db = client.shop
+    orders = db.orders
+    """,
+    (
+        *_mongo("orders", ""),
+        Line("list(orders.find({}, batch_size=1))"),
+        Line("orders.find({})", follow=("next({})", "list({})", "{}.close()")),
+        Line("client.options.event_listeners"),
+        *(Line(f"surface('pymongo', {number})") for number in range(0, 500, 60)),
+    ),
+    peers=("mongo",),
+    leaves=True,
+)
+MOTOR = World(
+    "motor",
+    ("motor",),
+    _MONGO_LISTENER
+    + """
+    import motor.motor_asyncio
+    client = motor.motor_asyncio.AsyncIOMotorClient("127.0.0.1", int(PORT), serverSelectionTimeoutMS=3000)
+    at_end(client.close)
+    db = client.shop
+    orders = db.orders
+    """,
+    (
+        *_mongo("orders", "await "),
+        Line("await orders.find({}).to_list(5)"),
+        Line("[d async for d in orders.find({}, batch_size=1)]"),
+    ),
+    peers=("mongo",),
+    loops=_LOOPS,
+    leaves=True,
+)
+
+
+def _search(name: str, module: str, kind: str) -> list[World]:
+    worlds = []
+    for is_async in (False, True):
+        wait, prefix = ("await ", "Async") if is_async else ("", "")
+        calls: tuple[Call | Line, ...] = (
+            call(
+                f"{wait}client.search",
+                0,
+                0,
+                index=("'orders'", "'missing'", "'busy'"),
+                body=("{'query': {'match_all': {}}}", "object()"),
+                _weight=3,
+            ),
+            call(f"{wait}client.index", 0, 0, index="'orders'", body="{'a': 1}", id="'17'"),
+            call(f"{wait}client.get", 0, 0, index=("'orders'", "'missing'"), id="'17'", _follow=("{}['found']", "{}")),
+            Line(f"{wait}client.indices.exists(index='orders')"),
+            call(f"{wait}client.count", 0, 0, index="'orders'"),
+            Line("describe(client.search)"),
+            Line(f"type(client) is {module}.{prefix}{kind}"),
+            Line(f"{wait}client.ping()"),
+            Line("describe(client.transport.perform_request)"),
+            call(
+                f"{wait}client.transport.perform_request",
+                2,
+                2,
+                method="'GET'",
+                target="'/orders/_search'",
+                url="'/orders'",
+                headers="{'accept': 'application/json'}",
+                body="None",
+            ),
+            *(Line(f"surface('{module}', {number})") for number in range(0, 500, 60)),
+        )
+        setup = f"""
+    import {module}
+    client = {module}.{prefix}{kind}(URL)
+    at_end(client.close)
+    """
+        loops = ("asyncio",) if is_async else ()
+        worlds.append(
+            World(f"{name}-async" if is_async else name, (module,), setup, calls, peers=("search",), loops=loops)
+        )
+    return worlds
+
+
+def _llm(name: str, kind: str, base: str, calls: list[str]) -> list[World]:
+    worlds = []
+    for is_async in (False, True):
+        wait, prefix = ("await ", "Async") if is_async else ("", "")
+        messages = ("[{'role': 'user', 'content': 'hi'}]", "'hi'", "object()")
+        rows: list[Call | Line] = [
+            call(
+                f"{wait}client.{path}",
+                0,
+                0,
+                model=("'gpt-17'", "'none'"),
+                messages=messages,
+                max_tokens="5",
+                stream=("False", "True"),
+                timeout="5",
+                extra_headers=("{'x-a': 'b'}",),
+                _follow=(
+                    "{}",
+                    "[each async for each in {}]" if is_async else "list({})",
+                    "await {}.close()" if is_async else "{}.close()",
+                    "{}.model_dump()",
+                ),
+                _weight=4,
+            )
+            for path in calls
+        ]
+        setup = f"""
+    import {name}
+    client = {name}.{prefix}{kind}(base_url={base}, api_key="secret", max_retries=0)
+    at_end(client.close)
+    """
+        surface = [Line(f"surface('{name}', {number})") for number in range(0, 300, 40)]
+        rows += [
+            call(f"{wait}client.post", 1, 1, path="'/chat/completions'", cast_to="object", body="{'model': 'gpt-17'}")
+        ]
+        if name == "openai":
+            rows.append(call(f"{wait}client.embeddings.create", 0, 0, model="'gpt-17'", input=("'a'", "['a']")))
+        whole: tuple[Call | Line, ...] = (
+            *rows,
+            Line("describe(type(client).request)"),
+            *surface,
+        )
+        loops = ("asyncio",) if is_async else ()
+        worlds.append(
+            World(f"{name}-async" if is_async else name, (name,), setup, whole, peers=("provider",), loops=loops)
+        )
+    return worlds
+
+
+_QUERY = ("'MATCH (n) RETURN n'", "'MATCH WRONG'", "neo4j.Query('RETURN 1').text", "17")
+NEO4J = World(
+    "neo4j",
+    ("neo4j",),
+    """
+    import neo4j
+    driver = enter(neo4j.GraphDatabase.driver("bolt://" + ADDRESS, auth=("ann", "secret")))
+    session = enter(driver.session(database="shop"))
+    def begun(query):
+        with session.begin_transaction() as transaction:
+            return [record["n"] for record in transaction.run(query)]
+    """,
+    (
+        call(
+            "session.run",
+            1,
+            2,
+            query=_QUERY,
+            parameters=("{'a': 1}", "None"),
+            name="'x'",
+            _follow=("list({})", "{}.consume()", "{}.single()", "{}"),
+            _weight=3,
+        ),
+        call("begun", 1, 1, query=_QUERY),
+        Line("session.execute_read(lambda t: t.run('RETURN 1').single())"),
+        call("driver.execute_query", 1, 2, query_=_QUERY, parameters_="{'a': 1}", database_="'shop'"),
+        Line("describe(neo4j.Session.run)"),
+        *(Line(f"surface('neo4j', {number})") for number in range(0, 400, 50)),
+    ),
+    peers=("bolt",),
+)
+NEO4J_ASYNC = World(
+    "neo4j-async",
+    ("neo4j",),
+    """
+    import neo4j
+    driver = await aenter(neo4j.AsyncGraphDatabase.driver("bolt://" + ADDRESS))
+    session = await aenter(driver.session(database="shop"))
+    """,
+    (
+        call(
+            "await session.run",
+            1,
+            2,
+            query=_QUERY,
+            parameters=("{'a': 1}", "None"),
+            name="'x'",
+            _follow=("[r async for r in {}]", "await {}.consume()"),
+        ),
+        call("await driver.execute_query", 1, 2, query_=_QUERY, parameters_="{'a': 1}", database_="'shop'"),
+    ),
+    peers=("bolt",),
+    loops=_LOOPS,
+)
+
+LOGURU = World(
+    "loguru",
+    ("loguru",),
+    """
+    import io
+    from loguru import logger
+    text = io.StringIO()
+    number = logger.add(text, format="{level} {message} {function} {name} {extra}", backtrace=False)
+    at_end(logger.remove, number)
+    """,
+    (
+        *(
+            call(
+                f"logger.{level}",
+                1,
+                1,
+                message=("'hello {}'", "'hello'", "17", "'{a} {b}'"),
+                _rest=("'a'", "Odd()"),
+                a="1",
+                _follow=("text.getvalue()",),
+                _weight=2,
+            )
+            for level in (
+                "info",
+                "error",
+                "exception",
+                "opt(exception=True).warning",
+                "bind(x=1).info",
+                "opt(lazy=True).info",
+                "opt(depth=1).info",
+            )
+        ),
+        call("logger.log", 2, 2, level=("'INFO'", "17", "'NONE'"), message="'hello'"),
+        Line("describe(type(logger).info)"),
+        Line("logger.catch(lambda: 1 / 0)()", follow=("text.getvalue()",)),
+        Line("describe(type(logger)._log)"),
+    ),
+    records=False,
+)
+STRUCTLOG = World(
+    "structlog",
+    ("structlog",),
+    """
+    import io, logging, structlog
+    text = io.StringIO()
+    log = structlog.wrap_logger(structlog.PrintLogger(text), processors=[structlog.processors.add_log_level, structlog.processors.JSONRenderer(sort_keys=True)])
+    plain = structlog.wrap_logger(logging.getLogger("structured"), processors=[structlog.stdlib.add_log_level, structlog.stdlib.render_to_log_kwargs],
+                                  wrapper_class=structlog.stdlib.BoundLogger)
+    """,
+    tuple(
+        call(
+            f"{logger}.{level}",
+            1,
+            1,
+            event=("'hello'", "17"),
+            x=("1", "object()"),
+            exc_info="True",
+            _follow=("text.getvalue()",),
+        )
+        for logger in ("log", "plain")
+        for level in ("info", "warning", "error", "bind(y=1).info")
+    ),
+    records=False,
+)
+
+WORLDS = (
+    PYMONGO,
+    MOTOR,
+    *_search("elasticsearch", "elasticsearch", "Elasticsearch"),
+    *_search("opensearch", "opensearchpy", "OpenSearch"),
+    *_llm("openai", "OpenAI", "URL + '/v1'", ["chat.completions.create"]),
+    *_llm("anthropic", "Anthropic", "URL", ["messages.create"]),
+    NEO4J,
+    NEO4J_ASYNC,
+    LOGURU,
+    STRUCTLOG,
+)

@@ -1,0 +1,254 @@
+"""Every form in which a function can be called by its signature, and stubs that note what arrives.
+
+A stub has a function's signature, and is a coroutine function, a generator function or a plain one as that is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from inspect import Parameter, Signature
+from typing import Any, NamedTuple
+
+_BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+# What wrappers may call things of their own; an application may call its arguments so, too.
+_COLLIDING = (
+    "self", "cls", "function", "call", "chosen", "span", "begin", "finish", "fail", "error", "args", "kwargs", "method",
+    "patch", "pool", "thread", "request", "connection", "name", "original", "callback", "snapshot", "owner", "value",
+)  # fmt: skip
+
+
+class Form(NamedTuple):
+    """The arguments of one call."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class Kind(NamedTuple):
+    """What somebody who looks at a function takes it for."""
+
+    is_coroutine_function: bool
+    is_generator_function: bool
+    is_async_generator_function: bool
+
+    @classmethod
+    def of(cls, function: Any) -> Kind:
+        return cls(
+            inspect.iscoroutinefunction(function),
+            inspect.isgeneratorfunction(function),
+            inspect.isasyncgenfunction(function),
+        )
+
+
+@dataclass
+class Calls:
+    """What arrived at a stub: each parameter by its name."""
+
+    arrived: list[dict[str, Any]] = field(default_factory=list)
+    result: Any = None
+    error: BaseException | None = None
+
+    def note(self, arguments: dict[str, Any]) -> Any:
+        self.arrived.append(arguments)
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+def forms_of(signature: Signature, value: Callable[[str], Any], colliding: Iterable[str] = ()) -> Iterator[Form]:
+    """All forms, each once.
+
+    :param value: makes the argument for a parameter
+    :param colliding: more names for what `**kwargs` take
+    """
+    parameters = list(signature.parameters.values())
+    by_position = [each for each in parameters if each.kind in _BY_POSITION]
+    names = {each.name for each in parameters if each.kind in _BY_NAME}
+    required = [each for each in parameters if _is_required(each)]
+    optional = [each for each in parameters if each.kind in _BY_NAME and not _is_required(each)]
+    chosen: list[tuple[list[Parameter], list[Parameter]]] = []
+    for count in range(len(by_position) + 1):
+        first, others = by_position[:count], [each for each in parameters if each not in by_position[:count]]
+        if any(each.kind is Parameter.POSITIONAL_ONLY and _is_required(each) for each in others):
+            continue
+        named = [each for each in others if each.kind in _BY_NAME]
+        chosen.append((first, named))
+        chosen.append((first, [each for each in named if each in required]))
+        chosen += [(first, [*(each for each in named if each in required), each]) for each in optional if each in named]
+    seen: set[Any] = set()
+    for first, named in chosen:
+        key = len(first), frozenset(each.name for each in named)
+        if key not in seen:
+            seen.add(key)
+            yield Form(tuple(value(each.name) for each in first), {each.name: value(each.name) for each in named})
+    all_by_position = tuple(value(each.name) for each in by_position)
+    only_by_name = {each.name: value(each.name) for each in parameters if each.kind is Parameter.KEYWORD_ONLY}
+    if any(each.kind is Parameter.VAR_POSITIONAL for each in parameters):
+        yield Form((*all_by_position, value("more"), value("most")), only_by_name)
+    if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
+        more = [name for name in dict.fromkeys((*_COLLIDING, *colliding)) if name not in names]
+        yield Form(all_by_position, {**only_by_name, **{name: value(name) for name in more}})
+
+
+def wrong_forms_of(signature: Signature, value: Callable[[str], Any]) -> Iterator[Form]:
+    """Calls that a function refuses: with too few arguments, too many, and with one that it does not know."""
+    parameters = list(signature.parameters.values())
+    kinds = {each.kind for each in parameters}
+    by_position = tuple(value(each.name) for each in parameters if each.kind in _BY_POSITION)
+    only_by_name = {
+        each.name: value(each.name) for each in parameters if each.kind is Parameter.KEYWORD_ONLY and _is_required(each)
+    }
+    needed = [each for each in parameters if _is_required(each) and each.kind in _BY_POSITION]
+    if len(needed) > 1:
+        yield Form(by_position[:1], only_by_name)
+    if Parameter.VAR_POSITIONAL not in kinds:
+        yield Form((*by_position, value("one too many")), only_by_name)
+    if Parameter.VAR_KEYWORD not in kinds:
+        yield Form(by_position, {**only_by_name, "unheard_of": value("unheard_of")})
+    twice = next((each.name for each in parameters[1:] if each.kind is Parameter.POSITIONAL_OR_KEYWORD), None)
+    if twice is not None:
+        yield Form(by_position, {**only_by_name, twice: value(twice)})
+
+
+def _is_required(parameter: Parameter) -> bool:
+    is_one = parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return is_one and parameter.default is Parameter.empty
+
+
+def stub_of(original: Any, signature: Signature, calls: Calls) -> Any:
+    """A function of this signature that notes its calls. What it is asked for comes in the original's way: at once, by
+    a coroutine, by a coroutine that a plain function returns, as the items of a generator, or as a context."""
+    kind = Kind.of(original)
+    inner = Kind.of(inspect.unwrap(original))
+    namespace: dict[str, Any] = {"note": calls.note}
+    name = original.__name__ if original.__name__.isidentifier() else "stub"
+    head = f"def {name}({_written(signature, namespace)})"
+    noted = "note(dict(locals()))"
+    if kind.is_coroutine_function:
+        source = f"async {head}: return {noted}"
+    elif kind.is_generator_function or kind.is_async_generator_function:
+        source = f"{'async ' if kind.is_async_generator_function else ''}{head}: yield {noted}"
+    elif inner.is_generator_function or inner.is_async_generator_function:
+        source = f"{'async ' if inner.is_async_generator_function else ''}{head}: yield {noted}"
+    elif inner.is_coroutine_function:
+        namespace["in_coroutine"] = _in_coroutine
+        source = f"{head}: return in_coroutine(note, dict(locals()))"
+    else:
+        source = f"{head}: return {noted}"
+    exec(source, namespace)
+    stub = namespace[name]
+    if inner != kind and inner.is_generator_function:
+        stub = contextlib.contextmanager(stub)
+    elif inner != kind and inner.is_async_generator_function:
+        stub = contextlib.asynccontextmanager(stub)
+    for attribute in ("__qualname__", "__doc__", "__module__"):
+        setattr(inspect.unwrap(stub), attribute, getattr(original, attribute, None) or name)
+        setattr(stub, attribute, getattr(original, attribute, None) or name)
+    return stub
+
+
+async def _in_coroutine(note: Callable[[dict[str, Any]], Any], arguments: dict[str, Any]) -> Any:
+    return note(arguments)
+
+
+def _written(signature: Signature, namespace: dict[str, Any]) -> str:
+    """A signature as it is written in a `def`."""
+    parts: list[str] = []
+    previous: Any = None
+    parameters = list(signature.parameters.values())
+    for number, each in enumerate(parameters):
+        if previous is Parameter.POSITIONAL_ONLY and each.kind is not Parameter.POSITIONAL_ONLY:
+            parts.append("/")
+        if each.kind is Parameter.KEYWORD_ONLY and previous not in (Parameter.KEYWORD_ONLY, Parameter.VAR_POSITIONAL):
+            parts.append("*")
+        star = "*" if each.kind is Parameter.VAR_POSITIONAL else "**" if each.kind is Parameter.VAR_KEYWORD else ""
+        default = ""
+        if each.default is not Parameter.empty:
+            namespace[f"default_{number}"] = each.default
+            default = f"=default_{number}"
+        parts.append(f"{star}{each.name}{default}")
+        previous = each.kind
+    if previous is Parameter.POSITIONAL_ONLY:
+        parts.append("/")
+    return ", ".join(parts)
+
+
+def drive(function: Any, form: Form) -> Any:
+    """Call a function, and see through what it gives: a coroutine is awaited, an iterator exhausted, a context entered.
+
+    :returns: what came of that
+    :raises BaseException: what it raises
+    """
+    found = function(*form.args, **form.kwargs)
+    if inspect.iscoroutine(found):
+        return _run(found)
+    if inspect.isgenerator(found):
+        [item] = found
+        return item
+    if inspect.isasyncgen(found):
+        return _run(_first(found))
+    if isinstance(found, contextlib.AbstractContextManager) and hasattr(found, "gen"):
+        with found as entered:
+            return entered
+    if isinstance(found, contextlib.AbstractAsyncContextManager) and hasattr(found, "gen"):
+        return _run(_entered(found))
+    return found
+
+
+async def _first(items: Any) -> Any:
+    found = [item async for item in items]
+    return found[0]
+
+
+async def _entered(context: Any) -> Any:
+    async with context as entered:
+        return entered
+
+
+def _run(coroutine: Any) -> Any:
+    """Nothing here waits, so no loop is needed."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    finally:
+        coroutine.close()
+    raise AssertionError("the coroutine waits for something")
+
+
+def same(first: dict[str, Any], second: dict[str, Any], rewritten: Iterable[str]) -> list[str]:
+    """The names of the parameters at which something else arrived, and that were not rewritten on purpose."""
+    rewritten = set(rewritten)
+    found: list[str] = []
+    for name in dict.fromkeys((*first, *second)):
+        if name in rewritten:
+            continue
+        if name not in first or name not in second or not _is_same(first[name], second[name]):
+            found.append(name)
+    return found
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    if type(first) is tuple and type(second) is tuple:
+        return len(first) == len(second) and all(map(_is_it, first, second))
+    if type(first) is dict and type(second) is dict:
+        return list(first) == list(second) and all(map(_is_it, first.values(), second.values()))
+    return first is second
+
+
+def _is_it(first: Any, second: Any) -> bool:
+    return first is second
+
+
+def names_of(function: Any) -> Iterator[str]:
+    """What a wrapper calls its own parameters."""
+    try:
+        parameters = inspect.signature(function, follow_wrapped=False).parameters
+    except (TypeError, ValueError):
+        return
+    yield from itertools.chain(parameters)

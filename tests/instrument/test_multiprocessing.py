@@ -1,0 +1,444 @@
+"""multiprocessing and ProcessPoolExecutor, both ends in this process: what travels with a job, and the job's span.
+
+tests/cli/test_jobs.py has the same with children, in every way that they are started.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures.process
+import functools
+import inspect
+import multiprocessing.pool
+import os
+import pickle
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.connection import Connection
+from multiprocessing.pool import Pool, ThreadPool
+from typing import Any
+
+import pytest
+
+from record.recorded import Recorder
+from swagent import capture, current_trace_id, entry_span, get_correlation, local_span, put_correlation
+from swagent.instrument.process_job import SENT, begin_job, sent_with_job
+from swagent.instrument.process_worker import ExecutorWorker, PoolWorker, begin_work
+from swagent.record.suppression import suppress_instrumentation
+from swagent.record.trace import tracer as tracers
+from swagent.record.trace.model import RefKind
+
+from .trees import trees
+
+INSTRUMENTED = ("multiprocessing",)
+AGAINST = "processes of its own"
+SPAWN = multiprocessing.get_context("spawn")
+pool_module: Any = multiprocessing.pool
+executor_module: Any = concurrent.futures.process
+JOB = "PYTHON/UNKNOWN"
+
+
+def work(number: int) -> int:
+    with local_span("inside"):
+        return number
+
+
+def named(*, number: int) -> int:
+    return number
+
+
+def fail(number: int) -> int:
+    raise LookupError("nothing there", number)
+
+
+def unpicklable(_: int) -> Callable[[], None]:
+    return lambda: None
+
+
+def trace_of(key: str) -> tuple[str, str | None]:
+    return current_trace_id(), get_correlation(key)
+
+
+class Doubling:
+    def __call__(self, number: int) -> int:
+        return 2 * number
+
+
+class AsPool:
+    """A pool whose threads and whose worker are this thread: through real queues, and so real pickles."""
+
+    def __init__(self) -> None:
+        made: Any = Pool.__new__(Pool)
+        vars(made).update(
+            _state="RUN", _cache={}, _pool=[None], _taskqueue=queue.SimpleQueue(),
+            _inqueue=SPAWN.SimpleQueue(), _outqueue=SPAWN.SimpleQueue(),
+        )  # fmt: skip
+        self.pool = made
+
+    def send(self) -> None:
+        """Send what was handed over, as the pool's thread does."""
+        pool, thread = self.pool, threading.current_thread()
+        pool._taskqueue.put(None)
+        vars(thread)["_state"] = "RUN"
+        try:
+            pool._handle_tasks(pool._taskqueue, pool._inqueue._writer.send, pool._outqueue, [], pool._cache)
+        finally:
+            del vars(thread)["_state"]
+            pool._state = "CLOSE"
+        assert pool._outqueue.get() is None
+
+    def work(self, *, is_watched: bool = True) -> list[Any]:
+        """Do as a worker does; all that it sends back.
+
+        :param is_watched: whether the agent is in the worker
+        """
+        incoming, outgoing = _other_end(self.pool._inqueue), _other_end(self.pool._outqueue)
+        if is_watched:
+            PoolWorker(incoming, outgoing)
+        self.pool._inqueue.put(None)
+        pool_module.worker(incoming, outgoing)
+        answers: list[Any] = []
+        while not self.pool._outqueue.empty():
+            answers.append(self.pool._outqueue.get())
+        return answers
+
+
+def _other_end(shared: Any) -> Any:
+    """A queue as a child has it: the worker closes one end of it."""
+    copied: Any = object.__new__(type(shared))
+    reader = Connection(os.dup(shared._reader.fileno()), writable=False)
+    writer = Connection(os.dup(shared._writer.fileno()), readable=False)
+    vars(copied).update(vars(shared), _reader=reader, _writer=writer)
+    return copied
+
+
+@pytest.fixture
+def like() -> AsPool:
+    return AsPool()
+
+
+WAYS: dict[str, Callable[[Any], object]] = {
+    "apply_async": lambda pool: pool.apply_async(work, (1,)),
+    "apply_async with names": lambda pool: pool.apply_async(named, (), {"number": 1}),
+    "map_async": lambda pool: pool.map_async(work, [1]),
+    "starmap_async": lambda pool: pool.starmap_async(work, [(1,)]),
+    "imap": lambda pool: pool.imap(work, [1]),
+    "imap in chunks": lambda pool: pool.imap(work, [1], 2),
+    "imap_unordered": lambda pool: pool.imap_unordered(work, [1]),
+}
+every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+
+
+@every_way
+def test_a_job_of_a_pool_refers_to_its_call(like: AsPool, way: Callable[[Any], object], recorder: Recorder) -> None:
+    with entry_span("request") as request, local_span("price"):
+        way(like.pool)
+    like.send()
+    ((_, index, (is_result, value)),) = like.work()
+    assert (index, is_result, value in (1, [1])) == (0, True, True)
+    job = recorder.segments[-1].spans[-1]
+    assert job.name in ("work", "named")
+    (reference,) = job.refs
+    assert (reference.kind, reference.segment_id, reference.span_id) == (RefKind.CROSS_PROCESS, request.segment_id, 1)
+    assert recorder.segments[-1].trace_id == request.trace_id
+
+
+@every_way
+def test_a_worker_without_the_agent_does_the_same(
+    like: AsPool, way: Callable[[Any], object], recorder: Recorder
+) -> None:
+    with entry_span("request"):
+        way(like.pool)
+    like.send()
+    pickled = like.pool._inqueue._reader.recv_bytes()
+    assert b"swagent.instrument" not in pickled
+    assert b"swagent.record" not in pickled
+    like.pool._inqueue._writer.send_bytes(pickled)
+    ((_, _, (is_result, value)),) = like.work(is_watched=False)
+    assert (is_result, value in (1, [1])) == (True, True)
+
+
+@every_way
+def test_outside_of_a_span_a_task_is_as_it_was(like: AsPool, way: Callable[[Any], object], recorder: Recorder) -> None:
+    way(like.pool)
+    like.send()
+    _, index, function, _, kwargs = like.pool._inqueue.get()
+    assert (index, type(kwargs)) == (0, dict)
+    like.pool._inqueue.put((0, index, function, (), {}))
+    like.work()
+    assert recorder.names == []
+
+
+def test_a_chunk_is_one_job_and_says_of_how_many_items(like: AsPool, recorder: Recorder) -> None:
+    with entry_span("request"):
+        like.pool.map_async(functools.partial(work), range(5), 3)
+        like.pool.apply_async(Doubling(), (1,))
+    like.send()
+    like.work()
+    inside = "\n  Local inside"
+    assert trees(recorder) == (
+        f"Entry request\nLocal work {JOB} items=3{3 * inside}\nLocal work {JOB} items=2{2 * inside}\n"
+        f"Local Doubling {JOB}"
+    )
+
+
+def test_what_a_job_raises_is_its_failure_and_so_is_a_result_that_cannot_travel(
+    like: AsPool, recorder: Recorder
+) -> None:
+    with entry_span("request"):
+        like.pool.apply_async(fail, (1,))
+        like.pool.apply_async(unpicklable, (1,))
+        like.pool.apply_async(work, (1,))
+    like.send()
+    answers = like.work()
+    assert [answer[2][0] for answer in answers] == [False, False, True]
+    assert trees(recorder) == (
+        f"Entry request\nLocal fail {JOB} FAILED\nLocal unpicklable {JOB} FAILED\nLocal work {JOB}\n  Local inside"
+    )
+    ((_, fields),) = recorder.span("fail").logs
+    assert dict(fields)["error.kind"] == "LookupError"
+
+
+def test_an_error_of_an_iterable_is_no_job(like: AsPool, recorder: Recorder) -> None:
+    def numbers() -> Iterator[int]:
+        yield 1
+        raise ArithmeticError
+
+    with entry_span("request"):
+        like.pool.imap(work, numbers())
+    like.send()
+    (_, _, first), (_, _, second) = like.work()
+    assert (first, type(second[1])) == ((True, 1), ArithmeticError)
+    assert recorder.names == [["request"], ["work", "inside"]]
+
+
+def test_a_task_without_pickle_fails_as_it_does_by_itself(like: AsPool, recorder: Recorder) -> None:
+    with entry_span("request"):
+        results = [
+            like.pool.apply_async(lambda: None),
+            like.pool.apply_async(named, (), {"number": lambda: None}),
+            like.pool.map_async(work, [lambda: None]),
+        ]
+    like.send()
+    assert not any(result.successful() for result in results)
+    assert all("pickle" in str(result._value) for result in results)
+
+
+def test_the_threads_of_a_thread_pool_get_no_carrier(recorder: Recorder) -> None:
+    with entry_span("request"), ThreadPool(1) as pool:
+        result = pool.apply_async(work, (1,))
+        assert result.get() == 1
+        assert SENT not in vars(result)
+
+
+# -- ProcessPoolExecutor ----------------------------------------------------------------------------------------------
+
+
+def calls_of(submit: Callable[[ProcessPoolExecutor], object]) -> list[Any]:
+    """What the worker of an executor gets."""
+    executor: Any = ProcessPoolExecutor(1, SPAWN)
+    executor._start_executor_manager_thread = executor._adjust_process_count = lambda: None
+    submit(executor)
+    pending, calls = executor._pending_work_items, executor._call_queue
+    try:
+        found: list[Any] = []
+        for number, item in pending.items():
+            calls.put(executor_module._CallItem(number, item.fn, item.args, item.kwargs))
+            found.append(calls.get())
+        return found
+    finally:
+        pending.clear()
+        calls.close()
+        calls.join_thread()
+
+
+def test_a_call_of_an_executor_refers_to_its_submit(recorder: Recorder) -> None:
+    def submit(executor: ProcessPoolExecutor) -> None:
+        with entry_span("request"):
+            executor.submit(work, 1)
+            executor.submit(named, number=1)
+            executor.map(work, range(3), chunksize=2)
+            executor.submit(unpicklable, 1)
+            executor.submit(fail, 1)
+        executor.submit(work, 2)
+
+    class Incoming:
+        def __init__(self, calls: list[Any]) -> None:
+            self._calls = iter([*calls, None])
+
+        def get(self, block: bool) -> Any:
+            return next(self._calls)
+
+    calls = calls_of(submit)
+    assert [SENT in vars(call) for call in calls] == [True] * 6 + [False]
+    answered: Any = SPAWN.SimpleQueue()
+    incoming, outgoing = Incoming(calls), _other_end(answered)
+    ExecutorWorker(incoming, outgoing)
+    executor_module._process_worker(incoming, outgoing, None, ())
+    answers = [answered.get() for _ in calls]
+    assert [answer.result for answer in answers] == [1, 1, [0, 1], [2], None, None, 2]
+    inside = "\n  Local inside"
+    assert trees(recorder) == (
+        f"Entry request\nLocal work {JOB}{inside}\nLocal named {JOB}\nLocal work {JOB} items=2{2 * inside}\n"
+        f"Local work {JOB} items=1{inside}\nLocal unpicklable {JOB} FAILED\nLocal fail {JOB} FAILED\nLocal inside"
+    )
+    assert {segment.trace_id for segment in recorder.segments[:-1]} == {recorder.of("request").trace_id}
+
+
+# -- Process ----------------------------------------------------------------------------------------------------------
+
+
+def started(process: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str] | None:
+    """What a child gets, which is not really started."""
+    noted: list[Any] = []
+
+    class Started:
+        sentinel = 0
+
+        def __init__(self, process: Any) -> None:
+            noted.append(vars(process).get(SENT))
+
+        def poll(self) -> int:
+            return 0
+
+    monkeypatch.setattr(type(process), "_Popen", staticmethod(Started))
+    process.start()
+    assert SENT not in vars(process)
+    (sent,) = noted
+    return sent  # type: ignore[no-any-return]
+
+
+class Own(multiprocessing.Process):
+    def run(self) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize(
+    ("process", "name"),
+    [
+        (multiprocessing.Process(target=work), "work"),
+        (multiprocessing.Process(target=functools.partial(work, 1)), "work"),
+        (Own(target=work), "Own"),
+        (multiprocessing.Process(), "Process"),
+    ],
+)
+@pytest.mark.parametrize("error", [None, LookupError("nothing"), SystemExit(0)])
+def test_the_run_of_a_child_is_one_span(
+    process: Any, name: str, error: BaseException | None, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[Any] = []
+    monkeypatch.setattr(multiprocessing.process, "current_process", lambda: process)
+    monkeypatch.setattr("multiprocessing.util.Finalize", lambda _, end, exitpriority: ends.append(end))
+    with entry_span("request"):
+        vars(process)[SENT] = sent_with_job()
+    begin_work()
+    assert SENT not in vars(process)
+    try:
+        if error is not None:
+            raise error
+    except BaseException:
+        ends[0]()
+    else:
+        ends[0]()
+    assert trees(recorder) == f"Entry request\nLocal {name} {JOB}{' FAILED' * isinstance(error, LookupError)}"
+
+
+def test_a_child_gets_the_context_of_its_start(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = multiprocessing.Process(target=work)
+    with entry_span("request"):
+        expected = sent_with_job()
+        assert started(process, monkeypatch) == expected
+    assert expected is not None
+
+
+def test_the_worker_of_a_pool_is_not_of_the_request_that_came_first(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for target in (pool_module.worker, executor_module._process_worker):
+        with entry_span("request"):
+            assert started(multiprocessing.Process(target=target), monkeypatch) is None
+
+
+def test_a_process_that_cannot_be_started_is_as_it_was(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = multiprocessing.Process(target=work)
+    with entry_span("request"):
+        started(process, monkeypatch)
+        with pytest.raises(AssertionError, match="cannot start a process twice"):
+            process.start()
+    assert SENT not in vars(process)
+
+
+# -- what is sent -----------------------------------------------------------------------------------------------------
+
+
+def test_correlation_travels_along(like: AsPool, recorder: Recorder) -> None:
+    with entry_span("request") as request:
+        put_correlation("tenant", "blue, green")
+        like.pool.apply_async(trace_of, ("tenant",))
+    like.send()
+    ((_, _, answer),) = like.work()
+    assert answer == (True, (request.trace_id, "blue, green"))
+
+
+def test_nothing_is_recorded_in_a_job_whose_caller_is_not_recorded(like: AsPool) -> None:
+    recorder = Recorder(is_ignored=lambda name: name == "ignored")
+    tracers.install(recorder.tracer)
+    try:
+        with entry_span("ignored"):
+            like.pool.apply_async(work, (1,))
+        like.send()
+        ((_, _, answer),) = like.work()
+        assert answer == (True, 1)
+        assert recorder.names == []
+        work(2)
+    finally:
+        tracers.uninstall(recorder.tracer)
+    assert recorder.names == [["inside"]]
+
+
+def test_a_job_that_a_carried_thread_hands_over_belongs_to_the_trace(like: AsPool, recorder: Recorder) -> None:
+    with entry_span("request") as request:
+        snapshot = capture()
+
+    def hand_over() -> None:
+        with snapshot:
+            like.pool.apply_async(work, (1,))
+
+    thread = threading.Thread(target=hand_over)
+    thread.start()
+    thread.join()
+    like.send()
+    like.work()
+    assert recorder.of("work").trace_id == request.trace_id
+
+
+def test_where_no_agent_runs_nothing_is_sent_and_nothing_begins() -> None:
+    with entry_span("request"):
+        assert sent_with_job() is None
+    assert begin_job(work, {"sw8": "1-YQ==-YQ==-0-YQ==-YQ==-YQ==-YQ=="}) is None
+
+
+@pytest.mark.parametrize("sent", [None, {}, {"sw8": "nonsense"}])
+def test_a_context_that_is_none_begins_nothing(sent: dict[str, str] | None, recorder: Recorder) -> None:
+    assert begin_job(work, sent) is None
+
+
+def test_the_agents_own_work_sends_nothing(recorder: Recorder) -> None:
+    with entry_span("request"):
+        token = suppress_instrumentation.set(True)
+        assert sent_with_job() is None
+        suppress_instrumentation.reset(token)
+
+
+def test_what_is_wrapped_is_as_it_was() -> None:
+    process: Any = multiprocessing.process.BaseProcess
+    wrapped = [
+        process.start, process._after_fork, Pool._handle_tasks, pool_module.ApplyResult.__init__,  # type: ignore[attr-defined]
+        pool_module.IMapIterator.__init__, executor_module._WorkItem.__init__, executor_module._SafeQueue.put,
+    ]  # fmt: skip
+    for function in wrapped:
+        original = function.__wrapped__
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert function.__doc__ == original.__doc__
+        assert inspect.signature(function) == inspect.signature(original)

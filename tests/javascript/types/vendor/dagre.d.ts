@@ -1,0 +1,2 @@
+export * from '@dagrejs/dagre';
+export { default } from '@dagrejs/dagre';
