@@ -22,7 +22,7 @@ LoopNotifier = Callable[[Callable[[], object]], None]
 def loop_notifier() -> LoopNotifier:
     """The way into the running loop from any thread: it takes a function and lets the loop call it soon.
 
-    Never waits and never raises. When the loop has ended, there is nobody left to wake.
+    Never waits and never raises. A loop that has ended, or whose descriptors were closed, is not woken.
     """
     enter: Callable[[Callable[[], object]], object]
     if sniffio.current_async_library() == "trio":
@@ -35,7 +35,7 @@ def loop_notifier() -> LoopNotifier:
     def notify(function: Callable[[], object]) -> None:
         try:
             enter(function)
-        except RuntimeError:  # closed loop; trio's RunFinishedError is one too
+        except (RuntimeError, OSError):  # closed loop; trio's RunFinishedError is one too
             return
 
     return notify

@@ -6,6 +6,7 @@ hook was there first, the request has its span already.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -31,10 +32,12 @@ _ARGUMENTS = 2
 def _around_call(call: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
     # of all applications of the framework
     middleware = SkyWalkingMiddleware(call)
+    # as the framework calls them: falcon has `env`
+    _, environ_name, start_name, *_ = inspect.signature(call).parameters
 
     def called(self: Any, *args: Any, **kwargs: Any) -> Iterable[bytes]:
-        environ: Any = args[0] if args else kwargs.get("environ", kwargs.get("env"))  # as falcon calls it
-        start_response = argument(args, kwargs, 1, "start_response")
+        environ: Any = argument(args, kwargs, 0, environ_name)
+        start_response = argument(args, kwargs, 1, start_name)
         if not issubclass(type(environ), dict) or start_response is None or len(args) + len(kwargs) > _ARGUMENTS:
             return call(self, *args, **kwargs)
         return middleware.serve(partial(call, self), environ, start_response)

@@ -74,14 +74,15 @@ class _Run:
 
 
 def _wrap_submit(patch: Patch) -> Callable[..., Any]:
-    def submit(self: ThreadPoolExecutor, /, *args: Any, **kwargs: Any) -> Any:
-        snapshot = _take(patch) if args else None
+    def submit(*args: Any, **kwargs: Any) -> Any:
+        snapshot = _take(patch) if len(args) > 1 else None
         if snapshot is None:
-            return patch.original(self, *args, **kwargs)
+            return patch.original(*args, **kwargs)
+        pool, function, *rest = args
         outer = _thread.submitting
         try:
             _thread.submitting = True
-            return patch.original(self, _Carried(args[0], snapshot), *args[1:], **kwargs)
+            return patch.original(pool, _Carried(function, snapshot), *rest, **kwargs)
         finally:
             _thread.submitting = outer
 

@@ -29,6 +29,7 @@ from ..ledger import Statistics
 from ..record.suppression import suppress_instrumentation
 from .adoption import adopt
 from .child_end import before_child_ends
+from .closed_descriptors import ClosedDescriptors
 from .first_record import forget, when_recorded
 from .fork_rest import resting_at_forks
 from .system_thread import Flag, SystemThread, is_patched
@@ -42,8 +43,10 @@ class AgentThread:
         self.config = config
         self.follow_forks = follow_forks
         self._stop: Callable[[], None] | None = None
+        self._cut_short: Callable[[], None] | None = None
         self._started = Flag()
         self._failure: BaseException | None = None
+        self._ident = 0
         # if nobody stops it, it does not hold the interpreter; atexit stops it
         self._thread = SystemThread(self._run, "swagent")
 
@@ -74,11 +77,22 @@ class AgentThread:
         self._thread.join(self.config.shutdown_timeout + stop_budgets.THREAD_END if within is None else within)
         return self.agent.statistics()
 
+    def stop_at_once(self) -> None:
+        """As `stop`, but flush for a moment only."""
+        if self._cut_short is not None:
+            self._cut_short()
+        self._thread.join(stop_budgets.CANCELLED_FLUSH + stop_budgets.THREAD_END)
+
     def flush(self) -> None:
         """Flush from another thread, within the shutdown timeout."""
         anyio.run(self.agent.flush, self.config.shutdown_timeout)
 
+    def is_this(self) -> bool:
+        """Whether the caller is in it."""
+        return threading.get_ident() == self._ident
+
     def _run(self) -> None:
+        self._ident = threading.get_ident()
         backend, options = self._options
         # not only in the tasks: what a loop logs about itself, as asyncio does in its debug mode, is logged in no task
         suppress_instrumentation.set(True)
@@ -86,16 +100,18 @@ class AgentThread:
             anyio.run(self._live, backend=backend, backend_options=options)
         except BaseException as error:  # noqa: BLE001, RUF100  (handed to the starting thread)
             if self._started.is_set():
-                raise
+                say(logging.ERROR, "the loop of the agent has failed: swagent is off", exc_info=error)
+                return
             self._failure = error
             self._started.set()
 
     async def _live(self) -> None:
         stop_requested = anyio.Event()
         notify = loop_notifier()
-        with resting_at_forks(notify):
+        with resting_at_forks(notify), anyio.CancelScope() as scope:
             async with self.agent:
                 self._stop = lambda: notify(stop_requested.set)
+                self._cut_short = lambda: notify(scope.cancel)
                 self._started.set()
                 await stop_requested.wait()
 
@@ -167,6 +183,7 @@ def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
         agent_thread = AgentThread(config or Config.from_env(), follow_forks=follow_forks)
         agent_thread.start()
         _agent_thread = agent_thread
+        _closed_descriptors.attach()
     forget()
     atexit.register(_stop_at_exit)
     before_child_ends(_stop_at_exit)
@@ -200,6 +217,7 @@ def stop_own() -> Statistics | None:
         # before that one is gone: a signal handler may look for it at any time
         agent_thread = _stopping = _agent_thread
         _agent_thread = None
+        _closed_descriptors.detach()
     if agent_thread is None:
         return None
     atexit.unregister(_stop_at_exit)
@@ -216,6 +234,32 @@ def stop_within(seconds: float) -> None:
 
 def _stop_at_exit() -> None:
     stop_own()
+
+
+def _stop_for_closing(low: int, high: int) -> Callable[[], object] | None:
+    """Before descriptors are closed: stop, and return what starts the agent anew. Never raises."""
+    global _agent_thread, _stopping  # noqa: PLW0603, RUF100
+    agent_thread = _agent_thread
+    if agent_thread is None or agent_thread.is_this():
+        return None
+    say(logging.WARNING, "os.closerange(%d, %d) closes the agent's connections too: the agent starts anew", low, high)
+    try:
+        with _lock:
+            _agent_thread, _stopping = None, agent_thread
+        agent_thread.stop_at_once()
+    except Exception as error:  # noqa: BLE001, RUF100  (the application closes its descriptors all the same)
+        say(logging.ERROR, "the agent did not stop before its descriptors were closed", exc_info=error)
+    return partial(_start_again, agent_thread)
+
+
+def _start_again(former: AgentThread) -> None:
+    try:
+        start(former.config, follow_forks=former.follow_forks)
+    except Exception as error:  # noqa: BLE001, RUF100  (in the middle of the application's work, which goes on)
+        say(logging.ERROR, "swagent is off since all descriptors were closed", exc_info=error)
+
+
+_closed_descriptors = ClosedDescriptors(_stop_for_closing)
 
 
 def running() -> Agent | None:

@@ -19,12 +19,15 @@ from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
+import anyio
+
 from differential.observation import describe, observe, same, surface
 from differential.program import Program
 
 _AWAITING = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _FILE = "<program>"
 _SETTLING = 1.0
+_WAITING = 10.0
 Around = Callable[[str], contextlib.AbstractContextManager[object]]
 
 
@@ -83,6 +86,8 @@ class Run:
         self.setup = setup
         self.lines: list[Any] = []
         self.events: list[Any] = []
+        self.elsewhere: list[Any] = []
+        self._thread = threading.get_ident()
         self.ends: list[Any] = []
         self.to_close: list[tuple[Any, ...]] = []
         # a module, so that classes of the program are found where they say that they are
@@ -91,10 +96,15 @@ class Run:
         self.names: dict[str, Any] = module.__dict__
         self.names |= {
             **variables, "Odd": Odd, "describe": describe, "surface": surface,
-            "event": lambda *what: self.events.append(observe(what)), "in_thread": in_thread, "in_pool": in_pool,
+            "event": self._note, "in_thread": in_thread, "in_pool": in_pool,
             "at_end": lambda function, *args: self.to_close.append((function, *args)), "enter": self._enter,
             "aenter": self._aenter, "asgi": asgi, "wsgi": wsgi, "cancelled": self._cancelled, "spawned": self._spawned,
         }  # fmt: skip
+
+    def _note(self, *what: Any) -> None:
+        is_here = threading.get_ident() == self._thread
+        # how two threads come one after the other is the machine's doing
+        (self.events if is_here else self.elsewhere).append(observe(what))
 
     def _enter(self, manager: Any) -> Any:
         entered = manager.__enter__()
@@ -156,7 +166,11 @@ class Run:
     async def _execute(self, source: str, kind: str) -> Any:
         code = compile(source, _FILE, kind, flags=_AWAITING)
         result = eval(code, self.names)
-        return await result if code.co_flags & inspect.CO_COROUTINE else result
+        if not code.co_flags & inspect.CO_COROUTINE:
+            return result
+        # what waits for ever on both sides is no difference, and need not cost the process
+        with anyio.fail_after(_WAITING):
+            return await result
 
     async def _close(self) -> None:
         for function, *args in reversed(self.to_close):
@@ -224,6 +238,7 @@ def execute(
     with _watching(seen):
         with around(f"program {program.world}") if program.is_inside else contextlib.nullcontext():
             _in_loop(program.loop, run)
+        seen["elsewhere"] = sorted(run.elsewhere, key=str)
         run.names.clear()
         gc.collect()
     deadline = time.monotonic() + _SETTLING

@@ -15,11 +15,13 @@ import re
 import sys
 import types
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
 _DEPTH = 4
 _MANY = 30
 _LONG = 400
+_DRAWN = ("salt",)
 _SCALARS = (bool, int, float, str, bytes, type(None), complex)
 _FUNCTIONS = (
     types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodDescriptorType,
@@ -39,10 +41,18 @@ _SAME = (
     (re.compile(r"\bTask-\d+"), "Task-N"),
     (re.compile(r"\bfd=\d+"), "fd=N"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UUID"),
+    (re.compile(r"\d+\.\d{4,}(e-?\d+)?"), "FLOAT"),
+    (re.compile(r"\b\d+\.\d+ ?m?s\b"), "DURATION"),
+    (re.compile(r"\bmem_usage=\S+"), "mem_usage=N"),
+    (re.compile(r"\bamq\.gen-[\w-]+"), "amq.gen-ID"),
+    # how far it is, when it is looked at
+    (re.compile(r"<_MultiThreadedRendezvous [^>]*>"), "<_MultiThreadedRendezvous>"),
+    # a subclass in Python has no module in this text
+    (re.compile(r"cannot pickle '(?:\w+\.)+(\w+)'"), r"cannot pickle '\1'"),
     (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{12,64}\b"), "HEX"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.,]\d+)?"), "TIME"),
+    (re.compile(r"\d\d/\w{3}/\d{4}:[\d:]{8}"), "DATE"),
     (re.compile(r"\w{3}, \d\d[ -]\w{3}[ -]\d{4} [\d:]{8} GMT"), "DATE"),
-    (re.compile(r"\d+\.\d{4,}(e-?\d+)?"), "FLOAT"),
     (re.compile(r"\b\d{10,}\b"), "BIG"),
 )
 
@@ -158,19 +168,23 @@ def _vars(value: Any) -> Any:
     try:
         kept = vars(value)
     except TypeError:
-        return None
+        return {}
     return {
         str(name): f"{type(each).__name__} {same(repr(each))}" if type(each) in _SCALARS else _name(type(each))
         for name, each in list(kept.items())
-        if not str(name).startswith("_")
+        if not str(name).startswith("_") and name not in _DRAWN
     }
 
 
 def _dir(value: Any) -> list[str]:
     try:
-        return [name for name in dir(value) if not name.startswith("_swagent")]
+        return [name for name in dir(value) if not name.startswith("_swagent") and name not in _OF_PYTHON]
     except Exception as error:
         return [repr(error)]
+
+
+# A class in Python has them, and one in C has not: to trace the one, the agent puts the other in its place.
+_OF_PYTHON = ("__dict__", "__module__", "__weakref__")
 
 
 def _digest(names: list[str]) -> str:
@@ -202,7 +216,7 @@ def _name(kind: type) -> str:
 
 
 def _names(kind: type) -> list[str]:
-    return [_name(each) for each in kind.__mro__]
+    return [name for name, _ in groupby(_name(each) for each in kind.__mro__)]
 
 
 def _is_public(kind: type) -> bool:

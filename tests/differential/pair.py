@@ -93,7 +93,9 @@ class Side:
             status = self._process.wait()
         os.close(self._answers)
         self._folder.cleanup()
-        return {"status": status, "says": self.said()}
+        said = self.said()
+        self._errors.close()
+        return {"status": status, "says": said}
 
     def said(self) -> str:
         self._errors.seek(0)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, cast
 
 
 class Patch:
-    """One replaced method. Apply and remove it from one thread at a time; calls may come from any."""
+    """One replaced method or function. Apply and remove it from one thread at a time; calls may come from any."""
 
-    def __init__(self, owner: type, name: str, wrap: Callable[[Patch], Callable[..., Any]]) -> None:
+    def __init__(self, owner: type | ModuleType, name: str, wrap: Callable[[Patch], Callable[..., Any]]) -> None:
         """
         :param wrap: makes the replacement, which calls `patch.original` at each call and nothing else once
             `patch.is_active` is False

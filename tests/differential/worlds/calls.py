@@ -77,6 +77,10 @@ GRPC = World(
     target = f"127.0.0.1:{port}"
     channel = enter(grpc.insecure_channel(target))
     mine = grpc.intercept_channel(channel, Client())
+    def future(*args, **kwargs):
+        made = channel.unary_unary('/stock.Stock/Look').future(*args, **kwargs)
+        made.exception(5)
+        return made
     """,
     (
         *(
@@ -100,7 +104,7 @@ GRPC = World(
             _follow=("{}[1].code()", "{}[1]"),
         ),
         call(
-            "channel.unary_unary('/stock.Stock/Look').future",
+            "future",
             1,
             6,
             request=_REQUESTS,

@@ -29,7 +29,7 @@ THREADS = World(
             event("own submit", fn, args)
             return super().submit(fn, *args, **kwargs)
     a = A()
-    pool = enter(ThreadPoolExecutor(2, thread_name_prefix="p", initializer=event, initargs=("init",)))
+    pool = enter(ThreadPoolExecutor(1, thread_name_prefix="p", initializer=event, initargs=("init",)))
     own = enter(Pool(1))
     def started(thread):
         thread.start()
@@ -230,7 +230,7 @@ SQLITE3 = World(
         Line("list(db.iterdump())"),
         Line("setattr(db, 'row_factory', sqlite3.Row)"),
         Line("setattr(db, 'text_factory', bytes)"),
-        Line("db.backup(sqlite3.connect(':memory:'))"),
+        Line("db.rollback() or db.backup(sqlite3.connect(':memory:'))"),
         Line("db.create_function('f', 1, lambda x: 1 / 0)", follow=("db.execute('SELECT f(1)').fetchall()",)),
         Line("db.set_trace_callback(trace)"),
         Line("db.__enter__()"),
