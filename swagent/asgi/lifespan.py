@@ -93,6 +93,7 @@ class Lifespan:
             await self._hear()
         if not self._has_started:
             await self._say({"type": "lifespan.startup.complete"})
-        while not self._heard_shutdown:
-            await self._hear()
+        # any other message after the start is none that a server has to send
+        while not self._heard_shutdown and (await self._hear())["type"] == "lifespan.startup":
+            pass
         self._last_word = {"type": "lifespan.shutdown.complete"}

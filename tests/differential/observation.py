@@ -21,7 +21,7 @@ from typing import Any
 _DEPTH = 4
 _MANY = 30
 _LONG = 400
-_DRAWN = ("salt",)
+_DRAWN = ("salt", "connected_time")
 _SCALARS = (bool, int, float, str, bytes, type(None), complex)
 _FUNCTIONS = (
     types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodDescriptorType,
@@ -41,6 +41,8 @@ _SAME = (
     (re.compile(r"\bTask-\d+"), "Task-N"),
     (re.compile(r"\bfd=\d+"), "fd=N"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UUID"),
+    (re.compile(r"\bctag\d+\.[0-9a-f]+"), "CTAG"),
+    (re.compile(r"(process '\w+') \(\d+\)"), r"\1"),
     (re.compile(r"\d+\.\d{4,}(e-?\d+)?"), "FLOAT"),
     (re.compile(r"\b\d+\.\d+ ?m?s\b"), "DURATION"),
     (re.compile(r"\bmem_usage=\S+"), "mem_usage=N"),
@@ -105,7 +107,9 @@ def describe(function: Any) -> Any:
         inspect.isasyncgenfunction, inspect.isfunction, inspect.ismethod, inspect.isbuiltin, inspect.isclass, callable,
     )  # fmt: skip
     looks["is"] = [f"{ask.__module__}.{ask.__name__}" for ask in asks if ask(function)]
-    looks["vars"] = sorted(name for name in getattr(function, "__dict__", {}) if name != "__wrapped__")
+    looks["vars"] = sorted(
+        name for name in getattr(function, "__dict__", {}) if name != "__wrapped__" and not name.startswith("_swagent")
+    )
     looks["pickle"] = _pickled(function)
     return looks
 
@@ -184,7 +188,7 @@ def _dir(value: Any) -> list[str]:
 
 
 # A class in Python has them, and one in C has not: to trace the one, the agent puts the other in its place.
-_OF_PYTHON = ("__dict__", "__module__", "__weakref__")
+_OF_PYTHON = ("__abstractmethods__", "__dict__", "__module__", "__weakref__", "_abc_impl")
 
 
 def _digest(names: list[str]) -> str:
@@ -192,13 +196,13 @@ def _digest(names: list[str]) -> str:
 
 
 def _pickled(value: Any) -> Any:
-    """Whether it can be pickled, what the pickle names, and what becomes of it."""
-    # an interpreter's own parts; and some classes look at each attribute, as a lookup of a remote one
+    """Whether it can be pickled, what the pickle names of ours, and what becomes of it."""
     file = io.BytesIO()
     try:
         pickle.Pickler(file, 4).dump(value)
-    except Exception as error:
-        return same(f"{type(error).__name__}: {error}")
+    except Exception:
+        # which part is found first that cannot be pickled is up to the order in a dict
+        return "cannot be pickled"
     strings = [
         str(argument)
         for _, argument, _ in pickletools.genops(file.getvalue())

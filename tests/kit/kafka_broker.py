@@ -97,7 +97,7 @@ def _records_of(batches: bytes) -> Iterator[Record]:
     while (batch := found.next_batch()) is not None:
         assert batch.validate_crc()
         for record in batch:
-            yield bytes(record.key), bytes(record.value)
+            yield bytes(record.key or b""), bytes(record.value or b"")
 
 
 async def _read(reader: asyncio.StreamReader, size: int) -> bytes:

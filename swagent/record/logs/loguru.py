@@ -30,7 +30,7 @@ class LoguruSource:
         logger = getattr(sys.modules.get("loguru"), "logger", None)
         with self._lock:
             if self._logger is None and logger is not None:
-                self._id = logger.add(_ignore, level=self._level, filter=self._take, format="{message}")
+                self._id = logger.add(_ignore, level=self._level, filter=_Filter(self._report), format="{message}")
                 self._logger = logger
 
     def detach(self) -> None:
@@ -40,10 +40,24 @@ class LoguruSource:
                 self._logger.remove(self._id)
             self._logger = None
 
-    def _take(self, record: Mapping[str, Any]) -> bool:
+
+class _Filter:
+    """Reports each record, and lets none through.
+
+    An application may pickle its logger, with all its sinks, for a process that it starts. There an agent has a sink of
+    its own, and this one does nothing.
+    """
+
+    def __init__(self, report: Callable[[Mapping[str, Any]], object]) -> None:
+        self._report = report
+
+    def __call__(self, record: Mapping[str, Any]) -> bool:
         self._report(record)
         return False
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Filter, (_ignore,)
 
-def _ignore(message: object) -> None:
-    """The sink."""
+
+def _ignore(_: object) -> None:
+    """The sink, and what a copy of ours in another process reports to."""

@@ -30,7 +30,7 @@ class Patch:
         self.original = _living(getattr(self._owner, self._name))
         self._wrapper = functools.update_wrapper(self._wrap(self), self.original)
         # by this mark a patch finds others of its kind, see _living
-        cast("Any", self._wrapper).swagent_patch = self
+        cast("Any", self._wrapper)._swagent_patch = self  # noqa: SLF001
         self.is_active = True
         setattr(self._owner, self._name, self._wrapper)
         _applied.append(self)
@@ -53,6 +53,6 @@ _applied: list[Patch] = []
 
 def _living(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function behind those of our replacements that were taken out but could not be removed at the time."""
-    while isinstance(patch := getattr(function, "swagent_patch", None), Patch) and not patch.is_active:
+    while isinstance(patch := getattr(function, "_swagent_patch", None), Patch) and not patch.is_active:
         function = patch.original
     return function

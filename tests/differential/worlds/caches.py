@@ -30,7 +30,7 @@ def _calls(client: str, wait: str) -> tuple[Call | Line, ...]:
             f"{c}.execute_command",
             0,
             0,
-            _rest=("'SET'", "'GET'", "'a'", "'SET k v'", "b'GET'", "'CONFIG GET'", "17", "'save'", "'NONSENSE'", "''"),
+            _rest=("'SET'", "'GET'", "'a'", "'SET k v'", "b'GET'", "'CONFIG GET'", "17", "'save'", "'NONSENSE'"),
             target_nodes="None",
             NEVER_DECODE="True",
             _weight=3,

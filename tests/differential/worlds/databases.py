@@ -256,6 +256,8 @@ ASYNCPG = World(
     await db.execute("DROP TABLE IF EXISTS t")
     await db.execute({_MAKE})
     statement = await db.prepare("SELECT $1::int")
+    async def copied(data):
+        event(data)
     """,
     (
         *(
@@ -291,7 +293,7 @@ ASYNCPG = World(
         ),
         Line("db.cursor('SELECT 1')"),
         Line("await db.copy_records_to_table('t', records=[(20, 1)])"),
-        Line("await db.copy_from_query('SELECT 1', output=lambda data: event(data))"),
+        Line("await db.copy_from_query('SELECT 1', output=copied)"),
         Line("type(db)"),
         Line("statement.get_attributes()"),
         *_surface("asyncpg", 400),

@@ -39,7 +39,7 @@ PIKA = World(
             "channel.basic_publish",
             3,
             5,
-            exchange=("''", "'none'"),
+            exchange="''",
             routing_key=("queue", "'nowhere'"),
             body=("b'a'", "'text'"),
             properties=("own", "None", "pika.BasicProperties()"),

@@ -145,7 +145,7 @@ def _llm(name: str, kind: str, base: str, calls: list[str]) -> list[World]:
         rows: list[Call | Line] = [
             call(
                 f"{wait}client.{path}",
-                0,
+                3,
                 0,
                 model=("'gpt-17'", "'none'"),
                 messages=messages,
