@@ -269,15 +269,18 @@ def _in_loop(loop: str, run: Run) -> None:
         trio.run(run.live)
         return
     made = _made(loop)
-    # the whole text has a future's repr in it, with the place where it was made
-    made.set_exception_handler(
-        lambda _, context: run.ends.append(
-            {"loop": same(context["message"]), "error": observe(context.get("exception"))}
-        )
-    )
+
+    def note(_: object, context: dict[str, Any]) -> None:
+        # the whole text has a future's repr in it, with the place where it was made; and a garbage collector finds what
+        # is unclosed at any time
+        if not context["message"].startswith("Unclosed"):
+            run.ends.append({"loop": same(context["message"]), "error": observe(context.get("exception"))})
+
+    made.set_exception_handler(note)
     asyncio.set_event_loop(made)
     try:
         made.run_until_complete(run.live())
+        made.run_until_complete(_settled())
         left = sorted(same(repr(each.get_coro())) for each in asyncio.all_tasks(made))
         run.ends.append({"tasks": left})
         made.run_until_complete(made.shutdown_asyncgens())
@@ -286,6 +289,12 @@ def _in_loop(loop: str, run: Run) -> None:
     finally:
         asyncio.set_event_loop(None)
         made.close()
+
+
+async def _settled() -> None:
+    """Give tasks that are about to end the time for it."""
+    if left := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(left, timeout=_SETTLING)
 
 
 def _made(loop: str) -> asyncio.AbstractEventLoop:
@@ -324,7 +333,12 @@ def _watching(seen: dict[str, Any]) -> Iterator[None]:
         logging.root.removeHandler(handler)
         logging.root.setLevel(level)
     seen["warnings"] = sorted(
-        [each.category.__name__, same(str(each.message)), _place(each.filename)]
+        # a garbage collector warns anywhere
+        [
+            each.category.__name__,
+            same(str(each.message)),
+            each.category is not ResourceWarning and _place(each.filename),
+        ]
         for each in caught or ()
         # when that is, is up to the collector
         if "was garbage collected before" not in str(each.message)

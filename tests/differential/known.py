@@ -21,7 +21,8 @@ class Known:
     :ivar worlds: where it is seen, as a regular expression
     :ivar line: of the program, as a regular expression
     :ivar place: in the observation, likewise
-    :ivar agent: what is seen there with the agent, likewise
+    :ivar bare: what is seen there without the agent, likewise
+    :ivar agent: and with it
     :ivar witness: a world, and lines that show it
     :ivar whole: whether it is about all places of the line that begin as this one does, up to the end of `place`
     """
@@ -31,6 +32,7 @@ class Known:
     witness: tuple[str, Sequence[str]]
     line: str = ""
     place: str = ""
+    bare: str = ""
     agent: str = ""
     whole: bool = False
 
@@ -40,6 +42,7 @@ class Known:
             re.fullmatch(self.worlds, world) is not None
             and re.search(self.line, difference.line) is not None
             and re.search(self.place, difference.place) is not None
+            and re.search(self.bare, difference.bare) is not None
             and re.search(self.agent, difference.agent) is not None
         )
 
@@ -99,6 +102,15 @@ KNOWN: tuple[Known, ...] = (
         witness=("asgi", ("asyncio.iscoroutinefunction(asgi(plain).__call__)",)),
     ),
     Known(
+        "An application without a lifespan gets one of the middleware, with which the agent starts and stops.",
+        worlds="asgi",
+        line="^$|kind='lifespan'",
+        place="",
+        agent="lifespan.startup.complete",
+        whole=True,
+        witness=("asgi", ("await ask(nothing, kind='lifespan')",)),
+    ),
+    Known(
         "A scope has a mark with the request's span, so that a second middleware makes none.",
         worlds="asgi|starlette|fastapi|litestar|quart|django-asgi|sanic|falcon-asgi",
         place=r"^(elsewhere|events)/\d+/tuple/\d/",
@@ -118,8 +130,10 @@ KNOWN: tuple[Known, ...] = (
         "sqlite3, psycopg2 and others are written in C, where no method can be replaced: a subclass takes the place of "
         "the class. It has the class's name, and its metaclass says that it is the class.",
         worlds="sqlite3|psycopg2|asyncmy|confluent-kafka|sqlalchemy.*|aiosqlite",
-        place=r"pickle/1$",
-        agent=r"subclass\.Meta$",
+        line=r"^type\(|__mro__|__subclasses__",
+        place="^value/",
+        agent=r"subclass\.Meta|\{'class'",
+        whole=True,
         witness=("psycopg2", ("type(cursor)",)),
     ),
     Known(
@@ -156,15 +170,6 @@ KNOWN: tuple[Known, ...] = (
         witness=("loguru", ("describe(logger.error)",)),
     ),
     Known(
-        "FastAPI has telemetry of its own, which works where OpenTelemetry has a provider. The agent is one.",
-        worlds="fastapi",
-        line="method=",
-        place="",
-        agent="unhashable type",
-        whole=True,
-        witness=("fastapi", ("await ask(app, method={})",)),
-    ),
-    Known(
         "A record is confirmed by the future that the application gets: it has a callback, which its `repr` shows.",
         worlds="aiokafka",
         place=r"/repr$",
@@ -178,20 +183,23 @@ KNOWN: tuple[Known, ...] = (
         witness=("grpc", ("channel.stream_stream('/stock.Stock/Talk')({}, compression=None)",)),
     ),
     Known(
+        "The same: so there is a result that can be asked.",
+        worlds="grpc|grpc-aio",
+        line=r"^r\d+(\.|$)",
+        place="",
+        bare="'NoneType' object has no|NoneType None",
+        whole=True,
+        witness=("grpc", ("channel.unary_stream('/stock.Stock/Many')(request=-1.5)", "r0.details()")),
+    ),
+    Known(
         "The same: it may be read in both ways, and waits once more, as it has a task of its own.",
         worlds="grpc-aio",
-        line=r"async for|\.read\(|cancelled\(",
+        line=r"async for|\.read\(|cancelled\(|^r\d+(\.cancel\(\))?$",
         place="^(value|raises)",
         witness=(
             "grpc-aio",
             ("channel.unary_stream('/stock.Stock/Writes')(b'x')", "await r0.read()", "[each async for each in r0]"),
         ),
-    ),
-    Known(
-        "A view of Django in a thread ends at some time after its request was cancelled.",
-        worlds="django-asgi",
-        place=r"^ends/\d+/tasks",
-        witness=("django-asgi", ("await cancelled(2, lambda: ask(app))",)),
     ),
     Known(
         "A wrapper of a coroutine function takes any arguments: a call with wrong ones fails where it is awaited, and "

@@ -45,6 +45,8 @@ _SAME = (
     (re.compile(r"(process '\w+') \(\d+\)"), r"\1"),
     (re.compile(r"\d+\.\d{4,}(e-?\d+)?"), "FLOAT"),
     (re.compile(r"\b\d+\.\d+ ?m?s\b"), "DURATION"),
+    # both sides have one broker, and a message with headers is longer
+    (re.compile(r"\b(offset|size)=\d+"), r"\1=N"),
     (re.compile(r"\bmem_usage=\S+"), "mem_usage=N"),
     (re.compile(r"\bamq\.gen-[\w-]+"), "amq.gen-ID"),
     # how far it is, when it is looked at
@@ -188,7 +190,8 @@ def _dir(value: Any) -> list[str]:
 
 
 # A class in Python has them, and one in C has not: to trace the one, the agent puts the other in its place.
-_OF_PYTHON = ("__abstractmethods__", "__dict__", "__module__", "__weakref__", "_abc_impl")
+_OF_PYTHON = ("__abstractmethods__", "__dict__", "__module__", "__slotnames__", "__weakref__",
+              "_abc_impl")  # fmt: skip
 
 
 def _digest(names: list[str]) -> str:
