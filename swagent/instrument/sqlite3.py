@@ -14,6 +14,7 @@ from contextvars import copy_context
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, cast
 
+from ..record import threads
 from ..record.trace.context import current
 from ..record.trace.model import Component
 from .arguments import Args, Kwargs, argument, with_argument
@@ -86,8 +87,12 @@ def _replaced() -> _Replaced:
 def _by_cursor(original: Any, cursors: Any, name: str) -> Callable[..., Any]:
     """What a connection's method does, by a cursor of the class that has the module's name."""
     make_cursor, call = original.Connection.cursor, getattr(original.Cursor, name)
+    of_connection = getattr(original.Connection, name)
 
     def by_cursor(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            # it takes none, and says so by its own name
+            return of_connection(self, *args, **kwargs)
         return call(make_cursor(self, cursors), *args, **kwargs)
 
     return by_cursor
@@ -121,7 +126,8 @@ def _is_called_by_agent() -> bool:
     except ValueError:
         return False  # a thread that does nothing else has no frame
     name: object = caller.f_globals.get("__name__")
-    return type(name) is str and name.startswith("swagent.")
+    # a function that the application gives to a pool is called by ours
+    return type(name) is str and name.startswith("swagent.") and name != threads.__name__
 
 
 def _note_database(connection: Any, ours: Any, database: Any) -> None:

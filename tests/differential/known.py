@@ -130,7 +130,7 @@ KNOWN: tuple[Known, ...] = (
         "sqlite3, psycopg2 and others are written in C, where no method can be replaced: a subclass takes the place of "
         "the class. It has the class's name, and its metaclass says that it is the class.",
         worlds="sqlite3|psycopg2|asyncmy|confluent-kafka|sqlalchemy.*|aiosqlite",
-        line=r"^type\(|__mro__|__subclasses__",
+        line=r"^type\(|__(mro|subclasses|class)__",
         place="^value/",
         agent=r"subclass\.Meta|\{'class'",
         whole=True,
@@ -139,9 +139,9 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "The same: a method of such a subclass is one of Python.",
         worlds="sqlite3|psycopg2|confluent-kafka|sqlalchemy.*|aiosqlite",
-        line=r"^describe\(",
+        line=r"^(describe|surface)\(",
         place=r"^value/",
-        agent=r"method|psycopg2|sqlite3|cimpl",
+        agent=r"method|function|psycopg2|sqlite3|cimpl|cannot be pickled",
         whole=True,
         witness=("psycopg2", ("describe(cursor.execute)",)),
     ),
@@ -167,6 +167,7 @@ KNOWN: tuple[Known, ...] = (
         worlds="sanic|loguru",
         place=r"pickle|^value/dict/8/1",
         agent=r"swagent\.",
+        whole=True,
         witness=("loguru", ("describe(logger.error)",)),
     ),
     Known(
@@ -179,7 +180,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "The same: a call with an interceptor fails when its result is asked for, and not when it is made.",
         worlds="grpc|grpc-aio",
-        place="^(elsewhere|events)$",
+        place="^(elsewhere|events|logs)$",
         witness=("grpc", ("channel.stream_stream('/stock.Stock/Talk')({}, compression=None)",)),
     ),
     Known(

@@ -42,7 +42,7 @@ _SAME = (
     (re.compile(r"\bfd=\d+"), "fd=N"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UUID"),
     (re.compile(r"\bctag\d+\.[0-9a-f]+"), "CTAG"),
-    (re.compile(r"(process '\w+') \(\d+\)"), r"\1"),
+    (re.compile(r"(process \\?'\w+\\?') \(\d+\)"), r"\1"),
     (re.compile(r"\d+\.\d{4,}(e-?\d+)?"), "FLOAT"),
     (re.compile(r"\b\d+\.\d+ ?m?s\b"), "DURATION"),
     # both sides have one broker, and a message with headers is longer
