@@ -78,11 +78,10 @@ def _wrap_submit(patch: Patch) -> Callable[..., Any]:
         snapshot = _take(patch) if len(args) > 1 else None
         if snapshot is None:
             return patch.original(*args, **kwargs)
-        pool, function, *rest = args
         outer = _thread.submitting
         try:
             _thread.submitting = True
-            return patch.original(pool, _Carried(function, snapshot), *rest, **kwargs)
+            return patch.original(args[0], _Carried(args[1], snapshot), *args[2:], **kwargs)
         finally:
             _thread.submitting = outer
 

@@ -165,7 +165,7 @@ KNOWN: tuple[Known, ...] = (
         "Sanic lets its requests be followed by middleware, loguru its records by sinks, and a pickle of an "
         "application or a logger names them.",
         worlds="sanic|loguru",
-        place=r"pickle|^value/dict/8/1",
+        place=r"^value/(pickle|dict/8/1)",
         agent=r"swagent\.",
         whole=True,
         witness=("loguru", ("describe(logger.error)",)),
