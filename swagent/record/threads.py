@@ -75,7 +75,7 @@ class _Run:
 
 def _wrap_submit(patch: Patch) -> Callable[..., Any]:
     def submit(*args: Any, **kwargs: Any) -> Any:
-        snapshot = _take(patch) if len(args) > 1 else None
+        snapshot = _take(patch) if args[1:] else None
         if snapshot is None:
             return patch.original(*args, **kwargs)
         outer = _thread.submitting
