@@ -186,7 +186,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "The same: so there is a result that can be asked.",
         worlds="grpc|grpc-aio",
-        line=r"^r\d+(\.|$)",
+        line=r"^(await )?r\d+(\.|$)",
         place="",
         bare="'NoneType' object has no|NoneType None",
         whole=True,
