@@ -203,12 +203,12 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        "A wrapper of a coroutine function takes any arguments: a call with wrong ones fails where it is awaited, and "
-        "not one step earlier, where it is made.",
+        "A wrapper of a coroutine function, or of an asynchronous generator, takes any arguments: a call with wrong ones "
+        "fails where it is awaited, and not one step earlier, where it is made.",
         worlds=".*",
         line=r"^(?!await )",
         place="",
-        agent=r"coroutine",
+        agent="coroutine|async_generator",
         whole=True,
         witness=("opensearch-async", ("client.transport.perform_request(no_such=1)",)),
     ),
