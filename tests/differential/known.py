@@ -94,6 +94,15 @@ KNOWN: tuple[Known, ...] = (
         witness=("wsgiref", (r"ask_of(looks, 'GET / HTTP/1.0\r\n\r\n')",)),
     ),
     Known(
+        "An environ has a mark with the request's scope, so that a second middleware makes no span, and frameworks leave "
+        "the route there.",
+        worlds="wsgi|wsgiref",
+        place=r"^(value|(events|elsewhere)/\d+)/",
+        agent=r"swagent\.(scope|wsgi)",
+        whole=True,
+        witness=("wsgi", ("call(lambda *a: a)",)),
+    ),
+    Known(
         "The middleware is an object whose `__call__` is a coroutine function, whatever the application is.",
         worlds="asgi",
         line="iscoroutinefunction",
@@ -203,8 +212,8 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        "A wrapper of a coroutine function, or of an asynchronous generator, takes any arguments: a call with wrong ones "
-        "fails where it is awaited, and not one step earlier, where it is made.",
+        "A wrapper of a coroutine function, or of an asynchronous generator, takes any arguments: a call with wrong "
+        "ones fails where it is awaited, and not one step earlier, where it is made.",
         worlds=".*",
         line=r"^(?!await )",
         place="",

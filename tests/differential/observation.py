@@ -45,6 +45,7 @@ _SAME = (
     (re.compile(r"(process \\?'\w+\\?') \(\d+\)"), r"\1"),
     (re.compile(r"\d+\.\d{4,}(e-?\d+)?"), "FLOAT"),
     (re.compile(r"\b\d+\.\d+ ?m?s\b"), "DURATION"),
+    (re.compile(r"'headers': \{[^}]*\}"), "'headers': {}"),
     # both sides have one broker, and a message with headers is longer
     (re.compile(r"\b(offset|size)=\d+"), r"\1=N"),
     (re.compile(r"\bmem_usage=\S+"), "mem_usage=N"),

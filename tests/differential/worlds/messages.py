@@ -374,7 +374,7 @@ CONFLUENT = World(
             _follow=("producer.flush(5)", "producer.poll(0)"),
             _weight=3,
         ),
-        Line("len(producer)"),
+        Line("producer.flush(5), len(producer)"),
         Line("type(producer)"),
         Line("confluent_kafka.Producer.__mro__, confluent_kafka.Consumer.__mro__"),
         Line("confluent_kafka.Producer({'nonsense': 1})"),

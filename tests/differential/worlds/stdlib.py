@@ -333,8 +333,9 @@ _REQUESTS = (
 _ASKING = """
     import io, socket, threading
     def ask(text):
+        data = text.encode()
         with socket.create_connection(server.server_address, 10) as connection:
-            connection.sendall(text.encode())
+            connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)
             data = b"".join(iter(lambda: connection.recv(65536), b""))
         return data.split(b"\\r\\n")
