@@ -94,8 +94,8 @@ KNOWN: tuple[Known, ...] = (
         witness=("wsgiref", (r"ask_of(looks, 'GET / HTTP/1.0\r\n\r\n')",)),
     ),
     Known(
-        "An environ has a mark with the request's scope, so that a second middleware makes no span, and frameworks leave "
-        "the route there.",
+        "An environ has a mark with the request's scope, so that a second middleware makes no span, and frameworks "
+        "leave the route there.",
         worlds="wsgi|wsgiref",
         place=r"^(value|(events|elsewhere)/\d+)/",
         agent=r"swagent\.(scope|wsgi)",
@@ -187,12 +187,6 @@ KNOWN: tuple[Known, ...] = (
         witness=("aiokafka", ("await producer.send('orders', b'1')",)),
     ),
     Known(
-        "The same: a call with an interceptor fails when its result is asked for, and not when it is made.",
-        worlds="grpc|grpc-aio",
-        place="^(elsewhere|events|logs)$",
-        witness=("grpc", ("channel.stream_stream('/stock.Stock/Talk')({}, compression=None)",)),
-    ),
-    Known(
         "The same: so there is a result that can be asked.",
         worlds="grpc|grpc-aio",
         line=r"^(await )?r\d+(\.|$)",
@@ -200,6 +194,12 @@ KNOWN: tuple[Known, ...] = (
         bare="'NoneType' object has no|NoneType None",
         whole=True,
         witness=("grpc", ("channel.unary_stream('/stock.Stock/Many')(request=-1.5)", "r0.details()")),
+    ),
+    Known(
+        "The same: it is a step behind, so less of it has arrived when it is cancelled.",
+        worlds="grpc-aio",
+        place="^(elsewhere|events|logs)$",
+        witness=("grpc-aio", ("await cancelled(2, lambda: channel.unary_unary('/stock.Stock/Look')(b'lamp'))",)),
     ),
     Known(
         "The same: it may be read in both ways, and waits once more, as it has a task of its own.",
