@@ -8,7 +8,7 @@ _ASGI = """
     import asyncio
     async def ask(app, path="/", method="GET", headers=(), body=b"", kind="http", more=None, wrap=asgi):
         sent = []
-        scope = {"type": kind, "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1",
+        scope = {"type": kind if isinstance(kind, str) else "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1",
                  # a server takes no other
                  "method": method if isinstance(method, str) else "GET",
                  "path": path, "raw_path": path.encode(), "query_string": b"q=1", "root_path": "", "scheme": "http",
