@@ -27,11 +27,11 @@ from ..config import Config
 from ..errors import AgentStateError, ConfigError
 from ..ledger import Statistics
 from ..record.suppression import suppress_instrumentation
+from ..runtime.child_end import before_child_ends
+from ..runtime.first_record import forget, when_recorded
+from ..runtime.fork_rest import resting_at_forks
+from ..runtime.system_thread import Flag, SystemThread, is_patched
 from .adoption import adopt
-from .child_end import before_child_ends
-from .first_record import forget, when_recorded
-from .fork_rest import resting_at_forks
-from .system_thread import Flag, SystemThread, is_patched
 
 
 class AgentThread:

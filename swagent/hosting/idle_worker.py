@@ -30,8 +30,8 @@ import time
 from typing import Any
 
 from .. import stop_budgets
+from ..runtime.system_thread import SystemThread, is_patched
 from .agent_thread import running, stop_within
-from .system_thread import SystemThread, is_patched
 
 _IS_LINUX = sys.platform == "linux"
 # Of /proc/self/stat: the signals with a handler, behind the program's name, which may contain blanks.
