@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..record.trace.carrier import Carrier
-from ..record.trace.context import active_span
+from ..record.trace.context import Active, active_span
 from ..record.trace.model import Layer, SpanKind
 from ..record.trace.outcome import running_task
 from ..record.trace.span import Span
@@ -53,13 +53,13 @@ def is_same_message(entry: Any, carrier: Any) -> bool:
     return any(each.segment_id == carrier.segment_id and each.span_id == carrier.span_id for each in entry.refs)
 
 
-def outer_call(parent: Any) -> Any:
+def outer_call(parent: Active | None) -> Span | None:
     """The call that a call with this parent is a part of; None where it is one of its own."""
     active = active_span(parent)
     return active if isinstance(active, Span) and active.kind is _EXIT else None
 
 
-def withdraw_twin(library: Library, name: str, parent: Any) -> None:
+def withdraw_twin(library: Library, name: str, parent: Active | None) -> None:
     """Withdraw the span that the same instrumentation has begun just before, in the same place, for the same query."""
     active = active_span(parent)
     segment = active.segment if isinstance(active, Span) else None

@@ -84,6 +84,9 @@ class Arrival:
     def note_origin(self) -> None:
         """No log record comes from here."""
 
+    def to_span(self) -> None:
+        """None: it is past."""
+
     def carried(self) -> dict[str, str]:
         """What travels with the trace."""
         return self.correlation or {}

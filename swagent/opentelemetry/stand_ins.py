@@ -26,7 +26,7 @@ class StandIn(Span):
     __slots__ = ("entry",)
 
     def __init__(self, entry: Active) -> None:
-        self.entry: Any = entry
+        self.entry = entry
 
     def _span(self) -> Any:
         """The span to tell something; None where there is none any more."""
@@ -70,7 +70,7 @@ class StandIn(Span):
 
     def is_recording(self) -> bool:
         """Whether it is recorded and still open."""
-        return not self.entry.ended and bool(self.entry.is_recorded)
+        return not self.entry.ended and self.entry.is_recorded
 
     def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
         """Mark it as failed, where that is the status."""

@@ -30,7 +30,7 @@ from .request_clock import RequestClock, request_clock
 _NAMES = ("call_soon", "call_soon_threadsafe", "call_later", "call_at", "create_task")
 _ABSENT = object()
 _NUMBERS = (float, int)
-_TASK: type[Any] = asyncio.Task
+_TASK: type[object] = asyncio.Task
 
 
 def steps_of_loop(loop: asyncio.AbstractEventLoop) -> AsyncioSteps:
@@ -48,8 +48,8 @@ class AsyncioSteps:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._users = 0
-        self._before: dict[str, Any] = {}
-        self._ours: dict[str, Any] = {}
+        self._before: dict[str, object] = {}
+        self._ours: dict[str, object] = {}
         self.late: _Late | None = None
         # asked for once: while this is in place they are found behind it
         self._call_soon, self._call_soon_threadsafe, self._call_later, self._call_at, self._create_task = (
@@ -87,7 +87,7 @@ class AsyncioSteps:
 
     # -- what stands before the loop's methods ------------------------------------------------------------------------
 
-    def call_soon(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+    def call_soon(self, callback: Callable[..., object], *args: object, context: Context | None = None) -> object:
         """Most calls come from tasks and futures."""
         clock = context.get(request_clock) if context is not None else None
         if clock is not None and clock.home is self:
@@ -100,23 +100,29 @@ class AsyncioSteps:
                 callback = _Step(task, clock, callback)
         return self._call_soon(callback, *args, context=context)
 
-    def call_soon_threadsafe(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+    def call_soon_threadsafe(
+        self, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> object:
         """What a thread calls with its result."""
         if callable(callback):
             callback = _Late(self, callback, time.monotonic(), None)
         return self._call_soon_threadsafe(callback, *args, context=context)
 
-    def call_later(self, delay: Any, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+    def call_later(
+        self, delay: object, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> object:
         """asyncio's calls `call_at` then."""
         return self._call_later(delay, self._with_due(callback, delay), *args, context=context)
 
-    def call_at(self, when: Any, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+    def call_at(
+        self, when: Any, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> object:
         """uvloop's calls `call_later` then."""
         is_time = isinstance(when, _NUMBERS)
         callback = self._with_due(callback, when - self._loop.time() if is_time else None)
         return self._call_at(when, callback, *args, context=context)
 
-    def _with_due(self, callback: Callable[..., Any], delay: Any) -> Callable[..., Any]:
+    def _with_due(self, callback: Callable[..., object], delay: object) -> Callable[..., object]:
         """A timer's callback that says when it was due, if it belongs to a request that is timed."""
         clock = request_clock.get()
         if clock is None or clock.home is not self or type(callback) is _Late or not callable(callback):
@@ -127,7 +133,7 @@ class AsyncioSteps:
         seconds = self.late.seconds if self.late is not None and self.late.callback == callback else delay
         return _Late(self, callback, time.monotonic() + delay, seconds)
 
-    def create_task(self, coroutine: Any, **options: Any) -> Any:
+    def create_task(self, coroutine: object, **options: object) -> object:
         """Whoever is seen by its first step is not looked for here."""
         return create_seen(self._create_task, self._loop, coroutine, options)
 
@@ -137,12 +143,12 @@ class _Step:
 
     __slots__ = ("__self__", "_clock", "_run")
 
-    def __init__(self, task: object, clock: RequestClock, run: Callable[..., Any]) -> None:
+    def __init__(self, task: object, clock: RequestClock, run: Callable[..., object]) -> None:
         self.__self__ = task
         self._clock = clock
         self._run = run
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> object:
         self._clock.begin_woken()
         try:
             return self._run(*args)
@@ -165,13 +171,13 @@ class _Late:
 
     __slots__ = ("_steps", "callback", "due", "seconds")
 
-    def __init__(self, steps: AsyncioSteps, callback: Callable[..., Any], due: float, seconds: float | None) -> None:
+    def __init__(self, steps: AsyncioSteps, callback: Callable[..., object], due: float, seconds: float | None) -> None:
         self._steps = steps
         self.callback = callback
         self.due = due
         self.seconds = seconds
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> object:
         self._steps.late = self
         try:
             return self.callback(*args)

@@ -25,7 +25,7 @@ _WAITER, _ERROR = asyncio_inside.WAITER_OF_TASK.name, asyncio_inside.ERROR_OF_TA
 
 
 @or_leave_it
-def note_wake(task: Any, tasks: RequestTasks, seconds: float | None) -> None:
+def note_wake(task: object, tasks: RequestTasks, seconds: float | None) -> None:
     """A task is given to the loop for a step: perhaps its first, perhaps one in which it is cancelled.
 
     :param seconds: how long the timer ran that calls now, if one does
@@ -48,7 +48,7 @@ def note_wake(task: Any, tasks: RequestTasks, seconds: float | None) -> None:
         record.cancellations = standing or 0
 
 
-def _note_begin(task: Any, tasks: RequestTasks) -> None:
+def _note_begin(task: object, tasks: RequestTasks) -> None:
     if _is_new(task):
         parent = asyncio.current_task()
         kind, group = asyncio_group(outer_frame())
@@ -76,21 +76,21 @@ def note_end(task: Any, tasks: RequestTasks) -> None:
     tasks.end(record, DONE if error is None else FAILED, "" if error is None else kind_of(error))
 
 
-def _standing_cause(record: TaskRecord, task: Any) -> str:
+def _standing_cause(record: TaskRecord, task: object) -> str:
     """What cancelled it, unless that was taken back since."""
     standing = cancellations_of(task)
     return record.cancelled_by if standing is None or standing >= record.cancellations else ""
 
 
-def cancellations_of(task: Any) -> int | None:
+def cancellations_of(task: object) -> int | None:
     """How many cancellations of a task stand; None: Python 3.10 does not count them."""
     ask = getattr(task, "cancelling", None)
     return int(ask()) if ask is not None else None
 
 
 def create_seen(
-    create_task: Callable[..., Any], loop: asyncio.AbstractEventLoop, coroutine: Any, options: dict[str, Any]
-) -> Any:
+    create_task: Callable[..., object], loop: asyncio.AbstractEventLoop, coroutine: object, options: dict[str, Any]
+) -> object:
     """Make a task that may run before it is known to anybody: an eager one.
 
     :param create_task: the loop's

@@ -70,7 +70,7 @@ def _cause_in(place: Place, frame: FrameType, tasks: RequestTasks, seconds: floa
     return ""
 
 
-def _by_sibling(task: Any, tasks: RequestTasks) -> str:
+def _by_sibling(task: object, tasks: RequestTasks) -> str:
     """The group was told of the end of this one, which has just ended."""
     record = tasks.find_ended(task)
     return record.failure() if record is not None and record.outcome == FAILED else ""
@@ -82,7 +82,7 @@ def _by_parent(tasks: RequestTasks) -> str:
     return record.cancellation() if record is not None else ""
 
 
-def _by_call(scope: Any, tasks: RequestTasks) -> str:
+def _by_call(scope: object, tasks: RequestTasks) -> str:
     """The task that runs now calls for it; or a scope of anyio's tries once more, or another callback of the loop's
     calls for it, and behind these nobody stands."""
     if asyncio.current_task() is None:
@@ -95,7 +95,7 @@ def _record_here(tasks: RequestTasks) -> TaskRecord | None:
     return tasks.find_running(asyncio.current_task())
 
 
-def _known_of(scope: Any, tasks: RequestTasks) -> str:
+def _known_of(scope: object, tasks: RequestTasks) -> str:
     """Why a scope of anyio's was cancelled that tries once more."""
     known = tasks.scope_causes.get(id(scope))
     if known is not None:

@@ -10,13 +10,15 @@ import itertools
 import time
 from collections.abc import Mapping, Sequence
 from contextvars import Context
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ..inspection.executor_threads import context_of_work
 from ..inspection.frames import frames_of_threads
 from ..inspection.loop_view import LoopView, context_of
 from ..record.trace.context import active_span, current
 from ..record.trace.outcome import name_of_task
+from ..record.trace.segment import Segment
+from ..record.trace.span import Span
 from .stacks import task_stack, thread_stack
 from .trail import Trail
 
@@ -40,7 +42,7 @@ class Request(Protocol):
         """Its operation's name, and whether no later one is to come."""
         ...
 
-    def to_span(self) -> Any:
+    def to_span(self) -> Span | None:
         """Its span, made now where there is none; None: it has ended without one."""
         ...
 
@@ -49,10 +51,10 @@ class Followed(NamedTuple):
     """A request that is looked at."""
 
     request: Request
-    task: Any
+    task: object
     """The one that it came in; None: it came in a thread without a loop."""
     thread: int
-    segment: Any
+    segment: Segment | None
     trail: Trail
 
 
@@ -94,7 +96,7 @@ def _look_at_tasks(view: LoopView, owners: Owners, depth: int) -> None:
 
 def _look_at_threads(followed: Sequence[Followed], owners: Owners, views: Mapping[int, LoopView], depth: int) -> None:
     frames = frames_of_threads()
-    own = {each.thread: each for each in followed if each.task is None}
+    own: dict[int, Followed] = {each.thread: each for each in followed if each.task is None}
     for thread, frame in itertools.islice(frames.items(), _MAX_THREADS):
         owner, name = own.get(thread), ""
         if owner is None and thread not in views:
@@ -105,7 +107,7 @@ def _look_at_threads(followed: Sequence[Followed], owners: Owners, views: Mappin
 
 def _owner(context: Context | None, owners: Owners) -> Followed | None:
     """The request that is served in a context."""
-    entry: Any = active_span(context.get(current)) if context is not None else None
+    entry = active_span(context.get(current)) if context is not None else None
     if entry is None:
         return None
     segment = getattr(entry, "segment", None)

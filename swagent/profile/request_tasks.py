@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import time
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from inspect import iscoroutinefunction
-from typing import Any
+from typing import Any, TypeVar
 
 from ..record.limits import MAX_VALUE
 from ..record.trace.model import SpanRecord
 from ..record.trace.outcome import name_of_task, running_task
 from .task_groups import NO_GROUP, Group
 from .task_record import FAILED, RUNNING, TaskRecord, or_leave_it
+
+M = TypeVar("M", bound=Mapping[str, Any])
 
 MAX_TASKS = 64
 """So many are kept of a request, those that began first."""
@@ -36,25 +38,25 @@ class RequestTasks:
     __slots__ = ("_announced", "_by_task", "_groups", "_left_out", "_records", "began", "deadlines", "own",
                  "scope_causes")  # fmt: skip
 
-    def __init__(self, task: Any) -> None:
+    def __init__(self, task: object) -> None:
         """
         :param task: the request's own; None: there is none
         """
         self.began = time.monotonic()
         self.own = TaskRecord(0, None, NO_GROUP, 0.0)
-        self.deadlines: dict[int, tuple[Any, float, str]] = {}
-        self.scope_causes: dict[int, tuple[Any, str]] = {}
+        self.deadlines: dict[int, tuple[object, float, str]] = {}
+        self.scope_causes: dict[int, tuple[object, str]] = {}
         self._groups: list[Group] = []
         self._records: list[TaskRecord] = []
         self._left_out = 0
         self._by_task: dict[int, TaskRecord] = {}
-        self._announced: list[tuple[TaskRecord, Any]] = []
+        self._announced: list[tuple[TaskRecord, object]] = []
         if task is not None:
             self._bind(self.own, task)
 
     # -- what the loops tell ------------------------------------------------------------------------------------------
 
-    def begin(self, task: Any, parent: Any, group: Group) -> None:
+    def begin(self, task: object, parent: object, group: Group) -> None:
         """A task is there.
 
         :param parent: the task that began it; None: nobody knows
@@ -67,7 +69,7 @@ class RequestTasks:
         if record is not None:
             self._bind(record, task)
 
-    def announce(self, parent: Any, group: Group) -> TaskRecord | None:
+    def announce(self, parent: object, group: Group) -> TaskRecord | None:
         """A task is about to be there that may run before anybody sees it: an eager one. `arrive` follows."""
         record = self._add(parent, group)
         if record is not None:
@@ -75,7 +77,7 @@ class RequestTasks:
         return record
 
     @or_leave_it
-    def arrive(self, record: TaskRecord, task: Any) -> None:
+    def arrive(self, record: TaskRecord, task: object) -> None:
         """The task that was announced is there.
 
         :param task: None: it has not come to that
@@ -111,7 +113,7 @@ class RequestTasks:
             self._groups.append(found)
         return found
 
-    def note_deadline(self, scope: Any, deadline: float, text: str) -> None:
+    def note_deadline(self, scope: object, deadline: float, text: str) -> None:
         """A scope has a deadline.
 
         :param text: how long it was to last; empty: nobody knows
@@ -119,19 +121,19 @@ class RequestTasks:
         if len(self.deadlines) < _MAX_DEADLINES:
             self.deadlines[id(scope)] = (scope, deadline, text)
 
-    def note_scope(self, scope: Any, cause: str) -> None:
+    def note_scope(self, scope: object, cause: str) -> None:
         """A scope was cancelled, which goes on telling its tasks."""
         if len(self.scope_causes) < _MAX_DEADLINES:
             self.scope_causes.setdefault(id(scope), (scope, cause))
 
     # -- what is asked ------------------------------------------------------------------------------------------------
 
-    def find(self, task: Any) -> TaskRecord | None:
+    def find(self, task: object) -> TaskRecord | None:
         """The record of a task of this request that has not ended."""
         record = self._by_task.get(id(task))
         return record if record is not None and record.is_of(task) else None
 
-    def find_running(self, task: Any) -> TaskRecord | None:
+    def find_running(self, task: object) -> TaskRecord | None:
         """The record of the task that runs now."""
         record = self.find(task)
         announced, by = self._announced[-1] if self._announced else (None, None)
@@ -141,7 +143,7 @@ class RequestTasks:
         self._bind(announced, task)
         return announced
 
-    def find_ended(self, task: Any) -> TaskRecord | None:
+    def find_ended(self, task: object) -> TaskRecord | None:
         """The record of a task of this request that has ended just now."""
         return next(
             (record for record in reversed(self._records) if record.ended is not None and record.is_of(task)), None
@@ -167,13 +169,13 @@ class RequestTasks:
         if name:
             span.tags.append(("task", name))
 
-    def follow(self, receive: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
+    def follow(self, receive: Callable[[], Awaitable[M]]) -> Callable[[], Awaitable[M]]:
         """The server's `receive`: it notes which task has been told that the client went away. Itself, if it is no
         coroutine function: what it returns is the application's."""
         if not iscoroutinefunction(receive):
             return receive
 
-        async def noted() -> Any:
+        async def noted() -> M:
             message = await receive()
             self._note_message(message)
             return message
@@ -201,14 +203,14 @@ class RequestTasks:
         return (*tags, ("tasks.left_out", str(left_out))) if left_out else tags
 
     @or_leave_it
-    def _note_message(self, message: Any) -> None:
+    def _note_message(self, message: Mapping[str, Any]) -> None:
         record = self.find_running(running_task()) if message["type"] == "http.disconnect" else None
         if record is not None:
             record.knows_disconnect = True
 
     # -- within -------------------------------------------------------------------------------------------------------
 
-    def _add(self, parent: Any, group: Group) -> TaskRecord | None:
+    def _add(self, parent: object, group: Group) -> TaskRecord | None:
         if len(self._records) >= MAX_TASKS:
             self._left_out += 1
             return None
@@ -217,7 +219,7 @@ class RequestTasks:
         self._records.append(record)
         return record
 
-    def _bind(self, record: TaskRecord, task: Any) -> None:
+    def _bind(self, record: TaskRecord, task: object) -> None:
         record.bind(task)
         self._by_task[record.key] = record
 

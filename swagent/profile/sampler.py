@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..agent_log import RateLimitedLog
 from ..inspection.loop_view import LoopView, view_of_this_loop
@@ -52,7 +52,7 @@ class Sampler:
         self._limits = limits
         self._offer = offer
         self._is_over = is_over
-        self._waiting: dict[Request, tuple[Any, int]] = {}
+        self._waiting: dict[Request, tuple[object, int]] = {}
         self._followed: list[Followed] = []
         self._views: dict[int, LoopView] = {}
         self._left = task.samples
@@ -119,7 +119,7 @@ class Sampler:
                 if len(self._followed) < self._limits.requests:
                     self._follow(request, task, thread, name)
 
-    def _follow(self, request: Request, task: Any, thread: int, name: str) -> None:
+    def _follow(self, request: Request, task: object, thread: int, name: str) -> None:
         span = request.to_span()
         # asked for, so that its root stays in this segment
         reference = span.reference() if span is not None else None

@@ -67,7 +67,7 @@ class TaskRecord:
         self.outcome: str | None = None
         self.cause = ""
         self.name = ""
-        self.task: weakref.ref[Any] | None = None
+        self.task: weakref.ref[object] | None = None
         self.key = 0
         self.text = ""
         self.cancelled_by = ""
@@ -76,7 +76,7 @@ class TaskRecord:
         self.status: Any = None
         self._context: Context | None = None
 
-    def bind(self, task: Any) -> None:
+    def bind(self, task: object) -> None:
         """This is its task."""
         self.task = weakref.ref(task)
         self.key = id(task)
@@ -91,7 +91,7 @@ class TaskRecord:
         self.outcome, self.cause = outcome, cause
         self.status = self._context = None
 
-    def is_of(self, task: Any) -> bool:
+    def is_of(self, task: object) -> bool:
         """Whether it is this task's."""
         return self.task is not None and self.task() is task
 
@@ -108,9 +108,9 @@ class TaskRecord:
         task = self.task() if self.task is not None else None
         return name_of_task(task) if task is not None else self.name
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict[str, object]:
         """As the tag has it, times in milliseconds."""
-        told: dict[str, Any] = {"id": self.id}
+        told: dict[str, object] = {"id": self.id}
         if self.parent is not None:
             told["parent"] = self.parent
         told["name"] = self.name_now()

@@ -49,11 +49,11 @@ class _Carried:
 
     __slots__ = ("_function", "_snapshot")
 
-    def __init__(self, function: Callable[..., Any], snapshot: ContextSnapshot) -> None:
+    def __init__(self, function: Callable[..., object], snapshot: ContextSnapshot) -> None:
         self._function = function
         self._snapshot = snapshot
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: object, **kwargs: object) -> Any:
         with self._snapshot:
             return self._function(*args, **kwargs)
 
@@ -73,8 +73,8 @@ class _Run:
             thread.run()
 
 
-def _wrap_submit(patch: Patch) -> Callable[..., Any]:
-    def submit(self: ThreadPoolExecutor, /, *args: Any, **kwargs: Any) -> Any:
+def _wrap_submit(patch: Patch) -> Callable[..., object]:
+    def submit(self: ThreadPoolExecutor, /, *args: Any, **kwargs: object) -> object:
         snapshot = _take(patch) if args else None
         if snapshot is None:
             return patch.original(self, *args, **kwargs)
@@ -88,8 +88,8 @@ def _wrap_submit(patch: Patch) -> Callable[..., Any]:
     return submit
 
 
-def _wrap_start(patch: Patch) -> Callable[..., Any]:
-    def start(self: threading.Thread, *args: Any, **kwargs: Any) -> Any:
+def _wrap_start(patch: Patch) -> Callable[..., object]:
+    def start(self: threading.Thread, *args: object, **kwargs: object) -> object:
         snapshot = _take(patch) if not _thread.submitting else None
         if snapshot is None or not _lend_run(self, snapshot):
             return patch.original(self, *args, **kwargs)

@@ -96,12 +96,12 @@ class LogCapture:
         if level >= self.settings.level and self.is_attached and not is_forwarded():
             alone(self._report, self._conversion.from_structlog, name, logger, event)
 
-    def _wrap(self, patch: Patch) -> Callable[..., Any]:
+    def _wrap(self, patch: Patch) -> Callable[..., object]:
         level, read_plain, offer_plain = self.settings.level, self._conversion.read_plain, self._offer_plain
         report, conversion = self._report, self._conversion
 
         # one function of many lines: every record passes here, and each call takes as long as several of them
-        def captured(self: logging.Logger, record: logging.LogRecord) -> Any:
+        def captured(self: logging.Logger, record: logging.LogRecord) -> object:
             if not patch.is_active:
                 return patch.original(self, record)
             try:
@@ -140,7 +140,7 @@ class LogCapture:
     def _offer_converted(self, plain: tuple[Any, ...]) -> None:
         alone(self._report, self._conversion.from_plain, plain)
 
-    def _report(self, convert: Callable[..., LogEntry], *record: Any) -> None:
+    def _report(self, convert: Callable[..., LogEntry], *record: object) -> None:
         try:
             entry = convert(*record)
         except BaseException as error:  # noqa: BLE001, RUF100  (foreign code; that there was a record is told)

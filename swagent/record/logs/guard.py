@@ -54,7 +54,7 @@ local = _Local()
 _work: ContextVar[_Work | None] = ContextVar("swagent_log_work", default=None)
 
 
-def read_alone(thread: Thread, read: Callable[[Any, Any], T | None], record: Any, entry: Any) -> T | None:
+def read_alone(thread: Thread, read: Callable[[Any, Any], T | None], record: Any, entry: object) -> T | None:
     """As `alone`, for what starts no task and is over in no time; returns what it returns. None also where it is
     inside such a call, or where it fails: `alone` says which.
 
@@ -74,7 +74,7 @@ def read_alone(thread: Thread, read: Callable[[Any, Any], T | None], record: Any
         thread.reporting = False
 
 
-def alone(report: Callable[..., object], *record: Any) -> None:
+def alone(report: Callable[..., object], *record: object) -> None:
     """Call the function, unless this happens inside such a call or in the agent's own tasks. Errors stay here. What
     ends threads and tasks passes, such as KeyboardInterrupt and cancellation."""
     inherited, thread = _work.get(), local.thread

@@ -17,7 +17,7 @@ NOWHERE: Origin = ("", "", "", -1)
 
 def active_entry() -> Active | None:
     """The span that is active, or what may become one."""
-    entry: Active | None = current.get()
+    entry = current.get()
     # most are open, and not of a generator: asked here, that takes no call
     if entry is not None and (entry.ended or entry.frame is not None):
         entry = active_span(entry)

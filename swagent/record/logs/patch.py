@@ -10,7 +10,7 @@ from typing import Any, cast
 class Patch:
     """One replaced method. Apply and remove it from one thread at a time; calls may come from any."""
 
-    def __init__(self, owner: type, name: str, wrap: Callable[[Patch], Callable[..., Any]]) -> None:
+    def __init__(self, owner: type, name: str, wrap: Callable[[Patch], Callable[..., object]]) -> None:
         """
         :param wrap: makes the replacement, which calls `patch.original` at each call and nothing else once
             `patch.is_active` is False
@@ -18,8 +18,8 @@ class Patch:
         self._owner = owner
         self._name = name
         self._wrap = wrap
-        self._wrapper: Callable[..., Any] | None = None
-        self.original: Callable[..., Any] = getattr(owner, name)
+        self._wrapper: Callable[..., object] | None = None
+        self.original: Callable[..., object] = getattr(owner, name)
         self.is_active = False
 
     def apply(self) -> None:
@@ -50,7 +50,7 @@ class Patch:
 _applied: list[Patch] = []
 
 
-def _living(function: Callable[..., Any]) -> Callable[..., Any]:
+def _living(function: Callable[..., object]) -> Callable[..., object]:
     """The function behind those of our replacements that were taken out but could not be removed at the time."""
     while isinstance(patch := getattr(function, "swagent_patch", None), Patch) and not patch.is_active:
         function = patch.original

@@ -76,7 +76,7 @@ class EventMeter(Meter[S]):
     def timed(self, function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
     def timed(self, /, *, unit: Unit = "s") -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-    def timed(self, function: Callable[..., Any] | None = None, /, *, unit: Unit = "s") -> Any:
+    def timed(self, function: Callable[..., object] | None = None, /, *, unit: Unit = "s") -> Any:
         """Tell this meter how long each call of a function takes: `@meter.timed` or `@meter.timed(unit="ms")`.
 
         For functions and coroutine functions.

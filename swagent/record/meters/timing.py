@@ -54,7 +54,7 @@ def timed(function: Callable[P, R], tell: Callable[[float], None], unit: Unit) -
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        async def timed_coroutine(*args: Any, **kwargs: Any) -> Any:
+        async def timed_coroutine(*args: object, **kwargs: object) -> Any:
             with Timer(tell, unit):
                 return await cast("Callable[..., Awaitable[Any]]", function)(*args, **kwargs)
 
@@ -74,7 +74,7 @@ def counted(function: Callable[P, R], tell: Callable[[], None]) -> Callable[P, R
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        async def counted_coroutine(*args: Any, **kwargs: Any) -> Any:
+        async def counted_coroutine(*args: object, **kwargs: object) -> Any:
             tell()
             return await cast("Callable[..., Awaitable[Any]]", function)(*args, **kwargs)
 

@@ -6,7 +6,7 @@ needed it meanwhile or not.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
 from ..bounded_cache import BoundedCache
@@ -117,7 +117,7 @@ def _origin(key: tuple[str, bytes]) -> str:
     return f"{scheme}://{host.decode('latin-1').rpartition('@')[2][:_MAX_HOST]}"
 
 
-def _peer(client: tuple[Any, ...]) -> str:
+def _peer(client: tuple[object, ...]) -> str:
     # not every server tells the client's port
     return address_of(f"{client[0]}:{client[1]}" if client[1] else client[0])
 
@@ -139,7 +139,7 @@ class FinishedRequest(NamedTuple):
     start: float
     """As the end, by the monotonic clock."""
     end: float
-    client: tuple[Any, ...] | None
+    client: tuple[object, ...] | None
     caller: bytes | None
     """The header `sw8` that came with it, where it is trusted."""
     method: str

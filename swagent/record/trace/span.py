@@ -19,12 +19,12 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..limits import MAX_LOGS, MAX_TAGS, as_text, describe, short
 from ..suppression import suppress_instrumentation
 from .carrier import Carrier, format_correlation, format_sw8
-from .context import active_span, current, nearest_open, switch
+from .context import Active, active_span, current, nearest_open, switch
 from .model import Component, Layer, Origin, Reference, RefKind, SpanKind, SpanLog
 from .outcome import Outcome, name_of_task, outcome_of, running_task
 from .segment import Segment
@@ -104,7 +104,7 @@ class Span:
         self.start_time = 0.0
         self.end_time = 0.0
         self.epoch = 0.0
-        self.previous: Any = None
+        self.previous: Active | None = None
         self.frame: FrameType | None = None
         self.task = 0
         self._tracer = tracer
@@ -125,7 +125,7 @@ class Span:
         switch(current, self)
         return self
 
-    def start_below(self, parent: Any, at: float | None = None) -> Self:
+    def start_below(self, parent: Active | None, at: float | None = None) -> Self:
         """Begin below a parent, and do not become active. A second start does nothing.
 
         :param parent: what stands in a context: a span, a request, a snapshot; None for none
@@ -142,10 +142,10 @@ class Span:
             self.start_time = at
         return self
 
-    def _begin(self, inherited: Any) -> None:
+    def _begin(self, inherited: Active) -> None:
         """Begin below what stands in a context."""
         entry = active_span(inherited)
-        live: Span | None = entry.to_span() if entry is not None else None
+        live = entry.to_span() if entry is not None else None
         # asked for first: a request's span is opened by that
         segment = live.segment if live is not None else None
         self._set_clock(live if self.kind is not _ENTRY else None)
@@ -248,7 +248,7 @@ class Span:
             # the segment has gone, or has no room and nobody to refer to but the parent
             self._open(None, parent)
 
-    def _open(self, live: Span | None, source: Any) -> None:
+    def _open(self, live: Span | None, source: Active | None) -> None:
         """Open a segment, unless this trace is not recorded.
 
         :param source: what the segment continues where no carrier says so: the live span, or what `parent_link` found
@@ -258,7 +258,7 @@ class Span:
         if not suppress_instrumentation.get():
             self._open_segment(live, source)
 
-    def _open_segment(self, live: Span | None, source: Any) -> None:
+    def _open_segment(self, live: Span | None, source: Active | None) -> None:
         tracer = self._tracer or running()
         suppressed = live is not None and live.segment is None and self.carrier is None
         if tracer is None or suppressed or tracer.is_ignored(self.name):
@@ -273,8 +273,10 @@ class Span:
             segment = self._continue_trace(tracer, carrier)
         else:
             reference = None
-            if carrier is not None or source is not None:
-                reference = _reference_to(carrier) if carrier is not None else source.reference()
+            if carrier is not None:
+                reference = _reference_to(carrier)
+            elif source is not None:
+                reference = source.reference()
             segment = self._new_segment(tracer, reference.trace_id if reference is not None else None)
             if reference is not None:
                 self.refs = (reference,)
@@ -440,7 +442,7 @@ def _reference_to(carrier: Carrier) -> Reference:
     return Reference(RefKind.CROSS_PROCESS, *carrier[1:])
 
 
-def parent_link(inherited: Any, kind: SpanKind) -> Any:
+def parent_link(inherited: Active | None, kind: SpanKind) -> Active | None:
     """What a span with nothing live around it continues: the past span or the snapshot in its context, if recent."""
     if inherited is None or not inherited.ended or not inherited.is_recorded:
         return None
