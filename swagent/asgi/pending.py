@@ -232,7 +232,7 @@ class PendingRequest:
                 self._facts = facts
                 self.scope = _NOTHING
                 if offer is not None:
-                    # joined, which takes half as long as unpacking
+                    # a FinishedRequest; joined, which takes half as long as unpacking
                     offer((self.number, self.start_time, now, client, caller) + facts)  # noqa: RUF005
                 return
         if self.span is not None:

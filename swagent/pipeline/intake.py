@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from ..agent_log import RateLimitedLog
 from ..ledger import Refusal
-from ..record.trace.request import FIELDS, FinishedRequest
+from ..record.trace.finished_request import END, FIELDS, NO_FACTS, NO_REQUEST, NUMBER, SEGMENT, FinishedRequest
 from .channel import Channel
 
 T = TypeVar("T")
@@ -26,8 +26,6 @@ R = TypeVar("R")
 GROUP = 32
 # Requests are many and small.
 REQUESTS = 64
-# method, scheme, host, path, template, component, status
-_NOTHING = ("", "", b"", "", None, 0, 0)
 _FULL = REQUESTS * FIELDS
 
 
@@ -146,8 +144,8 @@ class Intake(Pending, Generic[T]):
 class SegmentIntake(Pending):
     """Takes what becomes segments, in the order in which it is finished: requests, and segments that are made already.
 
-    A request stands in one flat row, field by field: a tuple for each would be an object that the garbage collector
-    counts. A segment stands in the same row, in the place of the caller of request number 0. Going in is one call.
+    What is pending is one list of fields: `record/trace/finished_request.py` says what stands where, of a request and
+    of a segment. Going in is one call.
     """
 
     def __init__(
@@ -164,7 +162,7 @@ class SegmentIntake(Pending):
     def offer(self, segment: Any) -> None:
         """Hand a finished segment over, as `Intake.offer`."""
         now = self._channel.clock()
-        self.offer_request((0, now, now, None, segment, *_NOTHING))
+        self.offer_request((NO_REQUEST, now, now, None, segment) + NO_FACTS)  # noqa: RUF005  (takes half as long as unpacking)
 
     def offer_request(self, finished: FinishedRequest | tuple[Any, ...]) -> None:
         """Hand a finished request over, as `Intake.offer`. A plain tuple will do."""
@@ -180,11 +178,13 @@ class SegmentIntake(Pending):
         channel, row = self._channel, self._take(_FULL)
         now = time.monotonic()
         epoch = time.time() - now
-        times: list[float] = row[2::FIELDS]
+        times: list[float] = row[END::FIELDS]
         if channel.clock is not time.monotonic:
             to_channel = channel.clock() - now
             # a segment's is by the channel's clock already
-            times = [end + to_channel if number else end for number, end in zip(row[::FIELDS], times, strict=True)]
+            times = [
+                end + to_channel if number else end for number, end in zip(row[NUMBER::FIELDS], times, strict=True)
+            ]
         payloads: list[bytes | None] = [None] * len(times)
         if channel.has_room_for(len(times) - 1):
             payloads = self._encode_alike(row, epoch)
@@ -193,7 +193,7 @@ class SegmentIntake(Pending):
 
     def _encode_alike(self, row: list[Any], epoch: float) -> list[bytes | None]:
         """The requests of a row that are like others; None for each other one, and for each segment."""
-        numbers: list[int] = row[::FIELDS]
+        numbers: list[int] = row[NUMBER::FIELDS]
         if all(numbers):
             return [*self._requests.encode_alike(row, epoch)]
         alike: Iterator[bytes | None] = iter(())
@@ -203,4 +203,4 @@ class SegmentIntake(Pending):
         return [next(alike) if number else None for number in numbers]
 
     def _encode_one(self, finished: Sequence[Any], epoch: float) -> bytes | None:
-        return self._requests.encode(finished, epoch) if finished[0] else self._encode(finished[4])
+        return self._requests.encode(finished, epoch) if finished[NUMBER] else self._encode(finished[SEGMENT])

@@ -129,26 +129,3 @@ METHODS: BoundedCache[str, Tag] = BoundedCache(lambda method: ("http.method", "G
 STATUSES: BoundedCache[int, Tag] = BoundedCache(lambda status: ("http.status_code", str(int(status))))
 _TEMPLATES = BoundedCache(_describe)
 _NAMES: BoundedCache[tuple[str, str], str] = BoundedCache(lambda key: name_by_path(*key))
-
-
-class FinishedRequest(NamedTuple):
-    """A request that is over and whose span nobody needed: what it takes to make its segment."""
-
-    number: int
-    """Of the ids of its trace and of its segment."""
-    start: float
-    """As the end, by the monotonic clock."""
-    end: float
-    client: tuple[object, ...] | None
-    caller: bytes | None
-    """The header `sw8` that came with it, where it is trusted."""
-    method: str
-    scheme: str
-    host: bytes
-    path: str
-    template: str | None
-    component: int
-    status: int
-
-
-FIELDS = len(FinishedRequest._fields)
