@@ -23,8 +23,8 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
+from ..inspection.garbage_time import garbage_time
 from .asyncio_tasks import create_seen, note_end, note_wake
-from .garbage_time import garbage_time
 from .request_clock import RequestClock, request_clock
 
 _NAMES = ("call_soon", "call_soon_threadsafe", "call_later", "call_at", "create_task")

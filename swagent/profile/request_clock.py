@@ -11,8 +11,8 @@ import time
 from contextvars import ContextVar
 from typing import Protocol
 
+from ..inspection.garbage_time import garbage_time
 from .awaited import NO_TIMES, AwaitedTimes
-from .garbage_time import garbage_time
 from .request_tasks import NO_TASKS, RequestTasks
 
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import trio
 
+from ..inspection.garbage_time import garbage_time
 from ..inspection.trio_inside import deadline_that_wakes
-from .garbage_time import garbage_time
 from .request_clock import RequestClock, request_clock
 from .trio_tasks import note_exited, note_spawned, note_step
 
