@@ -233,7 +233,8 @@ class BridgedSpan(Span, trace.Span):
         if self.kind is not SpanKind.LOCAL:
             self.peer = described.peer
         room = MAX_TAGS - len(self.tags)
-        segment.limited = segment.limited or len(described.tags) > room
+        if len(described.tags) > room:
+            segment.note_limit()
         self.tags += described.tags[:room]
         if self.failed and self._status and not self.logs:
             self._add_log({"event": "error", "message": self._status}, None)
@@ -256,7 +257,7 @@ class BridgedSpan(Span, trace.Span):
         if self.ended or segment is None:
             return
         if len(self.logs) >= MAX_LOGS or len(fields) > MAX_TAGS:
-            segment.limited = True
+            segment.note_limit()
         if len(self.logs) < MAX_LOGS:
             at = self.now() if timestamp is None else int(timestamp) / _NANOSECONDS
             self.logs.append((at, list(fields.items())[:MAX_TAGS]))

@@ -18,6 +18,9 @@ the pipeline, whole. No span may hold it up for ever, and none may be lost:
 * **A span begins in a finished segment.** It opens a segment that refers back.
 
 So each span has one place for ever from the moment when the place is told to anybody, and arrives once.
+
+A segment writes into its spans where they are (`segment`, `id`, `parent_id`, `refs`) and when they ended. A span writes
+nothing into its segment, it calls it.
 """
 
 from __future__ import annotations
@@ -140,6 +143,10 @@ class Segment:
     @tracestate.setter
     def tracestate(self, entries: str) -> None:
         self.home._tracestate = entries
+
+    def note_limit(self) -> None:
+        """Have the segment say that some of what its spans were to hold was left out."""
+        self.limited = True
 
     def reference(self, span: SpanRecord) -> Reference:
         """How another segment of this process refers to a span of this one."""

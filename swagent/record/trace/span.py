@@ -328,7 +328,7 @@ class Span:
         if len(self.tags) < MAX_TAGS:
             self.tags.append((short(as_text(key)), short(as_text(value))))
         elif self.segment is not None:
-            self.segment.limited = True
+            self.segment.note_limit()
         return self
 
     def log(self, /, **fields: object) -> Self:
@@ -337,7 +337,7 @@ class Span:
             return self
         has_room = len(self.logs) < MAX_LOGS
         if self.segment is not None and (not has_room or len(fields) > MAX_TAGS):
-            self.segment.limited = True
+            self.segment.note_limit()
         if has_room:
             kept = list(fields.items())[:MAX_TAGS]
             self.logs.append((self.now(), [(short(as_text(key)), short(as_text(value))) for key, value in kept]))
@@ -374,7 +374,8 @@ class Span:
             name = name_of_task(running_task()) if not is_named else ""
             tags += [("task", name)] if name else []
         # in front, where they always have room
-        segment.limited = segment.limited or len(self.tags) + len(tags) > MAX_TAGS
+        if len(self.tags) + len(tags) > MAX_TAGS:
+            segment.note_limit()
         self.tags = [*tags, *self.tags[: MAX_TAGS - len(tags)]]
 
     def runs_here(self) -> bool:
