@@ -111,7 +111,7 @@ def _owner(context: Context | None, owners: Owners) -> Followed | None:
     if entry is None:
         return None
     segment = getattr(entry, "segment", None)
-    return owners.get(id(entry)) or (owners.get(id(segment.home)) if segment is not None else None)
+    return owners.get(id(entry)) or (owners.get(id(segment.root_segment)) if segment is not None else None)
 
 
 def _now() -> int:

@@ -27,7 +27,7 @@ class SegmentWatch:
             is_any = True
             while is_any:
                 await anyio.sleep(PERIOD)
-                is_any = self._tracer.look_after_segments()
+                is_any = self._tracer.finish_overdue_segments()
 
     async def _wait_for_first(self) -> None:
         is_there, notify = anyio.Event(), loop_notifier()

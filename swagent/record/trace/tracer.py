@@ -161,11 +161,11 @@ class Tracer:
         if former is not None and wake is None:
             former()
 
-    def look_after_segments(self) -> bool:
+    def finish_overdue_segments(self) -> bool:
         """Let go the segments that have waited for long enough. False: there are none at all."""
         now = self.clock()
         for segment in tuple(self.open_segments):
-            segment.look_after(now, self.grace)
+            segment.finish_overdue(now, self.grace)
         return bool(self.open_segments)
 
     def finish_open_segments(self) -> None:
@@ -183,7 +183,7 @@ class Tracer:
         self.forget(segment)
         if segment.spans:
             self._offer(segment)
-        segment.take_apart()
+        segment.forget_spans()
 
 
 _running: list[Tracer] = []
