@@ -34,7 +34,7 @@ _TASK: type[object] = asyncio.Task
 
 
 def steps_of_loop(loop: asyncio.AbstractEventLoop) -> AsyncioSteps:
-    """Those of a loop that are told already, or new ones."""
+    """The steps of a loop that are followed already, or new ones."""
     found = getattr(loop.call_soon, "__self__", None)
     return found if isinstance(found, AsyncioSteps) else AsyncioSteps(loop)
 
@@ -90,7 +90,7 @@ class AsyncioSteps:
     def call_soon(self, callback: Callable[..., object], *args: object, context: Context | None = None) -> object:
         """Most calls come from tasks and futures."""
         clock = context.get(request_clock) if context is not None else None
-        if clock is not None and clock.home is self:
+        if clock is not None and clock.steps is self:
             task = getattr(callback, "__self__", None)
             # anything else may be cancelled and never run
             if isinstance(task, _TASK) and type(callback) is not _Step:
@@ -125,7 +125,7 @@ class AsyncioSteps:
     def _with_due(self, callback: Callable[..., object], delay: object) -> Callable[..., object]:
         """A timer's callback that says when it was due, if it belongs to a request that is timed."""
         clock = request_clock.get()
-        if clock is None or clock.home is not self or type(callback) is _Late or not callable(callback):
+        if clock is None or clock.steps is not self or type(callback) is _Late or not callable(callback):
             return callback
         if not isinstance(delay, _NUMBERS):
             return callback  # what is no delay is refused by the loop
@@ -155,7 +155,7 @@ class _Step:
         finally:
             clock = self._clock
             clock.end()
-            if clock.home is not None:
+            if clock.steps is not None:
                 note_end(self.__self__, clock.tasks)
 
     def __repr__(self) -> str:

@@ -18,13 +18,13 @@ from .cancel_causes import cause_of
 from .request_clock import RequestClock, request_clock
 from .request_tasks import RequestTasks
 from .task_groups import asyncio_group
-from .task_record import CANCELLED, DONE, FAILED, TaskRecord, kind_of, or_leave_it
+from .task_record import CANCELLED, DONE, FAILED, TaskRecord, kind_of, never_raising
 
 # of each step of each task, so these are read at once
 _WAITER, _ERROR = asyncio_inside.WAITER_OF_TASK.name, asyncio_inside.ERROR_OF_TASK.name
 
 
-@or_leave_it
+@never_raising
 def note_wake(task: object, tasks: RequestTasks, seconds: float | None) -> None:
     """A task is given to the loop for a step: perhaps its first, perhaps one in which it is cancelled.
 
@@ -63,7 +63,7 @@ def _is_new(task: Any) -> bool:
         return False
 
 
-@or_leave_it
+@never_raising
 def note_end(task: Any, tasks: RequestTasks) -> None:
     """A step is over; perhaps it was the task's last."""
     record = tasks.find(task)
@@ -107,7 +107,7 @@ def create_seen(
     return task
 
 
-@or_leave_it
+@never_raising
 def _announced(loop: asyncio.AbstractEventLoop, options: dict[str, Any]) -> tuple[RequestTasks, TaskRecord] | None:
     clock = request_clock.get()
     if clock is None or not _is_of(options.get("context"), clock) or not _may_be_eager(loop, options):
@@ -118,7 +118,7 @@ def _announced(loop: asyncio.AbstractEventLoop, options: dict[str, Any]) -> tupl
 
 
 def _is_of(context: Context | None, clock: RequestClock) -> bool:
-    return clock.home is not None and (context is None or context.get(request_clock) is clock)
+    return clock.steps is not None and (context is None or context.get(request_clock) is clock)
 
 
 def _may_be_eager(loop: asyncio.AbstractEventLoop, options: dict[str, Any]) -> bool:

@@ -73,9 +73,9 @@ class AwaitedTimes:
         if len(self._seconds) > _MAX_TOLD:
             longest = longest[: _MAX_TOLD - 1]
         rest = sum(self._seconds.values()) - sum(named[name] for name in longest)
-        told = [[name, ms] for name in longest if (ms := round(named[name] * 1000))]
-        told += [[OTHER, ms]] if (ms := round(rest * 1000)) else []
-        return (("time.awaited", json.dumps(told, separators=(",", ":"), ensure_ascii=False)),) if told else ()
+        shown = [[name, ms] for name in longest if (ms := round(named[name] * 1000))]
+        shown += [[OTHER, ms]] if (ms := round(rest * 1000)) else []
+        return (("time.awaited", json.dumps(shown, separators=(",", ":"), ensure_ascii=False)),) if shown else ()
 
 
 NO_TIMES = AwaitedTimes()

@@ -68,17 +68,17 @@ def request_of(span: Span) -> Span | None:
     return cast("Span | None", segment.root if segment is not None else None)
 
 
-def add_time(span: Span, key: str, seconds: float, told: float = 0.0) -> None:
+def add_time(span: Span, key: str, seconds: float, tagged: float = 0.0) -> None:
     """Add milliseconds to a tag of a span that is open.
 
-    :param told: how many of these seconds are in the tag already
+    :param tagged: how many of these seconds are in the tag already
     """
     if span.ended:
         return
     tags = span.tags
     for place, (name, value) in enumerate(tags):
         if name == key:
-            tags[place] = (key, _milliseconds(float(value) / 1000 + seconds - told))
+            tags[place] = (key, _milliseconds(float(value) / 1000 + seconds - tagged))
             return
     span.tag(key, _milliseconds(seconds))
 

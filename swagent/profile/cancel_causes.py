@@ -71,7 +71,7 @@ def _cause_in(place: Place, frame: FrameType, tasks: RequestTasks, seconds: floa
 
 
 def _by_sibling(task: object, tasks: RequestTasks) -> str:
-    """The group was told of the end of this one, which has just ended."""
+    """The end of this task, which has just ended, cancelled its group."""
     record = tasks.find_ended(task)
     return record.failure() if record is not None and record.outcome == FAILED else ""
 

@@ -40,7 +40,7 @@ class _Hold:
     span: Span | None
     place: Place
     seconds: float = 0.0
-    told: float = 0.0
+    tagged: float = 0.0
 
 
 @dataclass
@@ -54,14 +54,14 @@ class _Blockage:
 class LoopWatch:
     """Watches one loop, from the making until `stop`."""
 
-    def __init__(self, view: LoopView, limit: float, tell: Callable[[Block], object]) -> None:
+    def __init__(self, view: LoopView, limit: float, report: Callable[[Block], object]) -> None:
         """
         :param limit: seconds
-        :param tell: is told of each block, in the watchdog's thread; must not raise
+        :param report: called with each block, in the watchdog's thread; must not raise
         """
         self._view = view
         self._limit = limit
-        self._tell = tell
+        self._report = report
         self._stopped = threading.Event()
         self._answered = threading.Event()
         self._answered_at = 0.0
@@ -125,7 +125,7 @@ class LoopWatch:
             running = self._view.running()
         if not self._stopped.is_set():
             longest = max(blockage.holds.values(), key=lambda each: each.seconds)
-            self._tell(Block(time.time(), self._answered_at - blockage.began, longest.place.frame))
+            self._report(Block(time.time(), self._answered_at - blockage.began, longest.place.frame))
 
     def _look(self, holds: dict[int, _Hold], running: Task | None, seconds: float) -> None:
         """Count some more seconds to whoever holds the loop, and say so once they are more than the limit."""
@@ -136,7 +136,7 @@ class LoopWatch:
         hold.seconds += seconds
         if span is None or hold.seconds < self._limit:
             return
-        if not hold.told:
+        if not hold.tagged:
             span.log(event=BLOCKED, frame=hold.place.frame, stack=hold.place.stack)
-        add_time(span, BLOCKED, hold.seconds, hold.told)
-        hold.told = hold.seconds
+        add_time(span, BLOCKED, hold.seconds, hold.tagged)
+        hold.tagged = hold.seconds

@@ -19,8 +19,8 @@ from ..record.trace.context import active_span, current
 from ..record.trace.outcome import name_of_task
 from ..record.trace.segment import Segment
 from ..record.trace.span import Span
+from .snapshot_series import SnapshotSeries
 from .stacks import task_stack, thread_stack
-from .trail import Trail
 
 # Of a loop or a process that has more of them, the rest is not looked at: that would take longer than a period.
 _MAX_TASKS = 5_000
@@ -55,7 +55,7 @@ class Followed(NamedTuple):
     """The one that it came in; None: it came in a thread without a loop."""
     thread: int
     segment: Segment | None
-    trail: Trail
+    snapshots: SnapshotSeries
 
 
 Owners = Mapping[int, Followed]
@@ -63,7 +63,7 @@ Owners = Mapping[int, Followed]
 
 
 def look(followed: Sequence[Followed], views: Mapping[int, LoopView], depth: int) -> None:
-    """Add to each request's trail where its tasks and threads are now.
+    """Add to the snapshots of each request where its tasks and threads are now.
 
     :param views: the loops that they are in, by thread
     :param depth: how many frames of a stack
@@ -76,7 +76,7 @@ def look(followed: Sequence[Followed], views: Mapping[int, LoopView], depth: int
             _look_at_tasks(view, owners, depth)
     _look_at_threads(followed, owners, views, depth)
     for each in followed:
-        each.trail.end_round()
+        each.snapshots.end_round()
 
 
 def _look_at_tasks(view: LoopView, owners: Owners, depth: int) -> None:
@@ -91,7 +91,7 @@ def _look_at_tasks(view: LoopView, owners: Owners, depth: int) -> None:
         stack = task_stack(view, task, context, depth)
         if stack:
             name = "" if task is owner.task else f" / task {name_of_task(task)}"
-            owner.trail.add(id(task), _now(), (owner.trail.name + name, *stack))
+            owner.snapshots.add(id(task), _now(), (owner.snapshots.name + name, *stack))
 
 
 def _look_at_threads(followed: Sequence[Followed], owners: Owners, views: Mapping[int, LoopView], depth: int) -> None:
@@ -102,7 +102,7 @@ def _look_at_threads(followed: Sequence[Followed], owners: Owners, views: Mappin
         if owner is None and thread not in views:
             owner, name = _owner(context_of_work(frame), owners), " / thread"
         if owner is not None:
-            owner.trail.add(thread, _now(), (owner.trail.name + name, *thread_stack(frame, depth)))
+            owner.snapshots.add(thread, _now(), (owner.snapshots.name + name, *thread_stack(frame, depth)))
 
 
 def _owner(context: Context | None, owners: Owners) -> Followed | None:

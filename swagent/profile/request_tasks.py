@@ -1,6 +1,6 @@
 """The tasks of one request whose time is split: who began each, when, how it ended, and what cancelled it.
 
-Only what a loop tells is told. What it does not tell is left out, and not guessed. The tasks are held weakly, so
+Only what a loop shows is described. What it does not show is left out, and not guessed. The tasks are held weakly, so
 whoever forgets one loses it as it would without us.
 """
 
@@ -17,7 +17,7 @@ from ..record.limits import MAX_VALUE
 from ..record.trace.model import SpanRecord
 from ..record.trace.outcome import name_of_task, running_task
 from .task_groups import NO_GROUP, Group
-from .task_record import FAILED, RUNNING, TaskRecord, or_leave_it
+from .task_record import FAILED, RUNNING, TaskRecord, never_raising
 
 M = TypeVar("M", bound=Mapping[str, Any])
 
@@ -76,7 +76,7 @@ class RequestTasks:
             self._announced.append((record, parent))
         return record
 
-    @or_leave_it
+    @never_raising
     def arrive(self, record: TaskRecord, task: object) -> None:
         """The task that was announced is there.
 
@@ -170,7 +170,7 @@ class RequestTasks:
             span.tags.append(("task", name))
 
     def follow(self, receive: Callable[[], Awaitable[M]]) -> Callable[[], Awaitable[M]]:
-        """The server's `receive`: it notes which task has been told that the client went away. Itself, if it is no
+        """The server's `receive`: it notes which task has received that the client went away. Itself, if it is no
         coroutine function: what it returns is the application's."""
         if not iscoroutinefunction(receive):
             return receive
@@ -186,23 +186,23 @@ class RequestTasks:
         """The tasks as tags; nothing, where there were none."""
         return self._tags() or ()
 
-    @or_leave_it
+    @never_raising
     def _tags(self) -> tuple[tuple[str, str], ...]:
-        told: list[str] = []
+        texts: list[str] = []
         room = MAX_VALUE - 2
         for record in self._records:
             if record.ended is None and self.find(record.group.opener()) is not None:
                 record.outcome = RUNNING
-            text = json.dumps(record.told(), separators=(",", ":"), ensure_ascii=False)
+            text = json.dumps(record.described(), separators=(",", ":"), ensure_ascii=False)
             room -= len(text) + 1
             if room < 0:
                 break
-            told.append(text)
-        left_out = self._left_out + len(self._records) - len(told)
-        tags = (("tasks", f"[{','.join(told)}]"),) if told else ()
+            texts.append(text)
+        left_out = self._left_out + len(self._records) - len(texts)
+        tags = (("tasks", f"[{','.join(texts)}]"),) if texts else ()
         return (*tags, ("tasks.left_out", str(left_out))) if left_out else tags
 
-    @or_leave_it
+    @never_raising
     def _note_message(self, message: Mapping[str, Any]) -> None:
         record = self.find_running(running_task()) if message["type"] == "http.disconnect" else None
         if record is not None:

@@ -18,7 +18,7 @@ from ..record.snapshot import ProfileSnapshot
 from ..record.trace.outcome import running_task
 from .profile_task import ProfileTask
 from .request_stacks import Followed, Request, look
-from .trail import Trail
+from .snapshot_series import SnapshotSeries
 
 _MAX_WAITING = 10_000
 _limited = RateLimitedLog()
@@ -102,7 +102,7 @@ class Sampler:
                 self._is_over()
                 return
         for each in self._followed:
-            each.trail.flush()
+            each.snapshots.flush()
 
     def _choose(self) -> None:
         """Follow the requests that turn out to be of the endpoint, and forget all others."""
@@ -126,14 +126,14 @@ class Sampler:
         if span is None or reference is None:
             return  # it has just ended, or its trace is not recorded
         began = int(span.start_time * 1000)
-        trail = Trail(self._task.id, reference.segment_id, began, name, self._offer)
+        snapshots = SnapshotSeries(self._task.id, reference.segment_id, began, name, self._offer)
         self._left -= 1
-        self._followed.append(Followed(request, task, thread, span.segment, trail))
+        self._followed.append(Followed(request, task, thread, span.segment, snapshots))
 
     def _let_go(self) -> None:
         now = time.monotonic()
         for each in [*self._over(now)]:
-            each.trail.flush()
+            each.snapshots.flush()
             self._followed.remove(each)
 
     def _over(self, now: float) -> Iterator[Followed]:

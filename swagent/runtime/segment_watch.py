@@ -21,7 +21,7 @@ class SegmentWatch:
         self._tracer = tracer
 
     async def run(self) -> None:
-        """Look after the segments until it is cancelled."""
+        """Finish overdue segments until it is cancelled."""
         while True:
             await self._wait_for_first()
             is_any = True

@@ -1,4 +1,4 @@
-"""A span while it is open: who is active in it, what it is told, and where it goes when it ends.
+"""A span while it is open: its place in a segment, what it records, and where it goes when it ends.
 
 Starting, a span finds its place in one of four ways:
 
@@ -299,7 +299,7 @@ class Span:
         self.task = id(running_task())
         return Segment(tracer, self, trace_id)
 
-    # -- what it is told ----------------------------------------------------------------------------------------------
+    # -- what it records ----------------------------------------------------------------------------------------------
 
     @property
     def is_recorded(self) -> bool:
@@ -385,8 +385,8 @@ class Span:
     # -- what it hands on ---------------------------------------------------------------------------------------------
 
     def headers(self) -> dict[str, str]:
-        """The headers that carry this context to the peer; empty when the trace is not recorded or the peer is not
-        to be told. The peer then begins a trace of its own, which every SkyWalking agent does right."""
+        """The headers that carry this context to the peer; empty when the trace is not recorded or the peer may
+        not know it. The peer then begins a trace of its own, which every SkyWalking agent does right."""
         return self.headers_for(self.peer)
 
     def headers_for(self, peer: str) -> dict[str, str]:
