@@ -35,8 +35,8 @@ import anyio
 from anyio import CancelScope
 
 from ..errors import AmbiguousError, RetryableError
+from .cancellation import stop_cancelling
 from .fork_rest import resting_at_forks
-from .leaving import cancel_no_more
 from .thread_loop import ThreadLoop
 
 T = TypeVar("T")
@@ -221,7 +221,7 @@ class _Call(Generic[T]):
         if self._task is not None and not self._task.done():
             inner.leave_behind(self._task)
             if self._scope is not None:
-                cancel_no_more(self._scope)
+                stop_cancelling(self._scope)
 
     async def _run(self) -> None:
         try:
