@@ -4,11 +4,11 @@
   request that our own middleware has taken is one request, whatever a framework's instrumentation says of it.
 * **Side by side**: a span that was never active cannot be found by what goes on inside it. So an ORM's span and its
   driver's lie next to each other, with one parent. Where the span of another library lies within the time of a bridged
-  one, to the same peer, the bridged one is withdrawn (`siblings.py`). A native span is never withdrawn.
+  one, to the same peer, the bridged one is withdrawn (`overlaps.py`). A native span is never withdrawn.
 * **Twins**: an instrumentation that is registered twice begins two spans for a query and ends one of them. The first is
   withdrawn when the second begins.
 
-A span is withdrawn only if nothing stands on it: no child, no header, no link, no failure.
+A span is withdrawn only if nothing depends on it: no child, no header, no link, no failure.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def withdraw_twin(library: Library, name: str, parent: Active | None) -> None:
         and twin.kind is _EXIT
         and twin.library.scope == library.scope
         and twin.said == name
-        and not twin.is_told
+        and not twin.is_known
         and twin.previous is active
         and layer_of(twin.attributes)[0] is Layer.DATABASE
         and twin.owner == (threading.get_ident(), id(running_task()))
