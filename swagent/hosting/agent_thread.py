@@ -44,7 +44,7 @@ class AgentThread:
         self._stop: Callable[[], None] | None = None
         self._started = Flag()
         self._failure: BaseException | None = None
-        # if nobody stops it, it does not hold the interpreter; atexit stops it
+        # if it is not stopped, it does not hold the interpreter; atexit stops it
         self._thread = SystemThread(self._run, "swagent")
 
     def start(self) -> None:

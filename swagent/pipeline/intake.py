@@ -3,7 +3,7 @@
 A record is encoded soon after it is finished, not at that very moment. Inside a request the processor's caches hold the
 application's code and data, so the encoder costs twice as much there as in a loop of its own (measured). Therefore a
 finished record is pending at first, which takes one append. A group of pending records is encoded at once: when there
-are enough, and before anybody looks at the channel: its reader, its statistics, its end. Nobody can tell.
+are enough, and before the channel is looked at: by its reader, its statistics, its end. The delay cannot be seen.
 
 What is pending holds no more than a group, so the channel's bounds are as hard as they were.
 """
@@ -77,7 +77,7 @@ class Pending:
         raise NotImplementedError
 
     def _take(self, most: int) -> list[Any]:
-        # what comes meanwhile is put to the end, and nobody else takes out
+        # what comes meanwhile is put to the end, and only this takes out
         row = self._pending[:most]
         del self._pending[: len(row)]
         return row
@@ -144,8 +144,8 @@ class Intake(Pending, Generic[T]):
 class SegmentIntake(Pending):
     """Takes what becomes segments, in the order in which it is finished: requests, and segments that are made already.
 
-    What is pending is one list of fields: `record/trace/finished_request.py` says what stands where, of a request and
-    of a segment. Going in is one call.
+    What is pending is one list of fields: `record/trace/finished_request.py` has its layout, for a request and
+    for a segment. Going in is one call.
     """
 
     def __init__(

@@ -4,15 +4,15 @@ Theory of operation
 -------------------
 Every step of a task but those of an eager start is given to the loop by `loop.call_soon`, in the task's context, at the
 very moment at which the task gets ready: when it is made, when the future that it awaits is done, when it is cancelled.
-The tasks of C look the method up on the loop each time. So, while somebody wants to know, an attribute of the loop
-stands before that method: it finds the request's clock in the context, notes that a task is ready, and has the step
-tell its begin and its end. Child tasks inherit the context. An eager start runs inside of its parent's step.
+The tasks of C look the method up on the loop each time. So, while a request is timed, an attribute of the loop
+hides that method: it finds the request's clock in the context, notes that a task is ready, and has the step
+note its begin and its end. Child tasks inherit the context. An eager start runs inside of its parent's step.
 
 A loop that is held is late to see what has happened. A timer knows when it was due, and a thread when it called in:
-their callbacks say so to the tasks that they wake. When a socket had its bytes nobody knows.
+their callbacks say so to the tasks that they wake. When a socket had its bytes is not known.
 
-What a task's steps tell of it besides is noted in `asyncio_tasks`: that it begins, is cancelled, has ended. An eager
-start has no first step here, so another attribute stands before `create_task`.
+What a task's steps show of it besides is noted in `asyncio_tasks`: that it begins, is cancelled, has ended. An eager
+start has no first step here, so another attribute hides `create_task`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def steps_of_loop(loop: asyncio.AbstractEventLoop) -> AsyncioSteps:
 class AsyncioSteps:
     """Of one loop. Each method is for the loop's own thread, but for `call_soon_threadsafe`.
 
-    :ivar late: what says since when a task could run that is woken now, if somebody knows
+    :ivar late: what says since when a task could run that is woken now, if it is known
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -79,13 +79,13 @@ class AsyncioSteps:
         # emptied, or they and this would hold each other
         for name, ours in [(name, self._ours.pop(name)) for name in _NAMES]:
             if vars(self._loop).get(name) is not ours:
-                continue  # somebody stands before us, and would be lost
+                continue  # another attribute hides ours, and would be lost
             if self._before[name] is _ABSENT:
                 delattr(self._loop, name)
             else:
                 setattr(self._loop, name, self._before[name])
 
-    # -- what stands before the loop's methods ------------------------------------------------------------------------
+    # -- what hides the loop's methods -------------------------------------------------------------------------------
 
     def call_soon(self, callback: Callable[..., object], *args: object, context: Context | None = None) -> object:
         """Most calls come from tasks and futures."""
@@ -134,7 +134,7 @@ class AsyncioSteps:
         return _Late(self, callback, time.monotonic() + delay, seconds)
 
     def create_task(self, coroutine: object, **options: object) -> object:
-        """Whoever is seen by its first step is not looked for here."""
+        """A task that is seen by its first step is not looked for here."""
         return create_seen(self._create_task, self._loop, coroutine, options)
 
 

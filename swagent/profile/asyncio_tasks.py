@@ -1,7 +1,7 @@
-"""What asyncio tells of the tasks of a request: when one begins, is cancelled, and ends.
+"""The tasks of a request on asyncio: when one begins, is cancelled, and ends.
 
 Nothing is hung on a task for that, and nothing is asked of it that would count as looking at its outcome: asyncio
-reports exceptions at which nobody has looked.
+reports exceptions that were never looked at.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def note_wake(task: object, tasks: RequestTasks, seconds: float | None) -> None:
             record.cancelled_by = cause_of(tasks, seconds)
         elif standing:
             record.cancelled_by = awaited.cancelled_by
-        else:  # nobody wanted to cancel this one, or Python 3.10 does not say so
+        else:  # this one itself was not cancelled, or Python 3.10 does not say so
             record.cancelled_by = f"task {awaited.id} was cancelled"
         record.cancellations = standing or 0
 
@@ -56,7 +56,7 @@ def _note_begin(task: object, tasks: RequestTasks) -> None:
 
 
 def _is_new(task: Any) -> bool:
-    """Whether it has not run yet. One that has was begun before anybody saw it, so there is little to tell of it."""
+    """Whether it has not run yet. One that has was begun before it could be seen, so little is known of it."""
     try:
         return inspect.getcoroutinestate(task.get_coro()) == inspect.CORO_CREATED
     except AttributeError:  # no coroutine of Python's
@@ -91,7 +91,7 @@ def cancellations_of(task: object) -> int | None:
 def create_seen(
     create_task: Callable[..., object], loop: asyncio.AbstractEventLoop, coroutine: object, options: dict[str, Any]
 ) -> object:
-    """Make a task that may run before it is known to anybody: an eager one.
+    """Make a task that may run before it is known: an eager one.
 
     :param create_task: the loop's
     """

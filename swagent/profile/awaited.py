@@ -58,7 +58,7 @@ class AwaitedTimes:
         if seconds >= _BRIEF:
             try:
                 name = short(name_of_wait(tasks), _MAX_NAME)
-            except Exception:  # noqa: BLE001, RUF100  (coroutines of somebody's own making; it costs the name only)
+            except Exception:  # noqa: BLE001, RUF100  (coroutines of a foreign class; it costs the name only)
                 name = OTHER
         if name not in self._seconds and len(self._seconds) >= _MAX_NAMES:
             name = OTHER

@@ -96,7 +96,7 @@ class LoopWatch:
             asked_at = time.monotonic()
             self._answered.clear()
             self._view.notify(self._answer)
-            # nobody waits for the answer at first: to wake this thread would cost the loop more than to answer
+            # nothing waits for the answer at first: to wake this thread would cost the loop more than to answer
             if self._stopped.wait(rest) or self._answered.is_set():
                 continue
             # a process that was suspended as a whole, or a thread that got no turn, is given a moment to answer
@@ -105,7 +105,7 @@ class LoopWatch:
             try:
                 # it began somewhere in the rest before the question
                 self._follow(_Blockage(asked_at - rest / 2))
-            except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is nobody's public interface)
+            except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is no public interface)
                 _limited.warn("loop watch", "a blocked event loop could not be looked into: %r", error)
 
     def _follow(self, blockage: _Blockage) -> None:
@@ -128,7 +128,7 @@ class LoopWatch:
             self._report(Block(time.time(), self._answered_at - blockage.began, longest.place.frame))
 
     def _look(self, holds: dict[int, _Hold], running: Task | None, seconds: float) -> None:
-        """Count some more seconds to whoever holds the loop, and say so once they are more than the limit."""
+        """Count some more seconds to the task that holds the loop, and say so once they are more than the limit."""
         span = span_of(running)
         hold = holds.get(id(span))
         if hold is None:

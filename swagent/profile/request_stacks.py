@@ -59,7 +59,7 @@ class Followed(NamedTuple):
 
 
 Owners = Mapping[int, Followed]
-"""By the identity of the request and of its segment: one of the two stands in the context of all that it does."""
+"""By the identity of the request and of its segment: one of the two is in the context of all that it does."""
 
 
 def look(followed: Sequence[Followed], views: Mapping[int, LoopView], depth: int) -> None:

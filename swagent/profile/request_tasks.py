@@ -32,7 +32,7 @@ class RequestTasks:
 
     :ivar own: the request's own task, which is number 0
     :ivar deadlines: how long a scope was to last, for the loop whose scopes have to be looked at before they end
-    :ivar scope_causes: why a scope was cancelled that tells its tasks one after the other
+    :ivar scope_causes: why a scope was cancelled that cancels its tasks one after the other
     """
 
     __slots__ = ("_announced", "_by_task", "_groups", "_left_out", "_records", "began", "deadlines", "own",
@@ -54,12 +54,12 @@ class RequestTasks:
         if task is not None:
             self._bind(self.own, task)
 
-    # -- what the loops tell ------------------------------------------------------------------------------------------
+    # -- what the loops show ------------------------------------------------------------------------------------------
 
     def begin(self, task: object, parent: object, group: Group) -> None:
         """A task is there.
 
-        :param parent: the task that began it; None: nobody knows
+        :param parent: the task that began it; None: it is not known
         """
         announced, by = self._announced[-1] if self._announced else (None, None)
         if announced is not None and announced.task is None and by is parent:
@@ -70,7 +70,7 @@ class RequestTasks:
             self._bind(record, task)
 
     def announce(self, parent: object, group: Group) -> TaskRecord | None:
-        """A task is about to be there that may run before anybody sees it: an eager one. `arrive` follows."""
+        """A task is about to be there that may run before it can be seen: an eager one. `arrive` follows."""
         record = self._add(parent, group)
         if record is not None:
             self._announced.append((record, parent))
@@ -93,13 +93,13 @@ class RequestTasks:
     def end(self, record: TaskRecord, outcome: str | None, cause: str = "") -> None:
         """A task has ended.
 
-        :param outcome: None: nobody knows how
+        :param outcome: None: it is not known how
         """
         record.end(self._now(), outcome, cause)
         self._by_task.pop(record.key, None)
 
     def group(self, label: str, group: object) -> Group:
-        """The group of this kind and identity: a number tells it from others of its kind.
+        """The group of this kind and identity: a number distinguishes it from others of its kind.
 
         :param group: None: tasks of this kind have nothing in common
         """
@@ -116,7 +116,7 @@ class RequestTasks:
     def note_deadline(self, scope: object, deadline: float, text: str) -> None:
         """A scope has a deadline.
 
-        :param text: how long it was to last; empty: nobody knows
+        :param text: how long it was to last; empty: it is not known
         """
         if len(self.deadlines) < _MAX_DEADLINES:
             self.deadlines[id(scope)] = (scope, deadline, text)

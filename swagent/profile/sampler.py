@@ -78,7 +78,7 @@ class Sampler:
             task = running_task()
             if task is not None and thread not in self._views:
                 self._views[thread] = view_of_this_loop()
-        except Exception as error:  # noqa: BLE001, RUF100  (a loop of somebody's own making)
+        except Exception as error:  # noqa: BLE001, RUF100  (a loop of a foreign class)
             _limited.warn("profile", "a request on this event loop cannot be profiled: %r", error)
             return
         self._waiting[request] = (task, thread)
@@ -96,7 +96,7 @@ class Sampler:
                 if self._followed:
                     look(self._followed, self._views, self._limits.depth)
                     self._let_go()
-            except Exception as error:  # noqa: BLE001, RUF100  (what it looks at moves, and is nobody's public interface)
+            except Exception as error:  # noqa: BLE001, RUF100  (what it looks at moves, and is no public interface)
                 _limited.warn("profile", "a profile lacks a look at its requests: %r", error)
             if self._left <= 0 and not self._followed:
                 self._is_over()

@@ -1,6 +1,6 @@
 """What begins tasks: groups of asyncio, anyio and trio, and the functions of asyncio that begin one by itself.
 
-Whoever begins a task stands on the stack at that moment. Nothing else tells: to asyncio, all tasks are alike.
+The function that begins a task is on the stack at that moment. Nothing else shows it: to asyncio, all tasks are alike.
 """
 
 from __future__ import annotations

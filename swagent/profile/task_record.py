@@ -84,7 +84,7 @@ class TaskRecord:
     def end(self, when: float, outcome: str | None, cause: str) -> None:
         """It has ended.
 
-        :param outcome: None: nobody knows how
+        :param outcome: None: it is not known how
         """
         self.name = self.name_now()
         self.ended = when
@@ -151,7 +151,7 @@ def kind_of(error: BaseException) -> str:
 def deadline_text(seconds: float | None) -> str:
     """The cause that is a deadline.
 
-    :param seconds: how long it was; None: nobody knows
+    :param seconds: how long it was; None: it is not known
     """
     return f"deadline of {duration(seconds)}" if seconds is not None and seconds >= 0 else "deadline"
 

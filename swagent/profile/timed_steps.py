@@ -30,7 +30,7 @@ class TimedSteps:
     __slots__ = ("_inner", "_send", "_steps", "clock")
 
     def __init__(self, awaitable: Awaitable[object], steps: Steps, tasks: RequestTasks) -> None:
-        """The clock begins, and stands in this context.
+        """The clock begins, and this context holds it.
 
         :param tasks: those of the request
         """
@@ -77,7 +77,7 @@ class TimedSteps:
             clock.end()
 
     def close(self) -> None:
-        """Nobody will go on."""
+        """The coroutine will not go on."""
         self._leave()
         self._inner.close()
 

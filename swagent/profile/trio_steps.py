@@ -1,5 +1,5 @@
-"""The steps of trio's tasks, which trio tells to instruments. Each step costs more then, so ours is there only while
-somebody wants to know."""
+"""The steps of trio's tasks, for which trio calls instruments. Each step costs more then, so ours is there only while
+a request is timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requests that had to wait while somebody held the loop.
+"""The requests that had to wait while a task held the loop.
 
 They are seen at three moments, by the tasks that could run and did not:
 
@@ -73,7 +73,7 @@ class Victims:
                 request = self._add(task)
                 if request is not None:
                     self._tag(request, since=self._began if came_in else request.start_time - request.epoch)
-        except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is nobody's public interface)
+        except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is no public interface)
             _limited.warn("victims", "who waited for the event loop could not be seen: %r", error)
 
     def _add(self, task: Task) -> Span | None:

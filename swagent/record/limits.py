@@ -55,7 +55,7 @@ def address_of(peer: object) -> str:
     if not _MORE_THAN_ADDRESS.isdisjoint(text):
         scheme = _SCHEME.match(text)
         start = scheme.end() if scheme else 0
-        # at the last @, whatever stands before it: a password may contain any other character
+        # at the last @, whatever is before it: a password may contain any other character
         host = text[start:].rpartition("@")[2]
         text = text[:start] + host.partition("?")[0].partition("#")[0]
     return short(one_line(text))

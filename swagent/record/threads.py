@@ -59,7 +59,7 @@ class _Carried:
 
 
 class _Run:
-    """Stands in an instance of Thread for its `run`, once."""
+    """Replaces the `run` of one instance of Thread, once."""
 
     def __init__(self, thread: threading.Thread, snapshot: ContextSnapshot) -> None:
         self._thread = thread
@@ -104,13 +104,13 @@ def _wrap_start(patch: Patch) -> Callable[..., object]:
 
 
 def _lend_run(thread: threading.Thread, snapshot: ContextSnapshot) -> bool:
-    """Let a thread run under a snapshot, unless somebody has put a `run` into the instance: he has a plan for it."""
+    """Let a thread run under a snapshot, unless the application has given the instance a `run` of its own."""
     try:
         own = vars(thread)
         if "run" in own:
             return False
         own["run"] = _Run(thread, snapshot)
-    except Exception:  # noqa: BLE001, RUF100  (somebody's idea of a thread)
+    except Exception:  # noqa: BLE001, RUF100  (a thread of a foreign class)
         return False
     return True
 

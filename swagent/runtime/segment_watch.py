@@ -1,4 +1,4 @@
-"""The watch over open segments: one that nobody finishes is sent in time.
+"""The watch over open segments: one that the application does not finish is sent in time.
 
 It sleeps as long as there are none; the first one wakes it.
 """

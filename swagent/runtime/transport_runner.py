@@ -33,7 +33,7 @@ async def _run_apart(function: Callable[..., Awaitable[T]], *args: Any) -> T:
     async def call() -> T:
         with scope:
             return await function(*args)
-        return cast("T", None)  # cancelled, so nobody waits for it
+        return cast("T", None)  # cancelled, so nothing waits for it
 
     task = asyncio.ensure_future(call())
     task.add_done_callback(_retrieve)

@@ -87,5 +87,5 @@ def _core_tags(level: object, logger: object, thread: object) -> tuple[tuple[str
 
 
 def unreadable(error: BaseException) -> LogEntry:
-    """Stands for a record that cannot be converted at all."""
+    """In place of a record that cannot be converted at all."""
     return make_entry(time.time(), f"<a log record that cannot be read: {class_name(error)}>", (), NOWHERE)

@@ -50,5 +50,5 @@ class FirstRecord:
     def _is_wanted(self, record: logging.LogRecord) -> bool:
         try:
             return record.levelno >= self._level and not record.name.startswith(_OURS)
-        except Exception:  # noqa: BLE001, RUF100  (somebody's idea of a record)
+        except Exception:  # noqa: BLE001, RUF100  (a record of a foreign class)
             return False

@@ -28,7 +28,7 @@ class Kind:
     """What records of one level, logger and thread have in common. Looked up by identity, which takes no time.
 
     :ivar form: the layout with these filled in, and with a gap for each other field
-    :ivar tags: those that tell them
+    :ivar tags: those that show them
     """
 
     __slots__ = ("form", "tags")

@@ -23,7 +23,7 @@ class Patch:
         self.is_active = False
 
     def apply(self) -> None:
-        """Put the replacement in place, around whatever stands there."""
+        """Put the replacement in place, around whatever is there."""
         if self.is_active:
             return
         self.original = _living(getattr(self._owner, self._name))
@@ -35,7 +35,7 @@ class Patch:
         _applied.append(self)
 
     def remove(self) -> None:
-        """Take it out. If somebody else has replaced it since, theirs stays, and our function, which theirs calls, only
+        """Take it out. If another replacement came since, that one stays, and our function, which it calls, only
         passes calls on."""
         if not self.is_active:
             return

@@ -52,7 +52,7 @@ FIELDS = len(PlainRecord._fields)
 
 
 class PlainRecords:
-    """Tells which records are plain, and what is to be noted of them. Any thread."""
+    """Decides which records are plain, and what is to be noted of them. Any thread."""
 
     def __init__(self, layout: Layout) -> None:
         self._is_on = layout.is_simple

@@ -6,8 +6,8 @@ What the variable holds is the span entered last in this context; what counts as
 * The search ends at an entry span that has ended: what its request left behind is no part of what was open around the
   request, such as the call of a client in the same process. It continues the request, by a reference.
 * A span entered inside a generator counts only while that generator runs. A generator shares its caller's context,
-  so a plain variable would leak the span to the consumer at each `yield`. The suspended frame tells: it has no caller
-  (`f_back is None`).
+  so a plain variable would leak the span to the consumer at each `yield`. The suspended frame shows that: it has no
+  caller (`f_back is None`).
 
 Resetting by token would raise when a span ends in another context than it began in; setting back never does.
 

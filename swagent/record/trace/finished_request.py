@@ -1,6 +1,6 @@
-"""What stands where in the rows of finished requests.
+"""The layout of the rows of finished requests.
 
-A request that nobody needed a span of goes to its intake as plain fields, one after the other, and the next request's
+A request whose span was never needed goes to its intake as plain fields, one after the other, and the next request's
 fields follow in the same list. So there is no tuple of each request for the garbage collector to count, and the fields
 of one name are a slice of the list: a column.
 
@@ -18,8 +18,8 @@ from .request import Facts
 
 
 class FinishedRequest(NamedTuple):
-    """A request that is over and whose span nobody needed: what it takes to make its segment. The fields from FACTS on
-    are those of `Facts`."""
+    """A request that is over and whose span was never needed: what it takes to make its segment. The fields from
+    FACTS on are those of `Facts`."""
 
     number: int
     """Of the ids of its trace and of its segment."""

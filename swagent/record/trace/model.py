@@ -108,7 +108,7 @@ class PendingOrigin(Protocol):
 
 
 INCOMPLETE = ("incomplete", "true")
-"""The tag of a span that was ended by us, since nobody else did."""
+"""The tag of a span that the agent ended, since the application did not."""
 
 
 class SpanRecord(Protocol):

@@ -124,6 +124,6 @@ def name_of_task(task: Any) -> str:
     """Its name; empty where it has none."""
     try:
         name = task.get_name() if hasattr(task, "get_name") else task.name
-    except Exception:  # noqa: BLE001, RUF100  (a task of somebody's own making)
+    except Exception:  # noqa: BLE001, RUF100  (a task of a foreign class)
         return ""
     return name_of(name)

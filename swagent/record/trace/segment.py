@@ -6,7 +6,7 @@ A segment opens with its root, and is finished when the root and all other spans
 ended by several tasks and threads that share a context; the tracer's lock keeps the count. A finished segment goes to
 the pipeline, whole. No span may hold it up for ever, and none may be lost:
 
-* **Open spans are held weakly.** One that nobody can end any more is collected, and says so as it goes.
+* **Open spans are held weakly.** One that cannot be ended any more is collected, and ends by that.
 * **The root has ended and others are open.** They have a grace. Then the segment goes as it stands: what is open ends
   at that moment, with the tag `incomplete`. So it does at once when the agent stops.
 * **The root lives long** (a websocket, a stream, a job of an hour). Then its children go in *parts*: segments without
@@ -103,7 +103,7 @@ class Segment:
         self._part: Segment | None = None
         self._since = tracer.clock()
         self._is_closed = in_parts
-        # the root is in, as number 0: nobody else knows of the segment yet, so that needs no lock
+        # the root is in, as number 0: nothing else refers to the segment yet, so that needs no lock
         self._open: dict[int, weakref.ref[SpanRecord]] = {} if root is None else {0: weakref.ref(root)}
         self._count = len(self._open)
         tracer.watch(self)
@@ -152,13 +152,13 @@ class Segment:
         """How another segment of this process refers to a span of this one."""
         endpoint = self.endpoint
         with self.tracer.lock:
-            stands: Segment = span.segment  # asked for in here: a root moves
-            return stands._reference(span.id, endpoint)
+            its_segment: Segment = span.segment  # read in here: a root moves
+            return its_segment._reference(span.id, endpoint)
 
     # -- spans come and go --------------------------------------------------------------------------------------------
 
     def join(self, span: SpanRecord, parent: SpanRecord) -> bool:
-        """Take a span in below its parent, which stands here: into this segment, or into a part of it.
+        """Take a span in below its parent, which is here: into this segment, or into a part of it.
 
         :returns: False: the segment has gone, or its root has ended and there is no room
         """
@@ -172,11 +172,11 @@ class Segment:
                 segment._count += 1
                 segment._open[span.id] = weakref.ref(span)
                 span.segment = segment
-                stands: Segment = parent.segment  # asked for after that: the root may have moved
-                if segment is stands:
+                of_parent: Segment = parent.segment  # read after that: the root may have moved
+                if segment is of_parent:
                     span.parent_id = parent.id
                 else:
-                    span.refs = (stands._reference(parent.id, endpoint),)
+                    span.refs = (of_parent._reference(parent.id, endpoint),)
         for each in over:
             self.tracer.finish(each)
         if segment is not None and self.on_join is not None:
@@ -207,7 +207,7 @@ class Segment:
             self.tracer.finish(each)
 
     def give_up(self, span: SpanRecord) -> None:
-        """End a span that nobody will end."""
+        """End a span that nothing else will end."""
         if span.prepare_end():
             with self.tracer.lock:
                 self._mark_incomplete(span)
@@ -222,7 +222,7 @@ class Segment:
         return newest() if newest is not None else None
 
     def withdraw(self, span: SpanRecord) -> bool:
-        """Take an open span out that says what another one says, and forget it. False: something stands on it, or its
+        """Take an open span out that says what another one says, and forget it. False: something depends on it, or its
         place is known outside, so it stays."""
         over: list[Segment] = []
         with self.tracer.lock:
@@ -293,7 +293,7 @@ class Segment:
         self.tracer.finish(self)
 
     def discard(self) -> None:
-        """Forget the segment; nobody has seen it."""
+        """Forget the segment; it has not been sent."""
         with self.tracer.lock:
             self.finished = True
             self._open.clear()

@@ -128,7 +128,7 @@ class Span:
     def start_below(self, parent: Active | None, at: float | None = None) -> Self:
         """Begin below a parent, and do not become active. A second start does nothing.
 
-        :param parent: what stands in a context: a span, a request, a snapshot; None for none
+        :param parent: what a context holds: a span, a request, a snapshot; None for none
         :param at: when it began, in seconds since the epoch; now, when left out
         """
         if self.start_time:
@@ -143,7 +143,7 @@ class Span:
         return self
 
     def _begin(self, inherited: Active) -> None:
-        """Begin below what stands in a context."""
+        """Begin below what a context holds."""
         entry = active_span(inherited)
         live = entry.to_span() if entry is not None else None
         # asked for first: a request's span is opened by that
@@ -197,7 +197,7 @@ class Span:
         return True
 
     def __del__(self) -> None:
-        # Nobody can end it any more; what it knows is still there. Half made, it knows nothing.
+        # It cannot be ended any more, but what it has recorded is still there. Half made, it has recorded nothing.
         try:
             is_lost = not self.ended and self.segment is not None
         except AttributeError:
@@ -245,7 +245,7 @@ class Span:
 
     def _join(self, parent: Span, segment: Segment) -> None:
         if not segment.join(self, parent):
-            # the segment has gone, or has no room and nobody to refer to but the parent
+            # the segment has gone, or has no room and only the parent to refer to
             self._open(None, parent)
 
     def _open(self, live: Span | None, source: Active | None) -> None:
@@ -288,7 +288,7 @@ class Span:
         self.segment = segment
 
     def _continue_trace(self, tracer: Tracer, caller: Traceparent) -> Segment:
-        """Take over a trace's id from a caller of whom a reference would not know enough."""
+        """Take over a trace's id from a caller that a reference would describe in part only."""
         segment = self._new_segment(tracer, caller.trace_id)
         segment.tracestate = caller.state
         self.tags.append(("traceparent", str(caller)))
@@ -427,7 +427,7 @@ class Span:
         return self.segment.correlation if self.segment is not None else {}
 
     def to_span(self) -> Span:
-        """Itself: what stands in a context and is no span yet becomes one by this."""
+        """Itself: what a context holds and is no span yet becomes one by this."""
         return self
 
     def age(self) -> float:

@@ -68,7 +68,7 @@ def format_traceparent(trace_id: str, segment_id: str, span_id: int) -> str:
 
 
 def format_tracestate(others: str, segment_id: str, span_id: int) -> str:
-    """Write a `tracestate` header: where the trace stands here, and then what others said."""
+    """Write a `tracestate` header: the place of the trace here, and then what others wrote."""
     ours = f"{_OURS}={segment_id}-{span_id}"
     return f"{ours},{others}" if others else ours
 

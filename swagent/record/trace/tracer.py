@@ -77,12 +77,12 @@ class Tracer:
         self.time_split_every = time_split_every
         self.clock = clock
         self.incomplete = 0
-        """How many spans were sent that nobody had ended."""
+        """How many spans were sent that the application had not ended."""
         self.open_segments: dict[OpenSegment, None] = {}
         self._wake: Callable[[], object] | None = None
         self._offer = offer
         self.offer_request: Callable[[Any], object] | None = None
-        """Takes a request whose span nobody needed, see `FinishedRequest`. None: a span is made of each."""
+        """Takes a request whose span was never needed, see `FinishedRequest`. None: a span is made of each."""
         self._sampler = sampler or Sampler(0)
         self._samples_all = self._sampler.takes_all
         self._needs_no_facts = isinstance(trust_incoming, bool) and not parameters_of
@@ -232,6 +232,6 @@ def _leave_to_parent() -> None:
         tracer.peers.renew_lock()
 
 
-# a thread of the parent may have held the lock at the fork; in the child nobody would ever release it
+# a thread of the parent may have held the lock at the fork; in the child it would never be released
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_leave_to_parent)
