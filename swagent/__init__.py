@@ -57,16 +57,16 @@ _NAMES = {
     ),
     ".hosting.agent_thread": ("start", "stop"),
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 # not for a type checker, which would take any name then
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(_HOMES[name], __name__), name)
+        found = globals()[name] = getattr(import_module(_MODULES[name], __name__), name)
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_HOMES})
+        return sorted({*globals(), *_MODULES})
