@@ -53,7 +53,7 @@ class _Carried:
         self._function = function
         self._snapshot = snapshot
 
-    def __call__(self, /, *args: object, **kwargs: object) -> Any:
+    def __call__(self, /, *args: object, **kwargs: object) -> object:
         with self._snapshot:
             return self._function(*args, **kwargs)
 

@@ -38,7 +38,7 @@ class LogCapture:
         self,
         offer: Callable[[LogEntry], object],
         settings: LogSettings,
-        offer_plain: Callable[[tuple[Any, ...]], object] | None = None,
+        offer_plain: Callable[[tuple[object, ...]], object] | None = None,
     ) -> None:
         """
         :param offer: takes a record, in the thread in which it was logged; never raises, never waits. A thread that is
@@ -137,7 +137,7 @@ class LogCapture:
 
         return captured
 
-    def _offer_converted(self, plain: tuple[Any, ...]) -> None:
+    def _offer_converted(self, plain: tuple[object, ...]) -> None:
         alone(self._report, self._conversion.from_plain, plain)
 
     def _report(self, convert: Callable[..., LogEntry], *record: object) -> None:

@@ -48,7 +48,7 @@ NO_REQUEST = 0
 SEGMENT = CALLER
 """Where the segment is in such a row."""
 # a plain tuple, which is joined in less time than a named one
-NO_FACTS: tuple[Any, ...] = tuple(Facts("", "", b"", "", None, 0, 0))
+NO_FACTS: tuple[object, ...] = tuple(Facts("", "", b"", "", None, 0, 0))
 
 
 def columns(row: Sequence[Any]) -> list[Sequence[Any]]:

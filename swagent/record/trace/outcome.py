@@ -78,7 +78,7 @@ def leaves_of(error: BaseException) -> list[BaseException]:
     if not issubclass(type(error), _Group):
         return [error]
     found: list[BaseException] = []
-    groups: list[Any] = [error]
+    groups: list[BaseException] = [error]
     while groups:
         # not by the group's own idea of them
         inside: tuple[BaseException, ...] = _EXCEPTIONS.__get__(groups.pop())

@@ -81,7 +81,7 @@ class Tracer:
         self.open_segments: dict[OpenSegment, None] = {}
         self._wake: Callable[[], object] | None = None
         self._offer = offer
-        self.offer_request: Callable[[Any], object] | None = None
+        self.offer_request: Callable[[tuple[object, ...]], object] | None = None
         """Takes a request whose span was never needed, see `FinishedRequest`. None: a span is made of each."""
         self._sampler = sampler or Sampler(0)
         self._samples_all = self._sampler.takes_all
