@@ -1,7 +1,7 @@
 """The tasks of one request whose time is split: who began each, when, how it ended, and what cancelled it.
 
 Only what a loop shows is described. What it does not show is left out, and not guessed. The tasks are held weakly, so
-whoever forgets one loses it as it would without us.
+an application that forgets one loses it as it would without us.
 """
 
 from __future__ import annotations

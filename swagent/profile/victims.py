@@ -5,7 +5,7 @@ They are seen at three moments, by the tasks that could run and did not:
 1. While the loop is held: the tasks that were ready before.
 2. When the loop turns again, before and after it has looked at its sockets and timers: the tasks that what came
    meanwhile makes ready. trio has its tasks run in any order, so some of them have been run before that moment: their
-   number of steps tells.
+   number of steps shows it.
 3. A request that came in meanwhile has no span yet. Its task is looked at again, after its first step.
 """
 

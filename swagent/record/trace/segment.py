@@ -7,7 +7,7 @@ ended by several tasks and threads that share a context; the tracer's lock keeps
 the pipeline, whole. No span may hold it up for ever, and none may be lost:
 
 * **Open spans are held weakly.** One that cannot be ended any more is collected, and ends by that.
-* **The root has ended and others are open.** They have a grace. Then the segment goes as it stands: what is open ends
+* **The root has ended and others are open.** They have a grace. Then the segment goes as it is: what is open ends
   at that moment, with the tag `incomplete`. So it does at once when the agent stops.
 * **The root lives long** (a websocket, a stream, a job of an hour). Then its children go in *parts*: segments without
   a root, whose outermost spans refer to the root's place. A part goes when it is full, or old, and all its spans have
