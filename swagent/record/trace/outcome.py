@@ -1,7 +1,7 @@
 """How an operation ended, by the exception that left it, and in whose task.
 
-Only a failure is an error. A cancellation says that the result is not waited for any more, and a timeout that the caller
-wanted to wait no longer: both say more about the caller than about the operation.
+Only a failure is an error. A cancellation says that the result is not waited for any more, and a timeout that the
+caller wanted to wait no longer: both say more about the caller than about the operation.
 """
 
 from __future__ import annotations
