@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .errors import AgentStateError as AgentStateError
     from .errors import ConfigError as ConfigError
     from .errors import SwagentError as SwagentError
+    from .hosting.agent_thread import start as start
+    from .hosting.agent_thread import stop as stop
     from .record.trace.calls import cache_span as cache_span
     from .record.trace.calls import database_span as database_span
     from .record.trace.calls import message_span as message_span
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from .record.trace.spans import local_span as local_span
     from .record.trace.spans import put_correlation as put_correlation
     from .record.trace.spans import trace as trace
-    from .runtime.agent_thread import start as start
-    from .runtime.agent_thread import stop as stop
 
 __version__ = "0.1.0"
 
@@ -55,18 +55,18 @@ _NAMES = {
         "put_correlation",
         "trace",
     ),
-    ".runtime.agent_thread": ("start", "stop"),
+    ".hosting.agent_thread": ("start", "stop"),
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 # not for a type checker, which would take any name then
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        if name not in _HOMES:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(_HOMES[name], __name__), name)
+        found = globals()[name] = getattr(import_module(_MODULES[name], __name__), name)
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_HOMES})
+        return sorted({*globals(), *_MODULES})

@@ -29,10 +29,10 @@ from ..agent import Agent
 from ..agent_log import say
 from ..config import Config
 from ..errors import ConfigError
+from ..hosting.adoption import Adopted, adopt
+from ..hosting.agent_thread import start as start_agent
+from ..hosting.late_start import followed, note_serving
 from ..record.trace.tracer import Tracer
-from ..runtime.adoption import Adopted, adopt
-from ..runtime.agent_thread import start as start_agent
-from ..runtime.late_start import followed, note_serving
 from .faults import Faults
 from .frameworks import follow_routes
 from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage

@@ -13,11 +13,11 @@ from typing import Any
 
 from ..record.suppression import suppress_instrumentation
 from ..record.trace.carrier import Carrier, parse_sw8
-from ..record.trace.context import active_span, current, nearest_open, switch
+from ..record.trace.context import Active, active_span, current, nearest_open, switch
 from ..record.trace.ids import new_number, segment_id_of, trace_id_of
-from ..record.trace.model import Component, Origin, Reference, RefKind, SpanKind
+from ..record.trace.model import Component, Origin, PendingOrigin, Reference, RefKind, SpanKind
 from ..record.trace.request import OTHER, Facts, name_by_path, name_so_far
-from ..record.trace.span import parent_link
+from ..record.trace.span import Span, parent_link
 from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
 from .faults import Faults
@@ -80,7 +80,7 @@ class PendingRequest:
         ):
             # the request before this one, in a server that keeps one context for a connection
             inherited = None
-        self.previous: Any = inherited
+        self.previous: Active | None = inherited
         self.start_time: float = monotonic()
         # not by `switch`: no finaliser serves a request
         current.set(self)
@@ -141,14 +141,14 @@ class PendingRequest:
         if self.span is not None:
             return self.span.reference()
         noted, tracer = self.note_origin(), self.tracer
-        origin: Origin | None = noted.late_origin() if noted is self else noted
+        origin = noted if noted is None or isinstance(noted, tuple) else noted.late_origin()
         if origin is None:
             return None
         endpoint, trace_id, segment_id, span_id = origin
         return Reference(RefKind.CROSS_THREAD, trace_id, segment_id, span_id, tracer.service, tracer.instance,
                          endpoint, "")  # fmt: skip
 
-    def note_origin(self) -> Any:
+    def note_origin(self) -> Origin | PendingOrigin | None:
         """Where a log record comes from that is logged here, or itself: then that is asked for later, by
         `late_origin`."""
         if self._trace_id is None:
@@ -232,7 +232,7 @@ class PendingRequest:
                 self._facts = facts
                 self.scope = _NOTHING
                 if offer is not None:
-                    # joined, which takes half as long as unpacking
+                    # a FinishedRequest; joined, which takes half as long as unpacking
                     offer((self.number, self.start_time, now, client, caller) + facts)  # noqa: RUF005
                 return
         if self.span is not None:
@@ -245,7 +245,7 @@ class PendingRequest:
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
-    def _open_among(self, inherited: Any) -> None:
+    def _open_among(self, inherited: Active | None) -> None:
         """Open at once, where more than the request decides whether it is recorded."""
         watch = self.tracer.request_watch
         if watch is not None:
@@ -258,7 +258,7 @@ class PendingRequest:
         self.previous = nearest_open(inherited) or source
         self._open(live, source)
 
-    def _open(self, live: Any, source: Any) -> None:
+    def _open(self, live: Span | None, source: Active | None) -> None:
         facts = self.facts()
         carrier: Carrier | Traceparent | None = None
         correlation = None

@@ -66,7 +66,7 @@ def _span_to_time() -> RequestSpan | None:
     """The span of the request that begins here, if it is recorded, and not inside of one that is timed."""
     outer = request_clock.get()
     request = current.get()
-    if (outer is not None and outer.home is not None) or not isinstance(request, PendingRequest):
+    if (outer is not None and outer.steps is not None) or not isinstance(request, PendingRequest):
         return None
     span = request.to_span()
     return span if span is not None and span.is_recorded else None

@@ -20,9 +20,9 @@ from ..config import Config, options, origins_of
 from ..config.environment import without_meaning
 from ..config.options import Address, Option, Secret
 from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
+from ..hosting.agent_thread import loop_of
 from ..instrument.configured import preview
 from ..opentelemetry.launch import preview as preview_bridge
-from ..runtime.agent_thread import loop_of
 from ..runtime.instance import describe_instance
 from ..runtime.transport_choice import find_transport
 from ..runtime.transport_runner import check_runtime, transport_runner

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .api.clocks import extent
-from .api.tree import Node, join, walk
+from .api.node import Node
+from .api.tree import join, walk
 from .store.trace_records import Segment, Span
 
 MAX_ROWS = 200

@@ -1,4 +1,4 @@
-"""Every look into frames, local variables and private names of other libraries.
+"""Every look into frames, local variables and private names of other libraries, and into the interpreter.
 
 No interface of Python says why a task was cancelled, what a coroutine waits for, or which task runs in a loop of
 another thread. Frames and private attributes do, as long as a library keeps their names. So each name is written here,
@@ -11,6 +11,7 @@ once, with its library, the versions that were looked at, and what is lost witho
     await_chain        the frames of a coroutine that waits
     loop_view          a loop as another thread sees it
     executor_threads   which request a worker thread works for
+    garbage_time       how long the interpreter's garbage collector has run
 
 Where a version was not looked at, or a name is gone, nothing is found and nothing else happens. The tests in
 `tests/inspection` look for each name in the installed versions: a name that was renamed fails there.

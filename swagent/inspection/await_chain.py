@@ -1,7 +1,7 @@
 """Where a coroutine is: the frames from its outermost call to what it awaits, while it does not run.
 
 A coroutine that waits has no thread, so its frames hang on what each of them awaits. Python shows most of these links.
-Those that it hides are told by the garbage collector: what an object of these few types refers to. SQLAlchemy's async
+Those that it hides are found by the garbage collector: what an object of these few types refers to. SQLAlchemy's async
 sessions go through a greenlet, whose frames hang on the greenlet.
 
 All of it is read from another thread, so a chain may move meanwhile. Then it is cut short.
@@ -63,8 +63,8 @@ class Links(NamedTuple):
     awaited: Any
 
     def frames(self) -> Iterator[FrameType]:
-        """As those of `chain_of`, the innermost first. A frame is an object that is made when somebody asks for it, so
-        who needs few asks for few."""
+        """As those of `chain_of`, the innermost first. A frame is an object that is made when it is asked for, so a
+        caller that needs few asks for few."""
         for each in reversed(self.coroutines):
             frame = each.cr_frame if type(each) is CoroutineType else _frame_of(each)
             if frame is not None:

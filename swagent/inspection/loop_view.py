@@ -35,7 +35,7 @@ class LoopView(Protocol):
     notify: LoopNotifier
 
     def is_run(self) -> bool:
-        """Whether anybody runs the loop now: one that nobody runs is not held."""
+        """Whether the loop runs now: one that does not run is not held."""
         ...
 
     def is_idle(self) -> bool:
@@ -77,7 +77,7 @@ def context_of(task: Task) -> Context | None:
     if hasattr(task, "get_context"):  # asyncio from Python 3.12 on
         found = task.get_context()
     else:
-        # trio's tasks, and those of PyPy; what a C task of older Pythons refers to is told by the garbage collector
+        # trio's tasks, and those of PyPy; what a C task of older Pythons refers to is found by the garbage collector
         found = getattr(task, "context", None) or getattr(task, "_context", None)
         if found is None:
             found = next((each for each in gc.get_referents(task) if isinstance(each, Context)), None)

@@ -1,4 +1,4 @@
-"""What is looked at inside of Starlette, which FastAPI stands on."""
+"""The names that are looked at inside of Starlette, on which FastAPI is built."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def steps_of(task: Any) -> int:
 
 
 def status_of(task: Any) -> Any:
-    """What stands for the scopes that are around a task now; another object, when they are others."""
+    """An object for the scopes that are around a task now; another object, when they are others."""
     return _STATUS.of(task)
 
 

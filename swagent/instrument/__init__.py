@@ -13,6 +13,9 @@ is, and one line says so: the application goes on, unseen.
 What a hook puts in place never raises into the application, and keeps its hands off the agent's own calls.
 """
 
+import os
+
+from ..record.limits import leave_out_frames_in
 from .configured import instrument as instrument
 from .installation import Report as Report
 from .installation import State as State
@@ -20,3 +23,6 @@ from .installation import report as report
 from .installation import uninstrument as uninstrument
 from .instrumentation import Instrumentation as Instrumentation
 from .patches import Patches as Patches
+
+# an exception's stack shows the application and the library, and not the wrapper between them
+leave_out_frames_in(os.path.dirname(os.path.abspath(__file__)))

@@ -96,10 +96,10 @@ def is_outermost() -> bool:
 def outer_call() -> Span | None:
     """The call that is under way in this context; None: there is none."""
     entry = active_span(current.get())
-    if entry is None:
+    if entry is None or entry.kind is not _EXIT or suppress_instrumentation.get():
         return None
-    span: Span = entry.to_span()
-    return span if span.kind is _EXIT and not suppress_instrumentation.get() else None
+    # asked for now: the span of a request in which no call is under way is not made by that
+    return entry.to_span()
 
 
 def end_call(span: Span, error: BaseException | None = None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime.late_start import start_now
+from ..hosting.late_start import start_now
 from .call import safely
 from .instrumentation import Instrumentation
 from .patches import Patches

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime.late_start import hold_back
+from ..hosting.late_start import hold_back
 from .arguments import argument
 from .call import safely
 from .instrumentation import Instrumentation

@@ -8,7 +8,7 @@ from collections.abc import Container
 from functools import partial
 
 from ..config import Config, environment
-from ..runtime.late_start import follow
+from ..hosting.late_start import follow
 from .configured import instrument
 from .next_program import lead
 from .opening_line import say_opening

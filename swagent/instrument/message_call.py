@@ -89,7 +89,8 @@ def begin_receive(
     span.start()
     if len(carriers) > 1 and span.segment is not None:
         span.refs = [Reference(RefKind.CROSS_PROCESS, *each[1:]) for each in carriers[:_MAX_REFERENCES]]
-        span.segment.limited = span.segment.limited or len(carriers) > _MAX_REFERENCES
+        if len(carriers) > _MAX_REFERENCES:
+            span.segment.note_limit()
     return span
 
 

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
+from ..hosting.idle_worker import begin_idle, end_idle
 from ..record.trace.span import Span
-from ..runtime.idle_worker import begin_idle, end_idle
 from .call import end_call, safely, settle
 from .process_job import SENT, attributes_of, begin_job
 

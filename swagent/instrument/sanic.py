@@ -11,8 +11,8 @@ from typing import Any
 
 from ..asgi.middleware import MARK
 from ..asgi.pending import PendingRequest
+from ..hosting.late_start import start_now
 from ..record.trace.model import Component
-from ..runtime.late_start import start_now
 from .arguments import Args, Kwargs, argument
 from .call import safely
 from .instrumentation import Instrumentation

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..asgi import SkyWalkingMiddleware as AsgiMiddleware
-from ..runtime.late_start import hold_back, start_now
+from ..hosting.late_start import hold_back, start_now
 from ..wsgi import SkyWalkingMiddleware as WsgiMiddleware
 from .arguments import Args, Kwargs, argument, with_argument
 from .installation import is_off

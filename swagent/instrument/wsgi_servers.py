@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime.late_start import start_now
+from ..hosting.late_start import start_now
 from .call import safely
 from .instrumentation import STANDARD_LIBRARY, Instrumentation
 from .patches import Patches

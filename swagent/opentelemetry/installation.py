@@ -1,6 +1,6 @@
 """Putting the bridge in place, and taking it out again.
 
-OpenTelemetry's API has three places: its provider, its context, and its propagator. The bridge stands in all three or
+OpenTelemetry's API has three places: its provider, its context, and its propagator. The bridge is in all three or
 in none. Whoever set a provider before keeps it, and whoever sets one later gets the place: then the bridge steps back.
 """
 
@@ -30,7 +30,7 @@ def install(*, instrument: bool = True, covered: Collection[str] | None = None) 
     :param instrument: whether every OpenTelemetry instrumentation that is installed is switched on as well
     :param covered: names of those that are left off; those that a native instrumentation makes unnecessary, when left
         out
-    :returns: whether the bridge stands: not without `opentelemetry-api`, nor where somebody has set a provider
+    :returns: whether the bridge is in place: not without `opentelemetry-api`, nor where a provider has been set
     """
     global _bridge  # noqa: PLW0603, RUF100
     with _lock:
@@ -48,7 +48,7 @@ def install(*, instrument: bool = True, covered: Collection[str] | None = None) 
 def uninstall() -> None:
     """Let OpenTelemetry be as it was. A second call does nothing."""
     with _lock:
-        if _bridge is not None and _bridge.stands:
+        if _bridge is not None and _bridge.is_in_place:
             _leave("by uninstall()")
 
 
@@ -89,9 +89,9 @@ def _new_bridge() -> Bridge | None:
 
 
 class Bridge:
-    """The three places, what stood there before, and what stands there now.
+    """The three places, what was there before, and what is there now.
 
-    :ivar stands: whether the bridge is in place
+    :ivar is_in_place: whether the bridge is in place
     """
 
     def __init__(self) -> None:
@@ -111,11 +111,11 @@ class Bridge:
         self._once: Any = self._trace._TRACER_PROVIDER_SET_ONCE  # noqa: SLF001
         self._former_propagator: Any = None
         self._propagator: Any = None
-        self.stands = False
+        self.is_in_place = False
 
     def stand(self) -> bool:
-        """Take the three places. False: somebody has set a provider."""
-        if self.stands:
+        """Take the three places. False: a provider has been set."""
+        if self.is_in_place:
             return True
         chosen = self._trace._TRACER_PROVIDER or os.environ.get(_PROVIDER_VARIABLE)  # noqa: SLF001
         if chosen:
@@ -132,12 +132,12 @@ class Bridge:
         self._once = self._trace._TRACER_PROVIDER_SET_ONCE  # noqa: SLF001
         self._trace._TRACER_PROVIDER_SET_ONCE = _Yielding(self._once, self.yield_to_other)  # noqa: SLF001
         self._trace._TRACER_PROVIDER = self.provider  # noqa: SLF001
-        self.stands = self.provider.is_open = True
+        self.is_in_place = self.provider.is_open = True
         return True
 
     def step_back(self) -> None:
-        """Give the three places back, where nobody else has taken them since."""
-        self.stands = self.provider.is_open = False
+        """Give the three places back, where nothing else has taken them since."""
+        self.is_in_place = self.provider.is_open = False
         if self._trace._TRACER_PROVIDER is self.provider:  # noqa: SLF001
             self._trace._TRACER_PROVIDER = None  # noqa: SLF001
         if isinstance(self._trace._TRACER_PROVIDER_SET_ONCE, _Yielding):  # noqa: SLF001

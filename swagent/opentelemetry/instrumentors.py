@@ -211,8 +211,8 @@ def _modules_in(name: str) -> list[str]:
     known = _MODULES.get(name.lower().replace("_", "-"))
     if known is not None:
         return [known]
-    told = (found.read_text("top_level.txt") or "").split()
-    if told:
-        return [module for module in told if not module.startswith("_")] or told
+    listed = (found.read_text("top_level.txt") or "").split()
+    if listed:
+        return [module for module in listed if not module.startswith("_")] or listed
     parts = {file.parts[0].removesuffix(".py") for file in found.files or () if file.suffix == ".py"}
     return [part for part in sorted(parts) if part.isidentifier()] or [name.replace("-", "_")]

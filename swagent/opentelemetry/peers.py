@@ -27,9 +27,9 @@ KEYS = frozenset((*_HOSTS, *_PORTS, *_URLS))
 
 
 def server_of(attributes: Mapping[str, Any], system: str = "") -> str:
-    """The address of the server that is called; empty where nobody says.
+    """The address of the server that is called; empty where it is not said.
 
-    :param system: of the database or queue, for the port that it has where no other is told
+    :param system: of the database or queue, for the port that it has where no other is given
     """
     host = _first(attributes, _HOSTS)
     if host:
@@ -45,7 +45,7 @@ def _address(host: str, port: str, system: str) -> str:
 
 
 def client_of(attributes: Mapping[str, Any]) -> str:
-    """The address of the client that called; empty where nobody says."""
+    """The address of the client that called; empty where it is not said."""
     host = _first(attributes, _CLIENTS)
     port = _first(attributes, _CLIENT_PORTS)
     return address_of(f"{host}:{port}" if port else host) if host else ""

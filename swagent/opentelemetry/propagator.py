@@ -17,8 +17,8 @@ from ..record.trace.carrier import format_correlation, format_sw8, parse_correla
 from ..record.trace.context import active_span, current
 from ..record.trace.traceparent import Traceparent, parse_traceparent
 from ..record.trace.tracer import Tracer, running
+from .proxies import RemoteSpan
 from .runtime_context import SPAN_KEY, Arrival, entry_of
-from .stand_ins import RemoteSpan
 
 _FIELDS = frozenset({"sw8", "sw8-correlation", "traceparent", "tracestate"})
 _limited = RateLimitedLog()
@@ -117,7 +117,7 @@ def _headers_of(context: Context | None) -> dict[str, str]:
 
 
 def _passed_on(arrival: Arrival) -> dict[str, str]:
-    """A caller's headers, where nothing of ours stands between the caller and the one who is called."""
+    """A caller's headers, where nothing of ours is between the caller and the one who is called."""
     carrier = arrival.carrier
     if carrier is None:
         return {}

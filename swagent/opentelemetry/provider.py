@@ -19,12 +19,12 @@ from ..record.suppression import suppress_instrumentation
 from ..record.trace.context import active_span, current
 from ..record.trace.model import SpanKind
 from ..record.trace.tracer import running
-from .doubles import entry_around, is_same_message, is_same_request, outer_call, withdraw_twin
+from .duplicates import entry_around, is_same_message, is_same_request, outer_call, withdraw_twin
 from .libraries import Library
-from .places import reference_of
+from .locations import reference_of
+from .proxies import Absorbed
 from .runtime_context import SPAN_KEY, Arrival, SharedContext, enclosing, entry_of
 from .span import BridgedSpan
-from .stand_ins import Absorbed
 
 _ENTRY, _EXIT, _LOCAL = SpanKind.ENTRY, SpanKind.EXIT, SpanKind.LOCAL
 _KINDS = {

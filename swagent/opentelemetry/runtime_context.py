@@ -25,8 +25,8 @@ from ..record.trace.context import active_span, current, switch
 from ..record.trace.model import SpanKind
 from ..record.trace.span import Span
 from ..record.trace.traceparent import Traceparent
-from .places import reference_of
-from .stand_ins import RemoteSpan, StandIn
+from .locations import reference_of
+from .proxies import RemoteSpan, SpanProxy
 
 # The key is not public; the function that writes it is.
 SPAN_KEY = next(iter(set_span_in_context(INVALID_SPAN, Context())))
@@ -84,6 +84,9 @@ class Arrival:
     def note_origin(self) -> None:
         """No log record comes from here."""
 
+    def to_span(self) -> None:
+        """None: it is past."""
+
     def carried(self) -> dict[str, str]:
         """What travels with the trace."""
         return self.correlation or {}
@@ -110,11 +113,11 @@ class Attachment:
 
     @property
     def is_span_alone(self) -> bool:
-        """Whether nobody has asked what else there is."""
+        """Whether the other values have not been needed yet."""
         return self._context is None
 
     def context(self, former: RuntimeContext) -> Context:
-        """What is attached; most of the time nobody asks for it."""
+        """What is attached; most of the time it is not needed."""
         context = self._context
         if context is None:
             values = self.before.context(former) if self.before is not None else former.get_current()
@@ -195,7 +198,7 @@ class SharedContext(RuntimeContext):
         made = _made.get()
         if made is not None and made[0] is active and made[1] is values:
             return made[2]
-        span = active if isinstance(active, Span) and hasattr(active, "get_span_context") else StandIn(active)
+        span = active if isinstance(active, Span) and hasattr(active, "get_span_context") else SpanProxy(active)
         context = Context({**values, SPAN_KEY: span})
         switch(_made, (active, values, context))
         return context
@@ -220,7 +223,7 @@ def entry_of(span: Any) -> Any:
         return None
     if isinstance(span, Span):
         return span
-    if isinstance(span, StandIn):
+    if isinstance(span, SpanProxy):
         return span.entry
     arrival = Arrival(None, span)
     return arrival if arrival.carrier is not None or arrival.is_recorded else None

@@ -1,7 +1,7 @@
-"""A span of OpenTelemetry's that is a native span: it stands in the same segments, and in the same context variable.
+"""A span of OpenTelemetry's that is a native span: it is in the same segments, and in the same context variable.
 
 Instrumentations add to a span until it ends, so its attributes are kept as they came, and read once: when it ends, or
-when somebody asks for a part of it before.
+when a part of it is needed before.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from ..record.trace.span import Span
 from ..record.trace.tracer import Tracer
 from . import conventions
 from .libraries import Library
+from .locations import location_of, reference_of
+from .overlaps import is_covered
 from .peers import server_of
-from .places import place_of, reference_of
-from .siblings import is_covered
 from .tags import tag_name, text_of
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ class BridgedSpan(Span, trace.Span):
 
     :ivar library: the instrumentation
     :ivar attributes: as they came
-    :ivar is_told: whether anybody may know its place
+    :ivar is_known: whether its place may be known outside
     :ivar owner: the thread and the task that began it
     """
 
-    __slots__ = ("_in_flight", "_is_ok", "_is_settled", "_last_error", "_said", "_status", "attributes", "is_told",
+    __slots__ = ("_in_flight", "_is_ok", "_is_settled", "_last_error", "_said", "_status", "attributes", "is_known",
                  "library", "owner")  # fmt: skip
 
     def __init__(
@@ -58,7 +58,7 @@ class BridgedSpan(Span, trace.Span):
         Span.__init__(self, conventions.plain_name(as_text(name)), kind, tracer=tracer)
         self.library = library
         self.attributes: dict[str, Any] = dict(attributes) if attributes else {}
-        self.is_told = False
+        self.is_known = False
         # their identities will do: the span may outlive them
         self.owner = (threading.get_ident(), id(running_task())) if kind is _EXIT else None
         self._said = name
@@ -86,11 +86,11 @@ class BridgedSpan(Span, trace.Span):
             _limited.warn("end", "the span of an OpenTelemetry instrumentation could not end: %r", raised)
 
     def get_span_context(self) -> SpanContext:
-        """Where it stands."""
+        """Where it is."""
         if self.segment is None:
             return INVALID_SPAN_CONTEXT
-        self.is_told = True
-        return place_of(self.reference())
+        self.is_known = True
+        return location_of(self.reference())
 
     def set_attributes(self, attributes: Mapping[str, Any]) -> None:
         """Take attributes in."""
@@ -148,7 +148,7 @@ class BridgedSpan(Span, trace.Span):
     def record_exception(
         self, exception: BaseException, attributes: Any = None, timestamp: int | None = None, escaped: bool = False
     ) -> None:
-        """Log an exception; one that was told already is told once."""
+        """Log an exception; one that was logged already is not logged again."""
         if self.ended or self.segment is None or self._last_error == id(exception):
             return
         self._last_error = id(exception)
@@ -187,8 +187,8 @@ class BridgedSpan(Span, trace.Span):
         return self.headers_for(self.peer)
 
     def headers_for(self, peer: str) -> dict[str, str]:
-        """The same, for a peer that somebody else knows."""
-        self.is_told = True
+        """The same, for a peer that the caller knows."""
+        self.is_known = True
         if self.kind is _EXIT and not self.peer:
             # the library inside knows whom it calls
             self.peer = peer
@@ -217,7 +217,7 @@ class BridgedSpan(Span, trace.Span):
         return super().prepare_end()
 
     def _withdraw(self) -> bool:
-        """Go as if it had never been. False: something stands on it."""
+        """Go as if it had never been. False: something depends on it."""
         segment = self.segment
         if segment is None or not segment.withdraw(self):
             return False
@@ -233,7 +233,8 @@ class BridgedSpan(Span, trace.Span):
         if self.kind is not SpanKind.LOCAL:
             self.peer = described.peer
         room = MAX_TAGS - len(self.tags)
-        segment.limited = segment.limited or len(described.tags) > room
+        if len(described.tags) > room:
+            segment.note_limit()
         self.tags += described.tags[:room]
         if self.failed and self._status and not self.logs:
             self._add_log({"event": "error", "message": self._status}, None)
@@ -256,7 +257,7 @@ class BridgedSpan(Span, trace.Span):
         if self.ended or segment is None:
             return
         if len(self.logs) >= MAX_LOGS or len(fields) > MAX_TAGS:
-            segment.limited = True
+            segment.note_limit()
         if len(self.logs) < MAX_LOGS:
             at = self.now() if timestamp is None else int(timestamp) / _NANOSECONDS
             self.logs.append((at, list(fields.items())[:MAX_TAGS]))

@@ -29,7 +29,7 @@ _NAMES = {
     "messaging.kafka.destination.topic": "mq.topic",
     "rpc.grpc.status_code": "grpc.status_code",
     "rpc.response.status_code": "grpc.status_code",
-    # told by the operation's name, the URL, the peer or the layer
+    # they are in the operation's name, the URL, the peer or the layer
     "db.query.summary": "db.query.summary",
     "db.statement": "",
     "db.query.text": "",

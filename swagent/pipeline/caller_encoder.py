@@ -11,7 +11,7 @@ from .encoder import Encoder
 from .gaps import make_mark, put_gaps
 
 ODD = b"?" * 100_000
-"""Stands for a text that is not written as it is. It is longer than any, so no template has room for it."""
+"""In place of a text that is not written as it is. It is longer than any, so no template has room for it."""
 
 
 class CallerEncoder:
@@ -23,7 +23,7 @@ class CallerEncoder:
         self._templates = BoundedCache(self._make_template)
 
     def encode(self, header: bytes | None) -> tuple[bytes, bytes]:
-        """The trace's id and the reference, as they are written; both empty where nobody called.
+        """The trace's id and the reference, as they are written; both empty where there is no caller.
 
         :returns: ODD for the id where the request has no like: it is not recorded, or its ids are of odd letters
         """

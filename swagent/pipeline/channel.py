@@ -131,7 +131,7 @@ class Channel:
         return True
 
     def _pass_ring(self) -> LoopNotifier | None:
-        """Whom to let ring, where the reader has asked for it."""
+        """The way to ring, where the reader has asked for it."""
         queued, queued_bytes = self._held - self._leased, self._held_bytes - self._leased_bytes
         if queued < self.ring_at and queued_bytes < self._ring_at_bytes:
             return None
@@ -168,11 +168,11 @@ class Channel:
             notify(self._ring)
 
     def add_source(self, pull: Callable[[], object]) -> None:
-        """Add who brings in what is on its way, see `Intake`."""
+        """Add a function that brings in what is on its way, see `Intake`."""
         self._sources = (*self._sources, pull)
 
     def pull_pending(self) -> None:
-        """Bring in what is on its way. Called before anybody looks, and never under the lock."""
+        """Bring in what is on its way. Called before each look, and never under the lock."""
         for pull in self._sources:
             pull()
 
@@ -192,7 +192,7 @@ class Channel:
 
     @property
     def is_open(self) -> bool:
-        """Whether an offer now would be taken in, as far as can be told without the record: ask before encoding."""
+        """Whether an offer now would be taken in, as far as can be known without the record: ask before encoding."""
         return self.has_room_for(0)
 
     def has_room_for(self, more: int) -> bool:
@@ -221,12 +221,12 @@ class Channel:
     # -- the reporter: the loop's thread ------------------------------------------------------------------------------
 
     def attach(self, notify: LoopNotifier | None) -> None:
-        """Set the way into the loop of the reporter; None when nobody reads any more."""
+        """Set the way into the loop of the reporter; None when nothing reads any more."""
         self._notifier = notify
         self._bell = Doorbell() if notify is not None else None
 
     def detach(self) -> None:
-        """The loop of the reporter was closed: nobody who waits there can be woken any more."""
+        """The loop of the reporter was closed: what waits there cannot be woken any more."""
         self._notifier = None
         self._settled = anyio.Event()
         self._bell = None
@@ -295,7 +295,7 @@ class Channel:
                 self._ledger.drop(reason, count)
             self._held -= count
             self._held_bytes -= lease.size
-        self.tell_waiters()
+        self.wake_waiters()
 
     def restore(self, lease: Lease) -> None:
         """Put a lease's records back to the head, in the order in which they were offered."""
@@ -304,7 +304,7 @@ class Channel:
                 # a lease taken before this one may have come back already
                 self._queue.put_back(lease.records, lease.times, lease.numbers)
         self._ring()
-        self.tell_waiters()
+        self.wake_waiters()
 
     def drop_queued(self, reason: Drop) -> int:
         """Give up everything that waits; returns how many records that were."""
@@ -314,7 +314,7 @@ class Channel:
             while self._queue:
                 self._drop_head(reason)
                 count += 1
-        self.tell_waiters()
+        self.wake_waiters()
         return count
 
     def close(self, reason: Refusal = Refusal.SHUTDOWN) -> None:
@@ -395,7 +395,7 @@ class Channel:
         if self._bell is not None:
             self._bell.ring()
 
-    def tell_waiters(self) -> None:
+    def wake_waiters(self) -> None:
         """Let those who wait for verdicts look again."""
         settled, self._settled = self._settled, anyio.Event()
         settled.set()

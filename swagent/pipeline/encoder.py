@@ -189,7 +189,7 @@ def _digits(number: int) -> bytes:
 
 
 def plain(text: str) -> bytes | None:
-    """What stands for a text on the wire, where that is the text itself whatever the codec."""
+    """A text as it is on the wire, where that is the text itself whatever the codec."""
     if not text.isascii():
         return None
     data = text.encode()

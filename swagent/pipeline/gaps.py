@@ -14,7 +14,7 @@ def put_gaps(encoded: bytes, marks: Iterable[tuple[bytes, bytes]]) -> bytes:
     """The format, with a gap in the place of each mark. What is put into a gap has to be as long as its mark, since
     protobuf writes a length before each message.
 
-    :param marks: in their order, and what stands before each gap; an empty mark is a gap for nothing, right there
+    :param marks: in their order, and what is before each gap; an empty mark is a gap for nothing, right there
     :raises ValueError: when a mark is not there once
     """
     form = b""

@@ -62,7 +62,7 @@ class LogEncoder:
         """A LogData of one plain record, whatever it is like."""
         try:
             entry = self._layout.entry(plain)
-        except Exception as error:  # noqa: BLE001, RUF100  (a time that is none; that there was a record is told)
+        except Exception as error:  # noqa: BLE001, RUF100  (a time that is none; that there was a record is reported)
             entry = unreadable(error)
         return self.encode(entry)
 
@@ -116,7 +116,7 @@ class LogEncoder:
         return self._part(service=encoder.service, service_instance=encoder.instance, endpoint=endpoint)
 
     def _make_form(self, key: tuple[Kind | Tags, int, int, int, int]) -> bytes:
-        """A record with gaps for its time, its place, both ids, the task's name, what stands before the text, and the
+        """A record with gaps for its time, its place, both ids, the task's name, what is before the text, and the
         text; empty where these cannot be found. A gap for the place, or there would be a form for each of many pairs
         of endpoint and logger."""
         kind, span_id, trace_id_length, segment_id_length, task_length = key

@@ -38,8 +38,8 @@ class LogEncoding(Protocol):
 class LogIntake(Pending):
     """Takes log records in the order in which they were logged.
 
-    A plain record stands in one flat row, field by field, and behind it a converted one in its place, and when it came:
-    see `SegmentIntake`.
+    What is pending is one list of fields, as in `SegmentIntake`: those of a plain record, then the converted one that
+    takes its place, or None, and when it came.
     """
 
     def __init__(self, channel: Channel, encoding: LogEncoding, limited: RateLimitedLog) -> None:
@@ -54,7 +54,7 @@ class LogIntake(Pending):
     def offer_plain(self, plain: tuple[Any, ...], entry: LogEntry | None = None) -> None:
         """Hand a plain record over, as `Intake.offer`.
 
-        :param entry: that stands in its place
+        :param entry: that takes its place
         """
         pending = self._pending
         pending.extend(plain + (entry, self._clock()))  # noqa: RUF005  (takes half as long as unpacking)

@@ -114,10 +114,10 @@ class Pipelines:
         return all(channel.is_closed for channel in self.channels.values())
 
     def orphan(self) -> None:
-        """Say that nobody empties the channels until the agent stops."""
+        """Say that no task empties the channels until the agent stops."""
         self._is_orphaned = True
         for channel in self.channels.values():
-            channel.tell_waiters()
+            channel.wake_waiters()
 
     def switch_off(self, signal: Signal) -> None:
         """Give a signal up."""
@@ -143,7 +143,7 @@ class Pipelines:
         async with anyio.create_task_group() as group:
             for signal, channel in self.channels.items():
                 group.start_soon(flush, signal, channel)
-        # on asyncio somebody may have cancelled these tasks, which then say nothing
+        # on asyncio these tasks may have been cancelled, and then they say nothing
         return confirmed == self.channels.keys()
 
     async def _flush(self, channel: Channel) -> bool:

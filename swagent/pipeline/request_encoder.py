@@ -13,9 +13,10 @@ from typing import Any
 
 from ..record.bounded_cache import BoundedCache
 from ..record.trace.carrier import parse_sw8
+from ..record.trace.finished_request import FACTS, FIELDS, columns
 from ..record.trace.ids import id_prefixes, ids_of
 from ..record.trace.model import RefKind
-from ..record.trace.request import FIELDS, PEERS, UNMATCHED, Facts, admit, describe, name_by_path
+from ..record.trace.request import PEERS, UNMATCHED, Facts, admit, describe, name_by_path
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 from ..record.trace.tracer import Tracer
 from .caller_encoder import ODD, CallerEncoder
@@ -52,9 +53,8 @@ class RequestEncoder:
             return [None] * (len(row) // FIELDS)
 
     def _render(self, row: Sequence[Any], epoch: float) -> Sequence[bytes | None]:
-        numbers, starts, ends, clients, callers, methods, schemes, hosts, paths, routes, components, statuses = (
-            row[at::FIELDS] for at in range(FIELDS)
-        )
+        numbers, starts, ends, clients, callers, *facts = columns(row)
+        methods, schemes, hosts, paths, routes, components, statuses = facts
         peers = list(map(self._peers.__getitem__, clients))
         keys: Any = zip(routes, statuses, methods, hosts, schemes, components, map(len, peers), strict=True)
         trace_ids: list[bytes] = []
@@ -84,8 +84,8 @@ class RequestEncoder:
 
     def encode(self, finished: Sequence[Any], epoch: float) -> bytes | None:
         """A SegmentObject of one request, whatever it is like; None where it is not recorded."""
-        number, start, end, client, caller, *about = finished
-        facts = Facts(*about)
+        number, start, end, client, caller = finished[:FACTS]
+        facts = Facts(*finished[FACTS:])
         client = tuple(client) if client else None
         if self._tracer.is_ignored(name_by_path(facts.method, facts.path)):
             return None

@@ -2,7 +2,7 @@
 
 The heartbeat keeps it: it tries the collectors with a harmless call until one answers, and declares that one ready.
 Records flow only while a collector is ready, so a peer that is absent, silent or hostile costs no record: records wait
-in their channels, within their bounds. Whoever sees a call fail reports it here. That closes the route, until the
+in their channels, within their bounds. A task that sees a call fail reports it here. That closes the route, until the
 heartbeat has opened it again. It tries the next collector of the list first.
 """
 
@@ -42,7 +42,7 @@ class Route:
         self._before: Losses | None = None
 
     def watch(self, losses: Callable[[], Losses]) -> None:
-        """Set the function that says what was lost. The log line at the end of an outage tells it."""
+        """Set the function that says what was lost. The log line at the end of an outage shows it."""
         self._losses = losses
 
     def attach(self, runner: Runner) -> None:
@@ -110,7 +110,7 @@ class Route:
             text = "reporting to %s; since the outage began %d records were refused and %d dropped, and %d wait"
             lost = refused - before.refused, dropped - before.dropped
             self._limited.over("collector", text, transport, *lost, waiting)
-        self._tell()
+        self._notify()
 
     def failed(self, transport: Transport, error: DeliveryError) -> None:
         """A call to the collector that is ready failed. If several calls were under way, only the first failure counts.
@@ -131,7 +131,7 @@ class Route:
             self._count_down(was_ready)
         self._before = self._before or self._losses()
         self._limited.warn("collector", "no report to %s: %s; records wait within their bounds", transport, error)
-        self._tell()
+        self._notify()
 
     def _count_down(self, was_ready: bool) -> None:
         """While the agent stops: a collector that answered and then failed a batch is tried again at once, a few times,
@@ -147,17 +147,17 @@ class Route:
         if self._last_tries is None:
             self._last_tries = len(self.transports)
         self._failover.wake()
-        self._tell()
+        self._notify()
 
     def give_up(self) -> None:
         """No collector is tried any more."""
         self._last_tries = 0
-        self._tell()
+        self._notify()
 
     def _index(self, transport: Transport) -> int:
         return next(index for index, each in enumerate(self.transports) if each is transport)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
 

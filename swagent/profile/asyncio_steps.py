@@ -4,15 +4,15 @@ Theory of operation
 -------------------
 Every step of a task but those of an eager start is given to the loop by `loop.call_soon`, in the task's context, at the
 very moment at which the task gets ready: when it is made, when the future that it awaits is done, when it is cancelled.
-The tasks of C look the method up on the loop each time. So, while somebody wants to know, an attribute of the loop
-stands before that method: it finds the request's clock in the context, notes that a task is ready, and has the step
-tell its begin and its end. Child tasks inherit the context. An eager start runs inside of its parent's step.
+The tasks of C look the method up on the loop each time. So, while a request is timed, an attribute of the loop
+hides that method: it finds the request's clock in the context, notes that a task is ready, and has the step
+note its begin and its end. Child tasks inherit the context. An eager start runs inside of its parent's step.
 
 A loop that is held is late to see what has happened. A timer knows when it was due, and a thread when it called in:
-their callbacks say so to the tasks that they wake. When a socket had its bytes nobody knows.
+their callbacks say so to the tasks that they wake. When a socket had its bytes is not known.
 
-What a task's steps tell of it besides is noted in `asyncio_tasks`: that it begins, is cancelled, has ended. An eager
-start has no first step here, so another attribute stands before `create_task`.
+What a task's steps show of it besides is noted in `asyncio_tasks`: that it begins, is cancelled, has ended. An eager
+start has no first step here, so another attribute hides `create_task`.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
+from ..inspection.garbage_time import garbage_time
 from .asyncio_tasks import create_seen, note_end, note_wake
-from .garbage_time import garbage_time
 from .request_clock import RequestClock, request_clock
 
 _NAMES = ("call_soon", "call_soon_threadsafe", "call_later", "call_at", "create_task")
 _ABSENT = object()
 _NUMBERS = (float, int)
-_TASK: type[Any] = asyncio.Task
+_TASK: type[object] = asyncio.Task
 
 
 def steps_of_loop(loop: asyncio.AbstractEventLoop) -> AsyncioSteps:
-    """Those of a loop that are told already, or new ones."""
+    """The steps of a loop that are followed already, or new ones."""
     found = getattr(loop.call_soon, "__self__", None)
     return found if isinstance(found, AsyncioSteps) else AsyncioSteps(loop)
 
@@ -42,14 +42,14 @@ def steps_of_loop(loop: asyncio.AbstractEventLoop) -> AsyncioSteps:
 class AsyncioSteps:
     """Of one loop. Each method is for the loop's own thread, but for `call_soon_threadsafe`.
 
-    :ivar late: what says since when a task could run that is woken now, if somebody knows
+    :ivar late: what says since when a task could run that is woken now, if it is known
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._users = 0
-        self._before: dict[str, Any] = {}
-        self._ours: dict[str, Any] = {}
+        self._before: dict[str, object] = {}
+        self._ours: dict[str, object] = {}
         self.late: _Late | None = None
         # asked for once: while this is in place they are found behind it
         self._call_soon, self._call_soon_threadsafe, self._call_later, self._call_at, self._create_task = (
@@ -79,18 +79,18 @@ class AsyncioSteps:
         # emptied, or they and this would hold each other
         for name, ours in [(name, self._ours.pop(name)) for name in _NAMES]:
             if vars(self._loop).get(name) is not ours:
-                continue  # somebody stands before us, and would be lost
+                continue  # another attribute hides ours, and would be lost
             if self._before[name] is _ABSENT:
                 delattr(self._loop, name)
             else:
                 setattr(self._loop, name, self._before[name])
 
-    # -- what stands before the loop's methods ------------------------------------------------------------------------
+    # -- what hides the loop's methods -------------------------------------------------------------------------------
 
-    def call_soon(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+    def call_soon(self, callback: Callable[..., object], *args: object, context: Context | None = None) -> object:
         """Most calls come from tasks and futures."""
         clock = context.get(request_clock) if context is not None else None
-        if clock is not None and clock.home is self:
+        if clock is not None and clock.steps is self:
             task = getattr(callback, "__self__", None)
             # anything else may be cancelled and never run
             if isinstance(task, _TASK) and type(callback) is not _Step:
@@ -100,26 +100,32 @@ class AsyncioSteps:
                 callback = _Step(task, clock, callback)
         return self._call_soon(callback, *args, context=context)
 
-    def call_soon_threadsafe(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+    def call_soon_threadsafe(
+        self, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> object:
         """What a thread calls with its result."""
         if callable(callback):
             callback = _Late(self, callback, time.monotonic(), None)
         return self._call_soon_threadsafe(callback, *args, context=context)
 
-    def call_later(self, delay: Any, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+    def call_later(
+        self, delay: object, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> object:
         """asyncio's calls `call_at` then."""
         return self._call_later(delay, self._with_due(callback, delay), *args, context=context)
 
-    def call_at(self, when: Any, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> Any:
+    def call_at(
+        self, when: Any, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> object:
         """uvloop's calls `call_later` then."""
         is_time = isinstance(when, _NUMBERS)
         callback = self._with_due(callback, when - self._loop.time() if is_time else None)
         return self._call_at(when, callback, *args, context=context)
 
-    def _with_due(self, callback: Callable[..., Any], delay: Any) -> Callable[..., Any]:
+    def _with_due(self, callback: Callable[..., object], delay: object) -> Callable[..., object]:
         """A timer's callback that says when it was due, if it belongs to a request that is timed."""
         clock = request_clock.get()
-        if clock is None or clock.home is not self or type(callback) is _Late or not callable(callback):
+        if clock is None or clock.steps is not self or type(callback) is _Late or not callable(callback):
             return callback
         if not isinstance(delay, _NUMBERS):
             return callback  # what is no delay is refused by the loop
@@ -127,8 +133,8 @@ class AsyncioSteps:
         seconds = self.late.seconds if self.late is not None and self.late.callback == callback else delay
         return _Late(self, callback, time.monotonic() + delay, seconds)
 
-    def create_task(self, coroutine: Any, **options: Any) -> Any:
-        """Whoever is seen by its first step is not looked for here."""
+    def create_task(self, coroutine: object, **options: object) -> object:
+        """A task that is seen by its first step is not looked for here."""
         return create_seen(self._create_task, self._loop, coroutine, options)
 
 
@@ -137,19 +143,19 @@ class _Step:
 
     __slots__ = ("__self__", "_clock", "_run")
 
-    def __init__(self, task: object, clock: RequestClock, run: Callable[..., Any]) -> None:
+    def __init__(self, task: object, clock: RequestClock, run: Callable[..., object]) -> None:
         self.__self__ = task
         self._clock = clock
         self._run = run
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> object:
         self._clock.begin_woken()
         try:
             return self._run(*args)
         finally:
             clock = self._clock
             clock.end()
-            if clock.home is not None:
+            if clock.steps is not None:
                 note_end(self.__self__, clock.tasks)
 
     def __repr__(self) -> str:
@@ -165,13 +171,13 @@ class _Late:
 
     __slots__ = ("_steps", "callback", "due", "seconds")
 
-    def __init__(self, steps: AsyncioSteps, callback: Callable[..., Any], due: float, seconds: float | None) -> None:
+    def __init__(self, steps: AsyncioSteps, callback: Callable[..., object], due: float, seconds: float | None) -> None:
         self._steps = steps
         self.callback = callback
         self.due = due
         self.seconds = seconds
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> object:
         self._steps.late = self
         try:
             return self.callback(*args)

@@ -1,7 +1,7 @@
-"""What asyncio tells of the tasks of a request: when one begins, is cancelled, and ends.
+"""The tasks of a request on asyncio: when one begins, is cancelled, and ends.
 
 Nothing is hung on a task for that, and nothing is asked of it that would count as looking at its outcome: asyncio
-reports exceptions at which nobody has looked.
+reports exceptions that were never looked at.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .cancel_causes import cause_of
 from .request_clock import RequestClock, request_clock
 from .request_tasks import RequestTasks
 from .task_groups import asyncio_group
-from .task_record import CANCELLED, DONE, FAILED, TaskRecord, kind_of, or_leave_it
+from .task_record import CANCELLED, DONE, FAILED, TaskRecord, kind_of, never_raising
 
 # of each step of each task, so these are read at once
 _WAITER, _ERROR = asyncio_inside.WAITER_OF_TASK.name, asyncio_inside.ERROR_OF_TASK.name
 
 
-@or_leave_it
-def note_wake(task: Any, tasks: RequestTasks, seconds: float | None) -> None:
+@never_raising
+def note_wake(task: object, tasks: RequestTasks, seconds: float | None) -> None:
     """A task is given to the loop for a step: perhaps its first, perhaps one in which it is cancelled.
 
     :param seconds: how long the timer ran that calls now, if one does
@@ -43,12 +43,12 @@ def note_wake(task: Any, tasks: RequestTasks, seconds: float | None) -> None:
             record.cancelled_by = cause_of(tasks, seconds)
         elif standing:
             record.cancelled_by = awaited.cancelled_by
-        else:  # nobody wanted to cancel this one, or Python 3.10 does not say so
+        else:  # this one itself was not cancelled, or Python 3.10 does not say so
             record.cancelled_by = f"task {awaited.id} was cancelled"
         record.cancellations = standing or 0
 
 
-def _note_begin(task: Any, tasks: RequestTasks) -> None:
+def _note_begin(task: object, tasks: RequestTasks) -> None:
     if _is_new(task):
         parent = asyncio.current_task()
         kind, group = asyncio_group(outer_frame())
@@ -56,14 +56,14 @@ def _note_begin(task: Any, tasks: RequestTasks) -> None:
 
 
 def _is_new(task: Any) -> bool:
-    """Whether it has not run yet. One that has was begun before anybody saw it, so there is little to tell of it."""
+    """Whether it has not run yet. One that has was begun before it could be seen, so little is known of it."""
     try:
         return inspect.getcoroutinestate(task.get_coro()) == inspect.CORO_CREATED
     except AttributeError:  # no coroutine of Python's
         return False
 
 
-@or_leave_it
+@never_raising
 def note_end(task: Any, tasks: RequestTasks) -> None:
     """A step is over; perhaps it was the task's last."""
     record = tasks.find(task)
@@ -76,22 +76,22 @@ def note_end(task: Any, tasks: RequestTasks) -> None:
     tasks.end(record, DONE if error is None else FAILED, "" if error is None else kind_of(error))
 
 
-def _standing_cause(record: TaskRecord, task: Any) -> str:
+def _standing_cause(record: TaskRecord, task: object) -> str:
     """What cancelled it, unless that was taken back since."""
     standing = cancellations_of(task)
     return record.cancelled_by if standing is None or standing >= record.cancellations else ""
 
 
-def cancellations_of(task: Any) -> int | None:
+def cancellations_of(task: object) -> int | None:
     """How many cancellations of a task stand; None: Python 3.10 does not count them."""
     ask = getattr(task, "cancelling", None)
     return int(ask()) if ask is not None else None
 
 
 def create_seen(
-    create_task: Callable[..., Any], loop: asyncio.AbstractEventLoop, coroutine: Any, options: dict[str, Any]
-) -> Any:
-    """Make a task that may run before it is known to anybody: an eager one.
+    create_task: Callable[..., object], loop: asyncio.AbstractEventLoop, coroutine: object, options: dict[str, Any]
+) -> object:
+    """Make a task that may run before it is known: an eager one.
 
     :param create_task: the loop's
     """
@@ -107,7 +107,7 @@ def create_seen(
     return task
 
 
-@or_leave_it
+@never_raising
 def _announced(loop: asyncio.AbstractEventLoop, options: dict[str, Any]) -> tuple[RequestTasks, TaskRecord] | None:
     clock = request_clock.get()
     if clock is None or not _is_of(options.get("context"), clock) or not _may_be_eager(loop, options):
@@ -118,7 +118,7 @@ def _announced(loop: asyncio.AbstractEventLoop, options: dict[str, Any]) -> tupl
 
 
 def _is_of(context: Context | None, clock: RequestClock) -> bool:
-    return clock.home is not None and (context is None or context.get(request_clock) is clock)
+    return clock.steps is not None and (context is None or context.get(request_clock) is clock)
 
 
 def _may_be_eager(loop: asyncio.AbstractEventLoop, options: dict[str, Any]) -> bool:

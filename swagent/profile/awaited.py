@@ -58,7 +58,7 @@ class AwaitedTimes:
         if seconds >= _BRIEF:
             try:
                 name = short(name_of_wait(tasks), _MAX_NAME)
-            except Exception:  # noqa: BLE001, RUF100  (coroutines of somebody's own making; it costs the name only)
+            except Exception:  # noqa: BLE001, RUF100  (coroutines of a foreign class; it costs the name only)
                 name = OTHER
         if name not in self._seconds and len(self._seconds) >= _MAX_NAMES:
             name = OTHER
@@ -73,9 +73,9 @@ class AwaitedTimes:
         if len(self._seconds) > _MAX_TOLD:
             longest = longest[: _MAX_TOLD - 1]
         rest = sum(self._seconds.values()) - sum(named[name] for name in longest)
-        told = [[name, ms] for name in longest if (ms := round(named[name] * 1000))]
-        told += [[OTHER, ms]] if (ms := round(rest * 1000)) else []
-        return (("time.awaited", json.dumps(told, separators=(",", ":"), ensure_ascii=False)),) if told else ()
+        shown = [[name, ms] for name in longest if (ms := round(named[name] * 1000))]
+        shown += [[OTHER, ms]] if (ms := round(rest * 1000)) else []
+        return (("time.awaited", json.dumps(shown, separators=(",", ":"), ensure_ascii=False)),) if shown else ()
 
 
 NO_TIMES = AwaitedTimes()

@@ -58,7 +58,7 @@ def span_of(task: Task | None) -> Span | None:
     """The active span of a task; None: there is none that is recorded."""
     context = context_of(task) if task is not None else None
     entry = active_span(context.get(current)) if context is not None else None
-    span: Span | None = entry.to_span() if entry is not None else None
+    span = entry.to_span() if entry is not None else None
     return span if span is not None and span.is_recorded else None
 
 
@@ -68,17 +68,17 @@ def request_of(span: Span) -> Span | None:
     return cast("Span | None", segment.root if segment is not None else None)
 
 
-def add_time(span: Span, key: str, seconds: float, told: float = 0.0) -> None:
+def add_time(span: Span, key: str, seconds: float, tagged: float = 0.0) -> None:
     """Add milliseconds to a tag of a span that is open.
 
-    :param told: how many of these seconds are in the tag already
+    :param tagged: how many of these seconds are in the tag already
     """
     if span.ended:
         return
     tags = span.tags
     for place, (name, value) in enumerate(tags):
         if name == key:
-            tags[place] = (key, _milliseconds(float(value) / 1000 + seconds - told))
+            tags[place] = (key, _milliseconds(float(value) / 1000 + seconds - tagged))
             return
     span.tag(key, _milliseconds(seconds))
 

@@ -1,7 +1,7 @@
-"""Who cancels a task of asyncio's: it stands on the stack while the task is woken by that.
+"""The cause of a cancellation on asyncio: it is on the stack while the task is woken by that.
 
 A cancellation carries no cause of its own. But timeouts, groups and scopes call it from functions that are known, and
-what they know stands in these: the group has the task that failed, the timer has its deadline.
+what they know is in these: the group has the task that failed, the timer has its deadline.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BODIES = {each.place: each for each in (asyncio_inside.ERROR_OF_BODY, anyio_ins
 
 
 def cause_of(tasks: RequestTasks, seconds: float | None) -> str:
-    """Why a task is cancelled now; empty: nobody knows.
+    """Why a task is cancelled now; empty: it is not known.
 
     :param seconds: how long the timer ran that calls now, if one does
     """
@@ -70,8 +70,8 @@ def _cause_in(place: Place, frame: FrameType, tasks: RequestTasks, seconds: floa
     return ""
 
 
-def _by_sibling(task: Any, tasks: RequestTasks) -> str:
-    """The group was told of the end of this one, which has just ended."""
+def _by_sibling(task: object, tasks: RequestTasks) -> str:
+    """The end of this task, which has just ended, cancelled its group."""
     record = tasks.find_ended(task)
     return record.failure() if record is not None and record.outcome == FAILED else ""
 
@@ -82,9 +82,9 @@ def _by_parent(tasks: RequestTasks) -> str:
     return record.cancellation() if record is not None else ""
 
 
-def _by_call(scope: Any, tasks: RequestTasks) -> str:
+def _by_call(scope: object, tasks: RequestTasks) -> str:
     """The task that runs now calls for it; or a scope of anyio's tries once more, or another callback of the loop's
-    calls for it, and behind these nobody stands."""
+    calls for it, and behind these there is none."""
     if asyncio.current_task() is None:
         return _known_of(scope, tasks) if scope is not None else "cancel() by a callback of the loop"
     record = _record_here(tasks)
@@ -95,7 +95,7 @@ def _record_here(tasks: RequestTasks) -> TaskRecord | None:
     return tasks.find_running(asyncio.current_task())
 
 
-def _known_of(scope: Any, tasks: RequestTasks) -> str:
+def _known_of(scope: object, tasks: RequestTasks) -> str:
     """Why a scope of anyio's was cancelled that tries once more."""
     known = tasks.scope_causes.get(id(scope))
     if known is not None:

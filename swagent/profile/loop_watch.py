@@ -40,7 +40,7 @@ class _Hold:
     span: Span | None
     place: Place
     seconds: float = 0.0
-    told: float = 0.0
+    tagged: float = 0.0
 
 
 @dataclass
@@ -54,14 +54,14 @@ class _Blockage:
 class LoopWatch:
     """Watches one loop, from the making until `stop`."""
 
-    def __init__(self, view: LoopView, limit: float, tell: Callable[[Block], object]) -> None:
+    def __init__(self, view: LoopView, limit: float, report: Callable[[Block], object]) -> None:
         """
         :param limit: seconds
-        :param tell: is told of each block, in the watchdog's thread; must not raise
+        :param report: called with each block, in the watchdog's thread; must not raise
         """
         self._view = view
         self._limit = limit
-        self._tell = tell
+        self._report = report
         self._stopped = threading.Event()
         self._answered = threading.Event()
         self._answered_at = 0.0
@@ -96,7 +96,7 @@ class LoopWatch:
             asked_at = time.monotonic()
             self._answered.clear()
             self._view.notify(self._answer)
-            # nobody waits for the answer at first: to wake this thread would cost the loop more than to answer
+            # nothing waits for the answer at first: to wake this thread would cost the loop more than to answer
             if self._stopped.wait(rest) or self._answered.is_set():
                 continue
             # a process that was suspended as a whole, or a thread that got no turn, is given a moment to answer
@@ -105,7 +105,7 @@ class LoopWatch:
             try:
                 # it began somewhere in the rest before the question
                 self._follow(_Blockage(asked_at - rest / 2))
-            except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is nobody's public interface)
+            except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is no public interface)
                 _limited.warn("loop watch", "a blocked event loop could not be looked into: %r", error)
 
     def _follow(self, blockage: _Blockage) -> None:
@@ -125,10 +125,10 @@ class LoopWatch:
             running = self._view.running()
         if not self._stopped.is_set():
             longest = max(blockage.holds.values(), key=lambda each: each.seconds)
-            self._tell(Block(time.time(), self._answered_at - blockage.began, longest.place.frame))
+            self._report(Block(time.time(), self._answered_at - blockage.began, longest.place.frame))
 
     def _look(self, holds: dict[int, _Hold], running: Task | None, seconds: float) -> None:
-        """Count some more seconds to whoever holds the loop, and say so once they are more than the limit."""
+        """Count some more seconds to the task that holds the loop, and say so once they are more than the limit."""
         span = span_of(running)
         hold = holds.get(id(span))
         if hold is None:
@@ -136,7 +136,7 @@ class LoopWatch:
         hold.seconds += seconds
         if span is None or hold.seconds < self._limit:
             return
-        if not hold.told:
+        if not hold.tagged:
             span.log(event=BLOCKED, frame=hold.place.frame, stack=hold.place.stack)
-        add_time(span, BLOCKED, hold.seconds, hold.told)
-        hold.told = hold.seconds
+        add_time(span, BLOCKED, hold.seconds, hold.tagged)
+        hold.tagged = hold.seconds

@@ -24,7 +24,7 @@ _REMEMBERED = 100
 class Profiler:
     """One agent's.
 
-    :ivar last_command: when the newest task was created that it has been told of, in milliseconds since the epoch
+    :ivar last_command: when the newest task was created that a command has named, in milliseconds since the epoch
     """
 
     def __init__(

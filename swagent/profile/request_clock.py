@@ -11,13 +11,13 @@ import time
 from contextvars import ContextVar
 from typing import Protocol
 
+from ..inspection.garbage_time import garbage_time
 from .awaited import NO_TIMES, AwaitedTimes
-from .garbage_time import garbage_time
 from .request_tasks import NO_TASKS, RequestTasks
 
 
 class Steps(Protocol):
-    """Tells the clocks of one loop about the steps of its tasks, for as long as anybody wants to know."""
+    """Reports the steps of the tasks of one loop to their clocks, while there are clocks."""
 
     def enter(self) -> None:
         """One clock more."""
@@ -31,21 +31,21 @@ class Steps(Protocol):
 class RequestClock:
     """The clock of one request. It holds nothing of the request once it has stopped: contexts outlive their requests.
 
-    :ivar home: who tells it of steps; None: it has stopped
+    :ivar steps: reports the steps of its tasks; None: it has stopped
     :ivar tasks: the request's
     """
 
     __slots__ = ("_awaited", "_awaiting", "_collected", "_collected_before", "_depth", "_last", "_ready", "_running",
-                 "_told", "_woken", "home", "tasks")  # fmt: skip
+                 "_stopped_tags", "_woken", "steps", "tasks")  # fmt: skip
 
-    def __init__(self, home: Steps, tasks: RequestTasks) -> None:
+    def __init__(self, steps: Steps, tasks: RequestTasks) -> None:
         """Begins to count."""
-        self.home: Steps | None = home
+        self.steps: Steps | None = steps
         self.tasks = tasks
         self._awaited = AwaitedTimes()
         self._running = self._ready = self._awaiting = self._collected = self._collected_before = 0.0
         self._woken = self._depth = 0
-        self._told: tuple[tuple[str, str], ...] = ()
+        self._stopped_tags: tuple[tuple[str, str], ...] = ()
         self._last = time.monotonic()
 
     def wake(self, since: float | None = None) -> None:
@@ -90,31 +90,31 @@ class RequestClock:
             self._ready += passed
         else:
             self._awaiting += passed
-            if self.home is not None:
+            if self.steps is not None:
                 # the tasks are still where they waited
                 self._awaited.add(passed, self.tasks)
 
     def stop(self) -> None:
         """Count no longer. A second stop does nothing."""
-        if self.home is not None:
+        if self.steps is not None:
             self._count(time.monotonic())
-            self.home = None
+            self.steps = None
             if self._depth:
                 self._collected += garbage_time.spent - self._collected_before
-            self._told = self._tags()
+            self._stopped_tags = self._tags()
             self.tasks, self._awaited = NO_TASKS, NO_TIMES
 
     def tags(self) -> tuple[tuple[str, str], ...]:
-        """Stop, and tell the times in milliseconds, and the tasks."""
+        """Stop, and give the times in milliseconds, and the tasks."""
         self.stop()
-        return self._told
+        return self._stopped_tags
 
     def _tags(self) -> tuple[tuple[str, str], ...]:
         times = [("time.running", self._running), ("time.ready", self._ready), ("time.awaiting", self._awaiting)]
         if garbage_time.is_known:
             times.append(("time.gc", self._collected))
-        told = tuple((key, str(round(seconds * 1000))) for key, seconds in times)
-        return (*told, *self._awaited.tags(), *self.tasks.tags())
+        texts = tuple((key, str(round(seconds * 1000))) for key, seconds in times)
+        return (*texts, *self._awaited.tags(), *self.tasks.tags())
 
 
 request_clock: ContextVar[RequestClock | None] = ContextVar("swagent_request_clock", default=None)

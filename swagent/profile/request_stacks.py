@@ -10,15 +10,17 @@ import itertools
 import time
 from collections.abc import Mapping, Sequence
 from contextvars import Context
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ..inspection.executor_threads import context_of_work
 from ..inspection.frames import frames_of_threads
 from ..inspection.loop_view import LoopView, context_of
 from ..record.trace.context import active_span, current
 from ..record.trace.outcome import name_of_task
+from ..record.trace.segment import Segment
+from ..record.trace.span import Span
+from .snapshot_series import SnapshotSeries
 from .stacks import task_stack, thread_stack
-from .trail import Trail
 
 # Of a loop or a process that has more of them, the rest is not looked at: that would take longer than a period.
 _MAX_TASKS = 5_000
@@ -40,7 +42,7 @@ class Request(Protocol):
         """Its operation's name, and whether no later one is to come."""
         ...
 
-    def to_span(self) -> Any:
+    def to_span(self) -> Span | None:
         """Its span, made now where there is none; None: it has ended without one."""
         ...
 
@@ -49,19 +51,19 @@ class Followed(NamedTuple):
     """A request that is looked at."""
 
     request: Request
-    task: Any
+    task: object
     """The one that it came in; None: it came in a thread without a loop."""
     thread: int
-    segment: Any
-    trail: Trail
+    segment: Segment | None
+    snapshots: SnapshotSeries
 
 
 Owners = Mapping[int, Followed]
-"""By the identity of the request and of its segment: one of the two stands in the context of all that it does."""
+"""By the identity of the request and of its segment: one of the two is in the context of all that it does."""
 
 
 def look(followed: Sequence[Followed], views: Mapping[int, LoopView], depth: int) -> None:
-    """Add to each request's trail where its tasks and threads are now.
+    """Add to the snapshots of each request where its tasks and threads are now.
 
     :param views: the loops that they are in, by thread
     :param depth: how many frames of a stack
@@ -74,7 +76,7 @@ def look(followed: Sequence[Followed], views: Mapping[int, LoopView], depth: int
             _look_at_tasks(view, owners, depth)
     _look_at_threads(followed, owners, views, depth)
     for each in followed:
-        each.trail.end_round()
+        each.snapshots.end_round()
 
 
 def _look_at_tasks(view: LoopView, owners: Owners, depth: int) -> None:
@@ -89,27 +91,27 @@ def _look_at_tasks(view: LoopView, owners: Owners, depth: int) -> None:
         stack = task_stack(view, task, context, depth)
         if stack:
             name = "" if task is owner.task else f" / task {name_of_task(task)}"
-            owner.trail.add(id(task), _now(), (owner.trail.name + name, *stack))
+            owner.snapshots.add(id(task), _now(), (owner.snapshots.name + name, *stack))
 
 
 def _look_at_threads(followed: Sequence[Followed], owners: Owners, views: Mapping[int, LoopView], depth: int) -> None:
     frames = frames_of_threads()
-    own = {each.thread: each for each in followed if each.task is None}
+    own: dict[int, Followed] = {each.thread: each for each in followed if each.task is None}
     for thread, frame in itertools.islice(frames.items(), _MAX_THREADS):
         owner, name = own.get(thread), ""
         if owner is None and thread not in views:
             owner, name = _owner(context_of_work(frame), owners), " / thread"
         if owner is not None:
-            owner.trail.add(thread, _now(), (owner.trail.name + name, *thread_stack(frame, depth)))
+            owner.snapshots.add(thread, _now(), (owner.snapshots.name + name, *thread_stack(frame, depth)))
 
 
 def _owner(context: Context | None, owners: Owners) -> Followed | None:
     """The request that is served in a context."""
-    entry: Any = active_span(context.get(current)) if context is not None else None
+    entry = active_span(context.get(current)) if context is not None else None
     if entry is None:
         return None
     segment = getattr(entry, "segment", None)
-    return owners.get(id(entry)) or (owners.get(id(segment.home)) if segment is not None else None)
+    return owners.get(id(entry)) or (owners.get(id(segment.root_segment)) if segment is not None else None)
 
 
 def _now() -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..agent_log import RateLimitedLog
 from ..inspection.loop_view import LoopView, view_of_this_loop
@@ -18,7 +18,7 @@ from ..record.snapshot import ProfileSnapshot
 from ..record.trace.outcome import running_task
 from .profile_task import ProfileTask
 from .request_stacks import Followed, Request, look
-from .trail import Trail
+from .snapshot_series import SnapshotSeries
 
 _MAX_WAITING = 10_000
 _limited = RateLimitedLog()
@@ -52,7 +52,7 @@ class Sampler:
         self._limits = limits
         self._offer = offer
         self._is_over = is_over
-        self._waiting: dict[Request, tuple[Any, int]] = {}
+        self._waiting: dict[Request, tuple[object, int]] = {}
         self._followed: list[Followed] = []
         self._views: dict[int, LoopView] = {}
         self._left = task.samples
@@ -78,7 +78,7 @@ class Sampler:
             task = running_task()
             if task is not None and thread not in self._views:
                 self._views[thread] = view_of_this_loop()
-        except Exception as error:  # noqa: BLE001, RUF100  (a loop of somebody's own making)
+        except Exception as error:  # noqa: BLE001, RUF100  (a loop of a foreign class)
             _limited.warn("profile", "a request on this event loop cannot be profiled: %r", error)
             return
         self._waiting[request] = (task, thread)
@@ -96,13 +96,13 @@ class Sampler:
                 if self._followed:
                     look(self._followed, self._views, self._limits.depth)
                     self._let_go()
-            except Exception as error:  # noqa: BLE001, RUF100  (what it looks at moves, and is nobody's public interface)
+            except Exception as error:  # noqa: BLE001, RUF100  (what it looks at moves, and is no public interface)
                 _limited.warn("profile", "a profile lacks a look at its requests: %r", error)
             if self._left <= 0 and not self._followed:
                 self._is_over()
                 return
         for each in self._followed:
-            each.trail.flush()
+            each.snapshots.flush()
 
     def _choose(self) -> None:
         """Follow the requests that turn out to be of the endpoint, and forget all others."""
@@ -119,21 +119,21 @@ class Sampler:
                 if len(self._followed) < self._limits.requests:
                     self._follow(request, task, thread, name)
 
-    def _follow(self, request: Request, task: Any, thread: int, name: str) -> None:
+    def _follow(self, request: Request, task: object, thread: int, name: str) -> None:
         span = request.to_span()
         # asked for, so that its root stays in this segment
         reference = span.reference() if span is not None else None
         if span is None or reference is None:
             return  # it has just ended, or its trace is not recorded
         began = int(span.start_time * 1000)
-        trail = Trail(self._task.id, reference.segment_id, began, name, self._offer)
+        snapshots = SnapshotSeries(self._task.id, reference.segment_id, began, name, self._offer)
         self._left -= 1
-        self._followed.append(Followed(request, task, thread, span.segment, trail))
+        self._followed.append(Followed(request, task, thread, span.segment, snapshots))
 
     def _let_go(self) -> None:
         now = time.monotonic()
         for each in [*self._over(now)]:
-            each.trail.flush()
+            each.snapshots.flush()
             self._followed.remove(each)
 
     def _over(self, now: float) -> Iterator[Followed]:

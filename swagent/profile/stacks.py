@@ -10,7 +10,6 @@ import sysconfig
 from collections.abc import Iterator
 from contextvars import Context
 from types import FrameType
-from typing import Any
 
 from ..inspection.await_chain import Chain, chain_of, running_frames
 from ..inspection.frames import frame_of
@@ -19,6 +18,7 @@ from ..record.limits import short
 from ..record.trace.context import active_span, current
 from ..record.trace.model import SpanKind
 from ..record.trace.outcome import name_of_task
+from ..record.trace.span import Span
 
 RUNNING = "[running]"
 READY = "[ready, loop busy]"
@@ -46,7 +46,7 @@ def task_stack(view: LoopView, task: Task, context: Context, depth: int) -> list
     return [*map(signature, chain.frames[-depth:]), state]
 
 
-def coroutine_of(task: Task) -> Any:
+def coroutine_of(task: Task) -> object:
     """What a task runs; None where it cannot be seen."""
     return task.get_coro() if hasattr(task, "get_coro") else getattr(task, "coro", None)
 
@@ -76,7 +76,7 @@ def name_awaited(chain: Chain, context: Context) -> str:
     return call_under_way(context) or name_of_end(chain.awaited, reversed(chain.frames))
 
 
-def name_of_end(awaited: Any, frames: Iterator[FrameType]) -> str:
+def name_of_end(awaited: object, frames: Iterator[FrameType]) -> str:
     """What a task waits for where no call is under way.
 
     :param frames: the innermost first
@@ -89,7 +89,7 @@ def name_of_end(awaited: Any, frames: Iterator[FrameType]) -> str:
 def call_under_way(context: Context) -> str:
     """The exit span that is open in a context, with its peer; empty: none is."""
     span = active_span(context.get(current))
-    return short(f"{span.name} {span.peer}".strip()) if getattr(span, "kind", None) is _EXIT else ""
+    return short(f"{span.name} {span.peer}".strip()) if isinstance(span, Span) and span.kind is _EXIT else ""
 
 
 def _entrance(frames: Iterator[FrameType]) -> str:

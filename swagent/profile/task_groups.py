@@ -1,6 +1,6 @@
 """What begins tasks: groups of asyncio, anyio and trio, and the functions of asyncio that begin one by itself.
 
-Whoever begins a task stands on the stack at that moment. Nothing else tells: to asyncio, all tasks are alike.
+The function that begins a task is on the stack at that moment. Nothing else shows it: to asyncio, all tasks are alike.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Group(NamedTuple):
     """What began some tasks."""
 
     label: str
-    ref: weakref.ref[Any] | None
+    ref: weakref.ref[object] | None
     number: int = 1
     """Which one of its kind in this request."""
 
@@ -33,7 +33,7 @@ class Group(NamedTuple):
         """Whether it is this group."""
         return self.ref is not None and self.ref() is group
 
-    def opener(self) -> Any:
+    def opener(self) -> object:
         """The task that opened the group, and will not go on before all tasks of it have ended; None: it is not known,
         or there is none."""
         group: Any = self.ref() if self.ref is not None else None
@@ -51,7 +51,7 @@ class Group(NamedTuple):
 NO_GROUP = Group("", None)
 
 
-def asyncio_group(frame: FrameType | None) -> tuple[str, Any]:
+def asyncio_group(frame: FrameType | None) -> tuple[str, object]:
     """The kind of group, and the group, by the stack on which a task is made.
 
     :param frame: the innermost that is not ours
@@ -72,7 +72,7 @@ def asyncio_group(frame: FrameType | None) -> tuple[str, Any]:
     return f"asyncio.{function}", None
 
 
-def trio_group(frame: FrameType | None, nursery: Any) -> tuple[str, Any]:
+def trio_group(frame: FrameType | None, nursery: object) -> tuple[str, object]:
     """As `asyncio_group`; what begins a task of trio's always is a nursery, anyio's groups among them."""
     for _ in range(_MAX_FRAMES):
         if frame is None or place_of(frame)[0] not in _TRIO:

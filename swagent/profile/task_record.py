@@ -22,16 +22,16 @@ DONE, FAILED, CANCELLED = "done", "failed", "cancelled"
 RUNNING = "running"
 
 
-_Asked = ParamSpec("_Asked")
-_Told = TypeVar("_Told")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def or_leave_it(look: Callable[_Asked, _Told]) -> Callable[_Asked, _Told | None]:
-    """What looks at tasks of somebody's own making, or at what loops keep to themselves, may fail. That costs what it
-    would have told, and never the application's step."""
+def never_raising(look: Callable[P, R]) -> Callable[P, R | None]:
+    """Let a function return None where it would raise. It looks at tasks of the application's own making, or at private
+    names of a loop, and may fail. That costs what it would have found, and never the application's step."""
 
     @functools.wraps(look)
-    def looked(*args: _Asked.args, **options: _Asked.kwargs) -> _Told | None:
+    def looked(*args: P.args, **options: P.kwargs) -> R | None:
         try:
             return look(*args, **options)
         except Exception:  # noqa: BLE001, RUF100  (as said)
@@ -51,7 +51,7 @@ class TaskRecord:
     :ivar began: seconds after the request's begin, and so is `ended`
     :ivar cancelled_by: the cause of the last cancellation that it was woken by
     :ivar cancellations: how many cancellations were standing then
-    :ivar knows_disconnect: whether it has been told that the client went away
+    :ivar knows_disconnect: whether it has received that the client went away
     :ivar status: where its loop has scopes that must be looked at, the one that was seen last
     """
 
@@ -67,7 +67,7 @@ class TaskRecord:
         self.outcome: str | None = None
         self.cause = ""
         self.name = ""
-        self.task: weakref.ref[Any] | None = None
+        self.task: weakref.ref[object] | None = None
         self.key = 0
         self.text = ""
         self.cancelled_by = ""
@@ -76,7 +76,7 @@ class TaskRecord:
         self.status: Any = None
         self._context: Context | None = None
 
-    def bind(self, task: Any) -> None:
+    def bind(self, task: object) -> None:
         """This is its task."""
         self.task = weakref.ref(task)
         self.key = id(task)
@@ -84,14 +84,14 @@ class TaskRecord:
     def end(self, when: float, outcome: str | None, cause: str) -> None:
         """It has ended.
 
-        :param outcome: None: nobody knows how
+        :param outcome: None: it is not known how
         """
         self.name = self.name_now()
         self.ended = when
         self.outcome, self.cause = outcome, cause
         self.status = self._context = None
 
-    def is_of(self, task: Any) -> bool:
+    def is_of(self, task: object) -> bool:
         """Whether it is this task's."""
         return self.task is not None and self.task() is task
 
@@ -108,22 +108,22 @@ class TaskRecord:
         task = self.task() if self.task is not None else None
         return name_of_task(task) if task is not None else self.name
 
-    def told(self) -> dict[str, Any]:
-        """As the tag has it, times in milliseconds."""
-        told: dict[str, Any] = {"id": self.id}
+    def described(self) -> dict[str, object]:
+        """Its object in the tag, times in milliseconds."""
+        fields: dict[str, object] = {"id": self.id}
         if self.parent is not None:
-            told["parent"] = self.parent
-        told["name"] = self.name_now()
+            fields["parent"] = self.parent
+        fields["name"] = self.name_now()
         if str(self.group):
-            told["group"] = str(self.group)
-        told["begin"] = round(self.began * 1000)
+            fields["group"] = str(self.group)
+        fields["begin"] = round(self.began * 1000)
         if self.ended is not None:
-            told["end"] = round(self.ended * 1000)
+            fields["end"] = round(self.ended * 1000)
         if self.outcome:
-            told["outcome"] = self.outcome
+            fields["outcome"] = self.outcome
         if self.cause:
-            told["cause"] = short(self.cause, _MAX_CAUSE)
-        return told
+            fields["cause"] = short(self.cause, _MAX_CAUSE)
+        return fields
 
     def failure(self) -> str:
         """That it failed, as the cause of another one's end."""
@@ -151,7 +151,7 @@ def kind_of(error: BaseException) -> str:
 def deadline_text(seconds: float | None) -> str:
     """The cause that is a deadline.
 
-    :param seconds: how long it was; None: nobody knows
+    :param seconds: how long it was; None: it is not known
     """
     return f"deadline of {duration(seconds)}" if seconds is not None and seconds >= 0 else "deadline"
 

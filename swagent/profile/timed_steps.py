@@ -29,8 +29,8 @@ class TimedSteps:
 
     __slots__ = ("_inner", "_send", "_steps", "clock")
 
-    def __init__(self, awaitable: Awaitable[Any], steps: Steps, tasks: RequestTasks) -> None:
-        """The clock begins, and stands in this context.
+    def __init__(self, awaitable: Awaitable[object], steps: Steps, tasks: RequestTasks) -> None:
+        """The clock begins, and this context holds it.
 
         :param tasks: those of the request
         """
@@ -49,10 +49,10 @@ class TimedSteps:
     def __iter__(self) -> TimedSteps:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> object:
         return self.send(None)
 
-    def send(self, value: Any) -> Any:
+    def send(self, value: object) -> object:
         """A step; as of a generator."""
         clock = self.clock
         clock.begin()
@@ -64,7 +64,7 @@ class TimedSteps:
         finally:
             clock.end()
 
-    def throw(self, *error: Any) -> Any:
+    def throw(self, *error: object) -> object:
         """A step; as of a generator."""
         clock = self.clock
         clock.begin()
@@ -77,11 +77,11 @@ class TimedSteps:
             clock.end()
 
     def close(self) -> None:
-        """Nobody will go on."""
+        """The coroutine will not go on."""
         self._leave()
         self._inner.close()
 
-    def _next(self, _: Any) -> Any:
+    def _next(self, _: object) -> object:
         return next(self._inner)
 
     def _leave(self) -> None:
@@ -90,5 +90,5 @@ class TimedSteps:
             self.clock.stop()
             steps.leave()
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._inner, name)

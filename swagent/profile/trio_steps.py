@@ -1,5 +1,5 @@
-"""The steps of trio's tasks, which trio tells to instruments. Each step costs more then, so ours is there only while
-somebody wants to know."""
+"""The steps of trio's tasks, for which trio calls instruments. Each step costs more then, so ours is there only while
+a request is timed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import trio
 
+from ..inspection.garbage_time import garbage_time
 from ..inspection.trio_inside import deadline_that_wakes
-from .garbage_time import garbage_time
 from .request_clock import RequestClock, request_clock
 from .trio_tasks import note_exited, note_spawned, note_step
 
@@ -43,25 +43,25 @@ class TrioSteps(trio.abc.Instrument):
     def task_scheduled(self, task: trio.lowlevel.Task) -> None:
         """It is ready for a step."""
         clock = task.context.get(request_clock)
-        if clock is not None and clock.home is self:
+        if clock is not None and clock.steps is self:
             clock.wake(_due(task))
 
     def task_spawned(self, task: trio.lowlevel.Task) -> None:
         """It will run."""
         clock = task.context.get(request_clock)
-        if clock is not None and clock.home is self:
+        if clock is not None and clock.steps is self:
             note_spawned(task, clock.tasks)
 
     def task_exited(self, task: trio.lowlevel.Task) -> None:
         """It has ended."""
         clock = task.context.get(request_clock)
-        if clock is not None and clock.home is self:
+        if clock is not None and clock.steps is self:
             note_exited(task, clock.tasks)
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
         """It runs."""
         clock = task.context.get(request_clock)
-        if clock is not None and clock.home is self:
+        if clock is not None and clock.steps is self:
             self._running = clock
             self._began = trio.current_time()
             clock.begin_woken()
@@ -73,7 +73,7 @@ class TrioSteps(trio.abc.Instrument):
         if running is not None:
             running.end()
         clock = task.context.get(request_clock)
-        if clock is not None and clock.home is self:
+        if clock is not None and clock.steps is self:
             note_step(task, clock.tasks, began if began is not None else self._since(clock))
 
     def _since(self, clock: RequestClock) -> float:

@@ -1,7 +1,7 @@
-"""What trio tells of the tasks of a request: when one begins and ends, and what cancelled it.
+"""The tasks of a request on trio: when one begins and ends, and what cancelled it.
 
-Instruments are told of begins and ends. How a task ended stands on the stack then. What cancelled it is told by the
-exception from trio's version 0.31 on; before that, by the scopes around it.
+trio calls its instruments when a task begins and ends. How a task ended is on the stack then. The reason of its
+cancellation is in the exception from trio's version 0.31 on; before that, in the scopes around it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ..inspection.trio_inside import outcome_on_stack, scopes_around_nursery, sc
 from ..record.trace.outcome import leaves_of
 from .request_tasks import RequestTasks
 from .task_groups import trio_group
-from .task_record import CANCELLED, DONE, FAILED, TaskRecord, deadline_text, duration, kind_of, or_leave_it
+from .task_record import CANCELLED, DONE, FAILED, TaskRecord, deadline_text, duration, kind_of, never_raising
 
 # Of how long a scope was to last: a step takes its time.
 _DIGITS = 2
 _OTHER_SOURCES = {"shutdown": "the end of trio's run", "KeyboardInterrupt": "KeyboardInterrupt"}
 
 
-@or_leave_it
+@never_raising
 def note_spawned(task: trio.lowlevel.Task, tasks: RequestTasks) -> None:
     """A task is there, and will run."""
     nursery = task.parent_nursery
@@ -40,7 +40,7 @@ def note_spawned(task: trio.lowlevel.Task, tasks: RequestTasks) -> None:
             each.text = repr(each.task()) if each.task is not None else ""
 
 
-@or_leave_it
+@never_raising
 def note_exited(task: trio.lowlevel.Task, tasks: RequestTasks) -> None:
     """A task has ended."""
     record = tasks.find(task)
@@ -60,7 +60,7 @@ def note_exited(task: trio.lowlevel.Task, tasks: RequestTasks) -> None:
         tasks.end(record, FAILED, kind_of(error))
 
 
-@or_leave_it
+@never_raising
 def note_step(task: trio.lowlevel.Task, tasks: RequestTasks, began: float) -> None:
     """A step is over, in which the task may have come into scopes with deadlines. How long these were to last is said
     if it comes to the same wherever in the step they began.
@@ -83,14 +83,14 @@ def note_step(task: trio.lowlevel.Task, tasks: RequestTasks, began: float) -> No
 
 
 def _cause_of(task: trio.lowlevel.Task, error: trio.Cancelled, tasks: RequestTasks) -> str:
-    """What cancelled a task; empty: nobody knows."""
+    """What cancelled a task; empty: it is not known."""
     nursery = task.parent_nursery
-    told: Any = error
+    reason: Any = error
     if getattr(error, "source", None) == "unknown" and nursery is not None:
         # as anyio makes them of several; the scope around the task has the cause of its own cancellation
-        told = trio_inside.REASON_OF_SCOPE.of(nursery.cancel_scope)
-    source = getattr(told, "source", None)
-    by = tasks.by_text(getattr(told, "source_task", None) or "")
+        reason = trio_inside.REASON_OF_SCOPE.of(nursery.cancel_scope)
+    source = getattr(reason, "source", None)
+    by = tasks.by_text(getattr(reason, "source_task", None) or "")
     if source == "deadline":
         return _deadline_around(task, tasks)
     if source == "explicit":

@@ -1,11 +1,11 @@
-"""The requests that had to wait while somebody held the loop.
+"""The requests that had to wait while a task held the loop.
 
 They are seen at three moments, by the tasks that could run and did not:
 
 1. While the loop is held: the tasks that were ready before.
 2. When the loop turns again, before and after it has looked at its sockets and timers: the tasks that what came
    meanwhile makes ready. trio has its tasks run in any order, so some of them have been run before that moment: their
-   number of steps tells.
+   number of steps shows it.
 3. A request that came in meanwhile has no span yet. Its task is looked at again, after its first step.
 """
 
@@ -73,7 +73,7 @@ class Victims:
                 request = self._add(task)
                 if request is not None:
                     self._tag(request, since=self._began if came_in else request.start_time - request.epoch)
-        except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is nobody's public interface)
+        except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is no public interface)
             _limited.warn("victims", "who waited for the event loop could not be seen: %r", error)
 
     def _add(self, task: Task) -> Span | None:

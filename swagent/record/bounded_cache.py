@@ -60,7 +60,7 @@ def remembered(most: int = _MOST) -> Callable[[Callable[P, R]], Callable[P, R]]:
         held = 0
 
         @functools.wraps(function)
-        def measured(*args: Any, **kwargs: Any) -> R:
+        def measured(*args: object, **kwargs: object) -> R:
             # only where it is not known: a known one runs no Python code
             nonlocal held
             size = sum(map(_size_of, (*args, *kwargs.values())))

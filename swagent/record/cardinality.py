@@ -1,7 +1,7 @@
 """How many distinct names one agent reports of one kind: endpoints, or the peers of its calls.
 
-The collector keeps metrics for each name, and the agent remembers each name. Anybody who makes up paths or hosts could
-fill both. So the first names are kept for as long as the agent lives, and all later ones share one name.
+The collector keeps metrics for each name, and the agent remembers each name. A client that makes up paths or
+hosts could fill both. So the first names are kept for as long as the agent lives, and all later ones share one name.
 """
 
 from __future__ import annotations
@@ -63,5 +63,5 @@ class CardinalityLimit:
         return [SingleSample("swagent_names_overflow", labels, float(self.overflowed))] if self.overflowed else []
 
     def renew_lock(self) -> None:
-        """In a forked child: a thread of the parent may have held the lock, and nobody would ever release it."""
+        """In a forked child: a thread of the parent may have held the lock, and it would never be released."""
         self._lock = threading.RLock()

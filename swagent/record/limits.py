@@ -17,10 +17,10 @@ MAX_NAME = 150
 MAX_MESSAGE = 512
 MAX_FRAMES = 32
 _MARK = "…[truncated]"
-# Where the functions are that stand around those of libraries.
-_AROUND = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "instrument") + os.sep
 _MORE_THAN_ADDRESS = frozenset("@?#")
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
+# The folders of functions that wrap those of libraries.
+_wrapper_folders: tuple[str, ...] = ()
 
 
 def short(text: str, limit: int = MAX_VALUE) -> str:
@@ -55,10 +55,21 @@ def address_of(peer: object) -> str:
     if not _MORE_THAN_ADDRESS.isdisjoint(text):
         scheme = _SCHEME.match(text)
         start = scheme.end() if scheme else 0
-        # at the last @, whatever stands before it: a password may contain any other character
+        # at the last @, whatever is before it: a password may contain any other character
         host = text[start:].rpartition("@")[2]
         text = text[:start] + host.partition("?")[0].partition("#")[0]
     return short(one_line(text))
+
+
+def leave_out_frames_in(folder: str) -> None:
+    """Show no frame of the code in this folder in the stack of an exception. A second call does nothing.
+
+    :param folder: its path, as the file names of its code objects begin
+    """
+    global _wrapper_folders  # noqa: PLW0603, RUF100
+    prefix = os.path.join(folder, "")
+    if prefix not in _wrapper_folders:
+        _wrapper_folders += (prefix,)
 
 
 def describe(error: BaseException) -> dict[str, str]:
@@ -89,14 +100,14 @@ def _described(error: BaseException) -> dict[str, str]:
 
 
 def _frames_of(error: BaseException) -> list[tuple[FrameType, int]]:
-    """Where an exception passed, the outermost first. One that was caught in what stands around a library's function
-    has not come to the application yet: what called that is added, and our own frames are left out."""
+    """Where an exception passed, the outermost first. One that was caught in the wrapper of a library's function has
+    not come to the application yet: its callers are added, and the wrappers' own frames are left out."""
     frames = list(traceback.walk_tb(error.__traceback__))
-    if frames and _is_around(frames[0][0]):
+    if frames and _is_wrapper(frames[0][0]):
         callers = list(traceback.walk_stack(frames[0][0].f_back))
-        frames = [each for each in (*reversed(callers), *frames) if not _is_around(each[0])]
+        frames = [each for each in (*reversed(callers), *frames) if not _is_wrapper(each[0])]
     return frames
 
 
-def _is_around(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(_AROUND)
+def _is_wrapper(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_wrapper_folders)

@@ -49,17 +49,17 @@ class _Carried:
 
     __slots__ = ("_function", "_snapshot")
 
-    def __init__(self, function: Callable[..., Any], snapshot: ContextSnapshot) -> None:
+    def __init__(self, function: Callable[..., object], snapshot: ContextSnapshot) -> None:
         self._function = function
         self._snapshot = snapshot
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: object, **kwargs: object) -> object:
         with self._snapshot:
             return self._function(*args, **kwargs)
 
 
 class _Run:
-    """Stands in an instance of Thread for its `run`, once."""
+    """Replaces the `run` of one instance of Thread, once."""
 
     def __init__(self, thread: threading.Thread, snapshot: ContextSnapshot) -> None:
         self._thread = thread
@@ -73,8 +73,8 @@ class _Run:
             thread.run()
 
 
-def _wrap_submit(patch: Patch) -> Callable[..., Any]:
-    def submit(*args: Any, **kwargs: Any) -> Any:
+def _wrap_submit(patch: Patch) -> Callable[..., object]:
+    def submit(*args: Any, **kwargs: object) -> object:
         snapshot = _take(patch) if args[1:] else None
         if snapshot is None:
             return patch.original(*args, **kwargs)
@@ -88,8 +88,8 @@ def _wrap_submit(patch: Patch) -> Callable[..., Any]:
     return submit
 
 
-def _wrap_start(patch: Patch) -> Callable[..., Any]:
-    def start(self: threading.Thread, *args: Any, **kwargs: Any) -> Any:
+def _wrap_start(patch: Patch) -> Callable[..., object]:
+    def start(self: threading.Thread, *args: object, **kwargs: object) -> object:
         snapshot = _take(patch) if not _thread.submitting else None
         if snapshot is None or not _lend_run(self, snapshot):
             return patch.original(self, *args, **kwargs)
@@ -104,13 +104,13 @@ def _wrap_start(patch: Patch) -> Callable[..., Any]:
 
 
 def _lend_run(thread: threading.Thread, snapshot: ContextSnapshot) -> bool:
-    """Let a thread run under a snapshot, unless somebody has put a `run` into the instance: he has a plan for it."""
+    """Let a thread run under a snapshot, unless the application has given the instance a `run` of its own."""
     try:
         own = vars(thread)
         if "run" in own:
             return False
         own["run"] = _Run(thread, snapshot)
-    except Exception:  # noqa: BLE001, RUF100  (somebody's idea of a thread)
+    except Exception:  # noqa: BLE001, RUF100  (a thread of a foreign class)
         return False
     return True
 

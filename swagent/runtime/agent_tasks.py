@@ -35,7 +35,7 @@ class AgentTasks:
     signal.
 
     :ivar begun: set when they have begun
-    :ivar ended: set when the channels are closed and empty, or nobody is left to empty them
+    :ivar ended: set when the channels are closed and empty, or no task is left to empty them
     :ivar runner: awaits a transport's methods where they can run; None as long as there is no such place
     """
 
@@ -77,7 +77,7 @@ class AgentTasks:
         """Live until `leave`, in this task and others. No error but the end of the process reaches the task's group: it
         would end the host.
 
-        :param is_end: whether the host is told to end, too
+        :param is_end: whether the host is about to end, too
         """
         suppress_instrumentation.set(True)
         try:
@@ -157,8 +157,8 @@ class AgentTasks:
         self._route.give_up()
 
     def _orphan(self, error: BaseException, is_end: bool) -> None:
-        """Mostly, somebody cancelled all tasks of the loop, as only asyncio allows, and waits for them to end. The last
-        flush is left to the host's own task."""
+        """Mostly, all tasks of the loop were cancelled, as only asyncio allows, and their canceller waits for them. The
+        last flush is left to the host's own task."""
         self._pipelines.orphan()
         if not is_end:
             text = "the agent's tasks were ended from outside (%r); records wait, within their bounds, for its stop"

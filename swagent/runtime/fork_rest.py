@@ -31,7 +31,7 @@ from .system_thread import Flag, is_patched
 
 # Seconds that a fork may be held up by all loops of ours together.
 _PATIENCE = 0.5
-# And a loop by a fork, should nobody report its end.
+# And a loop by a fork, should its end not be reported.
 _LONGEST = 5.0
 # What our threads are named.
 _OURS = "swagent"

@@ -1,5 +1,5 @@
-"""The heartbeat: finds a collector that answers, tells it who reports, and tells it every period that the instance
-lives.
+"""The heartbeat: finds a collector that answers, sends it the instance's properties, and reports every period that the
+instance lives.
 
 It is the only task that probes. Properties are the probe, because they may be sent any number of times without harm.
 """
@@ -20,7 +20,7 @@ class Heartbeat:
 
     def __init__(self, route: Route, instance: Instance, period: float, properties_factor: int) -> None:
         """:param period: seconds between two beats
-        :param properties_factor: every how many beats the properties are told again
+        :param properties_factor: every how many beats the properties are sent again
         """
         self._route = route
         self._instance = instance
@@ -30,7 +30,7 @@ class Heartbeat:
     async def run(self) -> None:
         """Beat until the route gives up, which it does only when the agent stops."""
         while (transport := await self._route.next_candidate()) is not None:
-            error = await self._tell(transport.report_properties)
+            error = await self._send(transport.report_properties)
             if error is None:
                 self._route.opened(transport)
                 await self._keep(transport)
@@ -46,12 +46,12 @@ class Heartbeat:
                 return
             beats += 1
             is_properties_turn = beats % self._factor == 0
-            error = await self._tell(transport.report_properties if is_properties_turn else transport.keep_alive)
+            error = await self._send(transport.report_properties if is_properties_turn else transport.keep_alive)
             if error is not None:
                 self._route.failed(transport, error)
                 return
 
-    async def _tell(self, call: Callable[[Instance], Awaitable[None]]) -> DeliveryError | None:
+    async def _send(self, call: Callable[[Instance], Awaitable[None]]) -> DeliveryError | None:
         try:
             await self._route.call(call, self._instance)
         except DeliveryError as error:

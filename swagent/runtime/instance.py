@@ -1,4 +1,4 @@
-"""What is reported about the instance: the properties that SkyWalking's Python agents tell."""
+"""The properties of the instance, as SkyWalking's Python agents report them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _own_address() -> str:
     could block."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect(("192.0.2.1", 9))  # TEST-NET-1 of RFC 5737, which nobody has
+            probe.connect(("192.0.2.1", 9))  # TEST-NET-1 of RFC 5737, which no host has
             return str(probe.getsockname()[0])
     except OSError:
         return "127.0.0.1"

@@ -1,6 +1,6 @@
-"""Asks the collector for profile tasks, and has each carried out: one at a time, and no question meanwhile.
+"""Polls the collector for profile tasks, and has each carried out: one at a time, and no poll meanwhile.
 
-A task may begin later than it comes. It waits, and the questions go on.
+A task may begin later than it comes. It waits, and the polls go on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..pipeline.route import Route
 from ..profile.profile_task import ProfileTask
 from ..profile.profiler import Profiler
 from ..signals import Signal
-from .questions import Questions
+from .polling import Polling
 from .system_thread import is_patched
 
 _MAX_UNREPORTED = 16
@@ -28,8 +28,8 @@ class ProfileTasks:
     """One agent's."""
 
     def __init__(self, route: Route, profiler: Profiler, instance: Instance, interval: float) -> None:
-        """:param interval: seconds between two questions"""
-        self._questions = Questions(route, profiler.count)
+        """:param interval: seconds between two polls"""
+        self._polling = Polling(route, profiler.count)
         self._profiler = profiler
         self._instance = instance
         self._interval = interval
@@ -37,16 +37,16 @@ class ProfileTasks:
         self._waiting: list[ProfileTask] = []  # for their time, the first first
 
     async def run(self) -> None:
-        """Ask and profile until it is cancelled."""
-        questions = self._questions
+        """Poll and profile until it is cancelled."""
+        polling = self._polling
         while True:
-            await self._carry_out_until(anyio.current_time() + max(self._interval, questions.pause))
-            questions.pause = 0.0
+            await self._carry_out_until(anyio.current_time() + max(self._interval, polling.pause))
+            polling.pause = 0.0
             commands: Sequence[Command] = ()
             # an answer may take long, and a collector may be away for hours
             with anyio.move_on_after(self._ahead()):
                 await self._report()
-                commands = await self._ask()
+                commands = await self._poll()
             task = self._profiler.choose(commands, is_full=len(self._waiting) >= _MAX_WAITING)
             if task is not None:
                 self._waiting = sorted([*self._waiting, task], key=lambda each: each.start)
@@ -56,7 +56,7 @@ class ProfileTasks:
         return max(0.0, self._waiting[0].start / 1000 - self._profiler.now()) if self._waiting else None
 
     async def _carry_out_until(self, moment: float) -> None:
-        """Carry out the tasks whose time comes, until it is time for the next question.
+        """Carry out the tasks whose time comes, until it is time for the next poll.
 
         :param moment: by the loop's clock; a task that has begun by then is carried out to its end
         """
@@ -84,14 +84,14 @@ class ProfileTasks:
         self._unreported = [*self._unreported[1 - _MAX_UNREPORTED :], task.id]
         await self._report()
 
-    async def _ask(self) -> Sequence[Command]:
+    async def _poll(self) -> Sequence[Command]:
         since = self._profiler.last_command
-        return await self._questions.call("profile_commands", self._instance, since) or ()
+        return await self._polling.call("profile_commands", self._instance, since) or ()
 
     async def _report(self) -> None:
-        """Say which tasks are over; one that could not be told is told the next time."""
+        """Report the tasks that are over; one whose report fails is reported again at the next poll."""
         for task in self._unreported.copy():
-            if await self._questions.call("report_profile_finish", self._instance, task) is False:
+            if await self._polling.call("report_profile_finish", self._instance, task) is False:
                 return
             self._unreported.remove(task)
 
@@ -104,7 +104,7 @@ def profile_tasks(
     profiler: Profiler,
     instance: Instance,
 ) -> ProfileTasks | None:
-    """What asks for profile tasks; None: the transport brings none, or nobody wants them."""
+    """The polls for profile tasks; None: the transport brings none, or they are switched off."""
     if not pipelines.is_on(Signal.PROFILE) or not hasattr(transport, "profile_commands"):
         return None
     if is_patched():

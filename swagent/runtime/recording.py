@@ -110,7 +110,7 @@ class Recording:
             return
         try:
             self._loop_watches[thread] = LoopWatch(view_of_this_loop(), self._block_limit, self._blocks.note)
-        except Exception as error:  # noqa: BLE001, RUF100  (a loop of somebody's own making, or no thread to spare)
+        except Exception as error:  # noqa: BLE001, RUF100  (a loop of a foreign class, or no thread to spare)
             say(logging.INFO, "this event loop is not watched: %r", error)
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""The watch over open segments: one that nobody finishes is sent in time.
+"""The watch over open segments: one that the application does not finish is sent in time.
 
 It sleeps as long as there are none; the first one wakes it.
 """
@@ -21,13 +21,13 @@ class SegmentWatch:
         self._tracer = tracer
 
     async def run(self) -> None:
-        """Look after the segments until it is cancelled."""
+        """Finish overdue segments until it is cancelled."""
         while True:
             await self._wait_for_first()
             is_any = True
             while is_any:
                 await anyio.sleep(PERIOD)
-                is_any = self._tracer.look_after_segments()
+                is_any = self._tracer.finish_overdue_segments()
 
     async def _wait_for_first(self) -> None:
         is_there, notify = anyio.Event(), loop_notifier()

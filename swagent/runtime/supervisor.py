@@ -5,8 +5,8 @@ backoff; a child that crashes again and again is switched off, visibly. A struct
 would cancel the application that it observes: an exception in a child cancels the whole task group, the host's body
 included.
 
-Each restart is a new task. On asyncio somebody may have cancelled the old one together with all tasks of the loop, and
-waits for it to end.
+Each restart is a new task. On asyncio the old one may have been cancelled together with all tasks of the loop, and
+their canceller waits for it to end.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Supervisor:
             self._limited.warn("cut", "%s was cancelled from outside and is started again", self._name)
 
     def _may_restart(self, crash: BaseException) -> bool:
-        """Count a crash, and tell whether there is another try."""
+        """Count a crash, and return whether there is another try."""
         self._crashes.append(anyio.current_time())
         if len(self._crashes) == MAX_CRASHES and self._crashes[-1] - self._crashes[0] < CRASH_WINDOW:
             say(logging.ERROR, "%s crashed %d times in a minute and is switched off", self._name, MAX_CRASHES,

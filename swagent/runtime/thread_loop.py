@@ -70,7 +70,7 @@ class ThreadLoop:
                 self.loop.run_forever()
             except (SystemExit, KeyboardInterrupt) as error:
                 self._report("a library raised the end of the process", error)
-            except Exception as error:  # noqa: BLE001, RUF100  (such as a selector that somebody closed)
+            except Exception as error:  # noqa: BLE001, RUF100  (such as a selector that was closed)
                 self._report("the loop failed", error)
                 break
         for step in (self._end_tasks, self._end_generators, self._end_connections):

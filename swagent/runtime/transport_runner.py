@@ -13,7 +13,7 @@ from anyio import CancelScope
 from .. import stop_budgets
 from ..backend import Runner, loop_notifier
 from ..errors import ConfigError
-from .leaving import cancel_no_more
+from .cancellation import stop_cancelling
 from .transport_thread import open_thread
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ async def _run_apart(function: Callable[..., Awaitable[T]], *args: Any) -> T:
     async def call() -> T:
         with scope:
             return await function(*args)
-        return cast("T", None)  # cancelled, so nobody waits for it
+        return cast("T", None)  # cancelled, so nothing waits for it
 
     task = asyncio.ensure_future(call())
     task.add_done_callback(_retrieve)
@@ -44,7 +44,7 @@ async def _run_apart(function: Callable[..., Awaitable[T]], *args: Any) -> T:
             scope.cancel()
             with CancelScope(shield=True):
                 await asyncio.wait({task}, timeout=stop_budgets.CALL_END)
-            cancel_no_more(scope)
+            stop_cancelling(scope)
     return task.result()
 
 

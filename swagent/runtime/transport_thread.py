@@ -7,8 +7,8 @@ run. Each of them calls functions in the other: `call_soon_threadsafe` leads int
 What a function changes belongs to the loop that calls it. So there is no lock.
 
 A call is a coroutine function. In the thread it runs in a task of its own, in a cancel scope; the host's task waits for
-an event. Whoever cancels the host's task cancels that scope, and waits a moment for the call to end. What does not end
-then is left behind: nobody looks at its outcome, and no log line mentions it.
+an event. When the host's task is cancelled, it cancels that scope, and waits a moment for the call to end. A call that
+goes on then is left behind: nothing looks at its outcome, and no log line mentions it.
 
 What the thread's loop has to report is logged in the host's loop, like everything else of the agent.
 
@@ -35,8 +35,8 @@ import anyio
 from anyio import CancelScope
 
 from ..errors import AmbiguousError, RetryableError
+from .cancellation import stop_cancelling
 from .fork_rest import resting_at_forks
-from .leaving import cancel_no_more
 from .thread_loop import ThreadLoop
 
 T = TypeVar("T")
@@ -149,7 +149,7 @@ class TransportThread:
         return call.take()
 
     async def end(self) -> None:
-        """Tell the thread to end, and wait for that, if it can."""
+        """Let the thread end, and wait for that, if it can."""
         for call in self._calls:
             self._post(call.cancel)
         has_thread = self._post(self._inner.stop)
@@ -221,7 +221,7 @@ class _Call(Generic[T]):
         if self._task is not None and not self._task.done():
             inner.leave_behind(self._task)
             if self._scope is not None:
-                cancel_no_more(self._scope)
+                stop_cancelling(self._scope)
 
     async def _run(self) -> None:
         try:

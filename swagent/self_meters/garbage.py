@@ -1,63 +1,43 @@
-"""What the garbage collector does, under the names that the collector's rules read."""
+"""The meters of the garbage collector, under the names that the collector's rules read."""
 
 from __future__ import annotations
 
 import gc
-import time
-from collections.abc import Mapping
-from typing import Any
 
+from ..inspection.garbage_time import garbage_time
 from ..record.meters.samples import Sample, SingleSample
-
-# PyPy has no callbacks. It counts the time by itself, and knows no three generations.
-_HAS_CALLBACKS = hasattr(gc, "callbacks")
 
 
 class GcMeters:
-    """How often each generation was collected, and how long collecting took. On PyPy how long only."""
+    """How often each generation was collected, and how long collecting took. On PyPy, which has no three generations,
+    how long only."""
 
     def __init__(self) -> None:
-        self._started = 0.0
-        self._spent = 0.0
-        self._reported = 0.0
+        self._is_attached = False
+        self._reported = garbage_time.total()
 
     def attach(self) -> None:
-        """Be told of each collection from now on."""
-        if _HAS_CALLBACKS:
-            gc.callbacks.append(self._on_phase)
-        else:
-            self._spent = self._reported = _seconds_since_start()
+        """Time each collection from now on. A second call does nothing."""
+        if not self._is_attached:
+            self._is_attached = True
+            garbage_time.enter()
+            self._reported = garbage_time.total()
 
     def detach(self) -> None:
-        """Be told no longer; twice is harmless."""
-        if _HAS_CALLBACKS and self._on_phase in gc.callbacks:
-            gc.callbacks.remove(self._on_phase)
-
-    def _on_phase(self, phase: str, info: Mapping[str, Any]) -> None:  # noqa: ARG002  (the interpreter's signature)
-        now = time.perf_counter()
-        if phase == "start":
-            self._started = now
-        elif self._started:  # else it was under way when we came
-            self._spent += now - self._started
-            self._started = 0.0
+        """Time them no longer. A second call does nothing."""
+        if self._is_attached:
+            self._is_attached = False
+            garbage_time.leave()
 
     def collect(self) -> list[Sample]:
         """Collections since the interpreter's start, and milliseconds spent since the report before."""
         samples: list[Sample] = []
-        if _HAS_CALLBACKS:
+        if garbage_time.is_known:
             samples += [
                 SingleSample(f"instance_pvm_gc_g{generation}", (), float(stats["collections"]))
                 for generation, stats in enumerate(gc.get_stats()[:3])
             ]
-        else:
-            self._spent = _seconds_since_start()
-        spent = self._spent
+        spent = garbage_time.total()
         milliseconds = (spent - self._reported) * 1000
         self._reported = spent
         return [*samples, SingleSample("instance_pvm_gc_time", (), milliseconds)]
-
-
-def _seconds_since_start() -> float:
-    """What PyPy has spent on collecting."""
-    statistics: Any = gc.get_stats()
-    return float(statistics.total_gc_time) / 1000

@@ -13,14 +13,14 @@ class ProcessMeters:
     """Processor, memory and threads. Reads a few files of the system, never waits for it."""
 
     def __init__(self) -> None:
-        """:raises psutil.Error: when the system tells nothing of the process"""
+        """:raises psutil.Error: when the system shows nothing of the process"""
         self._process = psutil.Process()
         # each share is of the time since the call before, so the first call only starts the clock
         self._process.cpu_percent(interval=None)
         self._times = _busy_and_all()
 
     def collect(self) -> list[Sample]:
-        """One sample each. What the system does not tell is left out."""
+        """One sample each. What the system does not show is left out."""
         samples: list[Sample] = []
         with self._process.oneshot():
             _add(samples, "instance_pvm_total_cpu_utilization", self._total_cpu)

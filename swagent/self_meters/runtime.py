@@ -27,7 +27,7 @@ class RuntimeMeters:
         self._process: ProcessMeters | None = None
 
     def attach(self) -> None:
-        """Start watching. Never raises: if the system tells nothing about the process, only those meters are
+        """Start watching. Never raises: if the system shows nothing about the process, only those meters are
         missing."""
         self._gc.attach()
         try:

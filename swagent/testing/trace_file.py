@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .extra import needing_collector
 
 if TYPE_CHECKING:
-    from swagent.collector.api.tree import Node
+    from swagent.collector.api.node import Node
     from swagent.collector.store.records import LogLine
     from swagent.collector.store.trace_records import Segment, Span
 

@@ -22,10 +22,10 @@ from ..asgi.faults import Faults
 from ..asgi.pending import PendingRequest
 from ..config import Config
 from ..errors import ConfigError
+from ..hosting.agent_thread import start as start_agent
+from ..hosting.late_start import followed
 from ..record.trace.context import current
 from ..record.trace.tracer import Tracer, running
-from ..runtime.agent_thread import start as start_agent
-from ..runtime.late_start import followed
 from .frameworks import follow_routes, note_route
 from .response import App, Pieces, Response, SizedPieces, StartResponse
 from .scope import SCOPE, Environ, scope_of

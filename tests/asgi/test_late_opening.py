@@ -13,9 +13,11 @@ import pytest
 from fastapi import APIRouter, FastAPI
 
 from asgi.calling import SW8, answers, body, call, http_scope, start, traced, websocket_scope
-from swagent import current_span, local_span
+from swagent import current_span, exit_span, local_span
 from swagent.asgi.lifespan import App, Receive, Scope, Send
+from swagent.asgi.pending import PendingRequest
 from swagent.collector.store.trace_records import Segment
+from swagent.instrument.call import is_outermost
 from swagent.record.trace.context import current
 
 pytestmark = pytest.mark.anyio
@@ -124,11 +126,29 @@ async def test_what_follows_the_response_refers_to_the_request(is_encoded: bool)
         assert reference.endpoint == request.spans[0].operation == "GET:/{letter}"
 
 
+async def test_the_question_for_a_call_under_way_opens_no_span() -> None:
+    seen: list[bool] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        request = current.get()
+        assert isinstance(request, PendingRequest)
+        seen.extend([is_outermost(), request.span is None])
+        with exit_span("call", "peer:80"):
+            seen.append(is_outermost())
+        await answers()(scope, receive, send)
+
+    async with traced(app) as shop:
+        await call(shop.app, http_scope("/a"))
+        assert shop.app.faults.count == 0
+    assert seen == [True, True, False]
+
+
 async def test_the_trace_of_an_opened_request_is_known_after_its_end() -> None:
     seen: list[str] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         request = current.get()
+        assert request is not None
         with local_span("child"):
             pass
         await answers()(scope, receive, send)

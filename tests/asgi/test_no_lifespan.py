@@ -18,8 +18,8 @@ from asgi.calling import answers, body, call, http_scope, start
 from swagent import Agent, Config
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi import middleware as asgi_module
+from swagent.hosting import agent_thread
 from swagent.ledger import Statistics
-from swagent.runtime import agent_thread
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 

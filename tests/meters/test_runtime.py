@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from meters.readings import singles
+from swagent.inspection.garbage_time import GarbageTime, garbage_time
 from swagent.ledger import SignalStatistics, Statistics
 from swagent.record.meters.samples import Bucket, HistogramSample
-from swagent.self_meters import garbage
 from swagent.self_meters.garbage import GcMeters
 from swagent.self_meters.ledger import LedgerMeters
 from swagent.self_meters.process import ProcessMeters
@@ -111,14 +111,34 @@ def test_collections_are_counted_and_timed(attached: RuntimeMeters) -> None:
 
 def test_a_collection_under_way_at_the_attach_is_not_timed() -> None:
     meters = GcMeters()
-    meters._on_phase("stop", {})
+    meters.attach()
+    garbage_time._note("stop", {})
     assert values(meters)["instance_pvm_gc_time"] == 0
+    meters.detach()
+
+
+def test_the_split_of_requests_and_the_meters_share_one_callback(attached: RuntimeMeters) -> None:
+    before = list(gc.callbacks)
+    gc.disable()
+    try:
+        values(attached)
+        spent = garbage_time.spent
+        garbage_time.enter()
+        assert gc.callbacks == before
+        gc.collect()
+        garbage_time.leave()
+        assert gc.callbacks == before
+        counted = (garbage_time.spent - spent) * 1000
+        assert counted > 0
+        assert values(attached)["instance_pvm_gc_time"] == pytest.approx(counted)
+    finally:
+        gc.enable()
 
 
 def test_without_callbacks_the_interpreters_own_count_of_the_time_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on PyPy, which counts in milliseconds since its start."""
     spent = SimpleNamespace(total_gc_time=100)
-    monkeypatch.setattr(garbage, "_HAS_CALLBACKS", False)
+    monkeypatch.setattr(GarbageTime, "is_known", False)
     monkeypatch.setattr(gc, "get_stats", lambda: spent)
     meters = GcMeters()
     meters.attach()

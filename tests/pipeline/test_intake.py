@@ -16,8 +16,20 @@ from swagent.agent_log import RateLimitedLog
 from swagent.ledger import Drop, Refusal
 from swagent.pipeline.channel import Channel
 from swagent.pipeline.intake import GROUP, Intake, SegmentIntake
+from swagent.record.trace.finished_request import (
+    CALLER,
+    CLIENT,
+    END,
+    FACTS,
+    FIELDS,
+    NO_FACTS,
+    NUMBER,
+    START,
+    FinishedRequest,
+    columns,
+)
 from swagent.record.trace.model import Component
-from swagent.record.trace.request import FIELDS, FinishedRequest
+from swagent.record.trace.request import Facts
 
 
 class Encoding:
@@ -45,7 +57,7 @@ class RequestsAlike:
         self.groups: list[list[int]] = []
 
     def encode_alike(self, row: Sequence[Any], epoch: float) -> Sequence[bytes | None]:
-        numbers: Sequence[int] = row[::FIELDS]
+        numbers: Sequence[int] = row[NUMBER::FIELDS]
         self.groups.append([*numbers])
         return [b"request %d" % number for number in numbers]
 
@@ -55,7 +67,18 @@ class RequestsAlike:
 
 def request(number: int) -> FinishedRequest:
     now = time.monotonic()
-    return FinishedRequest(number, now, now, None, None, "GET", "http", b"shop", "/", "/", Component.PYTHON, 200)
+    return FinishedRequest(
+        number, now, now + 1, ("::1", 80), b"1-x", "GET", "http", b"shop", "/", "/", Component.PYTHON, 200
+    )
+
+
+def test_the_places_in_a_row_are_those_of_the_fields() -> None:
+    finished = request(7)
+    assert FinishedRequest._fields[FACTS:] == Facts._fields
+    assert FACTS + len(NO_FACTS) == FIELDS
+    assert (finished[NUMBER], finished[START], finished[END]) == (finished.number, finished.start, finished.end)
+    assert (finished[CLIENT], finished[CALLER]) == (finished.client, finished.caller)
+    assert [list(column) for column in columns([*finished, *finished])] == [[field, field] for field in finished]
 
 
 @pytest.mark.parametrize("kinds", ["rrr", "sss", "rsrrs", "srs", "s", "r"])

@@ -463,8 +463,8 @@ async def test_who_came_to_stand_before_the_loop_stays() -> None:
 async def test_the_clock_counts_each_instant_once(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(clock_module, "time", SimpleNamespace(monotonic=lambda: now))
-    home: Any = object()
-    clock = RequestClock(home, RequestTasks(running_task()))
+    steps: Any = object()
+    clock = RequestClock(steps, RequestTasks(running_task()))
     clock.begin()
     now = 1.0
     clock.begin()  # an inner one: a step in a step
@@ -485,6 +485,6 @@ async def test_the_clock_counts_each_instant_once(monkeypatch: pytest.MonkeyPatc
     clock.wake(since=1.0)  # before it began to await
     clock.stop()
     now = 99.0
-    assert clock.home is None
+    assert clock.steps is None
     told = dict(clock.tags())
     assert [told[state] for state in STATES] == ["7000", "15000", "8000"]

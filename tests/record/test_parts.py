@@ -70,15 +70,15 @@ def test_a_root_that_lives_long_sends_what_has_ended_by_then() -> None:
         with local_span("early"):
             pass
         clock.now += LONG_AFTER / 2
-        assert recorder.tracer.look_after_segments()
+        assert recorder.tracer.finish_overdue_segments()
         assert recorder.segments == []
         clock.now += LONG_AFTER / 2
-        assert recorder.tracer.look_after_segments()
+        assert recorder.tracer.finish_overdue_segments()
         assert recorder.names == [["early"]]
         with local_span("late"):
             pass
         clock.now += PART_AGE
-        recorder.tracer.look_after_segments()
+        recorder.tracer.finish_overdue_segments()
         assert recorder.names == [["early"], ["late"]]
     assert parents(recorder) == {"early": "job", "late": "job", "job": None}
 
@@ -90,7 +90,7 @@ def test_a_part_waits_for_what_is_open_in_it() -> None:
         with local_span("quick"):
             pass
         clock.now += LONG_AFTER
-        recorder.tracer.look_after_segments()
+        recorder.tracer.finish_overdue_segments()
         assert recorder.segments == []
         slow.stop()
         assert [sorted(names) for names in recorder.names] == [["quick", "slow"]]

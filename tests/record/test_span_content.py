@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -11,7 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent import Span, exit_span, local_span
-from swagent.record.limits import MAX_FRAMES, MAX_LOGS, MAX_MESSAGE, MAX_NAME, MAX_TAGS, MAX_VALUE, short
+from swagent.record import limits
+from swagent.record.limits import (
+    MAX_FRAMES,
+    MAX_LOGS,
+    MAX_MESSAGE,
+    MAX_NAME,
+    MAX_TAGS,
+    MAX_VALUE,
+    leave_out_frames_in,
+    short,
+)
 from swagent.record.trace.model import SpanRecord
 
 from .recorded import Recorder
@@ -152,6 +164,32 @@ def test_the_stack_holds_places_but_no_source_and_no_values(recorder: Recorder) 
     assert f'File "{__file__}"' in stack
     assert "hunter2" not in stack
     assert "but not this comment" not in stack
+
+
+def test_the_stack_shows_no_wrapper_whose_folder_is_left_out(
+    recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "_wrapper_folders", ())
+    wrapper = tmp_path / "wrappers" / "wrapper.py"
+    source = "def call():\n    with local_span('work') as span:\n        seen.append(span)\n        [].pop()\n"
+    seen: list[Span] = []
+    names: dict[str, Any] = {"local_span": local_span, "seen": seen}
+    exec(compile(source, wrapper, "exec"), names)  # noqa: S102, RUF100
+
+    def use_library() -> None:
+        with pytest.raises(IndexError):
+            names["call"]()
+
+    use_library()
+    leave_out_frames_in(str(tmp_path / "wrap"))
+    use_library()
+    leave_out_frames_in(str(wrapper.parent))
+    use_library()
+    before, beside, stack = (_failed_with(span)["stack"].splitlines() for span in seen)
+    assert before == beside
+    assert [line for line in before if str(wrapper) in line] == before
+    assert stack[-1].endswith(f"in {use_library.__name__}")
+    assert not [line for line in stack if str(wrapper) in line]
 
 
 def test_a_deep_stack_keeps_its_innermost_places(recorder: Recorder) -> None:

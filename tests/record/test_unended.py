@@ -36,10 +36,10 @@ def test_a_request_waits_for_its_spans_no_longer_than_the_grace() -> None:
         with entry_span("request"):
             call = exit_span("call", "shop:80").start()
         clock.now += 29
-        recorder.tracer.look_after_segments()
+        recorder.tracer.finish_overdue_segments()
         assert recorder.segments == []
         clock.now += 1
-        assert not recorder.tracer.look_after_segments()
+        assert not recorder.tracer.finish_overdue_segments()
         assert recorder.names == [["request", "call"]]
         call.stop()
         assert recorder.names == [["request", "call"]], "it is told once"
@@ -54,7 +54,7 @@ def test_a_span_that_ends_within_the_grace_is_whole() -> None:
         with entry_span("request"):
             call = exit_span("call", "shop:80").start()
         clock.now += 29
-        recorder.tracer.look_after_segments()
+        recorder.tracer.finish_overdue_segments()
         call.stop()
     assert recorder.names == [["request", "call"]]
     assert recorder.tracer.incomplete == 0
@@ -113,7 +113,7 @@ def test_a_poller_that_a_request_began_does_not_hold_it() -> None:
         for _ in range(3):
             clock.now += 15
             poller.run(_poll)
-            recorder.tracer.look_after_segments()
+            recorder.tracer.finish_overdue_segments()
     running.stop()
     assert sorted(recorder.names[0]) == ["poll", "poll", "poller", "request"]
     assert recorder.names[1:] == [["poll"]]
@@ -154,7 +154,7 @@ def test_every_span_arrives_once_below_its_parent(
                     ended.add(early)
                     spans[early].stop()
                 clock.now += order.choice([0, 3, 12])
-                recorder.tracer.look_after_segments()
+                recorder.tracer.finish_overdue_segments()
         left = [0, *(number for number in range(1, len(tree) + 1))]
         order.shuffle(left)
         for number in left:
@@ -167,8 +167,8 @@ def test_every_span_arrives_once_below_its_parent(
             del ending
         del parent
         clock.now += 60
-        recorder.tracer.look_after_segments()
-        assert not recorder.tracer.look_after_segments(), "nothing is held"
+        recorder.tracer.finish_overdue_segments()
+        assert not recorder.tracer.finish_overdue_segments(), "nothing is held"
         spans.clear()
     arrived = Counter(span.name for segment in recorder.segments for span in segment.spans)
     assert arrived == Counter(parents.keys()), "each once"

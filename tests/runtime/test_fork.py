@@ -17,7 +17,7 @@ import swagent
 from kit.forks import FORKS, in_a_child
 from runtime.worlds import config, outcome, record
 from swagent import Agent, capture, local_span
-from swagent.runtime import agent_thread
+from swagent.hosting import agent_thread
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 

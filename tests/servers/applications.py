@@ -39,7 +39,7 @@ async def lifespan(_: Starlette) -> AsyncGenerator[None]:
 
 
 def _home() -> str:
-    from swagent.runtime import agent_thread  # noqa: PLC0415, RUF100
+    from swagent.hosting import agent_thread  # noqa: PLC0415, RUF100
 
     return "the lifespan" if agent_thread.running() is None else "a thread"
 

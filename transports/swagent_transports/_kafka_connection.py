@@ -6,7 +6,7 @@
 * A broker names the number of rounds in which a SCRAM password is hashed, in a thread that cannot be interrupted and
   that the loop waits for at its end. Here that is capped.
 * A request's time runs on while the application holds the loop, and the reply that comes meanwhile is not looked at.
-  Here it is, see `_patience`.
+  Here it is, see `_deadline`.
 """
 # pyright: reportUnknownMemberType=false, reportUntypedBaseClass=false, reportMissingTypeStubs=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
@@ -20,7 +20,7 @@ from typing import Any
 from aiokafka.conn import AIOKafkaConnection, SaslPlainAuthenticator, ScramAuthenticator
 from aiokafka.errors import KafkaConnectionError, KafkaError
 
-from ._patience import wait_done
+from ._deadline import wait_done
 
 # Enough for what a cluster of some hundred thousand partitions tells about itself.
 MAX_REPLY = 16 * 1024 * 1024

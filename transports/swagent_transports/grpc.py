@@ -22,10 +22,10 @@ from swagent.stop_budgets import TRANSPORT_CALL_END
 from swagent_proto import wire
 
 from . import _grpc_commands as commands
+from ._deadline import wait_done
 from ._grpclib import GrpcChannel, Progress, exchange, pack
 from ._grpclib_processor import NotProcessedError
 from ._meters import elements
-from ._patience import wait_done
 from ._tls import client_context
 
 _COLLECT = {

@@ -19,9 +19,9 @@ from swagent.signals import Signal
 from swagent.stop_budgets import TRANSPORT_CALL_END
 from swagent_proto import wire_json
 
+from ._deadline import expire
 from ._http_exchange import Exchange
 from ._http_pool import Pool
-from ._patience import expire
 from ._retry_after import read_retry_after
 from ._tls import client_context
 

@@ -22,11 +22,11 @@ from swagent.stop_budgets import TRANSPORT_CALL_END
 from swagent_proto import wire
 
 from ._aiokafka import Producer, retrieve
+from ._deadline import wait_done
 from ._kafka_delivery import Record, deliver
 from ._kafka_keys import log_key, meter_key, segment_key
 from ._kafka_settings import entry_address, read_settings
 from ._kafka_verdicts import outcome, unsent
-from ._patience import wait_done
 
 _KEYS: dict[Signal, Callable[[bytes], bytes]] = {
     Signal.SEGMENT: segment_key,

@@ -8,41 +8,15 @@ of the answer that somebody waited for.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from ..store.trace_records import Segment, Span
-    from .tree import Node
+from ..store.trace_records import Span
+from .node import Node
 
 _ROUNDING = 1  # times are whole milliseconds
 
 
-@dataclass(eq=False, slots=True)
-class Placed:
-    """A span by the clock of its trace.
-
-    :ivar shift: milliseconds by which it was moved
-    :ivar is_consumed: whether it was caused by a message, which nobody waits for
-    """
-
-    segment: Segment
-    span: Span
-    shift: int = field(default=0, init=False)
-    is_consumed: bool = field(default=False, init=False)
-
-    @property
-    def start(self) -> int:
-        """When it began."""
-        return self.span.start_time + self.shift
-
-    @property
-    def end(self) -> int:
-        """When it ended."""
-        return self.span.end_time + self.shift
-
-
-def align(child: Placed, parent: Placed) -> None:
+def align(child: Node, parent: Node) -> None:
     """Move a span by the clock of the span above it, which has been moved before."""
     is_message = _is_message(child)
     child.is_consumed = parent.is_consumed or is_message
@@ -52,11 +26,11 @@ def align(child: Placed, parent: Placed) -> None:
         child.shift = _shift(child.span, parent, is_message)
 
 
-def _is_message(node: Placed) -> bool:
+def _is_message(node: Node) -> bool:
     return node.span.kind == "Entry" and node.span.layer == "MQ"
 
 
-def _shift(span: Span, caller: Placed, is_message: bool) -> int:
+def _shift(span: Span, caller: Node, is_message: bool) -> int:
     """No span starts before the one that called it. A call that was answered encloses the work for its answer: the
     rest of its time is taken for the way, half of it there and half of it back."""
     early = caller.start - span.start_time

@@ -10,7 +10,7 @@ from typing import Any
 from ..pace import Pace
 from ..store.store import Store
 from ..store.trace_records import Reference, Segment
-from .tree import Key, Node
+from .node import Key, Node
 
 Answer = dict[str, Any]
 MOST = 100

@@ -12,8 +12,9 @@ from ..store.trace_records import Segment
 from .clocks import extent
 from .components import component_name
 from .logs import log_answer
+from .node import Node
 from .references import References
-from .tree import Node, depth_first, joining
+from .tree import depth_first, joining
 
 Answer = dict[str, Any]
 MAX_SPANS = 10_000

@@ -9,31 +9,16 @@ a generator that yields between short steps.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass, field
 from heapq import merge
 
 from ..pace import run
 from ..store.trace_records import Segment
-from .clocks import Placed, align
+from .clocks import align
+from .node import Key, Node
 
-Key = tuple[str, int]
 Steps = Generator[None, None, None]
 _STEP = 200
 _SORTED_AT_ONCE = 1000
-
-
-@dataclass(eq=False, slots=True)
-class Node(Placed):
-    """A span in its tree.
-
-    :ivar missing: the parent that was named but not received, in words; empty where there is none
-    :ivar parent_key: the segment and span of the parent that was found
-    """
-
-    parent: Node | None = None
-    children: list[Node] = field(default_factory=list["Node"])
-    missing: str = ""
-    parent_key: Key | None = None
 
 
 def join(segments: Iterable[Segment]) -> list[Node]:

@@ -1,7 +1,7 @@
 """The capturing of log records: everything that passes a logger of `logging`, of loguru or of structlog.
 
 There is no handler on the root logger, but a wrapper around `Logger.callHandlers`. The application would notice a
-handler: `logging.basicConfig()` does nothing if the root has a handler already, warnings that nobody handles would no
+handler: `logging.basicConfig()` does nothing if the root has a handler already, warnings without a handler would no
 longer reach stderr, `dictConfig` would remove it, and loggers that do not propagate (uvicorn's) would not reach it. The
 wrapper runs after the application's own handlers. It holds no lock, so foreign code may do anything in it.
 
@@ -38,7 +38,7 @@ class LogCapture:
         self,
         offer: Callable[[LogEntry], object],
         settings: LogSettings,
-        offer_plain: Callable[[tuple[Any, ...]], object] | None = None,
+        offer_plain: Callable[[tuple[object, ...]], object] | None = None,
     ) -> None:
         """
         :param offer: takes a record, in the thread in which it was logged; never raises, never waits. A thread that is
@@ -96,23 +96,23 @@ class LogCapture:
         if level >= self.settings.level and self.is_attached and not is_forwarded():
             alone(self._report, self._conversion.from_structlog, name, logger, event)
 
-    def _wrap(self, patch: Patch) -> Callable[..., Any]:
+    def _wrap(self, patch: Patch) -> Callable[..., object]:
         level, read_plain, offer_plain = self.settings.level, self._conversion.read_plain, self._offer_plain
         report, conversion = self._report, self._conversion
 
         # one function of many lines: every record passes here, and each call takes as long as several of them
-        def captured(self: logging.Logger, record: logging.LogRecord) -> Any:
+        def captured(self: logging.Logger, record: logging.LogRecord) -> object:
             if not patch.is_active:
                 return patch.original(self, record)
             try:
-                # a record's class may be anybody's
+                # a record may be of a foreign class
                 is_usual = type(record) is logging.LogRecord
                 entry = active_entry()
                 # for the application's own formatters; to ask for its dict would make one
                 if not hasattr(record, "tid") if is_usual else "tid" not in record.__dict__:
                     record.tid = NO_TRACE if entry is None else entry.find_trace_id() or NO_TRACE
                 is_wanted = record.levelno >= level and not record.name.startswith(_OURS)
-            except Exception:  # noqa: BLE001, RUF100  (somebody's idea of a record; its handlers may cope with it)
+            except Exception:  # noqa: BLE001, RUF100  (a record of a foreign class; its handlers may cope with it)
                 is_usual = is_wanted = False
                 entry = None
             if not is_wanted:
@@ -137,13 +137,13 @@ class LogCapture:
 
         return captured
 
-    def _offer_converted(self, plain: tuple[Any, ...]) -> None:
+    def _offer_converted(self, plain: tuple[object, ...]) -> None:
         alone(self._report, self._conversion.from_plain, plain)
 
-    def _report(self, convert: Callable[..., LogEntry], *record: Any) -> None:
+    def _report(self, convert: Callable[..., LogEntry], *record: object) -> None:
         try:
             entry = convert(*record)
-        except BaseException as error:  # noqa: BLE001, RUF100  (foreign code; that there was a record is told)
+        except BaseException as error:  # noqa: BLE001, RUF100  (foreign code; that there was a record is reported)
             if must_reach_application(error):
                 raise
             entry = unreadable(error)

@@ -53,9 +53,9 @@ class Conversion:
         error = record["exception"] and tuple(record["exception"])
         return self._entry(record["time"].timestamp(), as_text(record["message"]), error, tags)
 
-    def from_structlog(self, level: str, logger: object, event: Any) -> LogEntry:
+    def from_structlog(self, level: str, logger: object, event: object) -> LogEntry:
         """What the event says as text, and its other fields as tags."""
-        fields: Mapping[Any, Any] = event if isinstance(event, Mapping) else {}  # pyright: ignore[reportUnknownVariableType]
+        fields: Mapping[object, object] = event if isinstance(event, Mapping) else {}  # pyright: ignore[reportUnknownVariableType]
         name = fields.get("logger") or getattr(logger, "name", None)
         tags = _core_tags(level, name if isinstance(name, str) else None, threading.current_thread().name)
         if not isinstance(event, Mapping):
@@ -74,7 +74,7 @@ class Conversion:
             tags = (*tags[:4], ("exception", exception), *tags[4:])
         return make_entry(at, text, tags, origin())
 
-    def _field_tags(self, fields: Mapping[Any, Any]) -> Iterable[tuple[str, object]]:
+    def _field_tags(self, fields: Mapping[object, object]) -> Iterable[tuple[str, object]]:
         shown = [(as_text(key), as_text(value)) for key, value in fields.items() if key not in _NOT_TAGS]
         kept = shown[:MAX_TAGS]
         more = [("truncated", "true")] if len(shown) > MAX_TAGS else []
@@ -87,5 +87,5 @@ def _core_tags(level: object, logger: object, thread: object) -> tuple[tuple[str
 
 
 def unreadable(error: BaseException) -> LogEntry:
-    """Stands for a record that cannot be converted at all."""
+    """In place of a record that cannot be converted at all."""
     return make_entry(time.time(), f"<a log record that cannot be read: {class_name(error)}>", (), NOWHERE)

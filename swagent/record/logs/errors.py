@@ -13,7 +13,7 @@ from types import TracebackType
 
 from ..limits import MAX_MESSAGE, as_text, short
 
-# How many exceptions are told where depth 0 leaves out their stacks: as many as by default.
+# How many exceptions are shown where depth 0 leaves out their stacks: as many as by default.
 _WITHOUT_STACKS = 10
 _HEAD = "Traceback (most recent call last):"
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n"
@@ -25,7 +25,7 @@ def describe_error(error: BaseException, trace: TracebackType | None, depth: int
 
     :param trace: the one that was logged; may differ from the one that the exception holds
     :param depth: how many exceptions in all, and how many places of each one's stack; 0: no stacks
-    :param nested: inside a group; groups in there are told by their headlines, or they could go round in circles
+    :param nested: inside a group; groups in there are shown by their headlines, or they could go round in circles
     """
     most = depth or _WITHOUT_STACKS
     chain = list(itertools.islice(_chain(error), most + 1))

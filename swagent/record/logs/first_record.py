@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
 
 from .patch import Patch
 
@@ -33,10 +32,10 @@ class FirstRecord:
         """Look no more. A second call does nothing."""
         self._patch.remove()
 
-    def _wrap(self, patch: Patch) -> Callable[..., Any]:
+    def _wrap(self, patch: Patch) -> Callable[..., object]:
         first_record = self
 
-        def looked_at(self: logging.Logger, record: logging.LogRecord) -> Any:
+        def looked_at(self: logging.Logger, record: logging.LogRecord) -> object:
             handle = patch.original
             if patch.is_active and first_record._is_wanted(record):
                 is_outermost = getattr(logging.Logger, first_record._method) is looked_at
@@ -51,5 +50,5 @@ class FirstRecord:
     def _is_wanted(self, record: logging.LogRecord) -> bool:
         try:
             return record.levelno >= self._level and not record.name.startswith(_OURS)
-        except Exception:  # noqa: BLE001, RUF100  (somebody's idea of a record)
+        except Exception:  # noqa: BLE001, RUF100  (a record of a foreign class)
             return False

@@ -11,12 +11,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..foreign import must_reach_application
 from ..suppression import suppress_instrumentation
 from ..trace.context import switch
 
+E = TypeVar("E")
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -54,7 +56,7 @@ local = _Local()
 _work: ContextVar[_Work | None] = ContextVar("swagent_log_work", default=None)
 
 
-def read_alone(thread: Thread, read: Callable[[Any, Any], T | None], record: Any, entry: Any) -> T | None:
+def read_alone(thread: Thread, read: Callable[[R, E], T | None], record: R, entry: E) -> T | None:
     """As `alone`, for what starts no task and is over in no time; returns what it returns. None also where it is
     inside such a call, or where it fails: `alone` says which.
 
@@ -74,7 +76,7 @@ def read_alone(thread: Thread, read: Callable[[Any, Any], T | None], record: Any
         thread.reporting = False
 
 
-def alone(report: Callable[..., object], *record: Any) -> None:
+def alone(report: Callable[..., object], *record: object) -> None:
     """Call the function, unless this happens inside such a call or in the agent's own tasks. Errors stay here. What
     ends threads and tasks passes, such as KeyboardInterrupt and cancellation."""
     inherited, thread = _work.get(), local.thread

@@ -28,7 +28,7 @@ class Kind:
     """What records of one level, logger and thread have in common. Looked up by identity, which takes no time.
 
     :ivar form: the layout with these filled in, and with a gap for each other field
-    :ivar tags: those that tell them
+    :ivar tags: those that show them
     """
 
     __slots__ = ("form", "tags")
@@ -74,10 +74,10 @@ class Layout:
         milliseconds: Sequence[float],
         kinds: Sequence[Kind],
         messages: Sequence[str],
-        more: Sequence[tuple[Any, ...]],
+        more: Sequence[tuple[object, ...]],
     ) -> list[str]:
         """What several plain records say, before anything is cut: from their fields, field by field."""
-        shown: dict[str, Sequence[Any]] = {"message": messages}
+        shown: dict[str, Sequence[object]] = {"message": messages}
         if "asctime" in self._order:
             shown["asctime"] = [*map(_TIMES.__getitem__, zip(map(int, seconds), map(int, milliseconds), strict=True))]
         if self.more:

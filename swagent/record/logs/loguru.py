@@ -16,7 +16,7 @@ from typing import Any
 class LoguruSource:
     """Puts the sink in place where the application has loaded loguru, and takes it out again."""
 
-    def __init__(self, level: int, report: Callable[[Mapping[str, Any]], None]) -> None:
+    def __init__(self, level: int, report: Callable[[Mapping[str, object]], None]) -> None:
         """:param report: takes a record of loguru; never raises"""
         self._level = level
         self._report = report

@@ -17,7 +17,7 @@ NOWHERE: Origin = ("", "", "", -1)
 
 def active_entry() -> Active | None:
     """The span that is active, or what may become one."""
-    entry: Active | None = current.get()
+    entry = current.get()
     # most are open, and not of a generator: asked here, that takes no call
     if entry is not None and (entry.ended or entry.frame is not None):
         entry = active_span(entry)
@@ -25,7 +25,7 @@ def active_entry() -> Active | None:
 
 
 def as_origin(noted: Origin | PendingOrigin) -> Origin:
-    """What was noted, as the place that it stands for."""
+    """The place that a note means."""
     return noted if isinstance(noted, tuple) else noted.late_origin() or NOWHERE
 
 
@@ -55,7 +55,7 @@ def _trio_task_name() -> str:
 
 
 def _find_first() -> Any:
-    """Stands for asyncio's `current_task` until the application has loaded it: importing it is not for us to do.
+    """In place of asyncio's `current_task` until the application has loaded it: importing it is not for us to do.
 
     :raises RuntimeError: as that, where there is no task
     """

@@ -11,7 +11,7 @@ from typing import Any, cast
 class Patch:
     """One replaced method or function. Apply and remove it from one thread at a time; calls may come from any."""
 
-    def __init__(self, owner: type | ModuleType, name: str, wrap: Callable[[Patch], Callable[..., Any]]) -> None:
+    def __init__(self, owner: type | ModuleType, name: str, wrap: Callable[[Patch], Callable[..., object]]) -> None:
         """
         :param wrap: makes the replacement, which calls `patch.original` at each call and nothing else once
             `patch.is_active` is False
@@ -19,12 +19,12 @@ class Patch:
         self._owner = owner
         self._name = name
         self._wrap = wrap
-        self._wrapper: Callable[..., Any] | None = None
-        self.original: Callable[..., Any] = getattr(owner, name)
+        self._wrapper: Callable[..., object] | None = None
+        self.original: Callable[..., object] = getattr(owner, name)
         self.is_active = False
 
     def apply(self) -> None:
-        """Put the replacement in place, around whatever stands there."""
+        """Put the replacement in place, around whatever is there."""
         if self.is_active:
             return
         self.original = _living(getattr(self._owner, self._name))
@@ -36,7 +36,7 @@ class Patch:
         _applied.append(self)
 
     def remove(self) -> None:
-        """Take it out. If somebody else has replaced it since, theirs stays, and our function, which theirs calls, only
+        """Take it out. If another replacement came since, that one stays, and our function, which it calls, only
         passes calls on."""
         if not self.is_active:
             return
@@ -51,7 +51,7 @@ class Patch:
 _applied: list[Patch] = []
 
 
-def _living(function: Callable[..., Any]) -> Callable[..., Any]:
+def _living(function: Callable[..., object]) -> Callable[..., object]:
     """The function behind those of our replacements that were taken out but could not be removed at the time."""
     while isinstance(patch := getattr(function, "_swagent_patch", None), Patch) and not patch.is_active:
         function = patch.original

@@ -22,7 +22,7 @@ LETTERS = 2048
 """So many are never too long for a text, whatever they are."""
 TASK_LETTERS = MAX_TAG // 12
 """As many of a tag."""
-NO_MORE: tuple[Any, ...] = ()
+NO_MORE: tuple[object, ...] = ()
 _read = attrgetter("levelname", "name", "threadName", "created", "msecs", "msg", "args",
                    "exc_info", "exc_text", "stack_info")  # fmt: skip
 _NONE = type(None)
@@ -42,7 +42,7 @@ class PlainRecord(NamedTuple):
     """Of its second, as the layout shows them."""
     message: str
     """With its arguments filled in."""
-    more: tuple[Any, ...]
+    more: tuple[object, ...]
     """What else the layout shows of the record, in its order."""
     task: str
     origin: Origin | PendingOrigin
@@ -52,13 +52,13 @@ FIELDS = len(PlainRecord._fields)
 
 
 class PlainRecords:
-    """Tells which records are plain, and what is to be noted of them. Any thread."""
+    """Decides which records are plain, and what is to be noted of them. Any thread."""
 
     def __init__(self, layout: Layout) -> None:
         self._is_on = layout.is_simple
         self._more = layout.more
 
-    def read(self, record: logging.LogRecord, entry: Active | None) -> tuple[Any, ...] | None:
+    def read(self, record: logging.LogRecord, entry: Active | None) -> tuple[object, ...] | None:
         """The fields of a `PlainRecord`; None: it takes the full path. Its class must be that of `logging`.
 
         :param entry: what was active when it was logged
@@ -81,8 +81,8 @@ class PlainRecords:
         # joined, which takes half as long as unpacking; a plain tuple takes a third of what a named one does
         return read[:_MESSAGE] + (message, more, task_name(), origin)  # noqa: RUF005
 
-    def _read_more(self, record: logging.LogRecord) -> tuple[Any, ...]:
-        values: tuple[Any, ...] = tuple([getattr(record, field) for field in self._more])
+    def _read_more(self, record: logging.LogRecord) -> tuple[object, ...]:
+        values: tuple[object, ...] = tuple([getattr(record, field) for field in self._more])
         if not _PLAIN.issuperset(map(type, values)):
             raise TypeError("foreign code would make a text of it")
         if any(type(value) is str and len(value) > LETTERS for value in values):

@@ -18,7 +18,7 @@ from .origin import NO_TRACE
 from .settings import LogSettings
 
 
-class _Fields(dict[str, Any]):
+class _Fields(dict[str, object]):
     """A record's fields for the layout. A field that this record does not have (another agent's, a later Python's) is
     shown as `N/A`."""
 
@@ -57,7 +57,7 @@ class LogText:
         """The tags of a raw record: its arguments and its exception."""
         yield "exception", self.safe(self.exception(record))
         args: Any = record.args or ()
-        values: tuple[Any, ...] = args if isinstance(args, tuple) else (args,)  # pyright: ignore[reportUnknownVariableType]
+        values: tuple[object, ...] = args if isinstance(args, tuple) else (args,)  # pyright: ignore[reportUnknownVariableType]
         for number, value in enumerate(values[:MAX_TAGS]):
             yield f"argument.{number}", self.safe(as_text(value))
         if len(values) > MAX_TAGS:

@@ -1,7 +1,7 @@
 """What an application measures with: Counter, Gauge, Histogram.
 
 They can be made and used anywhere and at any time, with or without a running agent: they belong to the process. A wrong
-definition raises where it stands. Nothing raises after that: a value that is no number is ignored and counted.
+definition raises at once. Nothing raises after that: a value that is no number is ignored and counted.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Counter(EventMeter[CounterSeries]):
         """Add a value. One that is no finite number, or is below zero, is ignored. Any thread."""
         self._series.add(value)
 
-    def _tell(self, value: float) -> None:
+    def _record(self, value: float) -> None:
         self._series.add(value)
 
     def count(self, function: Callable[P, R], /) -> Callable[P, R]:
@@ -107,5 +107,5 @@ class Histogram(EventMeter[HistogramSeries]):
         """Count a value. One that is no finite number, or is below the lowest bucket, is ignored. Any thread."""
         self._series.observe(value)
 
-    def _tell(self, value: float) -> None:
+    def _record(self, value: float) -> None:
         self._series.observe(value)

@@ -1,6 +1,6 @@
 """Reads the values of gauges: foreign code, which may raise, return nonsense, or never return.
 
-So they are read in a thread that lives for one round, and that nobody waits for longer than he wants to. A gauge that
+So they are read in a thread that lives for one round, and a report waits for it for a bounded time. A gauge that
 is still busy when the next round comes is left out of that round: so no gauge ever holds more than one thread. A gauge
 that was late comes last from then on, until it is in time.
 """

@@ -38,9 +38,9 @@ class Meter(Generic[S]):
 
 
 class EventMeter(Meter[S]):
-    """What counters and histograms share: the application tells them what happens, and how long it took."""
+    """What counters and histograms share: the application records in them what happens, and how long it took."""
 
-    def _tell(self, value: float) -> None:
+    def _record(self, value: float) -> None:
         raise NotImplementedError
 
     def labels(self, /, **labels: object) -> Self:
@@ -65,23 +65,23 @@ class EventMeter(Meter[S]):
             return self._registry.stray(self._family.kind)
 
     def timer(self, *, unit: Unit = "s") -> Timer:
-        """A context manager that tells this meter how long its body took.
+        """A context manager that records in this meter how long its body took.
 
         :param unit: seconds, as the official agent has it, or milliseconds, as the collector reads buckets by default
         :raises ValueError: for another unit
         """
-        return Timer(self._tell, unit)
+        return Timer(self._record, unit)
 
     @overload
     def timed(self, function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
     def timed(self, /, *, unit: Unit = "s") -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-    def timed(self, function: Callable[..., Any] | None = None, /, *, unit: Unit = "s") -> Any:
-        """Tell this meter how long each call of a function takes: `@meter.timed` or `@meter.timed(unit="ms")`.
+    def timed(self, function: Callable[..., object] | None = None, /, *, unit: Unit = "s") -> Any:
+        """Record in this meter how long each call of a function takes: `@meter.timed` or `@meter.timed(unit="ms")`.
 
         For functions and coroutine functions.
 
         :raises TypeError: for generator functions
         """
-        wrap = functools.partial(timed, tell=self._tell, unit=unit)
+        wrap = functools.partial(timed, record=self._record, unit=unit)
         return wrap if function is None else wrap(function)

@@ -46,7 +46,7 @@ def check_name(name: str) -> str:
 def check_labels(labels: GivenLabels) -> Labels:
     """Labels, as a developer gave them.
 
-    :raises ValueError: when a name cannot be used or stands twice, or when there are too many
+    :raises ValueError: when a name cannot be used or is there twice, or when there are too many
     """
     pairs = list(dict(cast("Mapping[str, object]", labels)).items() if isinstance(labels, Mapping) else labels)
     known = {_checked("a label's name", name, MAX_LABEL_NAME): value for name, value in pairs}

@@ -42,7 +42,7 @@ class MeterRegistry:
     def find(self, family: Family, labels: Labels, make: Callable[[str, Labels], S]) -> S | Stray:
         """The series of a meter with these labels. It is made if there is none and if there is room.
 
-        :raises ValueError: when the name stands for a meter of another kind, mode or buckets
+        :raises ValueError: when the name is that of a meter of another kind, mode or buckets
         """
         with self._lock:
             known = self._families.get(family.name)
@@ -65,7 +65,7 @@ class MeterRegistry:
         return self._series.setdefault((family.name, labels), make(family.name, labels))
 
     def stray(self, kind: str) -> Stray:
-        """What replaces series of this kind that find no room. A gauge is counted now, since nobody will read it."""
+        """What replaces series of this kind that find no room. A gauge is counted now, since it will not be read."""
         with self._lock:
             stray = self._strays.setdefault(kind, Stray(kind))
         if kind == "gauge":

@@ -21,14 +21,14 @@ _PER_SECOND = {"s": 1.0, "ms": 1000.0}
 class Timer:
     """A context manager that measures how long its body took, whether it ended well or raised."""
 
-    __slots__ = ("_factor", "_started", "_tell")
+    __slots__ = ("_factor", "_record", "_started")
 
-    def __init__(self, tell: Callable[[float], None], unit: Unit) -> None:
+    def __init__(self, record: Callable[[float], None], unit: Unit) -> None:
         """
-        :param tell: takes the time; must not raise
+        :param record: takes the time; must not raise
         :raises ValueError: for a unit that is neither `s` nor `ms`
         """
-        self._tell = tell
+        self._record = record
         self._factor = _factor_of(unit)
         self._started = 0.0
 
@@ -39,10 +39,10 @@ class Timer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._tell((time.perf_counter() - self._started) * self._factor)
+        self._record((time.perf_counter() - self._started) * self._factor)
 
 
-def timed(function: Callable[P, R], tell: Callable[[float], None], unit: Unit) -> Callable[P, R]:
+def timed(function: Callable[P, R], record: Callable[[float], None], unit: Unit) -> Callable[P, R]:
     """The function, wrapped so that the time of each call is measured. A coroutine function's call lasts as long as it
     is awaited.
 
@@ -54,35 +54,35 @@ def timed(function: Callable[P, R], tell: Callable[[float], None], unit: Unit) -
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        async def timed_coroutine(*args: Any, **kwargs: Any) -> Any:
-            with Timer(tell, unit):
+        async def timed_coroutine(*args: object, **kwargs: object) -> Any:
+            with Timer(record, unit):
                 return await cast("Callable[..., Awaitable[Any]]", function)(*args, **kwargs)
 
         return cast("Callable[P, R]", timed_coroutine)
 
     @functools.wraps(function)
     def timed_call(*args: P.args, **kwargs: P.kwargs) -> R:
-        with Timer(tell, unit):
+        with Timer(record, unit):
             return function(*args, **kwargs)
 
     return timed_call
 
 
-def counted(function: Callable[P, R], tell: Callable[[], None]) -> Callable[P, R]:
+def counted(function: Callable[P, R], record: Callable[[], None]) -> Callable[P, R]:
     """The function, wrapped so that each call is counted when it begins. A coroutine function's call begins when it is
     awaited."""
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        async def counted_coroutine(*args: Any, **kwargs: Any) -> Any:
-            tell()
+        async def counted_coroutine(*args: object, **kwargs: object) -> Any:
+            record()
             return await cast("Callable[..., Awaitable[Any]]", function)(*args, **kwargs)
 
         return cast("Callable[P, R]", counted_coroutine)
 
     @functools.wraps(function)
     def counted_call(*args: P.args, **kwargs: P.kwargs) -> R:
-        tell()
+        record()
         return function(*args, **kwargs)
 
     return counted_call

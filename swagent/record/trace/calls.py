@@ -45,7 +45,7 @@ def cache_span(
 
     :param peer: the server, `host:port`
     :param type: of cache, such as `redis`
-    :param op: `read` or `write`, by which the collector tells its metrics apart
+    :param op: `read` or `write`, by which the collector groups its metrics
     :param command: such as `GET`, without its arguments
     """
     return _call(name, peer, Layer.CACHE, component, {"cache.type": type, "cache.op": op, "cache.cmd": command})

@@ -48,7 +48,7 @@ def parse_sw8(value: object) -> Carrier | None:
 
 def split_sw8(value: object) -> tuple[bool, bytes, bytes, bytes] | None:
     """What is new in each `sw8` header, and what the same caller writes again and again: whether the trace is sampled,
-    the ids of trace and segment, and the rest as it stands there. None when anything of it is not well-formed."""
+    the ids of trace and segment, and the rest as it was written. None when anything of it is not well-formed."""
     # as servers hand it over; what is no ASCII is no Base64 either
     header = value if type(value) is bytes and len(value) <= MAX_HEADER else _as_bytes(value)
     parts: list[bytes] = header.split(b"-", _FIRST_FIELDS) if header is not None else []
@@ -101,7 +101,7 @@ def is_simple(text_id: bytes) -> bool:
     return text_id.replace(b".", b"").isalnum()
 
 
-# The same callers call again and again. What anybody may send takes little room here.
+# The same callers call again and again. What strangers may send takes little room here.
 _PARENTS = BoundedCache(_read_parent)
 _SHORT = 512
 

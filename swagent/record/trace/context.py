@@ -6,8 +6,8 @@ What the variable holds is the span entered last in this context; what counts as
 * The search ends at an entry span that has ended: what its request left behind is no part of what was open around the
   request, such as the call of a client in the same process. It continues the request, by a reference.
 * A span entered inside a generator counts only while that generator runs. A generator shares its caller's context,
-  so a plain variable would leak the span to the consumer at each `yield`. The suspended frame tells: it has no caller
-  (`f_back is None`).
+  so a plain variable would leak the span to the consumer at each `yield`. The suspended frame shows that: it has no
+  caller (`f_back is None`).
 
 Resetting by token would raise when a span ends in another context than it began in; setting back never does.
 
@@ -22,18 +22,23 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
 from types import FrameType
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from .model import Origin, PendingOrigin, SpanKind
+from .model import Origin, PendingOrigin, Reference, SpanKind
+
+if TYPE_CHECKING:
+    from .span import Span  # no more than the name of a type: what is active becomes a span, and a span is active
+
+T = TypeVar("T")
 
 _ENTRY = SpanKind.ENTRY
 
 
 class Active(Protocol):
-    """What can stand in the variable: a span, a request that may become one, or a snapshot carried over from another
+    """What the variable can hold: a span, a request that may become one, or a snapshot carried over from another
     thread."""
 
     @property
@@ -52,7 +57,7 @@ class Active(Protocol):
         ...
 
     @property
-    def previous(self) -> Any:
+    def previous(self) -> Active | None:
         """What was active before it."""
         ...
 
@@ -65,28 +70,41 @@ class Active(Protocol):
         """Seconds since it ended; minus infinity: it does not grow old."""
         ...
 
-    def reference(self) -> Any:
+    def reference(self) -> Reference | None:
         """How another segment of this process refers to it; None when the trace is not recorded."""
         ...
 
-    def find_trace_id(self) -> str:
+    @property
+    def trace_id(self) -> str:
         """The trace's id; empty when the trace is not recorded."""
         ...
 
+    def find_trace_id(self) -> str:
+        """As `trace_id`."""
+        ...
+
     def note_origin(self) -> Origin | PendingOrigin | None:
-        """Where a log record comes from that is logged here, or who tells it later; None when the trace is not
-        recorded."""
+        """Where a log record comes from that is logged here, or a request that can say so later; None when the trace is
+        not recorded."""
         ...
 
     def carried(self) -> Mapping[str, str]:
         """What travels with its trace."""
         ...
 
+    def to_span(self) -> Span | None:
+        """The span that it is or becomes by this; None: it is past, and never was one."""
+        ...
 
-current: ContextVar[Any] = ContextVar("swagent_span", default=None)
+
+class _Switch(Protocol):
+    def __call__(self, variable: ContextVar[T], value: T, /) -> object: ...
+
+
+current: ContextVar[Active | None] = ContextVar("swagent_span", default=None)
 # What was active around each snapshot entered in this context, the last one first. Not kept in the snapshot itself,
 # which several threads of a pool may have entered.
-outer: ContextVar[tuple[Any, Any] | None] = ContextVar("swagent_outer", default=None)
+outer: ContextVar[tuple[Active | None, Any] | None] = ContextVar("swagent_outer", default=None)
 
 
 class _Collection:
@@ -97,13 +115,13 @@ class _Collection:
     def note(self, phase: str, _: object) -> None:
         self.thread = threading.get_ident() if phase == "start" else 0
 
-    def switch(self, variable: ContextVar[Any], value: Any) -> None:
+    def switch(self, variable: ContextVar[T], value: T, /) -> None:
         if not self.thread or self.thread != threading.get_ident():
             variable.set(value)
 
 
 _collection = _Collection()
-switch: Callable[[ContextVar[Any], Any], object] = cast("Any", ContextVar).set
+switch: _Switch = cast("Any", ContextVar).set
 """Set a variable of this context."""
 if sys.version_info < (3, 12) and hasattr(gc, "callbacks"):
     gc.callbacks.append(_collection.note)
@@ -122,7 +140,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_leave_spans_to_parent)
 
 
-def active_span(entry: Any) -> Any:
+def active_span(entry: Active | None) -> Active | None:
     """The nearest span, from `entry` outwards, that is still open and not shut in a suspended generator, as far as the
     first request that has ended."""
     while entry is not None:
@@ -135,13 +153,13 @@ def active_span(entry: Any) -> Any:
     return None
 
 
-def nearest_open(entry: Any) -> Any:
+def nearest_open(entry: Active | None) -> Active | None:
     """The nearest entry, from `entry` outwards, that is still open, be it shut in a suspended generator; or the request
     that has ended in front of it. It is what comes back when a span ends, and the request's own end brings back what
     was around it."""
-    found = entry
-    while found is not None and found.ended:
-        found = found.previous
-    while entry is not found and entry.kind is not _ENTRY:
+    request: Active | None = None
+    while entry is not None and entry.ended:
+        if request is None and entry.kind is _ENTRY:
+            request = entry
         entry = entry.previous
-    return None if found is None else entry
+    return entry if entry is None or request is None else request

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
-from .context import active_span, current, outer, switch
+from .context import Active, active_span, current, outer, switch
 from .model import Reference, SpanKind
 from .segment import Segment
 
@@ -27,7 +27,7 @@ class ContextSnapshot:
 
     ended = True
     kind = SpanKind.LOCAL
-    previous: None = None
+    previous: Active | None = None
     frame: FrameType | None = None
 
     def __init__(self, span: Span | None) -> None:
@@ -52,6 +52,21 @@ class ContextSnapshot:
     def reference(self) -> Reference | None:
         """What a segment opened under this snapshot refers to."""
         return self._reference
+
+    @property
+    def trace_id(self) -> str:
+        """The trace's id; empty when the trace is not recorded."""
+        return self.segment.trace_id if self.segment is not None else ""
+
+    def find_trace_id(self) -> str:
+        """As `trace_id`."""
+        return self.trace_id
+
+    def note_origin(self) -> None:
+        """No log record comes from here: it is past."""
+
+    def to_span(self) -> None:
+        """None: it is past."""
 
     def __enter__(self) -> Self:
         around = current.get()

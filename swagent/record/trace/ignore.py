@@ -16,7 +16,7 @@ def ant_pattern(pattern: str, group: str = "part") -> str:
 
     A wildcard ends at the first place that suits what follows it, up to the next one, and is not tried again: a later
     place would leave less for the next, which can take what lies between. So a name that does not match takes time in
-    proportion to its length; where `*` stands behind `**` in one part, as in `**a*b`, to the square of it.
+    proportion to its length; where `*` is behind `**` in one part, as in `**a*b`, to the square of it.
 
     :param group: what the names of the expression's groups begin with
     """
@@ -46,7 +46,7 @@ class _Atoms:
         return f"(?=(?P<{name}>{expression}))(?P={name})"
 
     def chunk(self, text: str, *, is_last: bool) -> str:
-        """What stands between two wildcards that cross parts.
+        """The text between two wildcards that cross parts.
 
         :param is_last: whether the name has to end with it
         """

@@ -99,7 +99,7 @@ Origin = tuple[str, str, str, int]
 
 
 class PendingOrigin(Protocol):
-    """A request of which most is told later, at less cost."""
+    """A request that can be described later, at less cost."""
 
     def late_origin(self) -> Origin | None:
         """Where a record comes from that was logged before the request had a span; None when its trace is not
@@ -108,7 +108,7 @@ class PendingOrigin(Protocol):
 
 
 INCOMPLETE = ("incomplete", "true")
-"""The tag of a span that was ended by us, since nobody else did."""
+"""The tag of a span that the agent ended, since the application did not."""
 
 
 class SpanRecord(Protocol):
@@ -153,14 +153,14 @@ class OpenSegment(Protocol):
 
     spans: list[SpanRecord]
 
-    def look_after(self, now: float, grace: float) -> None:
-        """Let go what has waited for long enough."""
+    def finish_overdue(self, now: float, grace: float) -> None:
+        """Finish it, or a part of it, if it has waited for long enough."""
         ...
 
     def finish_as_it_stands(self) -> None:
         """End what is open, mark it, and finish."""
         ...
 
-    def take_apart(self) -> None:
+    def forget_spans(self) -> None:
         """Let go of the spans once they are recorded."""
         ...

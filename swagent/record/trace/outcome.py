@@ -1,7 +1,7 @@
 """How an operation ended, by the exception that left it, and in whose task.
 
-Only a failure is an error. A cancellation says that nobody waits for the result any more, and a timeout that somebody
-no longer wanted to wait: both say more about the caller than about the operation.
+Only a failure is an error. A cancellation says that the result is not waited for any more, and a timeout that the
+caller wanted to wait no longer: both say more about the caller than about the operation.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def leaves_of(error: BaseException) -> list[BaseException]:
     if not issubclass(type(error), _Group):
         return [error]
     found: list[BaseException] = []
-    groups: list[Any] = [error]
+    groups: list[BaseException] = [error]
     while groups:
         # not by the group's own idea of them
         inside: tuple[BaseException, ...] = _EXCEPTIONS.__get__(groups.pop())
@@ -124,6 +124,6 @@ def name_of_task(task: Any) -> str:
     """Its name; empty where it has none."""
     try:
         name = task.get_name() if hasattr(task, "get_name") else task.name
-    except Exception:  # noqa: BLE001, RUF100  (a task of somebody's own making)
+    except Exception:  # noqa: BLE001, RUF100  (a task of a foreign class)
         return ""
     return name_of(name)

@@ -1,12 +1,12 @@
 """A request that came in, and its one description: what its span is called, how it is tagged, whether it failed.
 
-A request's facts are taken as they are while it is served, and described later: its span is the same whether somebody
-needed it meanwhile or not.
+A request's facts are taken as they are while it is served, and described later: its span is the same whether it was
+needed meanwhile or not.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
 from ..bounded_cache import BoundedCache
@@ -18,11 +18,11 @@ from .single_span import SpanTemplate
 Tag = tuple[str, str]
 
 UNMATCHED = "_unmatched"
-"""Stands where the template would, of a request that none of the application's routes took."""
+"""In place of the template, of a request that none of the application's routes took."""
 WEBSOCKET = "WEBSOCKET"
-"""Stands where the method would, of a websocket."""
+"""In place of the method, of a websocket."""
 OTHER = "_OTHER"
-"""Stands for what cannot be read."""
+"""In place of what cannot be read."""
 
 _ENTRY, _HTTP = SpanKind.ENTRY, Layer.HTTP
 _by_path = False
@@ -39,7 +39,7 @@ class Facts(NamedTuple):
     host: bytes
     path: str
     template: str | None
-    """Of the route that took it; UNMATCHED, or None where nobody tells."""
+    """Of the route that took it; UNMATCHED, or None where it is not known."""
     component: int
     status: int
     """0 where the response never began."""
@@ -51,7 +51,7 @@ def describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
     :param real_path: whether its URL shows the path as it was asked for, and not the route's
     """
     if real_path or _by_path or facts.template is None or facts.template is UNMATCHED:
-        # not remembered: anybody may make up paths
+        # not remembered: a client may make up paths
         return _describe(facts, real_path)
     return _TEMPLATES[facts._replace(path="")]
 
@@ -100,7 +100,7 @@ def parameters_tag(query: bytes, length: int) -> tuple[Tag, ...]:
 def _describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
     method, scheme, host, path, template, component, status = facts
     origin = ORIGINS[scheme, host]
-    # The URL shows the route: what stands in the path instead of a parameter may be a secret, such as the token of a
+    # The URL shows the route: the value of a parameter in the path may be a secret, such as the token of a
     # reset link. Who wants to see it says so.
     is_path = template is None or (_by_path and template is not UNMATCHED)
     name = name_by_path(method, path if is_path else template or "")
@@ -113,12 +113,12 @@ def _describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
 
 def _origin(key: tuple[str, bytes]) -> str:
     scheme, host = key
-    # what stands before an @ is no part of a host, and may be a password
+    # what is before an @ is no part of a host, and may be a password
     return f"{scheme}://{host.decode('latin-1').rpartition('@')[2][:_MAX_HOST]}"
 
 
-def _peer(client: tuple[Any, ...]) -> str:
-    # not every server tells the client's port
+def _peer(client: tuple[object, ...]) -> str:
+    # not every server knows the client's port
     return address_of(f"{client[0]}:{client[1]}" if client[1] else client[0])
 
 
@@ -129,26 +129,3 @@ METHODS: BoundedCache[str, Tag] = BoundedCache(lambda method: ("http.method", "G
 STATUSES: BoundedCache[int, Tag] = BoundedCache(lambda status: ("http.status_code", str(int(status))))
 _TEMPLATES = BoundedCache(_describe)
 _NAMES: BoundedCache[tuple[str, str], str] = BoundedCache(lambda key: name_by_path(*key))
-
-
-class FinishedRequest(NamedTuple):
-    """A request that is over and whose span nobody needed: what it takes to make its segment."""
-
-    number: int
-    """Of the ids of its trace and of its segment."""
-    start: float
-    """As the end, by the monotonic clock."""
-    end: float
-    client: tuple[Any, ...] | None
-    caller: bytes | None
-    """The header `sw8` that came with it, where it is trusted."""
-    method: str
-    scheme: str
-    host: bytes
-    path: str
-    template: str | None
-    component: int
-    status: int
-
-
-FIELDS = len(FinishedRequest._fields)

@@ -6,18 +6,21 @@ A segment opens with its root, and is finished when the root and all other spans
 ended by several tasks and threads that share a context; the tracer's lock keeps the count. A finished segment goes to
 the pipeline, whole. No span may hold it up for ever, and none may be lost:
 
-* **Open spans are held weakly.** One that nobody can end any more is collected, and says so as it goes.
-* **The root has ended and others are open.** They have a grace. Then the segment goes as it stands: what is open ends
+* **Open spans are held weakly.** One that cannot be ended any more is collected, and ends by that.
+* **The root has ended and others are open.** They have a grace. Then the segment goes as it is: what is open ends
   at that moment, with the tag `incomplete`. So it does at once when the agent stops.
 * **The root lives long** (a websocket, a stream, a job of an hour). Then its children go in *parts*: segments without
   a root, whose outermost spans refer to the root's place. A part goes when it is full, or old, and all its spans have
   ended. A websocket has parts from the start; any other segment is split when it is full or has lived for long: the
-  root moves to a *home* of its own, and what it leaves behind is the first part.
-* **Someone knows the root's place already** (a header, a log record, a reference has told it). Then the root cannot
-  move: the segment is its home and waits for it, with the spans that are in it; the next ones go in parts.
+  root moves to a segment of its own, and what it leaves behind is the first part.
+* **The root's place is known outside already** (by a header, a log record, a reference). Then the root cannot move:
+  the segment waits for it, with the spans that are in it; the next ones go in parts.
 * **A span begins in a finished segment.** It opens a segment that refers back.
 
-So each span has one place for ever from the moment when the place is told to anybody, and arrives once.
+So each span keeps its place for ever once that is known outside, and arrives once.
+
+A segment writes into its spans where they are (`segment`, `id`, `parent_id`, `refs`) and when they ended. A span writes
+nothing into its segment, it calls it.
 """
 
 from __future__ import annotations
@@ -41,8 +44,8 @@ PART_AGE = 2.0
 class Segment:
     """An open segment; its tracer takes it once it is finished.
 
-    :ivar is_told: whether anybody outside may know the root's place
-    :ivar on_join: told of each span below the root, where somebody wants to know
+    :ivar is_root_known: whether the root's place may be known outside
+    :ivar on_join: called with each span that joins below the root
     :ivar root_ended: when the root ended, by the tracer's clock
     """
 
@@ -50,15 +53,15 @@ class Segment:
         "_correlation",
         "_count",
         "_endpoint",
-        "_home",
         "_is_closed",
         "_open",
         "_part",
+        "_root_segment",
         "_since",
         "_tracestate",
         "finished",
         "id",
-        "is_told",
+        "is_root_known",
         "limited",
         "on_join",
         "root_ended",
@@ -74,13 +77,13 @@ class Segment:
         trace_id: str | None = None,
         segment_id: str | None = None,
         *,
-        home: Segment | None = None,
+        root_segment: Segment | None = None,
         in_parts: bool = False,
     ) -> None:
         """
         :param root: None: a part
         :param trace_id: of the trace that it continues; it begins one when left out
-        :param home: of a part
+        :param root_segment: of a part
         :param in_parts: whether the root is known to live long
         """
         self.tracer = tracer
@@ -89,69 +92,73 @@ class Segment:
         self.spans: list[SpanRecord] = []
         self.limited = False
         self.finished = False
-        self.is_told = False
+        self.is_root_known = False
         self.on_join: Callable[[SpanRecord], None] | None = None
         self.root_ended: float | None = None
         # not itself: that would be a cycle for the garbage collector
-        self._home: Segment | None = home
+        self._root_segment: Segment | None = root_segment
         self._correlation = _NOTHING
         self._tracestate = ""
         self._endpoint = ""
         self._part: Segment | None = None
         self._since = tracer.clock()
         self._is_closed = in_parts
-        # the root is in, as number 0: nobody else knows of the segment yet, so that needs no lock
+        # the root is in, as number 0: nothing else refers to the segment yet, so that needs no lock
         self._open: dict[int, weakref.ref[SpanRecord]] = {} if root is None else {0: weakref.ref(root)}
         self._count = len(self._open)
         tracer.watch(self)
 
     @property
-    def home(self) -> Segment:
-        """Where the root stands; itself, but for parts."""
-        return self._home or self
+    def root_segment(self) -> Segment:
+        """The segment that the root is in; this one, unless it is a part."""
+        return self._root_segment or self
 
     @property
     def endpoint(self) -> str:
         """The operation that this segment serves."""
         root = self.root
-        return self.home._endpoint if root is None else root.name_now()
+        return self.root_segment._endpoint if root is None else root.name_now()
 
     @property
     def root(self) -> SpanRecord | None:
         """The span that opened it, as long as it is open."""
-        root = self.home._open.get(0)
+        root = self.root_segment._open.get(0)
         return root() if root is not None else None
 
     @property
     def correlation(self) -> Mapping[str, str]:
         """What travels with the trace. Replaced when it changes, never changed: another thread may be writing it into
         headers."""
-        return self.home._correlation
+        return self.root_segment._correlation
 
     @correlation.setter
     def correlation(self, elements: Mapping[str, str]) -> None:
-        self.home._correlation = elements
+        self.root_segment._correlation = elements
 
     @property
     def tracestate(self) -> str:
         """What others say of the trace in the header of that name; handed on as it came."""
-        return self.home._tracestate
+        return self.root_segment._tracestate
 
     @tracestate.setter
     def tracestate(self, entries: str) -> None:
-        self.home._tracestate = entries
+        self.root_segment._tracestate = entries
+
+    def note_limit(self) -> None:
+        """Have the segment say that some of what its spans were to hold was left out."""
+        self.limited = True
 
     def reference(self, span: SpanRecord) -> Reference:
         """How another segment of this process refers to a span of this one."""
         endpoint = self.endpoint
         with self.tracer.lock:
-            stands: Segment = span.segment  # asked for in here: a root moves
-            return stands._reference(span.id, endpoint)
+            its_segment: Segment = span.segment  # read in here: a root moves
+            return its_segment._reference(span.id, endpoint)
 
     # -- spans come and go --------------------------------------------------------------------------------------------
 
     def join(self, span: SpanRecord, parent: SpanRecord) -> bool:
-        """Take a span in below its parent, which stands here: into this segment, or into a part of it.
+        """Take a span in below its parent, which is here: into this segment, or into a part of it.
 
         :returns: False: the segment has gone, or its root has ended and there is no room
         """
@@ -165,11 +172,11 @@ class Segment:
                 segment._count += 1
                 segment._open[span.id] = weakref.ref(span)
                 span.segment = segment
-                stands: Segment = parent.segment  # asked for after that: the root may have moved
-                if segment is stands:
+                of_parent: Segment = parent.segment  # read after that: the root may have moved
+                if segment is of_parent:
                     span.parent_id = parent.id
                 else:
-                    span.refs = (stands._reference(parent.id, endpoint),)
+                    span.refs = (of_parent._reference(parent.id, endpoint),)
         for each in over:
             self.tracer.finish(each)
         if segment is not None and self.on_join is not None:
@@ -192,7 +199,7 @@ class Segment:
             segment.spans.append(span)
             still_open = segment._open
             still_open.pop(span.id, None)
-            if span.id == 0 and segment._home is None:
+            if span.id == 0 and segment._root_segment is None:
                 segment._note_root_end(span, over)
             if not still_open:
                 segment._finish_if_over(over)
@@ -200,7 +207,7 @@ class Segment:
             self.tracer.finish(each)
 
     def give_up(self, span: SpanRecord) -> None:
-        """End a span that nobody will end."""
+        """End a span that nothing else will end."""
         if span.prepare_end():
             with self.tracer.lock:
                 self._mark_incomplete(span)
@@ -215,13 +222,13 @@ class Segment:
         return newest() if newest is not None else None
 
     def withdraw(self, span: SpanRecord) -> bool:
-        """Take an open span out that says what another one says, and forget it. False: something stands on it, or its
-        place is told, so it stays."""
+        """Take an open span out that says what another one says, and forget it. False: something depends on it, or its
+        place is known outside, so it stays."""
         over: list[Segment] = []
         with self.tracer.lock:
             segment: Segment = span.segment
             others = [each() for each in segment._open.values()]
-            is_root = span.id == 0 and segment._home is None
+            is_root = span.id == 0 and segment._root_segment is None
             if span.ended or segment.finished or segment._is_parent(span, others) or (is_root and segment._count > 1):
                 return False
             span.ended = True
@@ -239,18 +246,18 @@ class Segment:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def look_after(self, now: float, grace: float) -> None:
-        """Let go what has waited for long enough.
+    def finish_overdue(self, now: float, grace: float) -> None:
+        """Finish it, or a part of it, if it has waited for long enough.
 
         :param now: by the tracer's clock
         :param grace: seconds for spans that are open when the root has ended
         """
-        root_ended = self.home.root_ended
+        root_ended = self.root_segment.root_ended
         if root_ended is not None:
             if now - root_ended >= grace:
                 self.finish_as_it_stands()
             return
-        is_part = self._home is not None
+        is_part = self._root_segment is not None
         if self._is_closed or not self.spans or now - self._since < (PART_AGE if is_part else LONG_AFTER):
             return
         over: list[Segment] = []
@@ -276,23 +283,23 @@ class Segment:
                     span.ended = True
                     self._mark_incomplete(span)
                     self.spans.append(span)
-                    if span.id == 0 and self._home is None:
+                    if span.id == 0 and self._root_segment is None:
                         self._endpoint = span.name
             # what is missing here is being collected, and comes by itself
             self._open.clear()
             self._is_closed = self.finished = True
-            if self._home is None and self.root_ended is None:
+            if self._root_segment is None and self.root_ended is None:
                 self.root_ended = self.tracer.clock()
         self.tracer.finish(self)
 
     def discard(self) -> None:
-        """Forget the segment; nobody has seen it."""
+        """Forget the segment; it has not been sent."""
         with self.tracer.lock:
             self.finished = True
             self._open.clear()
         self.tracer.forget(self)
 
-    def take_apart(self) -> None:
+    def forget_spans(self) -> None:
         """Let go of the spans once they are recorded. What later segments say about this one stays."""
         self.spans = []
 
@@ -316,36 +323,36 @@ class Segment:
         if not self._is_full:
             return self
         if not self._is_closed:
-            if self._home is None and self.root_ended is None:
+            if self._root_segment is None and self.root_ended is None:
                 self._move_root(endpoint)
             self._is_closed = True
             self._finish_if_over(over)
-        home = self.home
-        if home.root_ended is not None:
+        root_segment = self.root_segment
+        if root_segment.root_ended is not None:
             return None
-        part = home._part
+        part = root_segment._part
         if part is not None:
             if not part._is_full:
                 return part
             part._is_closed = True
             part._finish_if_over(over)
-        part = home._part = Segment(self.tracer, None, self.trace_id, home=home)
+        part = root_segment._part = Segment(self.tracer, None, self.trace_id, root_segment=root_segment)
         part.on_join = self.on_join
         return part
 
     def _move_root(self, endpoint: str) -> None:
-        """Give the root a home of its own, unless its place is told. What stays becomes a part."""
+        """Give the root a segment of its own, unless its place is known outside. What is left becomes a part."""
         root = self._open[0]()
-        if root is None or self.is_told:
+        if root is None or self.is_root_known:
             return
-        home = Segment(self.tracer, root, self.trace_id, in_parts=True)
-        home._correlation = self._correlation
-        home._tracestate = self._tracestate
-        home.on_join = self.on_join
-        root.segment = home
-        self._home = home
+        root_segment = Segment(self.tracer, root, self.trace_id, in_parts=True)
+        root_segment._correlation = self._correlation
+        root_segment._tracestate = self._tracestate
+        root_segment.on_join = self.on_join
+        root.segment = root_segment
+        self._root_segment = root_segment
         del self._open[0]
-        reference = (home._reference(0, endpoint),)
+        reference = (root_segment._reference(0, endpoint),)
         others = [span for each in self._open.values() if (span := each()) is not None]
         for span in [*self.spans, *others]:
             if span.parent_id == 0:
@@ -369,13 +376,13 @@ class Segment:
         """A segment for a span whose own has gone."""
         segment = Segment(self.tracer, span, self.trace_id)
         if span.parent_id >= 0:
-            span.refs = (self._reference(span.parent_id, self.home._endpoint), *span.refs)
+            span.refs = (self._reference(span.parent_id, self.root_segment._endpoint), *span.refs)
         span.segment, span.id, span.parent_id = segment, 0, -1
         return segment
 
     def _reference(self, span_id: int, endpoint: str) -> Reference:
         """How another segment of this process refers to a span of this one, which from now on cannot move."""
-        self.is_told = self.is_told or span_id == 0
+        self.is_root_known = self.is_root_known or span_id == 0
         tracer = self.tracer
         return Reference(RefKind.CROSS_THREAD, self.trace_id, self.id, span_id, tracer.service, tracer.instance,
                          endpoint or "-", "")  # fmt: skip

@@ -1,4 +1,4 @@
-"""A span while it is open: who is active in it, what it is told, and where it goes when it ends.
+"""A span while it is open: its place in a segment, what it records, and where it goes when it ends.
 
 Starting, a span finds its place in one of four ways:
 
@@ -19,12 +19,12 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..limits import MAX_LOGS, MAX_TAGS, as_text, describe, short
 from ..suppression import suppress_instrumentation
 from .carrier import Carrier, format_correlation, format_sw8
-from .context import active_span, current, nearest_open, switch
+from .context import Active, active_span, current, nearest_open, switch
 from .model import Component, Layer, Origin, Reference, RefKind, SpanKind, SpanLog
 from .outcome import Outcome, name_of_task, outcome_of, running_task
 from .segment import Segment
@@ -104,7 +104,7 @@ class Span:
         self.start_time = 0.0
         self.end_time = 0.0
         self.epoch = 0.0
-        self.previous: Any = None
+        self.previous: Active | None = None
         self.frame: FrameType | None = None
         self.task = 0
         self._tracer = tracer
@@ -125,10 +125,10 @@ class Span:
         switch(current, self)
         return self
 
-    def start_below(self, parent: Any, at: float | None = None) -> Self:
+    def start_below(self, parent: Active | None, at: float | None = None) -> Self:
         """Begin below a parent, and do not become active. A second start does nothing.
 
-        :param parent: what stands in a context: a span, a request, a snapshot; None for none
+        :param parent: what a context holds: a span, a request, a snapshot; None for none
         :param at: when it began, in seconds since the epoch; now, when left out
         """
         if self.start_time:
@@ -142,10 +142,10 @@ class Span:
             self.start_time = at
         return self
 
-    def _begin(self, inherited: Any) -> None:
-        """Begin below what stands in a context."""
+    def _begin(self, inherited: Active) -> None:
+        """Begin below what a context holds."""
         entry = active_span(inherited)
-        live: Span | None = entry.to_span() if entry is not None else None
+        live = entry.to_span() if entry is not None else None
         # asked for first: a request's span is opened by that
         segment = live.segment if live is not None else None
         self._set_clock(live if self.kind is not _ENTRY else None)
@@ -197,7 +197,7 @@ class Span:
         return True
 
     def __del__(self) -> None:
-        # Nobody can end it any more; what it knows is still there. Half made, it knows nothing.
+        # It cannot be ended any more, but what it has recorded is still there. Half made, it has recorded nothing.
         try:
             is_lost = not self.ended and self.segment is not None
         except AttributeError:
@@ -245,10 +245,10 @@ class Span:
 
     def _join(self, parent: Span, segment: Segment) -> None:
         if not segment.join(self, parent):
-            # the segment has gone, or has no room and nobody to refer to but the parent
+            # the segment has gone, or has no room and only the parent to refer to
             self._open(None, parent)
 
-    def _open(self, live: Span | None, source: Any) -> None:
+    def _open(self, live: Span | None, source: Active | None) -> None:
         """Open a segment, unless this trace is not recorded.
 
         :param source: what the segment continues where no carrier says so: the live span, or what `parent_link` found
@@ -258,7 +258,7 @@ class Span:
         if not suppress_instrumentation.get():
             self._open_segment(live, source)
 
-    def _open_segment(self, live: Span | None, source: Any) -> None:
+    def _open_segment(self, live: Span | None, source: Active | None) -> None:
         tracer = self._tracer or running()
         suppressed = live is not None and live.segment is None and self.carrier is None
         if tracer is None or suppressed or tracer.is_ignored(self.name):
@@ -273,8 +273,10 @@ class Span:
             segment = self._continue_trace(tracer, carrier)
         else:
             reference = None
-            if carrier is not None or source is not None:
-                reference = _reference_to(carrier) if carrier is not None else source.reference()
+            if carrier is not None:
+                reference = _reference_to(carrier)
+            elif source is not None:
+                reference = source.reference()
             segment = self._new_segment(tracer, reference.trace_id if reference is not None else None)
             if reference is not None:
                 self.refs = (reference,)
@@ -286,7 +288,7 @@ class Span:
         self.segment = segment
 
     def _continue_trace(self, tracer: Tracer, caller: Traceparent) -> Segment:
-        """Take over a trace's id from a caller of whom a reference would not know enough."""
+        """Take over a trace's id from a caller that a reference would describe in part only."""
         segment = self._new_segment(tracer, caller.trace_id)
         segment.tracestate = caller.state
         self.tags.append(("traceparent", str(caller)))
@@ -297,7 +299,7 @@ class Span:
         self.task = id(running_task())
         return Segment(tracer, self, trace_id)
 
-    # -- what it is told ----------------------------------------------------------------------------------------------
+    # -- what it records ----------------------------------------------------------------------------------------------
 
     @property
     def is_recorded(self) -> bool:
@@ -326,7 +328,7 @@ class Span:
         if len(self.tags) < MAX_TAGS:
             self.tags.append((short(as_text(key)), short(as_text(value))))
         elif self.segment is not None:
-            self.segment.limited = True
+            self.segment.note_limit()
         return self
 
     def log(self, /, **fields: object) -> Self:
@@ -335,7 +337,7 @@ class Span:
             return self
         has_room = len(self.logs) < MAX_LOGS
         if self.segment is not None and (not has_room or len(fields) > MAX_TAGS):
-            self.segment.limited = True
+            self.segment.note_limit()
         if has_room:
             kept = list(fields.items())[:MAX_TAGS]
             self.logs.append((self.now(), [(short(as_text(key)), short(as_text(value))) for key, value in kept]))
@@ -372,7 +374,8 @@ class Span:
             name = name_of_task(running_task()) if not is_named else ""
             tags += [("task", name)] if name else []
         # in front, where they always have room
-        segment.limited = segment.limited or len(self.tags) + len(tags) > MAX_TAGS
+        if len(self.tags) + len(tags) > MAX_TAGS:
+            segment.note_limit()
         self.tags = [*tags, *self.tags[: MAX_TAGS - len(tags)]]
 
     def runs_here(self) -> bool:
@@ -382,8 +385,8 @@ class Span:
     # -- what it hands on ---------------------------------------------------------------------------------------------
 
     def headers(self) -> dict[str, str]:
-        """The headers that carry this context to the peer; empty when the trace is not recorded or the peer is not
-        to be told. The peer then begins a trace of its own, which every SkyWalking agent does right."""
+        """The headers that carry this context to the peer; empty when the trace is not recorded or the peer may
+        not know it. The peer then begins a trace of its own, which every SkyWalking agent does right."""
         return self.headers_for(self.peer)
 
     def headers_for(self, peer: str) -> dict[str, str]:
@@ -424,7 +427,7 @@ class Span:
         return self.segment.correlation if self.segment is not None else {}
 
     def to_span(self) -> Span:
-        """Itself: what stands in a context and is no span yet becomes one by this."""
+        """Itself: what a context holds and is no span yet becomes one by this."""
         return self
 
     def age(self) -> float:
@@ -440,7 +443,7 @@ def _reference_to(carrier: Carrier) -> Reference:
     return Reference(RefKind.CROSS_PROCESS, *carrier[1:])
 
 
-def parent_link(inherited: Any, kind: SpanKind) -> Any:
+def parent_link(inherited: Active | None, kind: SpanKind) -> Active | None:
     """What a span with nothing live around it continues: the past span or the snapshot in its context, if recent."""
     if inherited is None or not inherited.ended or not inherited.is_recorded:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from typing import Any, ParamSpec, TypeVar, cast, overload
+from typing import Any, ParamSpec, TypeVar, overload
 
 from ..limits import address_of, as_text, name_of
 from .carrier import Carrier, can_travel, parse_correlation, parse_sw8
@@ -67,13 +67,13 @@ def entry_span(
 def current_span() -> Span | None:
     """The active span of this task or thread."""
     entry = active_span(current.get())
-    return cast("Span | None", entry.to_span()) if entry is not None else None
+    return entry.to_span() if entry is not None else None
 
 
 def current_trace_id() -> str:
     """The active trace's id; empty when there is none or when it is not recorded."""
     entry = active_span(current.get())
-    return cast("str", entry.trace_id) if entry is not None else ""
+    return entry.trace_id if entry is not None else ""
 
 
 def put_correlation(key: str, value: str) -> bool:
@@ -118,11 +118,11 @@ def trace(function: Any = None, /) -> Any:
     return functools.partial(_traced, given=function)
 
 
-def _traced(function: Callable[..., Any], given: str | None) -> Callable[..., Any]:
+def _traced(function: Callable[..., object], given: str | None) -> Callable[..., object]:
     # a partial or a callable object has no name of its own
     own: str = getattr(function, "__qualname__", type(function).__qualname__)
     name = given or own
-    wrapper: Callable[..., Any]
+    wrapper: Callable[..., object]
     if inspect.iscoroutinefunction(function):
         wrapper = _traced_coroutine(function, name)
     elif inspect.isasyncgenfunction(function):
@@ -135,7 +135,7 @@ def _traced(function: Callable[..., Any], given: str | None) -> Callable[..., An
 
 
 def _traced_call(function: Callable[..., R], name: str) -> Callable[..., R]:
-    def call(*args: Any, **kwargs: Any) -> R:
+    def call(*args: object, **kwargs: object) -> R:
         with local_span(name):
             return function(*args, **kwargs)
 
@@ -143,7 +143,7 @@ def _traced_call(function: Callable[..., R], name: str) -> Callable[..., R]:
 
 
 def _traced_coroutine(function: Callable[..., Awaitable[R]], name: str) -> Callable[..., Awaitable[R]]:
-    async def call(*args: Any, **kwargs: Any) -> R:
+    async def call(*args: object, **kwargs: object) -> R:
         with local_span(name):
             return await function(*args, **kwargs)
 
@@ -153,7 +153,7 @@ def _traced_coroutine(function: Callable[..., Awaitable[R]], name: str) -> Calla
 def _traced_generator(
     function: Callable[..., Generator[Any, Any, R]], name: str
 ) -> Callable[..., Generator[Any, Any, R]]:
-    def call(*args: Any, **kwargs: Any) -> Generator[Any, Any, R]:
+    def call(*args: object, **kwargs: object) -> Generator[Any, Any, R]:
         with local_span(name):
             return (yield from function(*args, **kwargs))
 
@@ -163,7 +163,7 @@ def _traced_generator(
 def _traced_async_generator(
     function: Callable[..., AsyncGenerator[Any, Any]], name: str
 ) -> Callable[..., AsyncGenerator[Any, Any]]:
-    async def call(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+    async def call(*args: object, **kwargs: object) -> AsyncGenerator[Any, Any]:
         # `async for` would lose what the consumer sends and throws; PEP 525 has no `yield from`, so it is spelt out
         generator = function(*args, **kwargs)
         with local_span(name):

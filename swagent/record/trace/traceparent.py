@@ -3,7 +3,7 @@
 One trace id goes in both, where it has the form: 32 hexadecimal digits, as this agent makes them. A span has no id of
 64 bits here, so one is folded from the ids of its segment and of the span in it, as OpenTelemetry's own receiver of
 SkyWalking's segments folds them. What comes back says too little for a reference, which names a service, an instance
-and an endpoint. So the trace's id is taken over, and the caller is told in a tag: nothing is made up.
+and an endpoint. So the trace's id is taken over, and a tag names the caller: nothing is made up.
 
 Reading is total, as in `carrier.py`.
 """
@@ -68,7 +68,7 @@ def format_traceparent(trace_id: str, segment_id: str, span_id: int) -> str:
 
 
 def format_tracestate(others: str, segment_id: str, span_id: int) -> str:
-    """Write a `tracestate` header: where the trace stands here, and then what others said."""
+    """Write a `tracestate` header: the place of the trace here, and then what others wrote."""
     ours = f"{_OURS}={segment_id}-{span_id}"
     return f"{ours},{others}" if others else ours
 

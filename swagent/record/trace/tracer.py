@@ -48,13 +48,13 @@ class Tracer:
         """
         :param offer: takes a finished segment; never raises, never waits
         :param correlation_limits: how many elements, and how many characters a value
-        :param propagate_to: hosts that may be told the context; empty means all
+        :param propagate_to: hosts that may know the context; empty means all
         :param real_path: whether the URL of a request shows its path, and not its route
         :param parameters_of: components whose requests show the parameters of their query
         :param parameters_length: how many characters of these; 0: all
         :param traceparent: whether `traceparent` travels beside `sw8`, and is read where no `sw8` came
         :param grace: seconds for which a segment whose root has ended waits for its other spans
-        :param time_split_every: of one in how many requests it is told where its time went; 0: of none
+        :param time_split_every: in so many requests the time of one is split; 0: of none
         :param clock: monotonic seconds
         """
         self.service = service
@@ -77,12 +77,12 @@ class Tracer:
         self.time_split_every = time_split_every
         self.clock = clock
         self.incomplete = 0
-        """How many spans were sent that nobody had ended."""
+        """How many spans were sent that the application had not ended."""
         self.open_segments: dict[OpenSegment, None] = {}
         self._wake: Callable[[], object] | None = None
         self._offer = offer
-        self.offer_request: Callable[[Any], object] | None = None
-        """Takes a request whose span nobody needed, see `FinishedRequest`. None: a span is made of each."""
+        self.offer_request: Callable[[tuple[object, ...]], object] | None = None
+        """Takes a request whose span was never needed, see `FinishedRequest`. None: a span is made of each."""
         self._sampler = sampler or Sampler(0)
         self._samples_all = self._sampler.takes_all
         self._needs_no_facts = isinstance(trust_incoming, bool) and not parameters_of
@@ -95,10 +95,10 @@ class Tracer:
         _tracers.add(self)
 
     def watch_requests(self, watch: Callable[[Any], object] | None) -> None:
-        """Have a function told of each request that begins, in the request's own task. It must not raise. While there
+        """Call a function with each request that begins, in the request's own task. It must not raise. While there
         is none, it costs nothing.
 
-        :param watch: None: nobody is told any more
+        :param watch: None: call nothing any more
         """
         self.request_watch = watch
         self.decides_late = self.may_decide_late and watch is None
@@ -150,22 +150,22 @@ class Tracer:
     # -- open segments ------------------------------------------------------------------------------------------------
 
     def watch(self, segment: OpenSegment) -> None:
-        """Look after a segment until it is finished."""
+        """Keep a segment in view until it is finished."""
         self.open_segments[segment] = None
         if self._wake is not None:
             self.wake_when_watching(None)
 
     def wake_when_watching(self, wake: Callable[[], object] | None) -> None:
-        """Set whom to wake, once, when a segment is to be looked after. None: wake him now."""
+        """Set what to call, once, when a segment is opened. None: call it now."""
         former, self._wake = self._wake, wake
         if former is not None and wake is None:
             former()
 
-    def look_after_segments(self) -> bool:
-        """Let go the segments that have waited for long enough. False: there are none at all."""
+    def finish_overdue_segments(self) -> bool:
+        """Finish the segments that have waited for long enough. False: none is open."""
         now = self.clock()
         for segment in tuple(self.open_segments):
-            segment.look_after(now, self.grace)
+            segment.finish_overdue(now, self.grace)
         return bool(self.open_segments)
 
     def finish_open_segments(self) -> None:
@@ -174,16 +174,16 @@ class Tracer:
             segment.finish_as_it_stands()
 
     def forget(self, segment: OpenSegment) -> None:
-        """Look after a segment no longer."""
+        """Keep a segment in view no longer."""
         self.open_segments.pop(segment, None)
 
     def finish(self, segment: OpenSegment) -> None:
-        """Hand a finished segment on, and take apart the cycle of segment and spans so that nothing is left to the
+        """Hand a finished segment on, and break the cycle of segment and spans so that nothing is left to the
         garbage collector, even where a task's context still holds one of them."""
         self.forget(segment)
         if segment.spans:
             self._offer(segment)
-        segment.take_apart()
+        segment.forget_spans()
 
 
 _running: list[Tracer] = []
@@ -232,6 +232,6 @@ def _leave_to_parent() -> None:
         tracer.peers.renew_lock()
 
 
-# a thread of the parent may have held the lock at the fork; in the child nobody would ever release it
+# a thread of the parent may have held the lock at the fork; in the child it would never be released
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_leave_to_parent)

@@ -22,7 +22,7 @@ from typing_extensions import Self
 
 import swagent
 from swagent import Agent, Config, local_span
-from swagent.runtime.agent_thread import loop_of
+from swagent.hosting.agent_thread import loop_of
 
 log = logging.getLogger("shop")
 RECORDS = 3

@@ -18,7 +18,7 @@ import anyio
 
 import swagent
 from swagent import Agent, Config, local_span
-from swagent.runtime.agent_thread import loop_of
+from swagent.hosting.agent_thread import loop_of
 from swagent.runtime.transport_choice import find_transport
 
 RECORDS = 3

@@ -20,8 +20,8 @@ from typing import Any
 import anyio
 
 from swagent import Agent, Config, local_span
+from swagent.hosting.agent_thread import loop_of
 from swagent.meters import Counter
-from swagent.runtime.agent_thread import loop_of
 from swagent.runtime.transport_choice import find_transport
 
 log = logging.getLogger("shop")

@@ -17,8 +17,8 @@ import pytest
 import swagent
 from runtime.worlds import config, outcome, record
 from swagent import AgentStateError, ConfigError
+from swagent.hosting import agent_thread
 from swagent.record.trace import tracer as tracers
-from swagent.runtime import agent_thread
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 

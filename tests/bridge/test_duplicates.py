@@ -98,7 +98,7 @@ def test_a_bridged_call_that_says_more_stays(
     assert sorted(recorder.only.names) == ["PostgreSQL/AsyncPG/query", "SELECT", "job"]
 
 
-def test_calls_one_after_the_other_are_no_doubles(recorder: Recorder) -> None:
+def test_calls_one_after_the_other_are_no_duplicates(recorder: Recorder) -> None:
     with local_span("job"):
         _query()
         orm.start_span("SELECT", kind=SpanKind.CLIENT, attributes=QUERY).end()

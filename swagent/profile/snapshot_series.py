@@ -27,7 +27,7 @@ _KEPT_BACK = 256
 _ranges = itertools.count(random.randrange(_RANGES))  # noqa: S311, RUF100  (no secret)
 
 
-class Trail:
+class SnapshotSeries:
     """Used by the sampler's thread alone."""
 
     def __init__(

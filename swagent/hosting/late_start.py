@@ -23,10 +23,10 @@ from functools import partial
 from ..agent import running as running_agent
 from ..agent_log import say
 from ..config import Config
+from ..runtime.first_record import forget, when_recorded
+from ..runtime.interpreter_options import read_command
+from ..runtime.transport_choice import find_transport
 from .agent_thread import start, start_if_none, stop_own
-from .first_record import forget, when_recorded
-from .interpreter_options import read_command
-from .transport_choice import find_transport
 
 # Programs that serve an application, or start processes that do.
 _SERVERS = frozenset({

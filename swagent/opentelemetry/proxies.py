@@ -1,5 +1,5 @@
-"""Spans of OpenTelemetry's that record nothing of their own: they stand for something that is recorded already, or
-recorded elsewhere."""
+"""Spans of OpenTelemetry's that record nothing of their own: they are proxies of something that is recorded already, or
+is recorded elsewhere."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ..record.limits import name_of
 from ..record.trace.carrier import Carrier
 from ..record.trace.context import Active
 from ..record.trace.traceparent import Traceparent
-from .places import place_of, place_of_caller
+from .locations import location_of, location_of_caller
 from .tags import tag_name
 
 
-class StandIn(Span):
+class SpanProxy(Span):
     """A span, a request or a snapshot of swagent's own, as OpenTelemetry's API sees it. It is not ended from here: who
     began it does that.
 
-    :ivar entry: what it stands for
+    :ivar entry: the original
     """
 
     __slots__ = ("entry",)
 
     def __init__(self, entry: Active) -> None:
-        self.entry: Any = entry
+        self.entry = entry
 
     def _span(self) -> Any:
-        """The span to tell something; None where there is none any more."""
+        """The span that takes tags and logs; None where there is none any more."""
         if self.entry.ended:
             return None
         return self.entry.to_span()
@@ -38,8 +38,8 @@ class StandIn(Span):
         """Leave it open."""
 
     def get_span_context(self) -> SpanContext:
-        """Where it stands."""
-        return place_of(self.entry.reference())
+        """Where it is."""
+        return location_of(self.entry.reference())
 
     def set_attributes(self, attributes: Mapping[str, Any]) -> None:
         """Tag it with each."""
@@ -70,7 +70,7 @@ class StandIn(Span):
 
     def is_recording(self) -> bool:
         """Whether it is recorded and still open."""
-        return not self.entry.ended and bool(self.entry.is_recorded)
+        return not self.entry.ended and self.entry.is_recorded
 
     def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
         """Mark it as failed, where that is the status."""
@@ -88,9 +88,9 @@ class StandIn(Span):
             span.note_outcome(exception)
 
 
-class Absorbed(StandIn):
-    """A span that says what another one says already, which it stands for: what it is told comes to nothing, and its
-    children are the other one's."""
+class Absorbed(SpanProxy):
+    """A proxy for a span that would say what another one says already: tags and logs are not kept, and its children are
+    the other one's."""
 
     __slots__ = ()
 
@@ -110,6 +110,6 @@ class RemoteSpan(NonRecordingSpan):
     """
 
     def __init__(self, carrier: Carrier | Traceparent, correlation: dict[str, str] | None = None) -> None:
-        super().__init__(place_of_caller(carrier))
+        super().__init__(location_of_caller(carrier))
         self.carrier = carrier
         self.correlation = correlation

@@ -20,7 +20,7 @@ from runtime.worlds import agent_of, config, hanging, outcome, record
 from swagent import Agent, Config, ConfigError
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi import middleware as asgi_module
-from swagent.runtime import agent_thread
+from swagent.hosting import agent_thread
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 

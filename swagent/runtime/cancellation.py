@@ -1,4 +1,4 @@
-"""Leaving a call behind that does not end when it is cancelled."""
+"""The end of a cancellation that a call does not follow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 from anyio import CancelScope
 
 
-def cancel_no_more(scope: CancelScope) -> None:
+def stop_cancelling(scope: CancelScope) -> None:
     """Let go of a call that swallows its cancellation. For asyncio.
 
     anyio cancels it again in each round of the loop, which would keep the loop busy for as long as the call lives.

@@ -30,8 +30,8 @@ import time
 from typing import Any
 
 from .. import stop_budgets
+from ..runtime.system_thread import SystemThread, is_patched
 from .agent_thread import running, stop_within
-from .system_thread import SystemThread, is_patched
 
 _IS_LINUX = sys.platform == "linux"
 # Of /proc/self/stat: the signals with a handler, behind the program's name, which may contain blanks.
@@ -58,7 +58,7 @@ class _Watch:
         self._thread.start()
 
     def begin(self) -> None:
-        """Put the handler in place, unless somebody else looks after signals."""
+        """Put the handler in place, unless the application handles signals in the same way."""
         if _identity(self._writer) != self._pipe:
             return  # the application closes what it has not opened
         former = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)

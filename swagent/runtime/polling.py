@@ -1,6 +1,6 @@
-"""Questions that the agent has for a collector, beside what it reports.
+"""Calls by which the agent polls a collector, beside its reports.
 
-A question that fails changes nothing: whether the collector is there is the heartbeat's to tell.
+A poll that fails changes nothing: the heartbeat finds out whether the collector is there.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from ..errors import DeliveryError, RejectedError
 from ..pipeline.route import Route
 
 
-class Questions:
-    """Those of one task.
+class Polling:
+    """The calls of one task.
 
-    :ivar pause: seconds for which the collector wants to be left alone
+    :ivar pause: seconds for which the collector wants no more calls
     """
 
     def __init__(self, route: Route, count: Callable[[str], object]) -> None:
-        """:param count: counts a question that got no answer"""
+        """:param count: counts a call that got no answer"""
         self._route = route
         self._count = count
         self.pause = 0.0

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from swagent import stop_budgets
-from swagent.runtime import agent_thread, idle_worker
+from swagent.hosting import agent_thread, idle_worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems give a signal to any thread")
 
@@ -72,7 +72,7 @@ def test_a_flush_that_fails_ends_it_too(ends: list[Any], monkeypatch: pytest.Mon
 
 LOST = """
 import multiprocessing, signal, sys, threading
-from swagent.runtime import idle_worker
+from swagent.hosting import idle_worker
 
 idle_worker.running = object
 idle_worker.stop_within = lambda seconds: print("flushed", flush=True)

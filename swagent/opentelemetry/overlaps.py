@@ -1,4 +1,4 @@
-"""Whether a span lies beside one of another library that says the same; see `doubles.py`."""
+"""Whether a span lies beside one of another library that says the same; see `duplicates.py`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_covered(span: Any, end_time: float) -> bool:
     """Whether a span of another library, native or bridged, lies beside this one, which is about to end, and says what
     it says."""
     segment = span.segment
-    if segment is None or span.is_told or span.failed or span.kind is not _EXIT or not segment.spans:
+    if segment is None or span.is_known or span.failed or span.kind is not _EXIT or not segment.spans:
         return False
     # the last ones to end come last
     for other in islice(reversed(segment.spans), _LOOKED_AT):
@@ -44,7 +44,7 @@ def _is_of_another_library(span: Any, other: Any) -> bool:
 
 
 def _is_one_call(span: Any, other: SpanRecord) -> bool:
-    """Whether both talk to the same server, as far as they tell: an ORM may not know the port, or the server."""
+    """Whether both talk to the same server, as far as they say: an ORM may not know the port, or the server."""
     layer, system = layer_of(span.attributes)
     # two clients may well call one HTTP server at the same time
     if other.layer != layer or layer not in _LAYERS:
@@ -52,5 +52,5 @@ def _is_one_call(span: Any, other: SpanRecord) -> bool:
     ours, theirs = span.peer_now(), other.peer
     if ours:
         return bool(ours == theirs or ours == theirs.rpartition(":")[0])
-    told = next((value for key, value in other.tags if key in _TYPES), "")
-    return not told or not system or as_text(told).lower() == system
+    named = next((value for key, value in other.tags if key in _TYPES), "")
+    return not named or not system or as_text(named).lower() == system

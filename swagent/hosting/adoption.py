@@ -45,7 +45,7 @@ def _differences(config: Config, running: Config) -> list[str]:
 
 
 class Adopted:
-    """A block that uses an agent of somebody else's: leaving it flushes, and the agent runs on."""
+    """A block that uses an agent that was started elsewhere: leaving it flushes, and the agent runs on."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent

@@ -27,12 +27,12 @@ from ..config import Config
 from ..errors import AgentStateError, ConfigError
 from ..ledger import Statistics
 from ..record.suppression import suppress_instrumentation
+from ..runtime.child_end import before_child_ends
+from ..runtime.closed_descriptors import ClosedDescriptors
+from ..runtime.first_record import forget, when_recorded
+from ..runtime.fork_rest import resting_at_forks
+from ..runtime.system_thread import Flag, SystemThread, is_patched
 from .adoption import adopt
-from .child_end import before_child_ends
-from .closed_descriptors import ClosedDescriptors
-from .first_record import forget, when_recorded
-from .fork_rest import resting_at_forks
-from .system_thread import Flag, SystemThread, is_patched
 
 
 class AgentThread:
@@ -47,7 +47,7 @@ class AgentThread:
         self._started = Flag()
         self._failure: BaseException | None = None
         self._ident = 0
-        # if nobody stops it, it does not hold the interpreter; atexit stops it
+        # if it is not stopped, it does not hold the interpreter; atexit stops it
         self._thread = SystemThread(self._run, "swagent")
 
     def start(self) -> None:

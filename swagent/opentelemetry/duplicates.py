@@ -4,11 +4,11 @@
   request that our own middleware has taken is one request, whatever a framework's instrumentation says of it.
 * **Side by side**: a span that was never active cannot be found by what goes on inside it. So an ORM's span and its
   driver's lie next to each other, with one parent. Where the span of another library lies within the time of a bridged
-  one, to the same peer, the bridged one is withdrawn (`siblings.py`). A native span is never withdrawn.
+  one, to the same peer, the bridged one is withdrawn (`overlaps.py`). A native span is never withdrawn.
 * **Twins**: an instrumentation that is registered twice begins two spans for a query and ends one of them. The first is
   withdrawn when the second begins.
 
-A span is withdrawn only if nothing stands on it: no child, no header, no link, no failure.
+A span is withdrawn only if nothing depends on it: no child, no header, no link, no failure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..record.trace.carrier import Carrier
-from ..record.trace.context import active_span
+from ..record.trace.context import Active, active_span
 from ..record.trace.model import Layer, SpanKind
 from ..record.trace.outcome import running_task
 from ..record.trace.span import Span
@@ -53,13 +53,13 @@ def is_same_message(entry: Any, carrier: Any) -> bool:
     return any(each.segment_id == carrier.segment_id and each.span_id == carrier.span_id for each in entry.refs)
 
 
-def outer_call(parent: Any) -> Any:
+def outer_call(parent: Active | None) -> Span | None:
     """The call that a call with this parent is a part of; None where it is one of its own."""
     active = active_span(parent)
     return active if isinstance(active, Span) and active.kind is _EXIT else None
 
 
-def withdraw_twin(library: Library, name: str, parent: Any) -> None:
+def withdraw_twin(library: Library, name: str, parent: Active | None) -> None:
     """Withdraw the span that the same instrumentation has begun just before, in the same place, for the same query."""
     active = active_span(parent)
     segment = active.segment if isinstance(active, Span) else None
@@ -70,7 +70,7 @@ def withdraw_twin(library: Library, name: str, parent: Any) -> None:
         and twin.kind is _EXIT
         and twin.library.scope == library.scope
         and twin.said == name
-        and not twin.is_told
+        and not twin.is_known
         and twin.previous is active
         and layer_of(twin.attributes)[0] is Layer.DATABASE
         and twin.owner == (threading.get_ident(), id(running_task()))

@@ -1,4 +1,4 @@
-"""Where a span stands, as OpenTelemetry says it: a span context whose ids are folded from those of the segment."""
+"""Where a span is, as OpenTelemetry says it: a span context whose ids are folded from those of the segment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ID_BYTES = 16
 _HEX_DIGITS = 2 * _ID_BYTES
 
 
-class Place(SpanContext):
+class Location(SpanContext):
     """A span context that knows what a segment has to refer to; that of another agent's span knows none.
 
     :ivar reference: None where a link to it would have to be made up
@@ -25,29 +25,31 @@ class Place(SpanContext):
     reference: Reference | None
 
 
-def place_of(reference: Reference | None, is_remote: bool = False) -> SpanContext:
+def location_of(reference: Reference | None, is_remote: bool = False) -> SpanContext:
     """The span context of a place in a segment; the invalid one for none."""
     if reference is None:
         return INVALID_SPAN_CONTEXT
     segment = _as_number(reference.segment_id)
-    place = Place(_as_number(reference.trace_id), fold(f"{segment:032x}", reference.span_id) or 1, is_remote, _SAMPLED)
-    # its class lets nobody set an attribute
-    vars(place)["reference"] = reference
-    return place
+    location = Location(
+        _as_number(reference.trace_id), fold(f"{segment:032x}", reference.span_id) or 1, is_remote, _SAMPLED
+    )
+    # its class lets no attribute be set
+    vars(location)["reference"] = reference
+    return location
 
 
-def place_of_caller(carrier: Carrier | Traceparent) -> SpanContext:
+def location_of_caller(carrier: Carrier | Traceparent) -> SpanContext:
     """The span context of the caller that a header names."""
     if isinstance(carrier, Traceparent):
         return SpanContext(int(carrier.trace_id, 16), int(carrier.span_id, 16), True, TraceFlags(carrier.flags))
     if not carrier.sampled:
         return INVALID_SPAN_CONTEXT
-    return place_of(Reference(RefKind.CROSS_PROCESS, *carrier[1:]), is_remote=True)
+    return location_of(Reference(RefKind.CROSS_PROCESS, *carrier[1:]), is_remote=True)
 
 
 def reference_of(context: Any) -> Reference | None:
     """What a link to this span context refers to; None where it is not one of ours."""
-    return context.reference if isinstance(context, Place) else None
+    return context.reference if isinstance(context, Location) else None
 
 
 def _as_number(identity: str) -> int:
