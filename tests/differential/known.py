@@ -131,7 +131,7 @@ KNOWN: tuple[Known, ...] = (
         "gRPC lets its calls be followed by interceptors, and its channels and calls with one are of other classes.",
         worlds="grpc|grpc-aio",
         place="",
-        agent=r"grpc\.(aio\.)?_interceptor\.",
+        agent=r"grpc\.(aio\.)?_interceptor\b",
         whole=True,
         witness=("grpc", ("type(channel)",)),
     ),
@@ -189,7 +189,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "The same: so there is a result that can be asked.",
         worlds="grpc|grpc-aio",
-        line=r"^(await )?r\d+(\.|$)",
+        line=r"^(await |next\(|list\()?r\d+(\.|\)|$)",
         place="",
         bare="'NoneType' object has no|NoneType None",
         whole=True,
@@ -203,7 +203,7 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         "The same: it may be read in both ways, and waits once more, as it has a task of its own.",
-        worlds="grpc-aio",
+        worlds="grpc|grpc-aio",
         line=r"async for|\.read\(|cancelled\(|^r\d+(\.cancel\(\))?$",
         place="^(value|raises)",
         witness=(
