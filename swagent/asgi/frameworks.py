@@ -13,8 +13,8 @@ from typing import Any
 
 from ..agent_log import RateLimitedLog
 from ..record.trace.model import Component
-from ..record.trace.request import UNMATCHED
-from .routes import COMPONENT, ROUTE
+from ..request.facts import UNMATCHED
+from ..request.routes import COMPONENT, ROUTE
 
 _limited = RateLimitedLog()
 _followed: set[Any] = set()

@@ -30,13 +30,13 @@ from ..agent_log import say
 from ..config import Config
 from ..errors import ConfigError
 from ..record.trace.tracer import Tracer
+from ..request.faults import Faults
+from ..request.pending import PendingRequest
 from ..runtime.adoption import Adopted, adopt
 from ..runtime.agent_thread import start as start_agent
 from ..runtime.late_start import followed, note_serving
-from .faults import Faults
 from .frameworks import follow_routes
 from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
-from .pending import PendingRequest
 from .send import end, traced_send
 from .timed import timed
 

@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 from ..record.trace.outcome import Outcome, outcome_of
-from .pending import Following, PendingRequest
+from ..request.pending import Following, PendingRequest
 
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]

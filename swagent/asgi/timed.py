@@ -10,10 +10,10 @@ from ..profile.request_tasks import RequestTasks
 from ..profile.timed_steps import TimedSteps, steps_here
 from ..record.trace.context import current
 from ..record.trace.outcome import running_task
-from .faults import Faults
+from ..request.faults import Faults
+from ..request.pending import PendingRequest
+from ..request.span import RequestSpan
 from .lifespan import App, Receive, Scope, Send
-from .pending import PendingRequest
-from .request import RequestSpan
 
 
 def timed(app: App, every: int, faults: Faults) -> App:

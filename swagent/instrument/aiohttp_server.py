@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 
 from ..agent import Agent
 from ..agent_log import say
-from ..asgi.pending import PendingRequest
 from ..errors import ConfigError
 from ..record.trace.model import Component
+from ..request.pending import PendingRequest
 from ..runtime.adoption import Adopted, adopt
 from ..runtime.late_start import followed, note_serving
 from .arguments import argument

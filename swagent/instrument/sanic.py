@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..asgi.middleware import MARK
-from ..asgi.pending import PendingRequest
 from ..record.trace.model import Component
+from ..request.pending import PendingRequest
 from ..runtime.late_start import start_now
 from .arguments import Args, Kwargs, argument
 from .call import safely

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..asgi.faults import Faults
-from ..asgi.pending import PendingRequest
-from ..asgi.routes import COMPONENT, ROUTE
-from ..asgi.scope import Scope
 from ..record.trace.model import Component
 from ..record.trace.outcome import Outcome, outcome_of
-from ..record.trace.request import UNMATCHED
 from ..record.trace.tracer import running
+from ..request.facts import UNMATCHED
+from ..request.faults import Faults
+from ..request.pending import PendingRequest
+from ..request.routes import COMPONENT, ROUTE
+from ..request.scope import Scope
 
 _faults = Faults()
 

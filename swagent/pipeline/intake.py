@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from ..agent_log import RateLimitedLog
 from ..ledger import Refusal
-from ..record.trace.request import FIELDS, FinishedRequest
+from ..request.facts import FIELDS, FinishedRequest
 from .channel import Channel
 
 T = TypeVar("T")

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..agent_log import RateLimitedLog
-from ..asgi.routes import COMPONENT, ROUTE
 from ..record.trace.model import Component
-from ..record.trace.request import UNMATCHED
+from ..request.facts import UNMATCHED
+from ..request.routes import COMPONENT, ROUTE
 from .scope import SCOPE, Environ, mounted_at
 
 _limited = RateLimitedLog()

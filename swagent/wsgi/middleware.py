@@ -18,12 +18,12 @@ from typing import Any, cast
 
 from ..agent import Agent
 from ..agent_log import say
-from ..asgi.faults import Faults
-from ..asgi.pending import PendingRequest
 from ..config import Config
 from ..errors import ConfigError
 from ..record.trace.context import current
 from ..record.trace.tracer import Tracer, running
+from ..request.faults import Faults
+from ..request.pending import PendingRequest
 from ..runtime.agent_thread import start as start_agent
 from ..runtime.late_start import followed
 from .frameworks import follow_routes, note_route

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, cast
 
-from ..asgi.pending import PendingRequest
 from ..record.trace.context import current, switch
 from ..record.trace.outcome import Outcome, outcome_of
+from ..request.pending import PendingRequest
 from .scope import Environ
 
 StartResponse = Callable[..., Callable[[bytes], object]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..asgi.scope import Scope
+from ..request.scope import Scope
 
 Environ = dict[str, Any]
 

@@ -17,7 +17,7 @@ from swagent.ledger import Drop, Refusal
 from swagent.pipeline.channel import Channel
 from swagent.pipeline.intake import GROUP, Intake, SegmentIntake
 from swagent.record.trace.model import Component
-from swagent.record.trace.request import FIELDS, FinishedRequest
+from swagent.request.facts import FIELDS, FinishedRequest
 
 
 class Encoding:

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
 from ..record.trace.model import Component
-from ..record.trace.request import OTHER, UNMATCHED, WEBSOCKET
 from ..record.trace.traceparent import Traceparent, parse_traceparent
 from ..record.trace.tracer import Tracer
+from .facts import OTHER, UNMATCHED, WEBSOCKET
 from .faults import Faults
 from .routes import ARE_FASTAPI, FASTAPI, METHODS, PYTHON, component_of, is_unmatched, route_template
 

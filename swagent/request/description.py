@@ -1,48 +1,23 @@
-"""A request that came in, and its one description: what its span is called, how it is tagged, whether it failed.
-
-A request's facts are taken as they are while it is served, and described later: its span is the same whether somebody
-needed it meanwhile or not.
-"""
+"""The one description of a request: the name of its span, its tags, and whether it failed."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qs
 
-from ..bounded_cache import BoundedCache
-from ..cardinality import OVERFLOW, CardinalityLimit
-from ..limits import address_of, name_of, short
-from .model import Layer, SpanKind
-from .single_span import SpanTemplate
+from ..record.bounded_cache import BoundedCache
+from ..record.cardinality import OVERFLOW, CardinalityLimit
+from ..record.limits import address_of, name_of, short
+from ..record.trace.model import Layer, SpanKind
+from ..record.trace.single_span import SpanTemplate
+from .facts import UNMATCHED, WEBSOCKET, Facts
 
 Tag = tuple[str, str]
-
-UNMATCHED = "_unmatched"
-"""Stands where the template would, of a request that none of the application's routes took."""
-WEBSOCKET = "WEBSOCKET"
-"""Stands where the method would, of a websocket."""
-OTHER = "_OTHER"
-"""Stands for what cannot be read."""
 
 _ENTRY, _HTTP = SpanKind.ENTRY, Layer.HTTP
 _by_path = False
 _MAX_HOST = 255
 _MAX_PARAMETERS = 1000
-
-
-class Facts(NamedTuple):
-    """What its span says of a request, as it was written."""
-
-    method: str
-    """A known one; WEBSOCKET, or OTHER."""
-    scheme: str
-    host: bytes
-    path: str
-    template: str | None
-    """Of the route that took it; UNMATCHED, or None where nobody tells."""
-    component: int
-    status: int
-    """0 where the response never began."""
 
 
 def describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
@@ -129,26 +104,3 @@ METHODS: BoundedCache[str, Tag] = BoundedCache(lambda method: ("http.method", "G
 STATUSES: BoundedCache[int, Tag] = BoundedCache(lambda status: ("http.status_code", str(int(status))))
 _TEMPLATES = BoundedCache(_describe)
 _NAMES: BoundedCache[tuple[str, str], str] = BoundedCache(lambda key: name_by_path(*key))
-
-
-class FinishedRequest(NamedTuple):
-    """A request that is over and whose span nobody needed: what it takes to make its segment."""
-
-    number: int
-    """Of the ids of its trace and of its segment."""
-    start: float
-    """As the end, by the monotonic clock."""
-    end: float
-    client: tuple[Any, ...] | None
-    caller: bytes | None
-    """The header `sw8` that came with it, where it is trusted."""
-    method: str
-    scheme: str
-    host: bytes
-    path: str
-    template: str | None
-    component: int
-    status: int
-
-
-FIELDS = len(FinishedRequest._fields)

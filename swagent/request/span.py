@@ -13,11 +13,12 @@ from ..record.trace.context import nearest_open
 from ..record.trace.ids import ids_of
 from ..record.trace.model import Component, Layer, SpanKind
 from ..record.trace.outcome import running_task
-from ..record.trace.request import PEERS, WEBSOCKET, Facts, admit, describe, name_by_path, parameters_tag
 from ..record.trace.segment import Segment
 from ..record.trace.span import Span
 from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
+from .description import PEERS, admit, describe, name_by_path, parameters_tag
+from .facts import WEBSOCKET, Facts
 
 if TYPE_CHECKING:
     from ..profile.request_clock import RequestClock

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..record.bounded_cache import BoundedCache
 from ..record.trace.model import Component
-from ..record.trace.request import UNMATCHED, WEBSOCKET
+from .facts import UNMATCHED, WEBSOCKET
 
 # Looking up a member in its enum takes longer than most lines here.
 PYTHON, FASTAPI = Component.PYTHON, Component.FASTAPI

@@ -16,13 +16,14 @@ from ..record.trace.carrier import Carrier, parse_sw8
 from ..record.trace.context import active_span, current, nearest_open, switch
 from ..record.trace.ids import new_number, segment_id_of, trace_id_of
 from ..record.trace.model import Component, Origin, Reference, RefKind, SpanKind
-from ..record.trace.request import OTHER, Facts, name_by_path, name_so_far
 from ..record.trace.span import parent_link
 from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
+from .description import name_by_path, name_so_far
+from .facts import OTHER, Facts
 from .faults import Faults
-from .request import RequestSpan
 from .scope import Scope, read_carrier, read_facts, read_headers, read_operation, read_traceparent
+from .span import RequestSpan
 
 UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
 UNREAD: Any = object()
