@@ -8,12 +8,13 @@ takes an explicit step, `to_span`, which opens the segment; from then on the req
 
 from __future__ import annotations
 
+from contextvars import Token
 from time import monotonic
 from typing import Any
 
 from ..record.suppression import suppress_instrumentation
 from ..record.trace.carrier import Carrier, parse_sw8
-from ..record.trace.context import active_span, current, nearest_open, switch
+from ..record.trace.context import active_span, current, nearest_open, renew, switch
 from ..record.trace.ids import new_number, segment_id_of, trace_id_of
 from ..record.trace.model import Component, Origin, Reference, RefKind, SpanKind
 from ..record.trace.span import parent_link
@@ -53,11 +54,13 @@ class PendingRequest:
     :ivar status: of the response; 0 until it has begun
     :ivar span: once somebody has needed it
     :ivar previous: what was active before it
+    :ivar began_in: marks the context that it began in; None once it has ended, since the mark holds the context, and
+        the context holds the request
     :ivar following: what is known of a response that is more than a status and one body
     """
 
-    __slots__ = ("_caller", "_facts", "_host", "_trace_id", "end_time", "ended", "faults", "following", "number",
-                 "previous", "scope", "span", "start_time", "status", "tracer")  # fmt: skip
+    __slots__ = ("_caller", "_facts", "_host", "_trace_id", "began_in", "end_time", "ended", "faults", "following",
+                 "number", "previous", "scope", "span", "start_time", "status", "tracer")  # fmt: skip
     frame = None
     kind = SpanKind.ENTRY
 
@@ -84,7 +87,7 @@ class PendingRequest:
         self.previous: Any = inherited
         self.start_time: float = monotonic()
         # not by `switch`: no finaliser serves a request
-        current.set(self)
+        self.began_in: Token[Any] | None = current.set(self)
         if inherited is not None or not tracer.decides_late or suppress_instrumentation.get():
             self._open_among(inherited)
 
@@ -232,6 +235,7 @@ class PendingRequest:
                 self._caller = caller
                 self._facts = facts
                 self.scope = _NOTHING
+                self.began_in = None
                 if offer is not None:
                     # joined, which takes half as long as unpacking
                     offer((self.number, self.start_time, now, client, caller) + facts)  # noqa: RUF005
@@ -239,10 +243,30 @@ class PendingRequest:
         if self.span is not None:
             self.span.stop()
 
+    def end(self) -> None:
+        """Its span has ended, and so has the request."""
+        if self.previous is not None:
+            self.previous = nearest_open(self.previous)
+        self.end_time = monotonic()
+        self.ended = True
+        self.began_in = None
+        self._facts = self._read()
+        self.scope = _NOTHING
+
     def leave(self) -> None:
-        """Be the active one no longer: the server may serve its next request in this very context."""
+        """Be active no longer: the server may serve its next request in the same context."""
         if current.get() is self:
             switch(current, self.previous)
+
+    def runs_here(self) -> bool:
+        """Whether the current task is the one that serves the request: the request began in its context, and every
+        other task has a copy."""
+        mark = self.began_in
+        renewed = renew(mark) if mark is not None else None
+        if renewed is None:
+            return False
+        self.began_in = renewed
+        return True
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
@@ -297,11 +321,6 @@ class PendingRequest:
         """What is known of the request by now."""
         facts = self._facts if self._facts is not None else self._read()
         return UNREADABLE if facts is UNREADABLE else Facts(*facts)
-
-    def forget(self) -> None:
-        """Let go of the scope; the request has ended."""
-        self._facts = self._read()
-        self.scope = _NOTHING
 
     def __repr__(self) -> str:
         state = "ended" if self.ended else "opened" if self.span is not None else "pending"

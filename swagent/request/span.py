@@ -2,27 +2,70 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..record.limits import MAX_TAGS
 from ..record.trace.carrier import Carrier
-from ..record.trace.context import nearest_open
 from ..record.trace.ids import ids_of
 from ..record.trace.model import Component, Layer, SpanKind
-from ..record.trace.outcome import running_task
 from ..record.trace.segment import Segment
 from ..record.trace.span import Span
 from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
 from .description import PEERS, admit, describe, name_by_path, parameters_tag
 from .facts import WEBSOCKET, Facts
+from .faults import Faults
+from .scope import Scope
 
 if TYPE_CHECKING:
     from ..profile.request_clock import RequestClock
-    from .pending import PendingRequest
+
+
+class Request(Protocol):
+    """A request as its span sees it. The request makes its span, so it imports this module, and not the reverse."""
+
+    @property
+    def tracer(self) -> Tracer:
+        """The tracer that records the request."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """The number from which the ids of the segment are made."""
+        ...
+
+    @property
+    def start_time(self) -> float:
+        """When the request began, by the monotonic clock."""
+        ...
+
+    @property
+    def scope(self) -> Scope:
+        """The scope; empty after the end."""
+        ...
+
+    @property
+    def faults(self) -> Faults:
+        """Where errors of the agent are counted."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether the request has ended."""
+        ...
+
+    def facts(self) -> Facts:
+        """The facts as far as they are known now."""
+        ...
+
+    def end(self) -> None:
+        """End with the span, now."""
+        ...
+
+    def runs_here(self) -> bool:
+        """Whether the current task is the one that serves the request."""
+        ...
 
 
 class RequestSpan(Span):
@@ -36,7 +79,7 @@ class RequestSpan(Span):
 
     def __init__(
         self,
-        pending: PendingRequest,
+        pending: Request,
         facts: Facts,
         carrier: Carrier | Traceparent | None,
         correlation: dict[str, str] | None,
@@ -53,7 +96,6 @@ class RequestSpan(Span):
     def time_by(self, clock: RequestClock) -> None:
         """Tell at the end where the time went, and by each span below in which task it was begun."""
         self.clock = clock
-        self.task = id(running_task())
         if self.segment is not None:
             self.segment.on_join = clock.tasks.name_task
 
@@ -72,11 +114,7 @@ class RequestSpan(Span):
         pending = self.pending
         if not pending.ended:
             super().stop()
-            if pending.previous is not None:
-                pending.previous = nearest_open(pending.previous)
-            pending.end_time = time.monotonic()
-            pending.ended = True
-            pending.forget()
+            pending.end()
 
     def prepare_end(self) -> bool:
         """Name it and tag it, with what is known now. False: it has ended."""
@@ -108,17 +146,8 @@ class RequestSpan(Span):
         return admit(describe(facts), facts, segment.tracer.endpoints)
 
     def runs_here(self) -> bool:
-        """Whether the task that runs now is the one that serves the request: the middleware's call is below us then.
-        Asked of the stack, since most requests never need to know their task. Where steps are timed, the stack ends
-        before the middleware while an exception is thrown in."""
-        if self.clock is not None:
-            return super().runs_here()
-        frame: FrameType | None = sys._getframe()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        while frame is not None:
-            if frame.f_code.co_name == "__call__" and frame.f_locals.get("request") is self.pending:
-                return True
-            frame = frame.f_back
-        return False
+        """Whether the current task is the one that serves the request. Another task may have opened this span."""
+        return self.pending.runs_here()
 
     def _new_segment(self, tracer: Tracer, trace_id: str | None) -> Segment:
         own = ids_of(self.pending.number)
