@@ -55,7 +55,7 @@ class TimedApp:
             return served
         try:
             steps = TimedSteps(served, steps_here(), tasks)
-            span.time_by(steps.clock)
+            span.time_by(steps.clock, tasks.name_task)
         except Exception as error:  # noqa: BLE001, RUF100  (as above)
             self._faults.note("timing a request", error)
             return served

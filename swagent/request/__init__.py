@@ -4,6 +4,7 @@ An adapter (`swagent.asgi`, `swagent.wsgi`, the servers in `swagent.instrument`)
 the ASGI specification, begins a `PendingRequest`, notes its status and ends it. In this order the modules import each
 other, the last one first:
 
+    failure        an exception that left the application's code
     pending        a request while it is served; most of them never need a span
     span           the span of a request, where one is needed
     scope          the facts in a scope: method, host, caller, route

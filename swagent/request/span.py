@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from ..record.limits import MAX_TAGS
 from ..record.trace.carrier import Carrier
 from ..record.trace.ids import ids_of
-from ..record.trace.model import Component, Layer, SpanKind
+from ..record.trace.model import Component, Layer, SpanKind, SpanRecord
 from ..record.trace.segment import Segment
 from ..record.trace.span import Span
 from ..record.trace.traceparent import Traceparent
@@ -18,8 +19,13 @@ from .facts import WEBSOCKET, Facts
 from .faults import Faults
 from .scope import Scope
 
-if TYPE_CHECKING:
-    from ..profile.request_clock import RequestClock
+
+class Clock(Protocol):
+    """The split of a request's time."""
+
+    def tags(self) -> tuple[tuple[str, str], ...]:
+        """Stop, and return the times as tags."""
+        ...
 
 
 class Request(Protocol):
@@ -89,15 +95,18 @@ class RequestSpan(Span):
         peer = PEERS[tuple(client)] if client else ""
         super().__init__(name, SpanKind.ENTRY, peer, Layer.HTTP, Component.PYTHON, carrier, correlation, pending.tracer)
         self.pending = pending
-        self.clock: RequestClock | None = None
+        self.clock: Clock | None = None
         self.epoch = time.time() - time.monotonic()
         self.start_time = self.epoch + pending.start_time
 
-    def time_by(self, clock: RequestClock) -> None:
-        """Tell at the end where the time went, and by each span below in which task it was begun."""
+    def time_by(self, clock: Clock, name_task: Callable[[SpanRecord], None]) -> None:
+        """Add the split of the time at the end, and to each span of the segment the task that began it.
+
+        :param name_task: called with each span that joins the segment; must not raise
+        """
         self.clock = clock
         if self.segment is not None:
-            self.segment.on_join = clock.tasks.name_task
+            self.segment.on_join = name_task
 
     def open(self, live: Span | None, source: Any) -> None:
         """Open its segment, unless this trace is not recorded."""

@@ -15,7 +15,8 @@ from functools import partial
 from typing import Any, cast
 
 from ..record.trace.context import current, switch
-from ..record.trace.outcome import Outcome, outcome_of
+from ..record.trace.outcome import Outcome
+from ..request.failure import note_error
 from ..request.pending import PendingRequest
 from .scope import Environ
 
@@ -140,16 +141,9 @@ class Response:
         if error is self._error:
             return
         self._error = error
-        outcome = outcome_of(error)
-        span = self.request.to_span() if outcome is not Outcome.OK else None
-        if span is None:
-            return
-        if outcome is Outcome.FAILED or isinstance(error, Exception):
-            span.error(error)
+        if note_error(self.request, error):
             # what a server answers for an application that raised before it answered
             self.request.status = self.request.status or 500
-        else:
-            span.tag_outcome(outcome)
 
 
 def _arguments(
