@@ -24,7 +24,7 @@ def timed(app: App, every: int, faults: Faults) -> App:
 
 
 class TimedApp:
-    """No coroutine of its own: a request that is not timed pays for a call."""
+    """It adds no coroutine: a request that is not timed pays for one call."""
 
     def __init__(self, app: App, every: int, faults: Faults) -> None:
         self.app = app
@@ -48,7 +48,7 @@ class TimedApp:
             if span is not None:
                 tasks = RequestTasks(running_task())
                 receive = tasks.follow(receive)
-        except Exception as error:  # noqa: BLE001, RUF100  (a loop of somebody's own making; it costs no request)
+        except Exception as error:  # noqa: BLE001, RUF100  (an unusual loop; it costs no request)
             self._faults.note("timing a request", error)
         served = self.app(scope, receive, send)
         if span is None or tasks is None:

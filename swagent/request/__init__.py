@@ -1,8 +1,8 @@
-"""One request, whatever serves it: ASGI, WSGI or a server of its own.
+"""One request, whichever way it is served: by ASGI, by WSGI or by a server with a protocol of its own.
 
-An adapter (`swagent.asgi`, `swagent.wsgi`, the servers in `swagent.instrument`) writes down the request as a scope of
-the ASGI specification, begins a `PendingRequest`, notes its status and ends it. In this order the modules import each
-other, the last one first:
+An adapter (`swagent.asgi`, `swagent.wsgi`, the servers in `swagent.instrument`) writes the request into a scope as in
+the ASGI specification, begins a `PendingRequest`, notes its status and ends it. Each module imports only modules below
+it:
 
     failure        an exception that left the application's code
     pending        a request while it is served; most of them never need a span

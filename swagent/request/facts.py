@@ -1,6 +1,6 @@
 """The facts of a request, as they are while it is served.
 
-They are described later (`description`), so the span of a request is the same whether it was needed meanwhile or not.
+They are described later (`description`), so a request has the same span on the fast path and on the full one.
 """
 
 from __future__ import annotations
@@ -8,39 +8,39 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 UNMATCHED = "_unmatched"
-"""Stands where the template would, of a request that none of the application's routes took."""
+"""The template of a request that matched none of the application's routes."""
 WEBSOCKET = "WEBSOCKET"
-"""Stands where the method would, of a websocket."""
+"""The method of a websocket."""
 OTHER = "_OTHER"
-"""Stands for what cannot be read."""
+"""A value that cannot be read."""
 
 
 class Facts(NamedTuple):
-    """What its span says of a request, as it was written."""
+    """The facts from which the span of a request is described."""
 
     method: str
-    """A known one; WEBSOCKET, or OTHER."""
+    """A known method, WEBSOCKET or OTHER."""
     scheme: str
     host: bytes
     path: str
     template: str | None
-    """Of the route that took it; UNMATCHED, or None where nobody tells."""
+    """The template of the route; UNMATCHED, or None where the framework does not show its routes."""
     component: int
     status: int
-    """0 where the response never began."""
+    """0 if the response never began."""
 
 
 class FinishedRequest(NamedTuple):
-    """A request that is over and whose span nobody needed: what it takes to make its segment."""
+    """A request that has ended without a span: all that its segment is made of."""
 
     number: int
-    """Of the ids of its trace and of its segment."""
+    """The number from which the ids of its trace and of its segment are made."""
     start: float
-    """As the end, by the monotonic clock."""
+    """By the monotonic clock, as the end."""
     end: float
     client: tuple[Any, ...] | None
     caller: bytes | None
-    """The header `sw8` that came with it, where it is trusted."""
+    """The header `sw8` of the request, if it is trusted."""
     method: str
     scheme: str
     host: bytes

@@ -1,4 +1,4 @@
-"""The span of a request that somebody needed: a child, a tag, a header to send, an error."""
+"""The span of a request, where one is needed: for a child, a tag, an outgoing header, an error."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ class Request(Protocol):
 
 
 class RequestSpan(Span):
-    """The entry span of one http or websocket scope. It is made of its request by `PendingRequest.to_span`, and named
-    and tagged at its end, when frameworks have said which route it took.
+    """The entry span of one http or websocket scope. `PendingRequest.to_span` makes it. It is named and tagged at its
+    end, when the framework has chosen the route.
 
-    :ivar clock: of a request whose time is split
+    :ivar clock: of a request whose time is split; None otherwise
     """
 
     __slots__ = ("clock", "pending")
@@ -113,7 +113,7 @@ class RequestSpan(Span):
         self._open(live, source)
 
     def discard(self) -> None:
-        """Let nothing come of it: the request went without it."""
+        """Record nothing: the request has ended without this span."""
         segment, self.segment = self.segment, None
         if segment is not None:
             segment.discard()
@@ -126,7 +126,7 @@ class RequestSpan(Span):
             pending.end()
 
     def prepare_end(self) -> bool:
-        """Name it and tag it, with what is known now. False: it has ended."""
+        """Name it and tag it by the facts of now. False: it has ended."""
         segment, pending = self.segment, self.pending
         if segment is None or self.ended:
             return False
@@ -147,7 +147,7 @@ class RequestSpan(Span):
         return True
 
     def name_now(self) -> str:
-        """The operation's name as far as it is known by now. The application calls it too, through `headers()`."""
+        """The name of the operation as far as it is known now. The application calls it too, through `headers()`."""
         segment = self.segment
         if self.ended or segment is None:
             return self.name
