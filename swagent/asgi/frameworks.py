@@ -1,7 +1,7 @@
-"""Frameworks that keep the matched route to themselves: they are asked to write it into the scope.
+"""The routes of frameworks that do not write the matched route into the scope.
 
-Quart has signals for that, and Django one method through which every request passes. Neither is imported here: who
-serves a request is imported already, and who is not has no routes to tell.
+Quart has signals for that, and every request of Django passes one method. This module imports neither: a framework that
+serves requests is imported already, and any other has no routes.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 from ..agent_log import RateLimitedLog
 from ..record.trace.model import Component
-from ..record.trace.request import UNMATCHED
-from .routes import COMPONENT, ROUTE
+from ..request.facts import UNMATCHED
+from ..request.routes import COMPONENT, ROUTE
 
 _limited = RateLimitedLog()
 _followed: set[Any] = set()
 
 
 def follow_routes() -> None:
-    """From now on, let these frameworks tell. A second call does nothing. Never raises."""
+    """From now on, write the routes of these frameworks into the scopes. A second call does nothing. Never raises."""
     try:
         quart: Any = sys.modules.get("quart.signals")
         if quart is not None:
@@ -32,12 +32,12 @@ def follow_routes() -> None:
             follower = _noting_route_of_django(django.ASGIHandler.resolve_request)
             django.ASGIHandler.resolve_request = follower
             _followed.add(follower)
-    except Exception as error:  # noqa: BLE001, RUF100  (another version of theirs, or one that is being imported)
+    except Exception as error:  # noqa: BLE001, RUF100  (another version, or one that is being imported)
         _limited.warn("follow", "the routes of a framework cannot be followed: %r", error)
 
 
 async def _note_route_of_quart(_: object, **__: object) -> None:
-    # a coroutine, since Quart runs what is none in a thread
+    # a coroutine, because Quart runs plain functions in a thread
     try:
         quart: Any = sys.modules["quart"]
         request = quart.request if quart.has_request_context() else quart.websocket
@@ -48,11 +48,11 @@ async def _note_route_of_quart(_: object, **__: object) -> None:
 
 
 def _noting_route_of_django(resolve_request: Callable[..., Any]) -> Callable[..., Any]:
-    """Its handler's method that finds the view of a request."""
+    """The method of its handler that finds the view of a request, with a note before and after."""
 
     @functools.wraps(resolve_request)
     def resolve(self: Any, request: Any) -> Any:
-        # what nobody has resolved is unmatched
+        # unmatched, if the method raises
         _note_route_of_django(request, None)
         match = resolve_request(self, request)
         _note_route_of_django(request, match)

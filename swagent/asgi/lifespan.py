@@ -1,8 +1,9 @@
-"""One lifespan conversation between server and application, with the agent standing between them.
+"""The messages of one lifespan scope, which pass through the agent.
 
-The application's last word is held back until the agent has drained, because a server may end the process right after
-it. An application without a lifespan (it raises, or returns without a word) is spoken for, so that the agent has its
-home all the same. One that listens on after its last word is ended, because the server waits for that word.
+The application's final message is held back until the agent has drained, because a server may end the process right
+after it. For an application without a lifespan (it raises, or returns without a message) the messages are sent here, so
+that the agent has a scope to live in. An application that goes on receiving after its final message is cancelled,
+because the server waits for that message.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def freeze_garbage() -> None:
-    """Collect, and spare every later collection what is alive now. Nothing where Python has no such thing (PyPy)."""
+    """Collect, and exclude all that is alive now from later collections. Does nothing without `gc.freeze` (PyPy)."""
     freeze = getattr(gc, "freeze", None)
     if freeze is not None:
         gc.collect()
@@ -35,65 +36,65 @@ class Lifespan:
     """The `receive` and `send` of one lifespan scope."""
 
     def __init__(self, receive: Receive, send: Send, *, has_started: Callable[[], object] | None = None) -> None:
-        """:param has_started: called once the application has started, before the server is told; must not raise"""
+        """:param has_started: called once the application has started, before the server knows it; must not raise"""
         self._receive = receive
         self._send = send
         self._note_started = has_started
-        self._heard_startup = False
-        self._heard_shutdown = False
+        self._got_startup = False
+        self._got_shutdown = False
         self._has_started = False
-        self._last_word: Message | None = None
-        self._conversation = anyio.CancelScope()
+        self._final: Message | None = None
+        self._cancel_scope = anyio.CancelScope()
 
     async def serve(self, app: App, scope: Scope) -> None:
-        """Run the application's lifespan, and stand in for what it leaves out. Its exceptions after start-up pass."""
+        """Run the application's lifespan, and send the messages that it leaves out. Exceptions after start-up pass."""
         try:
-            with self._conversation:
-                await app(scope, self._hear, self._say)
+            with self._cancel_scope:
+                await app(scope, self._receive_for_app, self._send_for_app)
         except Exception as error:
-            if self._has_started or self._last_word is not None:
+            if self._has_started or self._final is not None:
                 raise
             # by the ASGI specification, raising here means that the application has no lifespan
             say(logging.DEBUG, "the application has no lifespan", exc_info=error)
-        if self._last_word is None:
-            await self._stand_in()
+        if self._final is None:
+            await self._answer_for_app()
 
     async def fail(self, reason: str) -> None:
-        """Tell the server that the start failed."""
-        if not self._heard_startup:
-            await self._hear()
+        """Send to the server that the start failed."""
+        if not self._got_startup:
+            await self._receive_for_app()
         await self._send({"type": "lifespan.startup.failed", "message": reason})
 
     async def finish(self) -> None:
-        """Pass on the last word."""
-        if self._last_word is not None:
-            await self._send(self._last_word)
+        """Pass on the final message."""
+        if self._final is not None:
+            await self._send(self._final)
 
-    async def _hear(self) -> Message:
-        if self._last_word is not None:
-            # Quart after a start that failed: nothing more will be said to it
-            self._conversation.cancel()
+    async def _receive_for_app(self) -> Message:
+        if self._final is not None:
+            # Quart after a start that failed: it gets no more messages
+            self._cancel_scope.cancel()
             await anyio.sleep_forever()
         message = await self._receive()
-        self._heard_startup = self._heard_startup or message["type"] == "lifespan.startup"
-        self._heard_shutdown = self._heard_shutdown or message["type"] == "lifespan.shutdown"
+        self._got_startup = self._got_startup or message["type"] == "lifespan.startup"
+        self._got_shutdown = self._got_shutdown or message["type"] == "lifespan.shutdown"
         return message
 
-    async def _say(self, message: Message) -> None:
+    async def _send_for_app(self, message: Message) -> None:
         if message["type"] == "lifespan.startup.complete":
             self._has_started = True
             if self._note_started is not None:
                 self._note_started()
             await self._send(message)
         else:
-            self._last_word = message
+            self._final = message
 
-    async def _stand_in(self) -> None:
-        if not self._heard_startup:
-            await self._hear()
+    async def _answer_for_app(self) -> None:
+        if not self._got_startup:
+            await self._receive_for_app()
         if not self._has_started:
-            await self._say({"type": "lifespan.startup.complete"})
+            await self._send_for_app({"type": "lifespan.startup.complete"})
         # any other message after the start is none that a server has to send
-        while not self._heard_shutdown and (await self._hear())["type"] == "lifespan.startup":
+        while not self._got_shutdown and (await self._receive_for_app())["type"] == "lifespan.startup":
             pass
-        self._last_word = {"type": "lifespan.shutdown.complete"}
+        self._final = {"type": "lifespan.shutdown.complete"}

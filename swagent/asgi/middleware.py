@@ -1,15 +1,15 @@
 """SkyWalkingMiddleware: traces every request of an ASGI application, and keeps the agent for as long as the application
 lives.
 
-Pure ASGI: what Starlette calls BaseHTTPMiddleware runs the application in another task and so hides its context. Here
-the application runs in the server's own task, `receive` is handed on untouched, `send` is looked at on its way, and
-every exception and cancellation passes.
+Pure ASGI: Starlette's BaseHTTPMiddleware runs the application in another task and so hides its context. Here the
+application runs in the server's own task, `receive` is passed on unchanged, the messages to `send` are read on their
+way, and every exception and cancellation passes.
 
 Where the agent comes from:
 
-1. `agent=`: yours, started and stopped by you.
-2. One that runs in this process already, by `swagent run` or another middleware: it is used, flushed at shutdown, and
-   left running.
+1. `agent=`: the caller's, which the caller starts and stops.
+2. An agent that runs in this process already, by `swagent run` or another middleware: it is used, flushed at shutdown,
+   and left running.
 3. The server sends `lifespan`: the agent runs inside that call, whatever loop it is on, and drains at shutdown.
 4. No lifespan (switched off, or a server without): there is no scope to live in, so the first request starts the
    process's agent thread (`swagent.start()`), which is stopped when the interpreter exits.
@@ -33,14 +33,14 @@ from ..hosting.adoption import Adopted, adopt
 from ..hosting.agent_thread import start as start_agent
 from ..hosting.late_start import followed, note_serving
 from ..record.trace.tracer import Tracer
-from .faults import Faults
+from ..request.faults import Faults
+from ..request.pending import PendingRequest
 from .frameworks import follow_routes
 from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
-from .pending import PendingRequest
 from .send import end, traced_send
 from .timed import timed
 
-# Marks a scope that a middleware has taken already, so that a second one inside the first stands aside.
+# Marks a scope that a middleware has taken, so that a second middleware inside the first passes it on.
 MARK = "swagent.span"
 _TRACED = frozenset({"http", "websocket"})
 
@@ -57,7 +57,7 @@ class SkyWalkingMiddleware:
         self.app = app
         self._config = config
         self._agent = agent
-        # of the agent; asked for once
+        # of the agent; looked up once
         self._tracer: Tracer | None = None
         self._may_start_thread = True
         self._under_way = 0
@@ -97,7 +97,7 @@ class SkyWalkingMiddleware:
                 self._all_ended.set()
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve what is no request, or is another middleware's already."""
+        """Serve a lifespan, another kind of scope, or a request that another middleware has taken."""
         if scope["type"] == "lifespan":
             if MARK not in scope:
                 scope[MARK] = self
@@ -105,12 +105,12 @@ class SkyWalkingMiddleware:
                     await self._live(scope, receive, send)
                     return
             elif self._config is not None:
-                # the one outside of this has the agent: this says which settings do not count
+                # the middleware outside of this one has the agent: this logs which settings have no effect
                 adopt(self._config)
         await self.app(scope, receive, send)
 
     def _find_tracer(self) -> Tracer | None:
-        """The tracer of the agent, at the first request that it sees; None where there is no agent."""
+        """The tracer of the agent, at the first request of the agent; None without an agent."""
         agent = self._agent or self._start_thread()
         if agent is None:
             return None
@@ -136,7 +136,7 @@ class SkyWalkingMiddleware:
                     await self._let_requests_end()
         except Exception as error:
             if self._agent is None:
-                # a server takes a bare exception for "no lifespan here" and would go on without the application's
+                # a server takes a bare exception for "no lifespan", and would go on without the application's
                 await lifespan.fail(str(error))
             else:
                 # Starlette says `startup.failed` or `shutdown.failed` and raises as well
@@ -151,8 +151,8 @@ class SkyWalkingMiddleware:
             freeze_garbage()
 
     async def _let_requests_end(self) -> None:
-        """Wait a little for requests that the server has cut off, so that their spans, which end a few steps later, are
-        told: uvicorn cancels them and says shutdown in the same breath, or is interrupted and cancels all there is."""
+        """Wait a little for requests that the server has cancelled, because their spans end a few steps later: uvicorn
+        cancels requests just before it sends the shutdown, or cancels everything when it is interrupted."""
         if self._under_way:
             self._all_ended = anyio.Event()
             with anyio.move_on_after(stop_budgets.REQUESTS_END, shield=True):

@@ -1,6 +1,6 @@
-"""What follows a response on its way, where there is more to it than a status and one body.
+"""The `send` of an application, which notes the response of a request on its way to the server.
 
-Whatever fails in here is noted and goes no further; what the application and the server raise passes.
+An error in this module is counted and goes no further; exceptions of the application and the server pass.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ from types import CodeType
 from typing import Any
 
 from ..record.trace.outcome import Outcome, outcome_of
-from .pending import Following, PendingRequest
+from ..request.pending import Following, PendingRequest
 
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 
-# Bodies that the server reads by itself are among them.
+# Including bodies that the server reads by itself.
 _BODIES = frozenset({"http.response.body", "http.response.pathsend", "http.response.zerocopysend"})
 _NO_CODE: CodeType = (lambda: None).__code__
-# What frameworks raise into an application whose client went away.
+# The exceptions that frameworks raise in an application when the client has gone.
 _DISCONNECTS = frozenset({"ClientDisconnect", "ClientDisconnected", "WebSocketDisconnect"})
 
 
 def traced_send(request: PendingRequest, send: Send) -> Send:
     """The `send` of an application whose request is traced: it notes the status, and ends the request with
-    the response. It is a coroutine function where the server's is: applications ask for that.
+    the response. It is a coroutine function if the server's is one: applications check that.
 
-    A closure, and no object that can be called: Python calls it at a third of the price.
+    It is a closure and not a callable object, because a call costs a third.
 
     :param send: the server's
     """
     try:
-        # most say so in their code, which is asked sooner than `inspect`
+        # the flags of the code show it for most, and sooner than `inspect`
         if not (getattr(send, "__code__", _NO_CODE).co_flags & CO_COROUTINE or iscoroutinefunction(send)):
             return _traced_callable(request, send)
-    except Exception as error:  # noqa: BLE001, RUF100  (a callable of somebody's own making; it costs no request)
+    except Exception as error:  # noqa: BLE001, RUF100  (an unusual callable; it costs no request)
         request.faults.note("following a response", error)
         return send
 
-    # Both are held as defaults: cells would be two objects more in each request that the garbage collector counts.
+    # Both are defaults: as cells they would be two more objects that the garbage collector counts in each request.
     async def follow(message: Message, request: PendingRequest = request, send: Send = send) -> None:
         try:
             kind = message["type"]
@@ -66,8 +66,8 @@ def traced_send(request: PendingRequest, send: Send) -> Send:
 
 
 def _traced_callable(request: PendingRequest, send: Any) -> Send:
-    """The same for a `send` that is no coroutine function: an object, or what returns something to await. The latter
-    may do its work at the call, so the application gets what it returns."""
+    """The same for a `send` that is no coroutine function: an object, or a function that returns an awaitable. Such a
+    function may do its work at the call, so the application gets the awaitable itself."""
     if iscoroutinefunction(getattr(send, "__call__", None)):  # noqa: B004, RUF100  (the method itself is meant)
         return _TracedObject(traced_send(request, send.__call__))
 
@@ -147,7 +147,7 @@ def end(request: PendingRequest, error: BaseException | None, send: Send) -> Non
 
 def _note_outcome(request: PendingRequest, error: BaseException, send: Send) -> None:
     outcome = outcome_of(error)
-    # who raises a timeout out of the application is answered as who raises anything
+    # a server answers a timeout that leaves the application as any other exception
     if outcome is Outcome.FAILED or isinstance(error, Exception):
         _fail(request, error, send)
     elif outcome is not Outcome.OK:
@@ -166,7 +166,7 @@ def _fail(request: PendingRequest, error: BaseException, send: Send) -> None:
         isinstance(error, OSError) and _passed_through(send, error)
     )
     if is_gone or type(error).__name__ in _DISCONNECTS:
-        # an end as well, and whatever the framework answered, nobody was there to take it
+        # an end as well, and an answer of the framework reached no client
         request.status = request.status if request.status < 500 else 0
         # a websocket's client may hang up when it likes
         if type(error).__name__ != "WebSocketDisconnect":
@@ -175,7 +175,7 @@ def _fail(request: PendingRequest, error: BaseException, send: Send) -> None:
     span = request.to_span()
     if span is not None:
         span.error(error)
-    # what a server answers for an application that raised before it answered
+    # the status that a server sends for an application that raised before its response
     request.status = request.status or 500
 
 

@@ -10,10 +10,10 @@ from ..profile.request_tasks import RequestTasks
 from ..profile.timed_steps import TimedSteps, steps_here
 from ..record.trace.context import current
 from ..record.trace.outcome import running_task
-from .faults import Faults
+from ..request.faults import Faults
+from ..request.pending import PendingRequest
+from ..request.span import RequestSpan
 from .lifespan import App, Receive, Scope, Send
-from .pending import PendingRequest
-from .request import RequestSpan
 
 
 def timed(app: App, every: int, faults: Faults) -> App:
@@ -24,7 +24,7 @@ def timed(app: App, every: int, faults: Faults) -> App:
 
 
 class TimedApp:
-    """No coroutine of its own: a request that is not timed pays for a call."""
+    """It adds no coroutine: a request that is not timed pays for one call."""
 
     def __init__(self, app: App, every: int, faults: Faults) -> None:
         self.app = app
@@ -48,14 +48,14 @@ class TimedApp:
             if span is not None:
                 tasks = RequestTasks(running_task())
                 receive = tasks.follow(receive)
-        except Exception as error:  # noqa: BLE001, RUF100  (a loop of somebody's own making; it costs no request)
+        except Exception as error:  # noqa: BLE001, RUF100  (an unusual loop; it costs no request)
             self._faults.note("timing a request", error)
         served = self.app(scope, receive, send)
         if span is None or tasks is None:
             return served
         try:
             steps = TimedSteps(served, steps_here(), tasks)
-            span.time_by(steps.clock)
+            span.time_by(steps.clock, tasks.name_task)
         except Exception as error:  # noqa: BLE001, RUF100  (as above)
             self._faults.note("timing a request", error)
             return served

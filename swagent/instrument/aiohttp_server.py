@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 
 from ..agent import Agent
 from ..agent_log import say
-from ..asgi.pending import PendingRequest
 from ..errors import ConfigError
 from ..hosting.adoption import Adopted, adopt
 from ..hosting.late_start import followed, note_serving
 from ..record.trace.model import Component
+from ..request.pending import PendingRequest
 from .arguments import argument
 from .call import safely
 from .instrumentation import Instrumentation

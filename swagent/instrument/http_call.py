@@ -17,8 +17,8 @@ from urllib.parse import SplitResult, urlsplit
 from ..record.bounded_cache import remembered
 from ..record.limits import address_of, name_of, short
 from ..record.trace.model import Layer
-from ..record.trace.request import STATUSES, Tag
 from ..record.trace.span import Span
+from ..request.description import STATUSES, Tag
 from .call import begin_call, end_call
 from .settings import current
 from .wrapping import at_end_of_call

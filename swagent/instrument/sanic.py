@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..asgi.middleware import MARK
-from ..asgi.pending import PendingRequest
 from ..hosting.late_start import start_now
 from ..record.trace.model import Component
+from ..request.pending import PendingRequest
 from .arguments import Args, Kwargs, argument
 from .call import safely
 from .instrumentation import Instrumentation
@@ -63,6 +63,8 @@ def _begin(asked: Any) -> None:
         asked.query_string,
     )  # fmt: skip
     if request is not None:
+        # a request that is cut off has no end that can be seen here
+        request.began_in = None
         route = asked.route
         note_route(request, None if route is None else f"/{route.path.lstrip('/')}")
         setattr(asked.ctx, _REQUEST, request)

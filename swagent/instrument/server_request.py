@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..asgi.faults import Faults
-from ..asgi.pending import PendingRequest
-from ..asgi.routes import COMPONENT, ROUTE
-from ..asgi.scope import Scope
 from ..record.trace.model import Component
-from ..record.trace.outcome import Outcome, outcome_of
-from ..record.trace.request import UNMATCHED
 from ..record.trace.tracer import running
+from ..request import failure
+from ..request.facts import UNMATCHED
+from ..request.faults import Faults
+from ..request.pending import PendingRequest
+from ..request.routes import COMPONENT, ROUTE
+from ..request.scope import Scope
 
 _faults = Faults()
 
@@ -73,16 +73,8 @@ def note_error(request: PendingRequest, error: BaseException, status: int) -> No
 
     :param status: that is answered for it; below 500 it is an answer like any other
     """
-    outcome = outcome_of(error)
-    if status and status < 500:
-        return
-    span = request.to_span() if outcome is not Outcome.OK else None
-    if span is None:
-        return
-    if outcome is Outcome.FAILED or isinstance(error, Exception):
-        span.error(error)
-    else:
-        span.tag_outcome(outcome)
+    if not status or status >= 500:
+        failure.note_error(request, error)
 
 
 def end_request(request: PendingRequest, status: int) -> None:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..asgi.pending import PendingRequest
 from ..record.bounded_cache import remembered
 from ..record.trace.model import Component
+from ..request.pending import PendingRequest
 from .arguments import Args, Kwargs, argument
 from .call import safely
 from .instrumentation import Instrumentation

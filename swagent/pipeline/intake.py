@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from ..agent_log import RateLimitedLog
 from ..ledger import Refusal
-from ..record.trace.finished_request import END, FIELDS, NO_FACTS, NO_REQUEST, NUMBER, SEGMENT, FinishedRequest
+from ..request.finished import END, FIELDS, NO_FACTS, NO_REQUEST, NUMBER, SEGMENT, FinishedRequest
 from .channel import Channel
 
 T = TypeVar("T")
@@ -144,7 +144,7 @@ class Intake(Pending, Generic[T]):
 class SegmentIntake(Pending):
     """Takes what becomes segments, in the order in which it is finished: requests, and segments that are made already.
 
-    What is pending is one list of fields: `record/trace/finished_request.py` has its layout, for a request and
+    What is pending is one list of fields: `request/finished.py` has its layout, for a request and
     for a segment. Going in is one call.
     """
 

@@ -13,12 +13,13 @@ from typing import Any
 
 from ..record.bounded_cache import BoundedCache
 from ..record.trace.carrier import parse_sw8
-from ..record.trace.finished_request import FACTS, FIELDS, columns
 from ..record.trace.ids import id_prefixes, ids_of
 from ..record.trace.model import RefKind
-from ..record.trace.request import PEERS, UNMATCHED, Facts, admit, describe, name_by_path
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 from ..record.trace.tracer import Tracer
+from ..request.description import PEERS, admit, describe, name_by_path
+from ..request.facts import UNMATCHED, Facts
+from ..request.finished import FACTS, FIELDS, columns
 from .caller_encoder import ODD, CallerEncoder
 from .encoder import Encoder, plain
 from .segment_template import EARLIEST, LATEST, Lengths

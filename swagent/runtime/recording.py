@@ -32,10 +32,10 @@ from ..record.threads import ThreadPropagation
 from ..record.trace import tracer as tracers
 from ..record.trace.ignore import compile_ignored
 from ..record.trace.model import Component
-from ..record.trace.request import use_endpoint_style
 from ..record.trace.sampling import Sampler
 from ..record.trace.segment import Segment
 from ..record.trace.tracer import Tracer
+from ..request.description import use_endpoint_style
 from ..self_meters.ledger import LedgerMeters
 from ..self_meters.runtime import RuntimeMeters
 from ..signals import Signal

@@ -1,8 +1,8 @@
-"""The route that a WSGI framework found for a request, and which framework that is.
+"""The route that a WSGI framework found for a request, and the framework itself.
 
-Bottle writes the route into the environ. Flask has a signal for it; Django, Falcon and Pyramid have one method through
-which every request passes: they are asked to write it into the request's scope. None of them is imported here: who
-serves a request is imported already.
+Bottle writes the route into the environ. Flask has a signal for it. In Django, Falcon and Pyramid every request passes
+one method, which is wrapped here so that it writes the route into the scope. This module imports none of them: a
+framework that serves requests is imported already.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..agent_log import RateLimitedLog
-from ..asgi.routes import COMPONENT, ROUTE
 from ..record.trace.model import Component
-from ..record.trace.request import UNMATCHED
+from ..request.facts import UNMATCHED
+from ..request.routes import COMPONENT, ROUTE
 from .scope import SCOPE, Environ, mounted_at
 
 _limited = RateLimitedLog()
@@ -23,18 +23,18 @@ _followed: set[Any] = set()
 
 
 def follow_routes() -> None:
-    """From now on, let the frameworks tell that are imported. Calling it again does no harm. Never raises."""
+    """From now on, write the routes of the imported frameworks into the scopes. May be called again. Never raises."""
     for module, follow in _FOLLOWED.items():
         found: Any = sys.modules.get(module)
         try:
             if found is not None:
                 follow(found)
-        except Exception as error:  # noqa: BLE001, RUF100  (another version of theirs, or one that is being imported)
+        except Exception as error:  # noqa: BLE001, RUF100  (another version, or one that is being imported)
             _limited.warn(module, "the routes of %s cannot be followed: %r", module, error)
 
 
 def note_route(environ: Environ, status: int) -> None:
-    """Write into the scope of a request what its framework tells only now. Never raises.
+    """Write the route into the scope of a request whose framework shows it only now. Never raises.
 
     :param status: of the response; 0 until it has begun
     """
@@ -46,14 +46,14 @@ def note_route(environ: Environ, status: int) -> None:
             route = environ.get("bottle.route")
             _note(environ, None if route is None else route.rule, Component.BOTTLE)
         elif scope.get(COMPONENT) is Component.PYRAMID and status == 404:
-            # what no route has taken may still be found by traversal
+            # a request without a route may still be found by traversal
             scope[ROUTE] = UNMATCHED
     except Exception as error:  # noqa: BLE001, RUF100  (a framework's objects, read from outside)
         _limited.warn("environ", "the route of a request cannot be read: %r", error)
 
 
 def _note(environ: Environ, template: str | None, component: Component) -> None:
-    """:param template: None: no route took the request"""
+    """:param template: None: no route matched the request"""
     scope = environ.get(SCOPE)
     if scope is not None:
         scope[COMPONENT] = component
@@ -106,14 +106,14 @@ def _note_route_of_pyramid(request: Any, found: Any) -> None:
 
 
 def _follow_method(owner: Any, name: str, note: Callable[[Any, Any], None]) -> None:
-    """Let a framework's method that finds the view of a request note what it has found."""
+    """Wrap the method of a framework that finds the view of a request, so that it notes the result."""
     method = getattr(owner, name)
     if method in _followed:
         return
 
     @functools.wraps(method)
     def find(self: Any, request: Any) -> Any:
-        # what nobody has found is unmatched
+        # unmatched, if the method raises
         _try(note, request, None)
         found = method(self, request)
         _try(note, request, found)

@@ -1,12 +1,12 @@
 """SkyWalkingMiddleware: traces every request of a WSGI application (PEP 3333).
 
-A WSGI server tells nobody when it starts and when it ends, so the agent has no scope to live in. Where one runs in the
-process already it is used; otherwise the first request starts the process's agent thread (`swagent.start()`), which is
-stopped when the interpreter exits. Nothing is started before, so a server may import the application and fork its
-workers afterwards: each worker gets an agent of its own.
+WSGI has no message for the start and the end of a server, so the agent has no scope to live in. An agent that runs in
+the process already is used; otherwise the first request starts the process's agent thread (`swagent.start()`), which is
+stopped when the interpreter exits. Nothing starts before, so a server may import the application and fork its workers
+afterwards: each worker gets an agent of its own.
 
-Nothing that goes wrong in here reaches a request: it is counted, logged now and then, and the request is served without
-its span.
+No error of the middleware reaches a request: it is counted, logged at intervals, and the request is served without its
+span.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any, cast
 
 from ..agent import Agent
 from ..agent_log import say
-from ..asgi.faults import Faults
-from ..asgi.pending import PendingRequest
 from ..config import Config
 from ..errors import ConfigError
 from ..hosting.agent_thread import start as start_agent
 from ..hosting.late_start import followed
 from ..record.trace.context import current
 from ..record.trace.tracer import Tracer, running
+from ..request.faults import Faults
+from ..request.pending import PendingRequest
 from .frameworks import follow_routes, note_route
 from .response import App, Pieces, Response, SizedPieces, StartResponse
 from .scope import SCOPE, Environ, scope_of
@@ -44,7 +44,7 @@ class SkyWalkingMiddleware:
         self.app = app
         self._config = config
         self._agent = agent
-        # where the agent was asked for: a forked child may ask once more
+        # the process that has tried to start an agent: a forked child may try once more
         self._process = 0
         self._follows_routes = False
         self.faults = Faults()
@@ -72,7 +72,7 @@ class SkyWalkingMiddleware:
             response.leave(outside)
 
     def _open(self, environ: Environ) -> PendingRequest | None:
-        """Begin a request; None where there is no agent, or a middleware outside of this one has begun it."""
+        """Begin a request. None: there is no agent, or a middleware outside of this one has begun the request."""
         try:
             if SCOPE in environ:
                 return None
@@ -107,14 +107,14 @@ class SkyWalkingMiddleware:
         """The body as the server gets it."""
         try:
             return _followed(body, environ, response)
-        except Exception as error:  # noqa: BLE001, RUF100  (ours, or a class that cannot be asked for its instances)
+        except Exception as error:  # noqa: BLE001, RUF100  (ours, or a class that fails in `isinstance`)
             self.faults.note("following a response", error)
             response.end()
             return cast("Iterable[bytes]", body)
 
 
 def _followed(body: Any, environ: Environ, response: Response) -> Iterable[bytes]:
-    """The body as the server gets it: itself, wherever the server may know it by its class or its identity."""
+    """The body as the server gets it: itself, if the server may recognise it by its class or its identity."""
     if _is_complete(body, response):
         response.end()
     elif not _is_file(body, environ):
@@ -125,7 +125,7 @@ def _followed(body: Any, environ: Environ, response: Response) -> Iterable[bytes
 
 
 def _is_complete(body: Any, response: Response) -> bool:
-    """Whether nothing of the body is made while it is sent. What is no body at all is the server's to refuse."""
+    """Whether no part of the body is made while it is sent. The server refuses a value that is no body at all."""
     if isinstance(body, (list, tuple)):
         # a subclass may start the response in its own `__iter__`
         return response.request.status != 0
@@ -142,7 +142,7 @@ def _is_file(body: object, environ: Environ) -> bool:
 
 
 def _follow_file(body: Any, response: Response) -> None:
-    """The system may send it, so only its end is seen; or nothing of it, where it can have no attribute."""
+    """Follow the end of a file that the system may send; if the file takes no attributes, the request ends at once."""
     close = getattr(body, "close", None)
     try:
         body.close = Pieces(_Closing(close or _do_nothing), response).close
@@ -151,11 +151,11 @@ def _follow_file(body: Any, response: Response) -> None:
 
 
 class _Closing:
-    """Stands in for a body of which only the end is to be seen."""
+    """Takes the place of a body of which only the end is followed."""
 
     def __init__(self, close: Callable[[], object]) -> None:
         self.close = close
 
 
 def _do_nothing() -> None:
-    """What a body without `close` does at its end."""
+    """The `close` of a body that has none."""

@@ -1,11 +1,11 @@
 """A response on its way to the server: its status, its pieces and its end.
 
 A list of pieces is complete when the application returns it: its request ends there, and the server gets the list
-itself, whose length it may look at. Everything else may be made while it is sent. It is handed on piece by piece, with
+itself, because it may use the length. Any other body may be made while it is sent. It is passed on piece by piece, with
 the request active in each step, and the request ends with the last piece.
 
-The application and the server see what they would see without this: an iterator of headers is not used up, a body that
-has a length has it still, and what either of them does wrong fails as it would.
+The application and the server see no difference: an iterator of headers is not used up, a body with a length keeps its
+length, and a mistake of either side fails as it would without this module.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, cast
 
-from ..asgi.pending import PendingRequest
 from ..record.trace.context import current, switch
-from ..record.trace.outcome import Outcome, outcome_of
+from ..record.trace.outcome import Outcome
+from ..request.failure import note_error
+from ..request.pending import PendingRequest
 from .scope import Environ
 
 StartResponse = Callable[..., Callable[[bytes], object]]
@@ -28,12 +29,12 @@ _UNKNOWN = -1
 
 
 class Response:
-    """What is known of one response. The application calls it as its `start_response`, whose attributes it has.
+    """The state of one response. The application calls it as its `start_response`, and it has the same attributes.
 
-    The thread that serves it serves others as well: what was active in it comes back after each step, whatever the
-    application has left there.
+    A thread serves several requests in turn: after each step, the entry that was active before the step is active
+    again, even if the application has left another one.
 
-    :ivar rest: how many bytes of the body are to come, as far as the application has said
+    :ivar rest: the bytes of the body that are still to come, by the length in the headers; -1: not known
     """
 
     __slots__ = ("_error", "_inside", "_start", "request", "rest")
@@ -57,17 +58,17 @@ class Response:
             return self._start(*args, **kwargs)
         except BaseException:
             if not is_error:
-                # refused: what was said before is the response still
+                # refused: the response is the one that was started before
                 self.request.status, self.rest = before
             raise
 
     def __getattr__(self, name: str) -> Any:
-        # a copy has no `_start` yet, and must not ask for it here again
+        # a copy has no `_start` yet, and must not look for it here again
         return getattr(object.__getattribute__(self, "_start"), name)
 
     @property
     def __wrapped__(self) -> StartResponse:
-        """The server's, whose signature is this one's too."""
+        """The server's `start_response`, which has the same signature."""
         return self._start
 
     def _note(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -75,7 +76,7 @@ class Response:
         status, headers, exc_info = _arguments(*args, **kwargs)
         self.request.status = int(status[:3])
         self.rest = _UNKNOWN
-        # an iterator of headers can be read once only, and the server has to
+        # an iterator of headers can be read only once, and the server needs it
         if type(headers) in (list, tuple):
             for header in cast("list[Any]", headers):
                 if type(header) is not tuple:
@@ -89,7 +90,10 @@ class Response:
         return True
 
     def enter(self) -> Any:
-        """Make active what was it at the end of the last step; returns what was active before."""
+        """Make the entry active that was active at the end of the last step.
+
+        :returns: the entry that was active before
+        """
         outside = current.get()
         switch(current, self._inside)
         return outside
@@ -116,9 +120,9 @@ class Response:
         self._error = None
 
     def count(self, piece: object) -> None:
-        """A piece of the body goes out, whose length has been said."""
+        """A piece goes out of a body whose length is known."""
         if not isinstance(piece, bytes):
-            # the server judges that
+            # the server decides about that
             self.rest = _UNKNOWN
             return
         self.rest -= len(piece)
@@ -136,26 +140,19 @@ class Response:
         self.end()
 
     def _note_error(self, error: BaseException) -> None:
-        """An error of the application's. The server gets it back where it cannot answer by its own page any more."""
+        """Note an error of the application once: the application may report it here and then raise it."""
         if error is self._error:
             return
         self._error = error
-        outcome = outcome_of(error)
-        span = self.request.to_span() if outcome is not Outcome.OK else None
-        if span is None:
-            return
-        if outcome is Outcome.FAILED or isinstance(error, Exception):
-            span.error(error)
-            # what a server answers for an application that raised before it answered
+        if note_error(self.request, error):
+            # the status that a server sends for an application that raised before its response
             self.request.status = self.request.status or 500
-        else:
-            span.tag_outcome(outcome)
 
 
 def _arguments(
     status: str, headers: object = None, exc_info: Any = None, *, response_headers: object = None
 ) -> tuple[str, object, Any]:
-    """What `start_response` is called with. Servers have two names for its headers."""
+    """The arguments of `start_response`. Servers have two names for its headers."""
     return status, response_headers if headers is None else headers, exc_info
 
 
@@ -167,7 +164,7 @@ class Pieces:
     def __init__(self, body: Any, response: Response) -> None:
         self._body = body
         self._response = response
-        # as it is for a body that is no iterator, and that nobody has called `iter` for
+        # it fails for a body that is no iterator, as it would without this, until `iter` is called
         self._next: Callable[[], bytes] = partial(next, body)
         self._has_begun = False
 

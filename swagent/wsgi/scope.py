@@ -1,17 +1,17 @@
-"""A WSGI environ as a scope: so a request is read, described and reported in one way, whatever server it came by."""
+"""A WSGI environ as a scope, so that all requests are read, described and reported in one way."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from ..asgi.scope import Scope
+from ..request.scope import Scope
 
 Environ = dict[str, Any]
 
 SCOPE = "swagent.scope"
-"""Where a request's scope stands in the environ. It marks a request that is traced, too: a second middleware inside the
-first stands aside, and frameworks note their routes in there."""
+"""The key in the environ for the scope of a request. It also marks a traced request: a second middleware inside the
+first passes it on, and the routes of frameworks are noted in the scope."""
 
 _SENT_ALONG = (
     ("HTTP_HOST", b"host"),
@@ -23,9 +23,9 @@ _SENT_ALONG = (
 
 
 def scope_of(environ: Environ, *, with_all_headers: bool) -> Scope:
-    """What the environ says of its request, as ASGI has it.
+    """The request of an environ, as an ASGI scope.
 
-    :param with_all_headers: not only those that are read here: for `trust_incoming`, which may ask for any
+    :param with_all_headers: not only the headers that the agent reads: for `trust_incoming`, which may need any
     """
     client = environ.get("REMOTE_ADDR")
     headers = _headers(environ) if with_all_headers else _own_headers(environ)
@@ -52,7 +52,7 @@ def mounted_at(environ: Environ) -> str:
 
 
 def _text(native: str) -> str:
-    """A text of the environ, whose characters stand for bytes (PEP 3333)."""
+    """A text of the environ, in which each character is a byte (PEP 3333)."""
     return native if native.isascii() else native.encode("latin-1", "replace").decode("utf-8", "replace")
 
 

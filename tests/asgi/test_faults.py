@@ -14,15 +14,17 @@ from starlette.routing import Route
 
 from asgi.calling import answers, body, call, http_scope, start, traced
 from swagent import Agent, Config, current_span, exit_span
-from swagent.asgi import SkyWalkingMiddleware, pending, request
-from swagent.asgi import scope as scope_module
+from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi.lifespan import App, Receive, Scope, Send
-from swagent.asgi.pending import PendingRequest
-from swagent.asgi.request import RequestSpan
 from swagent.pipeline.channel import Channel
 from swagent.record.trace.carrier import parse_sw8
 from swagent.record.trace.segment import Segment
 from swagent.record.trace.tracer import Tracer
+from swagent.request import pending
+from swagent.request import scope as scope_module
+from swagent.request import span as span_module
+from swagent.request.pending import PendingRequest
+from swagent.request.span import RequestSpan
 
 pytestmark = pytest.mark.anyio
 
@@ -49,7 +51,7 @@ EARLY = {
     "making the span": (RequestSpan, "__init__"),
     "opening the segment": (Segment, "__init__"),
     "asking the sampler": (Tracer, "samples"),
-    "describing the span": (request, "describe"),
+    "describing the span": (span_module, "describe"),
     "ending the span": (RequestSpan, "stop"),
     "leaving the segment": (Segment, "leave"),
     "handing on": (Tracer, "finish"),

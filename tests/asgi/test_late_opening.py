@@ -15,10 +15,10 @@ from fastapi import APIRouter, FastAPI
 from asgi.calling import SW8, answers, body, call, http_scope, start, traced, websocket_scope
 from swagent import current_span, exit_span, local_span
 from swagent.asgi.lifespan import App, Receive, Scope, Send
-from swagent.asgi.pending import PendingRequest
 from swagent.collector.store.trace_records import Segment
 from swagent.instrument.call import is_outermost
 from swagent.record.trace.context import current
+from swagent.request.pending import PendingRequest
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ import pytest
 from asgi.calling import body, call, http_scope, start, traced, websocket_scope
 from swagent import current_trace_id, exit_span, local_span, trace
 from swagent.asgi.lifespan import Receive, Scope, Send
-from swagent.asgi.pending import PendingRequest
 from swagent.record.trace.context import current
+from swagent.request.pending import PendingRequest
 
 pytestmark = pytest.mark.anyio
 

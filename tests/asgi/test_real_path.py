@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from asgi.calling import answers, call, http_scope, tags, traced
 from swagent import current_span
 from swagent.asgi.lifespan import App
-from swagent.record.trace.request import use_endpoint_style
+from swagent.request.description import use_endpoint_style
 
 pytestmark = pytest.mark.anyio
 

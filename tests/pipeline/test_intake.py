@@ -16,7 +16,9 @@ from swagent.agent_log import RateLimitedLog
 from swagent.ledger import Drop, Refusal
 from swagent.pipeline.channel import Channel
 from swagent.pipeline.intake import GROUP, Intake, SegmentIntake
-from swagent.record.trace.finished_request import (
+from swagent.record.trace.model import Component
+from swagent.request.facts import Facts
+from swagent.request.finished import (
     CALLER,
     CLIENT,
     END,
@@ -28,8 +30,6 @@ from swagent.record.trace.finished_request import (
     FinishedRequest,
     columns,
 )
-from swagent.record.trace.model import Component
-from swagent.record.trace.request import Facts
 
 
 class Encoding:

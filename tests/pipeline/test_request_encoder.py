@@ -14,14 +14,15 @@ from swagent.pipeline.encoder import Encoder
 from swagent.pipeline.request_encoder import RequestEncoder
 from swagent.pipeline.segment_template import EARLIEST, LATEST
 from swagent.record.trace.carrier import Carrier, format_sw8, parse_sw8
-from swagent.record.trace.finished_request import FinishedRequest
 from swagent.record.trace.ids import FIRST_NUMBER, ids_of, new_number
 from swagent.record.trace.model import Component, Reference, RefKind, SpanKind
-from swagent.record.trace.request import PEERS, UNMATCHED, Facts, admit, describe
 from swagent.record.trace.segment import Segment
 from swagent.record.trace.single_span import SingleSpanSegment, SpanTemplate
 from swagent.record.trace.span import Span
 from swagent.record.trace.tracer import Tracer
+from swagent.request.description import PEERS, admit, describe
+from swagent.request.facts import UNMATCHED, Facts
+from swagent.request.finished import FinishedRequest
 
 NOW = 1_790_000_000.123
 CODECS = get_args(Codec)

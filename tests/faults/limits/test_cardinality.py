@@ -22,14 +22,14 @@ from faults.covering import covers
 from record.recorded import recording
 from runtime.worlds import agent_of
 from swagent import entry_span, exit_span, local_span
-from swagent.asgi.faults import Faults
 from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
-from swagent.asgi.pending import PendingRequest
 from swagent.asgi.send import end, traced_send
 from swagent.record.cardinality import OVERFLOW, CardinalityLimit
 from swagent.record.trace.carrier import parse_sw8
 from swagent.record.trace.segment import Segment
 from swagent.record.trace.tracer import Tracer
+from swagent.request.faults import Faults
+from swagent.request.pending import PendingRequest
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 from swagent_proto.messages import MeterDataCollection

@@ -1,7 +1,7 @@
-"""The operation that a request belongs to: its route's template where the framework tells, and its path otherwise.
+"""The operation of a request: the template of its route if the framework shows it, and its path otherwise.
 
-A template keeps the number of endpoints small: `/items/{id}` instead of one endpoint an item. What no route took has no
-template, and one name for all: paths that anybody may make up are no endpoints.
+A template keeps the number of endpoints small: `/items/{id}` instead of one endpoint for each item. Requests that match
+no route share one name, because a client can send any path.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ from typing import Any
 
 from ..record.bounded_cache import BoundedCache
 from ..record.trace.model import Component
-from ..record.trace.request import UNMATCHED, WEBSOCKET
+from .facts import UNMATCHED, WEBSOCKET
 
 # Looking up a member in its enum takes longer than most lines here.
 PYTHON, FASTAPI = Component.PYTHON, Component.FASTAPI
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", WEBSOCKET})
-"""Known ones (RFC 9110, section 9, and RFC 5789); servers hand on any token."""
+"""The known methods (RFC 9110, section 9, and RFC 5789); servers pass on any token."""
 
 ROUTE = "swagent.route"
-"""Where the template stands in the scope of frameworks that do not write it there by themselves, or UNMATCHED."""
+"""The key in the scope for the template, or UNMATCHED, of a framework that does not write its own key."""
 
 COMPONENT = "swagent.component"
-"""Where the framework's component stands in the scope, where somebody has told it."""
+"""The key in the scope for the component of the framework."""
 
 
 def route_template(scope: Mapping[str, Any]) -> str | None:
-    """The template of the route that took the request; None where the framework does not tell, or none took it.
+    """The template of the route that matched; None if the framework does not show it, or no route matched.
 
     :param scope: the ASGI scope after routing; the routers of Starlette, FastAPI and Litestar write into it, and
         FastAPI takes some of it back when the route has been served
     """
     path = None
-    # looking for a key and taking its value takes less than `get`, which is a call
+    # `in` and a subscript cost less than `get`, which is a call
     if "fastapi" in scope and type(fastapi := scope["fastapi"]) is dict:
         # FastAPI composes the prefix of `include_router()` here; its `route` knows only its own part
         included: Any = fastapi.get("effective_route_context")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         path = _path_of(included) if included is not None else None
     if path is None and "route" in scope and (route := scope["route"]) is not None:
-        # as in `_path_of`, which would be a call
+        # as in `_path_of`, without the call
         try:
             path = _PATHS[id(route)][1]
         except KeyError:
@@ -58,8 +58,8 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
     return mount + path if mount else path
 
 
-# By identity, since routes compare equal by what they are made of, and cannot be looked up by it. Each keeps its route
-# alive, so no other one can have its identity.
+# Keyed by identity, because routes compare by their parts and have no hash. Each entry keeps its route alive, so no
+# other route can have its identity.
 _PATHS: dict[int, tuple[object, str | None]] = {}
 _MOST_PATHS = 1024
 
@@ -73,7 +73,7 @@ def _path_of(route: Any) -> str | None:
 
 def _read_path(route: Any) -> str | None:
     path = getattr(route, "path_format", None) or getattr(route, "path", None)
-    # a mount has routes and is none: what it leads to took the request, if anything did
+    # a mount is no route: one of the routes in it may have matched
     found = path if isinstance(path, str) and path and not hasattr(route, "routes") else None
     if len(_PATHS) >= _MOST_PATHS:
         _PATHS.clear()
@@ -82,9 +82,9 @@ def _read_path(route: Any) -> str | None:
 
 
 def is_unmatched(scope: Mapping[str, Any], is_answered: bool) -> bool:
-    """Whether the application has routes and none of them took the request.
+    """Whether the application has routes and none of them matched the request.
 
-    :param is_answered: whether the response has begun; before that, what a mount leads to may yet find a route
+    :param is_answered: whether the response has begun; before that, the application in a mount may still find a route
     """
     if "router" in scope:  # Starlette, FastAPI
         endpoint: Any = scope.get("endpoint")
@@ -93,10 +93,10 @@ def is_unmatched(scope: Mapping[str, Any], is_answered: bool) -> bool:
 
 
 def _mounted_at(scope: Mapping[str, Any], template: str) -> str:
-    """The path of the mount that the routes stand in: what Starlette added to the application's own root, with the
+    """The path of the mount that holds the routes: the part that Starlette added to the application's root, with the
     names of the mount's parameters in the place of their values.
 
-    :param template: of the route, whose own parameters are none of the mount's
+    :param template: of the route; its parameters do not belong to the mount
     """
     root: Any = scope.get("app_root_path")
     mounted: str = scope.get("root_path", "")
@@ -111,7 +111,7 @@ def _mounted_at(scope: Mapping[str, Any], template: str) -> str:
 
 
 def component_of(scope: Mapping[str, Any]) -> Component:
-    """The framework that serves the request, as far as it shows itself."""
+    """The framework that serves the request, as far as the scope shows it."""
     if ARE_FASTAPI[type(scope.get("app"))] or "fastapi" in scope:
         return FASTAPI
     return scope.get(COMPONENT, PYTHON)  # type: ignore[no-any-return]

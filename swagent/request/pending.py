@@ -1,32 +1,34 @@
-"""A request while it is served, as long as nobody needs its span.
+"""A request while it is served, as long as it needs no span.
 
-It stands in the context variable where a span would, and notes when the request began, which status was sent and when
-it was over. Most requests end like that: their facts go to the intake, and their span is made there. Asking for the
-trace's id, a log record, a header that came in change nothing. Who needs a span (for a child, a tag, a header to send)
-takes an explicit step, `to_span`, which opens the segment; from then on the request is that span.
+The context variable holds it in the place of a span. It notes when the request began, which status was sent and when
+the request ended. Most requests need no more: their facts go to the intake, which makes the span. The trace's id, a log
+record or an incoming header change nothing. A child, a tag or an outgoing header needs a span: an explicit step,
+`to_span`, opens the segment, and from then on the request is that span.
 """
 
 from __future__ import annotations
 
+from contextvars import Token
 from time import monotonic
 from typing import Any
 
 from ..record.suppression import suppress_instrumentation
 from ..record.trace.carrier import Carrier, parse_sw8
-from ..record.trace.context import Active, active_span, current, nearest_open, switch
+from ..record.trace.context import Active, active_span, current, nearest_open, renew, switch
 from ..record.trace.ids import new_number, segment_id_of, trace_id_of
 from ..record.trace.model import Component, Origin, PendingOrigin, Reference, RefKind, SpanKind
-from ..record.trace.request import OTHER, Facts, name_by_path, name_so_far
 from ..record.trace.span import Span, parent_link
 from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
+from .description import name_by_path, name_so_far
+from .facts import OTHER, Facts
 from .faults import Faults
-from .request import RequestSpan
 from .scope import Scope, read_carrier, read_facts, read_headers, read_operation, read_traceparent
+from .span import RequestSpan
 
 UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
 UNREAD: Any = object()
-"""Stands for what nobody has looked for."""
+"""A header that has not been looked for yet."""
 _NOTHING: Scope = {}
 
 
@@ -45,23 +47,25 @@ class Following:
 class PendingRequest:
     """One http or websocket scope.
 
-    It holds neither the server's `send` nor, once it has ended, the scope. Servers leave timers behind that remember
-    the context of the request, and so this, for as long as the connection is idle: all that it held would be kept, and
-    the garbage collector called for it.
+    It does not hold the server's `send`, nor the scope after its end. The timers of a server keep the context of the
+    request, and so the request, as long as the connection is idle. All that the request held would be kept too, and
+    left to the garbage collector.
 
     :ivar status: of the response; 0 until it has begun
-    :ivar span: once somebody has needed it
-    :ivar previous: what was active before it
-    :ivar following: what is known of a response that is more than a status and one body
+    :ivar span: None until it is needed
+    :ivar previous: the entry that was active before the request
+    :ivar began_in: a mark of the context that the request began in; None after its end, because the mark holds the
+        context, and the context holds the request
+    :ivar following: the state of a response that is followed message by message; None for a status and one body
     """
 
-    __slots__ = ("_caller", "_facts", "_host", "_trace_id", "end_time", "ended", "faults", "following", "number",
-                 "previous", "scope", "span", "start_time", "status", "tracer")  # fmt: skip
+    __slots__ = ("_caller", "_facts", "_host", "_trace_id", "began_in", "end_time", "ended", "faults", "following",
+                 "number", "previous", "scope", "span", "start_time", "status", "tracer")  # fmt: skip
     frame = None
     kind = SpanKind.ENTRY
 
     def __init__(self, tracer: Tracer, scope: Scope, faults: Faults) -> None:
-        """Begins it, and makes it what is active in this context."""
+        """Begins the request, and makes it the active entry of this context."""
         self.tracer = tracer
         self.scope = scope
         self.faults = faults
@@ -74,7 +78,7 @@ class PendingRequest:
         self._trace_id: str | None = None
         self._facts: tuple[Any, ...] | None = None
         inherited = current.get()
-        # most inherit nothing, which is told soonest
+        # most inherit nothing, and this is the quickest check for that
         if inherited is not None and (
             type(inherited) is PendingRequest and inherited.ended and inherited.previous is None
         ):
@@ -83,11 +87,11 @@ class PendingRequest:
         self.previous: Active | None = inherited
         self.start_time: float = monotonic()
         # not by `switch`: no finaliser serves a request
-        current.set(self)
+        self.began_in: Token[Any] | None = current.set(self)
         if inherited is not None or not tracer.decides_late or suppress_instrumentation.get():
             self._open_among(inherited)
 
-    # -- what it is asked ---------------------------------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------------------------------
 
     @property
     def trace_id(self) -> str:
@@ -95,7 +99,7 @@ class PendingRequest:
         return self.find_trace_id()
 
     def find_trace_id(self) -> str:
-        """As `trace_id`, and cheaper: each log record asks for it."""
+        """As `trace_id`, and cheaper: each log record needs it."""
         if self.span is None:
             found = self._trace_id
             if found is not None:
@@ -119,8 +123,8 @@ class PendingRequest:
         return carrier.trace_id if carrier.sampled else ""
 
     def _read_caller(self) -> bytes | None:
-        """The header `sw8`. It opens the span where the caller told its trace without it: most callers do not, so the
-        fast path knows nothing of that.
+        """The header `sw8`. If the caller sent its trace in another header, this opens the span: that is rare, so the
+        fast path does not handle it.
 
         :raises Exception: whatever comes of a scope that is not of the ASGI specification
         """
@@ -128,7 +132,7 @@ class PendingRequest:
         return self._judge(caller, is_traced_otherwise)
 
     def _judge(self, caller: bytes | None, is_traced_otherwise: bool) -> bytes | None:
-        """As `_read_caller`, of what the headers say."""
+        """As `_read_caller`, for headers that have been read."""
         if caller is not None and not self.tracer.trusts(self.scope):
             caller = None
         self._caller = caller
@@ -149,15 +153,16 @@ class PendingRequest:
                          endpoint, "")  # fmt: skip
 
     def note_origin(self) -> Origin | PendingOrigin | None:
-        """Where a log record comes from that is logged here, or itself: then that is asked for later, by
+        """The origin of a log record that is logged here; or the request itself, which answers later, by
         `late_origin`."""
         if self._trace_id is None:
-            # now, since that may open the span
+            # now, because this may open the span
             self.find_trace_id()
         return self if self.span is None else self.span.note_origin()
 
     def late_origin(self) -> Origin | None:
-        """Where a record comes from that was logged while it had no span; None when its trace is not recorded."""
+        """The origin of a record that was logged while the request had no span; None when the trace is not
+        recorded."""
         trace_id, tracer = self._trace_id, self.tracer
         if not trace_id:
             return None
@@ -167,36 +172,36 @@ class PendingRequest:
         return name_so_far(method, path, template), trace_id, segment_id_of(self.number), 0
 
     def operation(self) -> tuple[str, bool]:
-        """The name of its operation as far as it is known by now, and whether its route is."""
+        """The name of its operation as far as it is known now, and whether its route is known."""
         method, path, template = self._operation()
         return name_so_far(method, path, template), template is not None
 
     def _operation(self) -> tuple[str, str, str | None]:
-        """Method, path and template, as far as they are known by now."""
+        """Method, path and template, as far as they are known now."""
         if self._facts is None:
             try:
                 return read_operation(self.scope, self.status, self.faults)
             except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows)
                 self.faults.note("reading a request", error)
-        # not by name: for that it would have to be made into Facts first
+        # not by name, which would need Facts
         method, _, _, path, template, _, _ = self._facts or self.facts()
         return method, path, template
 
     def carried(self) -> dict[str, str]:
-        """What travels with the trace."""
+        """The correlation that travels with the trace."""
         return dict(self.span.carried()) if self.span is not None else {}
 
     @property
     def is_recorded(self) -> bool:
-        """Whether the trace is."""
+        """Whether the trace is recorded."""
         return self.reference() is not None
 
     def age(self) -> float:
-        """Seconds since it ended."""
+        """Seconds since the end."""
         return monotonic() - self.end_time
 
     def to_span(self) -> RequestSpan | None:
-        """The span of this request, whose segment is open from now on. None: it has ended, so there will be none."""
+        """The span of this request, whose segment is open from now on. None: the request has ended without a span."""
         if self.span is None and not self.ended:
             self._open(None, None)
         return self.span
@@ -204,8 +209,8 @@ class PendingRequest:
     # -- the end ------------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """End now. It stays the active one: what the application does after its response belongs to the trace still.
-        A second end does nothing."""
+        """End now. The request stays active: the work after the response still belongs to the trace. A second end does
+        nothing."""
         offer = self.tracer.offer_request
         if offer is None:
             self.to_span()
@@ -214,7 +219,7 @@ class PendingRequest:
             try:
                 caller, scope = self._caller, self.scope
                 if caller is UNREAD:
-                    # as in `_read_caller`, which would be a call
+                    # as in `_read_caller`, without the call
                     self._host, caller, is_traced_otherwise = read_headers(scope)
                     if caller is not None or is_traced_otherwise:
                         caller = self._judge(caller, is_traced_otherwise)
@@ -224,29 +229,50 @@ class PendingRequest:
                 self.faults.note("reading a request", error)
                 facts, caller = UNREADABLE, None
             now = monotonic()
-            # no call in these lines, so nothing comes between them: another thread may be opening it
+            # no call in these lines, so they are one step for another thread that opens the span
             if self.span is None and not self.ended:
                 self.end_time = now
                 self.ended = True
                 self._caller = caller
                 self._facts = facts
                 self.scope = _NOTHING
+                self.began_in = None
                 if offer is not None:
-                    # a FinishedRequest; joined, which takes half as long as unpacking
+                    # a FinishedRequest; joining takes half as long as unpacking
                     offer((self.number, self.start_time, now, client, caller) + facts)  # noqa: RUF005
                 return
         if self.span is not None:
             self.span.stop()
 
+    def end(self) -> None:
+        """End with the span, which has ended now."""
+        if self.previous is not None:
+            self.previous = nearest_open(self.previous)
+        self.end_time = monotonic()
+        self.ended = True
+        self.began_in = None
+        self._facts = self._read()
+        self.scope = _NOTHING
+
     def leave(self) -> None:
-        """Be the active one no longer: the server may serve its next request in this very context."""
+        """Be active no longer: the server may serve its next request in the same context."""
         if current.get() is self:
             switch(current, self.previous)
+
+    def runs_here(self) -> bool:
+        """Whether the current task is the one that serves the request: the request began in its context, and every
+        other task has a copy."""
+        mark = self.began_in
+        renewed = renew(mark) if mark is not None else None
+        if renewed is None:
+            return False
+        self.began_in = renewed
+        return True
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
     def _open_among(self, inherited: Active | None) -> None:
-        """Open at once, where more than the request decides whether it is recorded."""
+        """Open at once, if not the request alone decides whether it is recorded."""
         watch = self.tracer.request_watch
         if watch is not None:
             watch(self)
@@ -266,7 +292,7 @@ class PendingRequest:
             carrier, correlation = read_carrier(self.scope, self.tracer)
             if carrier is None:
                 carrier = read_traceparent(self.scope, self.tracer)
-        except Exception as error:  # noqa: BLE001, RUF100  (ours, and the application may stand behind this call)
+        except Exception as error:  # noqa: BLE001, RUF100  (ours, and the application may have made this call)
             self.faults.note("opening the span of a request", error)
         with self.tracer.lock:
             if self.span is not None or self.ended:
@@ -278,7 +304,7 @@ class PendingRequest:
             except Exception as error:  # noqa: BLE001, RUF100  (as above)
                 self.faults.note("opening the span of a request", error)
                 return
-            # no call in between: another thread may be ending it
+            # no call in between: another thread may end the request
             if not self.ended:
                 self.span = span
                 return
@@ -293,14 +319,9 @@ class PendingRequest:
             return UNREADABLE
 
     def facts(self) -> Facts:
-        """What is known of the request by now."""
+        """The facts of the request as far as they are known now."""
         facts = self._facts if self._facts is not None else self._read()
         return UNREADABLE if facts is UNREADABLE else Facts(*facts)
-
-    def forget(self) -> None:
-        """Let go of the scope; the request has ended."""
-        self._facts = self._read()
-        self.scope = _NOTHING
 
     def __repr__(self) -> str:
         state = "ended" if self.ended else "opened" if self.span is not None else "pending"

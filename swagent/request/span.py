@@ -1,41 +1,91 @@
-"""The span of a request that somebody needed: a child, a tag, a header to send, an error."""
+"""The span of a request, where one is needed: for a child, a tag, an outgoing header, an error."""
 
 from __future__ import annotations
 
-import sys
 import time
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from ..record.limits import MAX_TAGS
 from ..record.trace.carrier import Carrier
-from ..record.trace.context import nearest_open
 from ..record.trace.ids import ids_of
-from ..record.trace.model import Component, Layer, SpanKind
-from ..record.trace.outcome import running_task
-from ..record.trace.request import PEERS, WEBSOCKET, Facts, admit, describe, name_by_path, parameters_tag
+from ..record.trace.model import Component, Layer, SpanKind, SpanRecord
 from ..record.trace.segment import Segment
 from ..record.trace.span import Span
 from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
+from .description import PEERS, admit, describe, name_by_path, parameters_tag
+from .facts import WEBSOCKET, Facts
+from .faults import Faults
+from .scope import Scope
 
-if TYPE_CHECKING:
-    from ..profile.request_clock import RequestClock
-    from .pending import PendingRequest
+
+class Clock(Protocol):
+    """The split of a request's time."""
+
+    def tags(self) -> tuple[tuple[str, str], ...]:
+        """Stop, and return the times as tags."""
+        ...
+
+
+class Request(Protocol):
+    """A request as its span sees it. The request makes its span, so it imports this module, and not the reverse."""
+
+    @property
+    def tracer(self) -> Tracer:
+        """The tracer that records the request."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """The number from which the ids of the segment are made."""
+        ...
+
+    @property
+    def start_time(self) -> float:
+        """When the request began, by the monotonic clock."""
+        ...
+
+    @property
+    def scope(self) -> Scope:
+        """The scope; empty after the end."""
+        ...
+
+    @property
+    def faults(self) -> Faults:
+        """Where errors of the agent are counted."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether the request has ended."""
+        ...
+
+    def facts(self) -> Facts:
+        """The facts as far as they are known now."""
+        ...
+
+    def end(self) -> None:
+        """End with the span, now."""
+        ...
+
+    def runs_here(self) -> bool:
+        """Whether the current task is the one that serves the request."""
+        ...
 
 
 class RequestSpan(Span):
-    """The entry span of one http or websocket scope. It is made of its request by `PendingRequest.to_span`, and named
-    and tagged at its end, when frameworks have said which route it took.
+    """The entry span of one http or websocket scope. `PendingRequest.to_span` makes it. It is named and tagged at its
+    end, when the framework has chosen the route.
 
-    :ivar clock: of a request whose time is split
+    :ivar clock: of a request whose time is split; None otherwise
     """
 
     __slots__ = ("clock", "pending")
 
     def __init__(
         self,
-        pending: PendingRequest,
+        pending: Request,
         facts: Facts,
         carrier: Carrier | Traceparent | None,
         correlation: dict[str, str] | None,
@@ -45,23 +95,25 @@ class RequestSpan(Span):
         peer = PEERS[tuple(client)] if client else ""
         super().__init__(name, SpanKind.ENTRY, peer, Layer.HTTP, Component.PYTHON, carrier, correlation, pending.tracer)
         self.pending = pending
-        self.clock: RequestClock | None = None
+        self.clock: Clock | None = None
         self.epoch = time.time() - time.monotonic()
         self.start_time = self.epoch + pending.start_time
 
-    def time_by(self, clock: RequestClock) -> None:
-        """Tell at the end where the time went, and by each span below in which task it was begun."""
+    def time_by(self, clock: Clock, name_task: Callable[[SpanRecord], None]) -> None:
+        """Add the split of the time at the end, and to each span of the segment the task that began it.
+
+        :param name_task: called with each span that joins the segment; must not raise
+        """
         self.clock = clock
-        self.task = id(running_task())
         if self.segment is not None:
-            self.segment.on_join = clock.tasks.name_task
+            self.segment.on_join = name_task
 
     def open(self, live: Span | None, source: Any) -> None:
         """Open its segment, unless this trace is not recorded."""
         self._open(live, source)
 
     def discard(self) -> None:
-        """Let nothing come of it: the request went without it."""
+        """Record nothing: the request has ended without this span."""
         segment, self.segment = self.segment, None
         if segment is not None:
             segment.discard()
@@ -71,14 +123,10 @@ class RequestSpan(Span):
         pending = self.pending
         if not pending.ended:
             super().stop()
-            if pending.previous is not None:
-                pending.previous = nearest_open(pending.previous)
-            pending.end_time = time.monotonic()
-            pending.ended = True
-            pending.forget()
+            pending.end()
 
     def prepare_end(self) -> bool:
-        """Name it and tag it, with what is known now. False: it has ended."""
+        """Name it and tag it by the facts of now. False: it has ended."""
         segment, pending = self.segment, self.pending
         if segment is None or self.ended:
             return False
@@ -99,7 +147,7 @@ class RequestSpan(Span):
         return True
 
     def name_now(self) -> str:
-        """The operation's name as far as it is known by now. The application calls it too, through `headers()`."""
+        """The name of the operation as far as it is known now. The application calls it too, through `headers()`."""
         segment = self.segment
         if self.ended or segment is None:
             return self.name
@@ -107,17 +155,8 @@ class RequestSpan(Span):
         return admit(describe(facts), facts, segment.tracer.endpoints)
 
     def runs_here(self) -> bool:
-        """Whether the task that runs now is the one that serves the request: the middleware's call is below us then.
-        Asked of the stack, since most requests never need to know their task. Where steps are timed, the stack ends
-        before the middleware while an exception is thrown in."""
-        if self.clock is not None:
-            return super().runs_here()
-        frame: FrameType | None = sys._getframe()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        while frame is not None:
-            if frame.f_code.co_name == "__call__" and frame.f_locals.get("request") is self.pending:
-                return True
-            frame = frame.f_back
-        return False
+        """Whether the current task is the one that serves the request. Another task may have opened this span."""
+        return self.pending.runs_here()
 
     def _new_segment(self, tracer: Tracer, trace_id: str | None) -> Segment:
         own = ids_of(self.pending.number)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .request import Facts
+from .facts import Facts
 
 
 class FinishedRequest(NamedTuple):

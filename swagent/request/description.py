@@ -1,28 +1,17 @@
-"""A request that came in, and its one description: what its span is called, how it is tagged, whether it failed.
-
-A request's facts are taken as they are while it is served, and described later: its span is the same whether it was
-needed meanwhile or not.
-"""
+"""The one description of a request: the name of its span, its tags, and whether it failed."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
 from urllib.parse import parse_qs
 
-from ..bounded_cache import BoundedCache
-from ..cardinality import OVERFLOW, CardinalityLimit
-from ..limits import address_of, name_of, short
-from .model import Layer, SpanKind
-from .single_span import SpanTemplate
+from ..record.bounded_cache import BoundedCache
+from ..record.cardinality import OVERFLOW, CardinalityLimit
+from ..record.limits import address_of, name_of, short
+from ..record.trace.model import Layer, SpanKind
+from ..record.trace.single_span import SpanTemplate
+from .facts import UNMATCHED, WEBSOCKET, Facts
 
 Tag = tuple[str, str]
-
-UNMATCHED = "_unmatched"
-"""In place of the template, of a request that none of the application's routes took."""
-WEBSOCKET = "WEBSOCKET"
-"""In place of the method, of a websocket."""
-OTHER = "_OTHER"
-"""In place of what cannot be read."""
 
 _ENTRY, _HTTP = SpanKind.ENTRY, Layer.HTTP
 _by_path = False
@@ -30,28 +19,13 @@ _MAX_HOST = 255
 _MAX_PARAMETERS = 1000
 
 
-class Facts(NamedTuple):
-    """What its span says of a request, as it was written."""
-
-    method: str
-    """A known one; WEBSOCKET, or OTHER."""
-    scheme: str
-    host: bytes
-    path: str
-    template: str | None
-    """Of the route that took it; UNMATCHED, or None where it is not known."""
-    component: int
-    status: int
-    """0 where the response never began."""
-
-
 def describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
     """The span of a request, but for its times and its peer.
 
-    :param real_path: whether its URL shows the path as it was asked for, and not the route's
+    :param real_path: whether its URL shows the requested path instead of the route
     """
     if real_path or _by_path or facts.template is None or facts.template is UNMATCHED:
-        # not remembered: a client may make up paths
+        # not cached: a client can send any path
         return _describe(facts, real_path)
     return _TEMPLATES[facts._replace(path="")]
 
@@ -79,7 +53,7 @@ def name_by_path(method: str, path: str) -> str:
 def use_endpoint_style(style: str) -> None:
     """Name the operations of all requests so from now on.
 
-    :param style: `route`: method and route; `path`: the path that was asked for, as the official agent does
+    :param style: `route`: method and route; `path`: the requested path, as the official agent does
     """
     global _by_path  # noqa: PLW0603, RUF100
     _by_path = style == "path"
@@ -100,8 +74,8 @@ def parameters_tag(query: bytes, length: int) -> tuple[Tag, ...]:
 def _describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
     method, scheme, host, path, template, component, status = facts
     origin = ORIGINS[scheme, host]
-    # The URL shows the route: the value of a parameter in the path may be a secret, such as the token of a
-    # reset link. Who wants to see it says so.
+    # The URL shows the route, because the value of a path parameter may be a secret, such as the token of a reset link.
+    # The setting `http_url_real_path` shows the path instead.
     is_path = template is None or (_by_path and template is not UNMATCHED)
     name = name_by_path(method, path if is_path else template or "")
     shown = path if real_path or template is None or template is UNMATCHED else template
@@ -113,16 +87,16 @@ def _describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
 
 def _origin(key: tuple[str, bytes]) -> str:
     scheme, host = key
-    # what is before an @ is no part of a host, and may be a password
+    # the part before an @ does not belong to the host, and may be a password
     return f"{scheme}://{host.decode('latin-1').rpartition('@')[2][:_MAX_HOST]}"
 
 
 def _peer(client: tuple[object, ...]) -> str:
-    # not every server knows the client's port
+    # some servers do not know the client's port
     return address_of(f"{client[0]}:{client[1]}" if client[1] else client[0])
 
 
-# What comes again and again, as it is written: connections, hosts, routes, methods, statuses.
+# Values that repeat, in the form in which they are written: connections, hosts, routes, methods, statuses.
 ORIGINS = BoundedCache(_origin)
 PEERS = BoundedCache(_peer)
 METHODS: BoundedCache[str, Tag] = BoundedCache(lambda method: ("http.method", "GET" if method == WEBSOCKET else method))

@@ -1,4 +1,7 @@
-"""What a request's scope says of it: who asked, which host, in which trace."""
+"""The facts in the scope of a request: its caller, host, route and trace.
+
+A scope is that of the ASGI specification; other servers write one for each request.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from typing import Any
 
 from ..record.trace.carrier import Carrier, parse_correlation, parse_sw8
 from ..record.trace.model import Component
-from ..record.trace.request import OTHER, UNMATCHED, WEBSOCKET
 from ..record.trace.traceparent import Traceparent, parse_traceparent
 from ..record.trace.tracer import Tracer
+from .facts import OTHER, UNMATCHED, WEBSOCKET
 from .faults import Faults
 from .routes import ARE_FASTAPI, FASTAPI, METHODS, PYTHON, component_of, is_unmatched, route_template
 
@@ -18,24 +21,24 @@ _READ = frozenset({b"host", b"sw8", b"traceparent"})
 
 
 def read_facts(scope: Scope, host: bytes | None, status: int, faults: Faults) -> tuple[Any, ...]:
-    """What `Facts` holds, of a request that has been routed, as far as frameworks tell.
+    """The fields of `Facts`, for a request that has been routed.
 
-    :param host: as its headers have it
+    :param host: the value of its header
     :param status: of the response, 0 until it has begun
-    :param faults: told where a framework's objects cannot be read
-    :raises Exception: whatever comes of a scope that is not of the ASGI specification
+    :param faults: counts the objects of a framework that cannot be read
+    :raises Exception: any error that a scope against the ASGI specification leads to
     """
     try:
         template = route_template(scope)
         if template is None and is_unmatched(scope, status > 0):
             template = UNMATCHED
-        # as in `component_of`, which would be a call
+        # as in `component_of`, without the call
         component = FASTAPI if "app" in scope and ARE_FASTAPI[type(scope["app"])] else component_of(scope)
     except Exception:  # noqa: BLE001, RUF100  (a framework's objects, read from outside: each by itself, then)
         template, component = read_template(scope, status, faults), _read_component(scope, faults)
     is_http = scope["type"] == "http"
     method = scope["method"] if is_http else WEBSOCKET
-    # no Facts yet: making one takes as long as all of this, and most requests need none
+    # no Facts yet: making them takes as long as all of this, and most requests need none
     return (
         method if method in METHODS else OTHER,
         scope.get("scheme", "http" if is_http else "ws"),
@@ -48,7 +51,7 @@ def read_facts(scope: Scope, host: bytes | None, status: int, faults: Faults) ->
 
 
 def read_template(scope: Scope, status: int, faults: Faults) -> str | None:
-    """The template of the route, as `Facts` has it."""
+    """The template of the route, as in `Facts`."""
     try:
         template = route_template(scope)
         if template is not None:
@@ -68,16 +71,16 @@ def _read_component(scope: Scope, faults: Faults) -> Component:
 
 
 def read_operation(scope: Scope, status: int, faults: Faults) -> tuple[str, str, str | None]:
-    """Method, path and template of `Facts`: what names the operation so far."""
+    """Method, path and template, as in `Facts`: the name of the operation so far is made of them."""
     method = scope["method"] if scope["type"] == "http" else WEBSOCKET
     return method if method in METHODS else OTHER, scope["path"], read_template(scope, status, faults)
 
 
 def read_headers(scope: Scope) -> tuple[bytes | None, bytes | None, bool]:
-    """What every request is asked for: its host, the `sw8` if there is exactly one, and whether there is a
-    `traceparent`. In one pass, since each look for a name takes as long.
+    """The headers that every request is searched for: its host, the `sw8` if there is exactly one, and whether there is
+    a `traceparent`. In one pass, because a search for each name would take as long.
 
-    :raises Exception: whatever comes of a scope that is not of the ASGI specification
+    :raises Exception: any error that a scope against the ASGI specification leads to
     """
     host = caller = None
     callers, is_traced_otherwise = 0, False
@@ -94,13 +97,13 @@ def read_headers(scope: Scope) -> tuple[bytes | None, bytes | None, bool]:
 
 
 def find_caller(scope: Scope, tracer: Tracer) -> bytes | None:
-    """The header `sw8`, where there is exactly one and it is trusted."""
+    """The header `sw8`, if there is exactly one and it is trusted."""
     _, caller, _ = read_headers(scope)
     return caller if caller is not None and tracer.trusts(scope) else None
 
 
 def read_carrier(scope: Scope, tracer: Tracer) -> tuple[Carrier | None, dict[str, str] | None]:
-    """The caller's context and what it sent along, where it is trusted."""
+    """The context and the correlation of the caller, if it is trusted."""
     caller = find_caller(scope, tracer)
     carrier = parse_sw8(caller) if caller is not None else None
     if carrier is None:
@@ -112,13 +115,13 @@ def read_carrier(scope: Scope, tracer: Tracer) -> tuple[Carrier | None, dict[str
 
 
 def read_traceparent(scope: Scope, tracer: Tracer) -> Traceparent | None:
-    """The trace of a caller that knows no `sw8`, where there is exactly one and it is trusted."""
+    """The trace of a caller that sends no `sw8`, if there is exactly one and it is trusted."""
     if not tracer.traceparent:
         return None
     found = [value for name, value in scope["headers"] if name == b"traceparent"]
     if len(found) != 1 or not tracer.trusts(scope):
         return None
-    # several headers of this name are one list, and no header forbids more than that
+    # several headers of this name are one list (W3C Trace Context)
     state = b",".join(value for name, value in scope["headers"] if name == b"tracestate")
     return parse_traceparent(found[0], state)
 

@@ -1,4 +1,4 @@
-"""What goes wrong in the middleware itself: counted, logged now and then, and no request's business."""
+"""Errors of the agent itself while it follows a request: they are counted, logged at intervals, and cost no request."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from ..agent_log import RateLimitedLog
 
 
 class Faults:
-    """What went wrong in the middleware itself.
+    """The errors of one middleware.
 
-    :ivar count: how often so far
+    :ivar count: the number of errors so far
     """
 
     def __init__(self) -> None:
@@ -16,9 +16,9 @@ class Faults:
         self._limited = RateLimitedLog()
 
     def note(self, work: str, error: Exception) -> None:
-        """Count an error, and log it unless the same work failed just now.
+        """Count an error, and log it unless the same work failed a moment ago.
 
-        :param work: one of a few fixed texts
+        :param work: the work that failed; one of a few fixed texts
         """
         self.count += 1
         self._limited.warn(work, "%s failed, and the request goes on: %r", work, error)
