@@ -1,0 +1,164 @@
+"""confluent-kafka: `produce`, and the consumer's `poll` and `consume`. Its classes are C types, which nobody can
+change: subclasses take their places, and the originals' own subclasses, which are of Python, are wrapped.
+
+A record's exit span lasts as long as `produce`, which queues it: when the delivery is told of depends on when the
+application calls `poll`. A delivery that failed has a span of its own, which follows the first, and is local since the
+call has been counted. What a consumer has handed out has an entry span until the next is asked for, or it is closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ....record.trace.context_snapshot import ContextSnapshot
+from ....record.trace.model import Component, Layer
+from ....record.trace.span import Span
+from ....record.trace.spans import local_span
+from ...arguments import Args, Kwargs, argument, with_argument
+from ...call import end_call, safely
+from ...instrumentation import Instrumentation
+from ...patches import Patches
+from ...subclass import replacement_of
+from ...wrapping import before_call, call_in, end_well
+from .inbox import end_last, ending_last, hand_out
+from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses
+from .message_call import add_to_mapping, add_to_pairs
+
+_BROKER, _GROUP = "_swagent_broker", "_swagent_group"
+_C_ARGUMENTS = ("topic", "value", "key", "partition", "callback", "on_delivery", "timestamp", "headers")
+_PYTHON_ARGUMENTS = ("topic", "key", "value", "partition", "on_delivery", "timestamp", "headers")
+_REPORTS = ("callback", "on_delivery")
+
+
+def _hook(module: Any, patches: Patches) -> None:
+    producer, consumer = replacement_of(module.Producer), replacement_of(module.Consumer)
+    patches.set(module, "Producer", producer)
+    patches.set(module, "Consumer", consumer)
+    for owner in (producer, consumer):
+        patches.wrap(owner, "__init__", _around_init)
+    for owner in (module.SerializingProducer, module.DeserializingConsumer):
+        patches.wrap(owner, "__init__", before_call(_remember))
+    for owner, names in ((producer, _C_ARGUMENTS), (module.SerializingProducer, _PYTHON_ARGUMENTS)):
+        patches.wrap(owner, "produce", partial(_around_produce, names))
+    for owner in (consumer, module.DeserializingConsumer):
+        patches.wrap(owner, "poll", _around_poll)
+        patches.wrap(owner, "consume", _around_consume)
+        patches.wrap(owner, "close", ending_last)
+
+
+def _around_init(init: Callable[..., Any]) -> Callable[..., Any]:
+    # its settings may have any name
+    def traced(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        safely(_remember, self, args, kwargs)
+        return init(self, *args, **kwargs)
+
+    return traced
+
+
+def _remember(client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    settings: dict[str, Any] = {**(args[0] if args else kwargs.get("conf") or {}), **kwargs}
+    servers = settings.get("bootstrap.servers") or settings.get("metadata.broker.list") or ""
+    client.__dict__[_BROKER] = joined_addresses(servers)
+    client.__dict__[_GROUP] = settings.get("group.id")
+
+
+def _around_produce(names: tuple[str, ...], produce: Callable[..., Any]) -> Callable[..., Any]:
+    places = {name: place for place, name in enumerate(names)}
+
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(_begin, self, args, kwargs)
+        args, kwargs = safely(_carrying, places, args, kwargs, span) or (args, kwargs)
+        return call_in(span, end_well, end_call, produce, self, *args, **kwargs)
+
+    return traced
+
+
+def _begin(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
+    return begin_kafka_send(argument(args, kwargs, 0, "topic"), producer.__dict__[_BROKER])
+
+
+def _carrying(places: dict[str, int], args: Args, kwargs: Kwargs, span: Span | None) -> tuple[Args, Kwargs]:
+    """The arguments with the context in the headers, and with a report of the delivery."""
+    place = places["headers"]
+    headers: Any = argument(args, kwargs, place, "headers")
+    added = add_to_mapping(headers, span) if type(headers) is dict else add_to_pairs(headers, span)
+    if added is not headers:
+        args, kwargs = with_argument(args, kwargs, place, "headers", added)
+    if span is not None:
+        topic = argument(args, kwargs, 0, "topic")
+        given = {name: argument(args, kwargs, places[name], name) for name in _REPORTS if name in places}
+        name = next((name for name in given if given[name] is not None), "on_delivery")
+        report = _Delivery(span, topic, given[name])
+        if given[name] is None or callable(given[name]):
+            args, kwargs = with_argument(args, kwargs, places[name], name, report)
+    return args, kwargs
+
+
+class _Delivery:
+    """Told of a delivery, in the thread that asks for such reports."""
+
+    __slots__ = ("_callback", "_span", "_topic")
+
+    def __init__(self, span: Span, topic: str, callback: Any) -> None:
+        self._span = span
+        self._topic = topic
+        self._callback = callback
+
+    def __call__(self, error: Any, message: Any) -> None:
+        if error is not None:
+            safely(self._note, error)
+        if self._callback is not None:
+            self._callback(error, message)
+
+    def _note(self, error: Any) -> None:
+        name = f"Kafka/{self._topic}/Delivery"
+        with (
+            ContextSnapshot(self._span),
+            local_span(name, component=Component.KAFKA_PRODUCER, layer=Layer.MQ) as span,
+        ):
+            span.error().log(**{"event": "error", "error.kind": type(error).__name__, "message": error})
+
+
+def _around_poll(poll: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        end_last(self)
+        message = poll(self, *args, **kwargs)
+        if message is not None:
+            hand_out(self, _begin_receive, self, (message,))
+        return message
+
+    return traced
+
+
+def _around_consume(consume: Callable[..., Any]) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        end_last(self)
+        messages = consume(self, *args, **kwargs)
+        if messages:
+            hand_out(self, _begin_receive, self, messages)
+        return messages
+
+    return traced
+
+
+def _begin_receive(consumer: Any, messages: Any) -> Span | None:
+    """An event, such as the end of a partition, is no message."""
+    messages = [message for message in messages if message.error() is None]
+    if not messages:
+        return None
+    topics = (message.topic() for message in messages)
+    headers = [{"headers": message.headers()} for message in messages]
+    return begin_kafka_receive(topics, consumer.__dict__.get(_GROUP), consumer.__dict__.get(_BROKER, ""), headers)
+
+
+INSTRUMENTATION = Instrumentation(
+    name="confluent-kafka",
+    module="confluent_kafka",
+    distribution="confluent-kafka",
+    hook=_hook,
+    versions=">=2.0.2,<3",
+    plugins=("sw_confluent_kafka",),
+    opentelemetry=("confluent_kafka",),
+)
