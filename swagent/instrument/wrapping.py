@@ -13,24 +13,106 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..record.trace.span import Span
+from .arguments import Args, Kwargs, with_changed
 from .call import end_call, safely, settle
 
-Begin = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Span | None"]
+Begin = Callable[[Any, Args, Kwargs], "Span | None"]
 """Gets the object whose method is called, and the arguments. None: this call has no span."""
-Finish = Callable[[Span, Any], object]
-"""Gets what the method has returned, and ends the span, then or later."""
+Rewrite = Callable[["Span | None", Any, Args, Kwargs], "tuple[Args, Kwargs] | None"]
+"""Gets the span, the object and the arguments, and gives those to call with. None: as they are."""
+Finish = Callable[..., object]
+"""Gets the span, what the method has returned, the object and the arguments. It ends the span, then or later."""
 Fail = Callable[[Span, BaseException], object]
 """Gets what the method has raised, and ends the span."""
-Look = Callable[[Any, tuple[Any, ...], dict[str, Any]], object]
+Look = Callable[[Any, Args, Kwargs], object]
 """Gets the object whose method is called, and the arguments."""
-LookBack = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], object]
+LookBack = Callable[[Any, Any, Args, Kwargs], object]
 """Gets the object whose method was called, what that has returned, and the arguments."""
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def end_well(span: Span, _: object) -> None:
+def end_well(span: Span, *_: object) -> None:
     """A `Finish` of a call whose result says nothing."""
     span.stop()
+
+
+def around_call(
+    begin: Begin,
+    finish: Finish = end_well,
+    fail: Fail = end_call,
+    rewrite: Rewrite | None = None,
+    *,
+    is_awaited: bool = False,
+) -> Make:
+    """For `Patches.wrap`: a method whose call has a span. That of a coroutine function begins when it is awaited.
+
+    :param rewrite: gives the arguments to call with once the span has begun, such as headers with its context
+    :param is_awaited: whether a plain function may return an awaitable, which the span is around then; it cannot be
+        called with other arguments
+    """
+
+    def make(call: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.iscoroutinefunction(call):
+            return _around_coroutine(call, begin, finish, fail, rewrite)
+        if is_awaited:
+            return _around_awaitable(call, begin, finish, fail)
+        return _around_plain(call, begin, finish, fail, rewrite)
+
+    return make
+
+
+def _around_plain(
+    call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail, rewrite: Rewrite | None
+) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(begin, self, args, kwargs)
+        if rewrite is not None:
+            args, kwargs = safely(rewrite, span, self, args, kwargs) or (args, kwargs)
+        if span is None:
+            return call(self, *args, **kwargs)
+        try:
+            result = call(self, *args, **kwargs)
+        except BaseException as error:
+            settle(fail, span, error)
+            raise
+        settle(finish, span, result, self, args, kwargs)
+        return result
+
+    return traced
+
+
+def _around_coroutine(
+    call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail, rewrite: Rewrite | None
+) -> Callable[..., Any]:
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(begin, self, args, kwargs)
+        if rewrite is not None:
+            args, kwargs = safely(rewrite, span, self, args, kwargs) or (args, kwargs)
+        if span is None:
+            return await call(self, *args, **kwargs)
+        try:
+            result = await call(self, *args, **kwargs)
+        except BaseException as error:
+            settle(fail, span, error)
+            raise
+        settle(finish, span, result, self, args, kwargs)
+        return result
+
+    return traced
+
+
+def _around_awaitable(call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = call(self, *args, **kwargs)
+        if not inspect.isawaitable(made):
+            return made
+
+        async def await_it(*_: object, **__: object) -> Any:
+            return await made
+
+        return _around_coroutine(await_it, begin, finish, fail, None)(self, *args, **kwargs)
+
+    return traced
 
 
 def call_in(
@@ -63,35 +145,34 @@ async def await_in(
     return result
 
 
-def around_call(begin: Begin, finish: Finish = end_well, fail: Fail = end_call) -> Make:
-    """For `Patches.wrap`: a method, whose call has a span."""
+def rewriting_call(rewrite: Callable[[Args, Kwargs], tuple[Args, Kwargs] | None]) -> Make:
+    """For `Patches.wrap`: a function that is called with other arguments.
+
+    :param rewrite: gets the arguments, the object whose method it is among them, and gives those to call with; None: as
+        they are
+    """
 
     def make(call: Callable[..., Any]) -> Callable[..., Any]:
-        def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return call_in(safely(begin, self, args, kwargs), finish, fail, call, self, *args, **kwargs)
+        def rewritten(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = safely(rewrite, args, kwargs) or (args, kwargs)
+            return call(*args, **kwargs)
 
-        return traced
+        async def rewritten_async(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = safely(rewrite, args, kwargs) or (args, kwargs)
+            return await call(*args, **kwargs)
+
+        return rewritten_async if inspect.iscoroutinefunction(call) else rewritten
 
     return make
 
 
-def around_async_call(begin: Begin, finish: Finish = end_well, fail: Fail = end_call) -> Make:
-    """For `Patches.wrap`: a method that returns an awaitable. The span begins when it is awaited."""
+def rewriting_argument(place: int, name: str, change: Callable[[Any], Any]) -> Make:
+    """As `rewriting_call`, for one argument.
 
-    def make(call: Callable[..., Any]) -> Callable[..., Any]:
-        async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return await await_in(safely(begin, self, args, kwargs), finish, fail, call, self, *args, **kwargs)
-
-        async def awaited(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Awaitable[Any]) -> Any:
-            return await await_in(safely(begin, self, args, kwargs), finish, fail, lambda: made)
-
-        def traced_plain(self: Any, *args: Any, **kwargs: Any) -> Any:
-            made = call(self, *args, **kwargs)
-            return awaited(self, args, kwargs, made) if inspect.isawaitable(made) else made
-
-        return traced if inspect.iscoroutinefunction(call) else traced_plain
-
-    return make
+    :param place: by position, counted with the object whose method it is
+    :param change: gets the argument, None where it is not given, and gives what to pass on
+    """
+    return rewriting_call(lambda args, kwargs: with_changed(args, kwargs, place, name, change))
 
 
 def before_call(look: Look) -> Make:

@@ -19,7 +19,7 @@ from ...arguments import Args, Kwargs, argument
 from ...call import outer_call
 from ...instrumentation import Hook, Instrumentation
 from ...patches import Patches
-from ...wrapping import around_async_call, around_call, before_call
+from ...wrapping import around_call, before_call
 from .broker_pools import speaks_for_itself
 from .cache_call import Command, begin_command
 from .redis_commands import KEY_ELSEWHERE, READS, WAITING, WAITING_IF_TOLD, WITH_SUBCOMMANDS, WRITES
@@ -36,16 +36,15 @@ def _hook_for(system: str) -> Hook:
     begin, begin_pipeline = _begin_for(system), _begin_pipeline_for(system)
 
     def hook(module: Any, patches: Patches) -> None:
-        around = around_async_call if ".asyncio." in module.__name__ else around_call
         cluster = getattr(module, f"{system}Cluster", None)
         if cluster is not None:
-            patches.wrap(cluster, "execute_command", around(begin))
+            patches.wrap(cluster, "execute_command", around_call(begin))
             patches.wrap(cluster, "_execute_command", before_call(_note_node))
-            patches.wrap(module.ClusterPipeline, "execute", around(begin_pipeline))
+            patches.wrap(module.ClusterPipeline, "execute", around_call(begin_pipeline))
             return
-        patches.wrap(getattr(module, system), "execute_command", around(begin))
-        patches.wrap(module.Pipeline, "execute", around(begin_pipeline))
-        patches.wrap(module.Pipeline, "immediate_execute_command", around(begin))
+        patches.wrap(getattr(module, system), "execute_command", around_call(begin))
+        patches.wrap(module.Pipeline, "execute", around_call(begin_pipeline))
+        patches.wrap(module.Pipeline, "immediate_execute_command", around_call(begin))
 
     return hook
 

@@ -15,7 +15,7 @@ from ...arguments import Args, Kwargs, argument
 from ...call import end_call, outer_call
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import around_async_call, before_call
+from ...wrapping import around_call, before_call
 from .http_call import begin_http_call, ending_body, leave_open, note_status, peer_of, propagate
 
 _SWITCHING_PROTOCOLS = 101
@@ -24,8 +24,8 @@ _CONNECT = "CONNECT"
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    patches.wrap(module.ClientSession, "_request", around_async_call(_begin_request, _answered, _failed))
-    patches.wrap(module.ClientSession, "_ws_connect", around_async_call(_begin_ws_connect, _switched, _failed))
+    patches.wrap(module.ClientSession, "_request", around_call(_begin_request, _answered, _failed))
+    patches.wrap(module.ClientSession, "_ws_connect", around_call(_begin_ws_connect, _switched, _failed))
     patches.wrap(module.ClientRequest, "send", before_call(_propagate))
     patches.wrap(module.ClientResponse, "release", ending_body)
     patches.wrap(module.ClientResponse, "close", ending_body)
@@ -56,7 +56,7 @@ def _propagate(request: Any, *_: object) -> None:
         propagate(span, peer_of(url.scheme, url.host, url.port), request.headers)
 
 
-def _answered(span: Span, response: Any) -> None:
+def _answered(span: Span, response: Any, *_: object) -> None:
     note_status(span, response.status)
     if response.closed or response.content.is_eof():
         span.stop()
@@ -65,7 +65,7 @@ def _answered(span: Span, response: Any) -> None:
         response.content.on_eof(span.stop)
 
 
-def _switched(span: Span, _: object) -> None:
+def _switched(span: Span, *_: object) -> None:
     note_status(span, _SWITCHING_PROTOCOLS)
     span.stop()
 

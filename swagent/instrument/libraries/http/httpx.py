@@ -16,7 +16,7 @@ from ...arguments import Args, Kwargs
 from ...call import outer_call, safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches, home_of
-from ...wrapping import after_call, around_async_call, around_call
+from ...wrapping import after_call, around_call
 from .http_call import begin_http_call, ending_body, leave_open, note_status, peer_of, propagate
 
 _REDIRECT = "_build_redirect_request"
@@ -24,7 +24,7 @@ _REDIRECT = "_build_redirect_request"
 
 def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.Client, "send", around_call(_begin, _answered))
-    patches.wrap(module.AsyncClient, "send", around_async_call(_begin, _answered))
+    patches.wrap(module.AsyncClient, "send", around_call(_begin, _answered))
     for client in {home_of(each, _REDIRECT) for each in (module.Client, module.AsyncClient)}:
         patches.wrap(client, _REDIRECT, after_call(_propagate_redirect))
     patches.wrap(module.Response, "close", ending_body)
@@ -51,7 +51,7 @@ def _propagate(span: Span | None, request: Any) -> None:
         propagate(span, peer_of(url.scheme, url.host, url.port), request.headers)
 
 
-def _answered(span: Span, response: Any) -> None:
+def _answered(span: Span, response: Any, *_: object) -> None:
     note_status(span, response.status_code)
     if response.is_closed:
         span.stop()

@@ -109,7 +109,7 @@ def _place(pool: Any, url: str) -> tuple[str, str, int | None]:
     return pool.scheme, pool.host, pool.port
 
 
-def _answered(span: Span, response: Any) -> None:
+def _answered(span: Span, response: Any, *_: object) -> None:
     answered(span, response.status, response)
 
 

@@ -49,7 +49,7 @@ def _propagate(_: object, args: Args, kwargs: Kwargs) -> None:
         request.add_unredirected_header(name, value)
 
 
-def _answered(span: Span, response: Any) -> None:
+def _answered(span: Span, response: Any, *_: object) -> None:
     note_status(span, response.status)
     span.stop()
 

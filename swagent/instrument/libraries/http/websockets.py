@@ -15,7 +15,7 @@ from ...arguments import Args, Kwargs, argument
 from ...call import end_call, outer_call, safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import around_async_call, before_call, call_in
+from ...wrapping import around_call, before_call, call_in
 from .http_call import begin_http_call, note_status, peer_of, propagate
 
 _SWITCHING_PROTOCOLS = 101
@@ -30,7 +30,7 @@ def _hook(module: Any, patches: Patches) -> None:
         connect = module.connect
         # it has got a public name in the course of time
         name = "connect" if hasattr(connect, "connect") else "__await_impl__"
-        patches.wrap(connect, name, around_async_call(_begin_async, _connected, _failed))
+        patches.wrap(connect, name, around_call(_begin_async, _connected, _failed))
     if module.__name__ == "websockets.legacy.client":
         patches.wrap(module.WebSocketClientProtocol, "write_http_request", before_call(_propagate_http_request))
 
@@ -97,7 +97,7 @@ def _propagate(headers: Any, *place: Any) -> None:
         propagate(span, peer_of(*place), headers)
 
 
-def _connected(span: Span, _: object) -> None:
+def _connected(span: Span, *_: object) -> None:
     note_status(span, _SWITCHING_PROTOCOLS)
     span.stop()
 

@@ -22,7 +22,7 @@ from ....record.trace.span import Span
 from ...call import begin_call, safely
 from ...instrumentation import Hook
 from ...patches import Patches
-from ...wrapping import around_async_call, around_call, at_end_of_call
+from ...wrapping import around_call, at_end_of_call
 from ..http.http_call import peer_of, template_of
 
 _READING = "_swagent_reading"
@@ -54,9 +54,9 @@ def hook_for(system: str) -> Hook:
             patches.wrap(module.Stream, "close", at_end_of_call(_closed))
             patches.wrap(module.AsyncStream, "close", at_end_of_call(_closed))
             return
-        begin, finish = partial(_begin, system), partial(_answered, module)
-        patches.wrap(module.SyncAPIClient, "request", around_call(begin, finish, _failed))
-        patches.wrap(module.AsyncAPIClient, "request", around_async_call(begin, finish, _failed))
+        recording = around_call(partial(_begin, system), partial(_answered, module), _failed)
+        patches.wrap(module.SyncAPIClient, "request", recording)
+        patches.wrap(module.AsyncAPIClient, "request", recording)
 
     return hook
 
@@ -78,7 +78,7 @@ def _asked_model(body: object) -> str:
     return as_text(fields.get("model", ""))
 
 
-def _answered(module: Any, span: Span, result: Any) -> None:
+def _answered(module: Any, span: Span, result: Any, *_: object) -> None:
     is_async = isinstance(result, module.AsyncStream)
     if not is_async and not isinstance(result, module.Stream):
         reading = _Reading(span)

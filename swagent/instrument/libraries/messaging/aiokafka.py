@@ -24,7 +24,7 @@ from ...arguments import Args, Kwargs, argument, with_argument
 from ...call import end_call, safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import after_call, around_async_call, await_in
+from ...wrapping import after_call, around_call, await_in
 from .inbox import AsyncMessageLoop, end_last, ending_last, hand_out, loop_over
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, takes_headers
 from .message_call import add_to_pairs
@@ -36,7 +36,7 @@ _HEADERS = 5  # their place among the arguments of `send`
 def _hook(module: Any, patches: Patches) -> None:
     producer, consumer = module.AIOKafkaProducer, module.AIOKafkaConsumer
     patches.wrap(producer, "send", _around_send)
-    patches.wrap(producer, "send_batch", around_async_call(_begin_batch, _end_with))
+    patches.wrap(producer, "send_batch", around_call(_begin_batch, _end_with))
     patches.wrap(producer, "create_batch", after_call(_let_carry))
     patches.wrap(consumer, "__aiter__", loop_over(AsyncMessageLoop))
     patches.wrap(consumer, "getone", _around_getone)
@@ -53,7 +53,7 @@ def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
     return traced
 
 
-def _end_with(span: Span, future: asyncio.Future[Any]) -> None:
+def _end_with(span: Span, future: asyncio.Future[Any], *_: object) -> None:
     """Let a span end with the delivery that is promised; it is not the active one meanwhile."""
     span.step_aside()
     future.add_done_callback(partial(_delivered, span))

@@ -25,7 +25,7 @@ from ...arguments import Args, Kwargs, argument
 from ...call import end_call, safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import after_call, around_async_call
+from ...wrapping import after_call, around_call
 from .message_call import begin_receive, begin_send, sent_along
 
 # By how much a loop's timers may be early.
@@ -35,7 +35,7 @@ _sent: ContextVar[Any] = ContextVar("swagent_arq_sent", default=None)
 
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "arq.connections":
-        patches.wrap(module.ArqRedis, "enqueue_job", around_async_call(_begin_send))
+        patches.wrap(module.ArqRedis, "enqueue_job", around_call(_begin_send))
         patches.wrap(module, "serialize_job", _around_serialize)
         return
     again = (module.Retry, module.RetryJob)

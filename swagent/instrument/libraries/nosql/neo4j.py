@@ -17,17 +17,16 @@ from ...excerpt import excerpt_of
 from ...instrumentation import Instrumentation
 from ...patches import Patches
 from ...settings import current
-from ...wrapping import around_async_call, around_call
+from ...wrapping import around_call
 from ..sql.sql_call import keyword_of
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    is_async = "._async." in module.__name__
-    around, prefix = (around_async_call, "Async") if is_async else (around_call, "")
+    prefix = "Async" if "._async." in module.__name__ else ""
     if module.__name__.endswith(".session"):
-        patches.wrap(getattr(module, f"{prefix}Session"), "run", around(_begin_in_session))
+        patches.wrap(getattr(module, f"{prefix}Session"), "run", around_call(_begin_in_session))
     else:
-        patches.wrap(getattr(module, f"{prefix}TransactionBase"), "run", around(_begin_in_transaction))
+        patches.wrap(getattr(module, f"{prefix}TransactionBase"), "run", around_call(_begin_in_transaction))
 
 
 def _begin_in_session(session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:

@@ -7,7 +7,7 @@ from typing import Any
 from ....record.trace.span import Span
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import around_async_call, around_call
+from ...wrapping import around_call
 from .search_call import around_choice, begin_search, node_address
 
 _SYSTEM = "Elasticsearch"
@@ -17,8 +17,7 @@ def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "elastic_transport._node_pool":
         patches.wrap(module.NodePool, "get", around_choice(_SYSTEM, _address))
         return
-    around = around_async_call if "._async." in module.__name__ else around_call
-    patches.wrap(module.BaseClient, "perform_request", around(_begin))
+    patches.wrap(module.BaseClient, "perform_request", around_call(_begin))
 
 
 def _begin(client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:

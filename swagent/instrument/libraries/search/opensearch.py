@@ -7,16 +7,15 @@ from typing import Any
 from ....record.trace.span import Span
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import around_async_call, around_call
+from ...wrapping import around_call
 from .search_call import around_choice, begin_search, node_address
 
 _SYSTEM = "OpenSearch"
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    is_async = "._async." in module.__name__
-    transport = module.AsyncTransport if is_async else module.Transport
-    patches.wrap(transport, "perform_request", (around_async_call if is_async else around_call)(_begin))
+    transport = module.AsyncTransport if "._async." in module.__name__ else module.Transport
+    patches.wrap(transport, "perform_request", around_call(_begin))
     patches.wrap(transport, "get_connection", around_choice(_SYSTEM, _address))
 
 

@@ -20,7 +20,7 @@ from ...patches import Patches
 from ...subclass import is_made_of
 from .mysql_query import begins_by, mysql_at
 from .sql_call import Database, begin_query
-from .sql_cursor import around_async_query
+from .sql_cursor import around_awaited_query
 from .sql_subclass import traced_cursor
 
 _NAME = "Mysql/PyMsql/"
@@ -34,12 +34,12 @@ def _hook(module: Any, patches: Patches) -> None:
     known: dict[str, Any] = module.cursors.__dict__
     for name, cursor in list(known.items()):
         if isinstance(cursor, type) and issubclass(cursor, default) and not issubclass(cursor, unbuffered):
-            ours[cursor] = traced_cursor(cursor, cursor, begins, around_async_query)
+            ours[cursor] = traced_cursor(cursor, cursor, begins, around_awaited_query)
             patches.set(module.cursors, name, ours[cursor])
 
     @lru_cache(64)
     def cursor_class(base: type) -> Any:
-        return ours.get(base) or traced_cursor(base, default, begins, around_async_query)
+        return ours.get(base) or traced_cursor(base, default, begins, around_awaited_query)
 
     def with_class(connection: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         chosen = argument(args, kwargs, 0, "cursor") or connection._cursor_cls  # noqa: SLF001
@@ -57,7 +57,7 @@ def _hook(module: Any, patches: Patches) -> None:
         return traced
 
     patches.wrap(module.connection.Connection, "cursor", around_cursor)
-    patches.wrap(module.connection.Connection, "query", around_async_query(_begin_unbuffered))
+    patches.wrap(module.connection.Connection, "query", around_awaited_query(_begin_unbuffered))
 
 
 def _begin_unbuffered(connection: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:

@@ -18,7 +18,7 @@ from ...instrumentation import Instrumentation
 from ...patches import Patches
 from .asyncpg_cursor import begin_cursor_by, traced_cursor, traced_iterator
 from .sql_call import Database, begin_query, database_at
-from .sql_cursor import Begin, around_async_query, begin_copy_by
+from .sql_cursor import Begin, around_awaited_query, begin_copy_by
 
 _BIND = "PostgreSQL/AsyncPG/bind"
 _MANY = "PostgreSQL/AsyncPG/executemany"
@@ -38,12 +38,12 @@ def _hook(module: Any, patches: Patches) -> None:
     for method, name in _NAMES.items():
         # those of fetchmany are as young as 0.30
         if hasattr(connection, method):
-            patches.wrap(connection, method, around_async_query(_begin_by(name)))
+            patches.wrap(connection, method, around_awaited_query(_begin_by(name)))
         if hasattr(prepared, method):
-            patches.wrap(prepared, method, around_async_query(_begin_prepared_by(name)))
-    patches.wrap(connection, "prepare", around_async_query(_begin_by("PostgreSQL/AsyncPG/prepare")))
+            patches.wrap(prepared, method, around_awaited_query(_begin_prepared_by(name)))
+    patches.wrap(connection, "prepare", around_awaited_query(_begin_by("PostgreSQL/AsyncPG/prepare")))
     for method in _COPIES:
-        patches.wrap(connection, method, around_async_query(begin_copy_by("PostgreSQL/AsyncPG/copy", _database_of)))
+        patches.wrap(connection, method, around_awaited_query(begin_copy_by("PostgreSQL/AsyncPG/copy", _database_of)))
     begin, cursors = begin_cursor_by(_BIND, _database_of), module.cursor
     patches.set(cursors, "CursorIterator", traced_iterator(cursors.CursorIterator, begin))
     patches.set(cursors, "Cursor", traced_cursor(cursors.Cursor, begin))

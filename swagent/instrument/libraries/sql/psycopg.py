@@ -17,17 +17,15 @@ from ...call import safely, settle
 from ...instrumentation import Instrumentation
 from ...patches import Patches
 from .sql_call import Database, database_at
-from .sql_cursor import Begin, around_async_query, around_query, begin_by
+from .sql_cursor import Begin, around_query, begin_by
 from .sql_error import end_query
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    for cursor in (module.Cursor, module.ServerCursor):
+    for cursor in (module.Cursor, module.ServerCursor, module.AsyncCursor, module.AsyncServerCursor):
         patches.wrap(cursor, "execute", around_query(_begin_execute))
-    for cursor in (module.AsyncCursor, module.AsyncServerCursor):
-        patches.wrap(cursor, "execute", around_async_query(_begin_execute))
-    patches.wrap(module.Cursor, "executemany", around_query(_begin_many))
-    patches.wrap(module.AsyncCursor, "executemany", around_async_query(_begin_many))
+    for cursor in (module.Cursor, module.AsyncCursor):
+        patches.wrap(cursor, "executemany", around_query(_begin_many))
     patches.wrap(module.Cursor, "stream", _around_stream)
     patches.wrap(module.AsyncCursor, "stream", _around_async_stream)
     patches.wrap(module.Cursor, "copy", _around_copy)

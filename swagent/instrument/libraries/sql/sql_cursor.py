@@ -14,7 +14,7 @@ from ....record.trace.span import Span
 from ...call import is_outermost
 from ...wrapping import Begin as Begin
 from ...wrapping import Make as Make
-from ...wrapping import around_async_call, around_call
+from ...wrapping import around_call
 from .sql_call import Database, begin_query
 from .sql_error import end_query
 
@@ -59,9 +59,9 @@ def around_query(begin: Begin) -> Make:
     return around_call(begin, fail=end_query)
 
 
-def around_async_query(begin: Begin) -> Make:
-    """For `Patches.wrap`: a coroutine function whose call has a span."""
-    return around_async_call(begin, fail=end_query)
+def around_awaited_query(begin: Begin) -> Make:
+    """The same for a method that gives an awaitable, and may be no coroutine function: one of Cython, or decorated."""
+    return around_call(begin, fail=end_query, is_awaited=True)
 
 
 def _text_of(statement: Any, cursor: Any) -> Any:
