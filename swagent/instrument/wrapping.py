@@ -9,7 +9,7 @@ may ask, and it may rely on what a plain one does before anything is awaited.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from ..record.trace.span import Span
@@ -18,8 +18,8 @@ from .call import end_call, safely, settle
 
 Begin = Callable[[Any, Args, Kwargs], "Span | None"]
 """Gets the object whose method is called, and the arguments. None: this call has no span."""
-Rewrite = Callable[["Span | None", Any, Args, Kwargs], "tuple[Args, Kwargs] | None"]
-"""Gets the span, the object and the arguments, and gives those to call with. None: as they are."""
+Rewrite = Callable[["Span | None", Any, Args, Kwargs], tuple[Args, Kwargs]]
+"""Gets the span, if there is one, the object and the arguments, and gives those to call with."""
 Finish = Callable[..., object]
 """Gets the span, what the method has returned, the object and the arguments. It ends the span, then or later."""
 Fail = Callable[[Span, BaseException], object]
@@ -145,11 +145,32 @@ async def await_in(
     return result
 
 
-def rewriting_call(rewrite: Callable[[Args, Kwargs], tuple[Args, Kwargs] | None]) -> Make:
+def around_function(begin: Begin, finish: Finish = end_well, fail: Fail = end_call) -> Make:
+    """As `around_call`, for a plain function: `begin` and `finish` get None in the place of an object."""
+
+    def make(call: Callable[..., Any]) -> Callable[..., Any]:
+        # without names of its own: the function may pass on arguments of any name
+        def traced(*args: Any, **kwargs: Any) -> Any:
+            span = safely(begin, None, args, kwargs)
+            if span is None:
+                return call(*args, **kwargs)
+            try:
+                result = call(*args, **kwargs)
+            except BaseException as error:
+                settle(fail, span, error)
+                raise
+            settle(finish, span, result, None, args, kwargs)
+            return result
+
+        return traced
+
+    return make
+
+
+def rewriting_call(rewrite: Callable[[Args, Kwargs], tuple[Args, Kwargs]]) -> Make:
     """For `Patches.wrap`: a function that is called with other arguments.
 
-    :param rewrite: gets the arguments, the object whose method it is among them, and gives those to call with; None: as
-        they are
+    :param rewrite: gets the arguments, the object whose method it is among them, and gives those to call with
     """
 
     def make(call: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,11 +12,11 @@ from typing import Any
 from ....record.trace.model import Component
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
-from ...call import end_call, outer_call
+from ...call import end_call
 from ...instrumentation import Instrumentation
 from ...patches import Patches
 from ...wrapping import around_call, before_call
-from .http_call import begin_http_call, ending_body, leave_open, note_status, peer_of, propagate
+from .http_call import begin_http_call, carry, ending_body, leave_open, note_status
 
 _SWITCHING_PROTOCOLS = 101
 # to a proxy: what goes through its tunnel carries the context
@@ -50,10 +50,9 @@ def _begin(session: Any, method: str, str_or_url: Any) -> Span | None:
 
 
 def _propagate(request: Any, *_: object) -> None:
-    span = outer_call()
-    if span is not None and request.method != _CONNECT:
+    if request.method != _CONNECT:
         url = request.url
-        propagate(span, peer_of(url.scheme, url.host, url.port), request.headers)
+        carry(None, url.scheme, url.host, url.port, request.headers)
 
 
 def _answered(span: Span, response: Any, *_: object) -> None:

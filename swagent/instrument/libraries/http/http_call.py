@@ -2,7 +2,7 @@
 
 Its name is the path, as the official agent has it, with what looks like an identifier taken out: the collector keeps
 metrics for each name. Its URL has neither credentials nor a query. A library calls, in this order: `begin_http_call`,
-`propagate` for each request that goes out, `note_status`, and `end_call`; `leave_open` and `end_body` where the body of
+`carry` for each request that goes out, `note_status`, and `end_call`; `leave_open` and `end_body` where the body of
 the response is still to come.
 """
 
@@ -19,7 +19,7 @@ from ....record.limits import address_of, name_of, short
 from ....record.trace.model import Layer
 from ....record.trace.request import STATUSES, Tag
 from ....record.trace.span import Span
-from ...call import begin_call, end_call
+from ...call import begin_call, end_call, outer_call
 from ...settings import current
 from ...wrapping import at_end_of_call
 
@@ -80,6 +80,17 @@ def propagate(span: Span, peer: str, headers: MutableMapping[str, str]) -> None:
             headers.pop(name, None)
     for name, value in span.headers_for(peer).items():
         headers[name] = value
+
+
+def carry(span: Span | None, scheme: str, host: str, port: int | None, headers: MutableMapping[str, str]) -> None:
+    """Write the context of a call into the headers of a request: of this one, or of the one that it is a part of. Where
+    there is neither, the headers stay as they are.
+
+    :param host: to which the request goes, which after a redirect is not the call's first one
+    """
+    span = span or outer_call()
+    if span is not None:
+        propagate(span, peer_of(scheme, host, port), headers)
 
 
 def split(url: str) -> SplitResult:

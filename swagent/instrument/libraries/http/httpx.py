@@ -13,42 +13,36 @@ from ....record.trace.model import Component
 from ....record.trace.outcome import count_as_timeout
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs
-from ...call import outer_call, safely
+from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches, home_of
 from ...wrapping import after_call, around_call
-from .http_call import begin_http_call, ending_body, leave_open, note_status, peer_of, propagate
+from .http_call import begin_http_call, carry, ending_body, leave_open, note_status
 
 _REDIRECT = "_build_redirect_request"
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    patches.wrap(module.Client, "send", around_call(_begin, _answered))
-    patches.wrap(module.AsyncClient, "send", around_call(_begin, _answered))
+    for client in (module.Client, module.AsyncClient):
+        patches.wrap(client, "send", around_call(_begin, _answered))
     for client in {home_of(each, _REDIRECT) for each in (module.Client, module.AsyncClient)}:
-        patches.wrap(client, _REDIRECT, after_call(_propagate_redirect))
+        patches.wrap(client, _REDIRECT, after_call(_redirected))
     patches.wrap(module.Response, "close", ending_body)
     patches.wrap(module.Response, "aclose", ending_body)
     patches.on_undo(count_as_timeout(module.TimeoutException))
-
-
-def _propagate_redirect(_: object, request: Any, *__: object) -> None:
-    _propagate(outer_call(), request)
 
 
 def _begin(_: object, args: Args, kwargs: Kwargs) -> Span | None:
     request = args[0] if args else kwargs["request"]
     url = request.url
     span = begin_http_call(request.method, url.scheme, url.host, url.port, url.path, Component.HTTPX)
-    safely(_propagate, span or outer_call(), request)
+    safely(carry, span, url.scheme, url.host, url.port, request.headers)
     return span
 
 
-def _propagate(span: Span | None, request: Any) -> None:
-    """Write the context of a call, this one or the one that it is a part of."""
-    if span is not None:
-        url = request.url
-        propagate(span, peer_of(url.scheme, url.host, url.port), request.headers)
+def _redirected(_: object, request: Any, *__: object) -> None:
+    url = request.url
+    carry(None, url.scheme, url.host, url.port, request.headers)
 
 
 def _answered(span: Span, response: Any, *_: object) -> None:

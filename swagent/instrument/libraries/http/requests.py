@@ -6,63 +6,40 @@ ends with the body; one that the application streams is done with when urllib3 g
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ....record.trace.model import Component
 from ....record.trace.outcome import count_as_timeout
 from ....record.trace.span import Span
-from ...arguments import Kwargs, argument
-from ...call import end_call, outer_call, safely, settle
+from ...arguments import Args, Kwargs, argument
+from ...call import outer_call, safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from .http_call import begin_http_call, note_status, peer_of, propagate, split
+from ...wrapping import around_call
+from .http_call import begin_http_call, carry, note_status, split
 from .urllib3 import answered, watch_bodies
 
 
 def _hook(module: Any, patches: Patches) -> None:
     from urllib3 import response  # noqa: PLC0415, RUF100  (requests has imported it)
 
-    patches.wrap(module.Session, "send", _around_send)
+    patches.wrap(module.Session, "send", around_call(_begin, _answered))
     watch_bodies(response, patches)
     patches.on_undo(count_as_timeout(module.Timeout))
 
 
-def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        request = argument(args, kwargs, 0, "request")
-        span = safely(_begin, request)
-        safely(_propagate, request)
-        if span is None:
-            return send(self, *args, **kwargs)
-        try:
-            response = send(self, *args, **kwargs)
-        except BaseException as error:
-            settle(end_call, span, error)
-            raise
-        settle(_answered, span, response, self, kwargs)
-        return response
-
-    return traced
+def _begin(_: object, args: Args, kwargs: Kwargs) -> Span | None:
+    request = argument(args, kwargs, 0, "request")
+    url, span = split(request.url), None
+    host = url.hostname or ""
+    if host and outer_call() is None:
+        span = begin_http_call(request.method, url.scheme, host, url.port, url.path, Component.REQUESTS)
+    if request.headers is not None:
+        safely(carry, span, url.scheme, host, url.port, request.headers)
+    return span
 
 
-def _begin(request: Any) -> Span | None:
-    if outer_call() is not None:
-        return None
-    url = split(request.url)
-    if not url.hostname:
-        return None
-    return begin_http_call(request.method, url.scheme, url.hostname, url.port, url.path, Component.REQUESTS)
-
-
-def _propagate(request: Any) -> None:
-    span = outer_call()
-    if span is not None and request.headers is not None:
-        url = split(request.url)
-        propagate(span, peer_of(url.scheme, url.hostname or "", url.port), request.headers)
-
-
-def _answered(span: Span, response: Any, session: Any, kwargs: Kwargs) -> None:
+def _answered(span: Span, response: Any, session: Any, _: Args, kwargs: Kwargs) -> None:
     if kwargs.get("stream", session.stream):
         answered(span, response.status_code, response.raw)
     else:

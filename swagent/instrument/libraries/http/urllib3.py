@@ -6,17 +6,17 @@ The context's headers are written by the pool's, which knows whom it calls, into
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 from ....record.trace.model import Component
 from ....record.trace.outcome import Outcome, count_as_timeout, outcome_of
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument, with_argument
-from ...call import end_call, outer_call, safely
+from ...call import end_call, outer_call
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import around_call, call_in
+from ...wrapping import around_call
 from .http_call import begin_http_call, ending_body, leave_open, note_status, peer_of, propagate, split
 
 _URLLIB3 = Component.URLLIB3
@@ -25,7 +25,7 @@ _HEADERS = 3  # their place among the arguments of a pool's `urlopen`
 
 def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.PoolManager, "urlopen", around_call(_begin, _answered, _failed))
-    patches.wrap(module.HTTPConnectionPool, "urlopen", _around_pool)
+    patches.wrap(module.HTTPConnectionPool, "urlopen", around_call(_begin_in_pool, _answered, _failed, _with_context))
     watch_bodies(module.response, patches)
     patches.on_undo(count_as_timeout(*timeouts_of(module.exceptions)))
 
@@ -60,15 +60,6 @@ def answered(span: Span, status: int, response: Any) -> None:
         leave_open(span, response)
 
 
-def _around_pool(urlopen: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin_in_pool, self, args, kwargs)
-        args, kwargs = safely(_with_context, self, args, kwargs) or (args, kwargs)
-        return call_in(span, _answered, _failed, urlopen, self, *args, **kwargs)
-
-    return traced
-
-
 def _begin(_: object, args: Args, kwargs: Kwargs) -> Span | None:
     if outer_call() is not None:
         return None
@@ -86,7 +77,7 @@ def _begin_in_pool(pool: Any, args: Args, kwargs: Kwargs) -> Span | None:
     return begin_http_call(method.upper(), *_place(pool, url), split(url).path, _URLLIB3)
 
 
-def _with_context(pool: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+def _with_context(_: object, pool: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """The arguments with the headers to send, where there is something to change."""
     span = outer_call()
     if span is None:

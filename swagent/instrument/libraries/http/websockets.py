@@ -6,17 +6,16 @@ new one and the one before it), trio and threads; the first, third and fourth se
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ....record.trace.model import Component
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
-from ...call import end_call, outer_call, safely
+from ...call import end_call
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import around_call, before_call, call_in
-from .http_call import begin_http_call, note_status, peer_of, propagate
+from ...wrapping import around_call, around_function, before_call
+from .http_call import begin_http_call, carry, note_status
 
 _SWITCHING_PROTOCOLS = 101
 
@@ -30,39 +29,34 @@ def _hook(module: Any, patches: Patches) -> None:
         connect = module.connect
         # it has got a public name in the course of time
         name = "connect" if hasattr(connect, "connect") else "__await_impl__"
-        patches.wrap(connect, name, around_call(_begin_async, _connected, _failed))
+        patches.wrap(connect, name, around_call(_begin_connect, _connected, _failed))
     if module.__name__ == "websockets.legacy.client":
         patches.wrap(module.WebSocketClientProtocol, "write_http_request", before_call(_propagate_http_request))
 
 
 def _hook_threads(module: Any, patches: Patches) -> None:
     if isinstance(module.connect, type):
-        patches.wrap(module.connect, "connect", _around_connect)
+        patches.wrap(module.connect, "connect", around_call(_begin_connect, _connected, _failed))
     else:
-        patches.wrap(module, "connect", _around_connect)
+        patches.wrap(module, "connect", around_function(_begin_function, _connected, _failed))
 
 
-def _around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
-    # of a class, or a function of its own
-    def traced(*args: Any, **kwargs: Any) -> Any:
-        span = safely(lambda: _begin(_uri_of(args[0] if args else kwargs["uri"])))
-        return call_in(span, _connected, _failed, connect, *args, **kwargs)
-
-    return traced
+def _begin_function(_: object, args: Args, kwargs: Kwargs) -> Span | None:
+    return _begin(_uri_of(args[0] if args else kwargs["uri"]))
 
 
-def _begin_async(connect: Any, *_: object) -> Span | None:
+def _begin_connect(connect: Any, *_: object) -> Span | None:
     return _begin(_uri_of(connect))
 
 
 def _propagate_request(protocol: Any, args: Args, kwargs: Kwargs) -> None:
-    _propagate(argument(args, kwargs, 0, "request").headers, *_place(_uri_of(protocol)))
+    carry(None, *_place(_uri_of(protocol)), argument(args, kwargs, 0, "request").headers)
 
 
 def _propagate_http_request(protocol: Any, args: Args, kwargs: Kwargs) -> None:
     # their public names are deprecated
     place = _scheme(protocol._secure), protocol._host, protocol._port  # noqa: SLF001
-    _propagate(argument(args, kwargs, 1, "headers"), *place)
+    carry(None, *place, argument(args, kwargs, 1, "headers"))
 
 
 def _uri_of(place: Any) -> Any:
@@ -89,12 +83,6 @@ def _place(uri: Any) -> tuple[str, str, int]:
 
 def _begin(uri: Any) -> Span | None:
     return begin_http_call("GET", *_place(uri), uri.path, Component.WEBSOCKETS)
-
-
-def _propagate(headers: Any, *place: Any) -> None:
-    span = outer_call()
-    if span is not None:
-        propagate(span, peer_of(*place), headers)
 
 
 def _connected(span: Span, *_: object) -> None:
