@@ -13,19 +13,18 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from ....record.suppression import suppress_instrumentation
 from ....record.trace.span import Span
 from ....record.trace.spans import current_span
-from ...arguments import Args, Kwargs, argument, with_argument
+from ...arguments import Args, Kwargs, argument, with_changed
 from ...call import end_call, safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import after_call, around_call, await_in
-from .inbox import AsyncMessageLoop, end_last, ending_last, hand_out, loop_over
+from ...wrapping import after_call, around_call
+from .inbox import AsyncMessageLoop, ending_last, handing_out, loop_over
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, takes_headers
 from .message_call import add_to_pairs
 
@@ -35,22 +34,13 @@ _HEADERS = 5  # their place among the arguments of `send`
 
 def _hook(module: Any, patches: Patches) -> None:
     producer, consumer = module.AIOKafkaProducer, module.AIOKafkaConsumer
-    patches.wrap(producer, "send", _around_send)
+    patches.wrap(producer, "send", around_call(_begin, _end_with, rewrite=_carry))
     patches.wrap(producer, "send_batch", around_call(_begin_batch, _end_with))
     patches.wrap(producer, "create_batch", after_call(_let_carry))
     patches.wrap(consumer, "__aiter__", loop_over(AsyncMessageLoop))
-    patches.wrap(consumer, "getone", _around_getone)
-    patches.wrap(consumer, "getmany", _around_getmany)
+    patches.wrap(consumer, "getone", handing_out(_begin_one))
+    patches.wrap(consumer, "getmany", handing_out(_begin_many))
     patches.wrap(consumer, "stop", ending_last)
-
-
-def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin, self, args, kwargs)
-        args, kwargs = safely(_carrying, self, span, args, kwargs) or (args, kwargs)
-        return await await_in(span, _end_with, end_call, send, self, *args, **kwargs)
-
-    return traced
 
 
 def _end_with(span: Span, future: asyncio.Future[Any], *_: object) -> None:
@@ -68,13 +58,10 @@ def _delivered(span: Span, future: asyncio.Future[Any]) -> None:
         safely(end_call, span, error)
 
 
-def _carrying(producer: Any, span: Span | None, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """The arguments with the context in the headers, where there is something to change."""
+def _carry(span: Span | None, producer: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     if not takes_headers(producer.client.__dict__.get("_api_version")):
         return args, kwargs
-    headers = argument(args, kwargs, _HEADERS, "headers")
-    added = add_to_pairs(headers, span)
-    return (args, kwargs) if added is headers else with_argument(args, kwargs, _HEADERS, "headers", added)
+    return with_changed(args, kwargs, _HEADERS, "headers", lambda headers: add_to_pairs(headers, span))
 
 
 def _begin(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
@@ -117,32 +104,13 @@ def _with_active_context(headers: Any, broker: str) -> Any:
     return [*(headers or ()), *((key, value.encode()) for key, value in span.headers_for(broker).items())]
 
 
-def _around_getone(getone: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        message = await getone(self, *args, **kwargs)
-        hand_out(self, _begin_one, self, message)
-        return message
-
-    return traced
-
-
-def _around_getmany(getmany: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        batches = await getmany(self, *args, **kwargs)
-        if batches:
-            hand_out(self, _begin_many, self, batches)
-        return batches
-
-    return traced
-
-
-def _begin_one(consumer: Any, message: Any) -> Span | None:
+def _begin_one(consumer: Any, message: Any, *_: object) -> Span | None:
     return begin_kafka_receive((message.topic,), consumer._group_id, _broker_of(consumer), (message,))  # noqa: SLF001, RUF100
 
 
-def _begin_many(consumer: Any, batches: Any) -> Span | None:
+def _begin_many(consumer: Any, batches: Any, *_: object) -> Span | None:
+    if not batches:
+        return None
     messages = [message for batch in batches.values() for message in batch]
     topics = (partition.topic for partition in batches)
     return begin_kafka_receive(topics, consumer._group_id, _broker_of(consumer), messages)  # noqa: SLF001, RUF100

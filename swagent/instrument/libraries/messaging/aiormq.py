@@ -14,12 +14,11 @@ from functools import partial
 from typing import Any
 
 from ....record.trace.span import Span
-from ...arguments import Args, Kwargs, argument, with_argument
-from ...call import end_call, safely
+from ...arguments import Args, Kwargs
 from ...instrumentation import Instrumentation
 from ...patches import Patches, home_of
-from ...wrapping import await_in, end_well
-from .inbox import end_last, ending_last, hand_out, leave_to_caller
+from ...wrapping import around_call, rewriting_argument
+from .inbox import ending_last, handing_out, leave_to_caller
 from .message_call import add_to_mapping
 from .rabbitmq_call import begin_delivery, begin_publish
 
@@ -28,10 +27,11 @@ _COLLECTS = "QueueIterator.on_message"
 
 
 def _hook_aiormq(module: Any, patches: Patches) -> None:
-    channel = module.Channel
-    patches.wrap(channel, "basic_publish", partial(_around_publish, module.spec.Basic.Properties))
-    patches.wrap(channel, "basic_consume", _around_consume)
-    patches.wrap(channel, "basic_get", _around_get)
+    channel, carry = module.Channel, partial(_carry, module.spec.Basic.Properties)
+    patches.wrap(channel, "basic_publish", around_call(_begin_publish, rewrite=carry))
+    # its second argument, behind the channel itself
+    patches.wrap(channel, "basic_consume", rewriting_argument(2, "consumer_callback", _recording))
+    patches.wrap(channel, "basic_get", handing_out(_begin_fetched))
     patches.wrap(home_of(channel, "close"), "close", ending_last)
 
 
@@ -39,28 +39,24 @@ def _hook_aio_pika(module: Any, patches: Patches) -> None:
     if module.__name__ == _ROBUST:
         # its own, since aio-pika 9.6
         if "__anext__" in vars(module.RobustQueueIterator):
-            patches.wrap(module.RobustQueueIterator, "__anext__", _around_anext)
+            patches.wrap(module.RobustQueueIterator, "__anext__", handing_out(_begin_iterated))
         return
-    patches.wrap(module.QueueIterator, "__anext__", _around_anext)
+    patches.wrap(module.QueueIterator, "__anext__", handing_out(_begin_iterated))
     patches.wrap(module.QueueIterator, "close", ending_last)
     # for `swagent.messages.consume`
     patches.set(module.QueueIterator, "swagent_leaves_to_caller", leave_to_caller)
 
 
-def _around_publish(make_properties: Callable[..., Any], publish: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # all but the body are given by name
-        span = safely(_begin_publish, self, kwargs)
-        properties = safely(_carrying, kwargs.get("properties"), span, make_properties)
-        if properties is not None:
-            kwargs["properties"] = properties
-        return await await_in(span, end_well, end_call, publish, self, *args, **kwargs)
-
-    return traced
+def _begin_publish(channel: Any, _: Args, kwargs: Kwargs) -> Span | None:
+    # all but the body are given by name
+    return begin_publish(kwargs.get("exchange", ""), kwargs.get("routing_key", ""), _broker_of(channel))
 
 
-def _begin_publish(channel: Any, arguments: dict[str, Any]) -> Span | None:
-    return begin_publish(arguments.get("exchange", ""), arguments.get("routing_key", ""), _broker_of(channel))
+def _carry(
+    make_properties: Callable[..., Any], span: Span | None, _: object, args: Args, kwargs: Kwargs
+) -> tuple[Args, Kwargs]:  # fmt: skip
+    properties = _carrying(kwargs.get("properties"), span, make_properties)
+    return args, kwargs if properties is None else {**kwargs, "properties": properties}
 
 
 def _broker_of(channel: Any) -> str:
@@ -80,20 +76,16 @@ def _carrying(properties: Any, span: Span | None, make: Callable[..., Any]) -> A
     return properties
 
 
-def _around_consume(consume: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = safely(_with_callback, args, kwargs) or (args, kwargs)
-        return await consume(self, *args, **kwargs)
-
-    return traced
-
-
-def _with_callback(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """The arguments with a callback that records, where there is something to change."""
-    callback = argument(args, kwargs, 1, "consumer_callback")
+def _recording(callback: Any) -> Any:
+    """A callback that records, whether it is a coroutine function or not."""
     if not callable(callback) or _collects(callback):
-        return args, kwargs
-    return with_argument(args, kwargs, 1, "consumer_callback", _around_callback(callback))
+        return callback
+
+    async def answered(message: Any) -> Any:
+        answer = callback(message)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    return around_call(_begin_called)(answered)
 
 
 def _collects(callback: Any) -> bool:
@@ -103,38 +95,15 @@ def _collects(callback: Any) -> bool:
     return isinstance(name, str) and name.endswith(_COLLECTS)
 
 
-def _around_callback(callback: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(message: Any) -> Any:
-        return await await_in(safely(_begin_delivery, message), end_well, end_call, answered, message)
-
-    async def answered(message: Any) -> Any:
-        answer = callback(message)
-        return await answer if inspect.isawaitable(answer) else answer
-
-    return traced
+def _begin_called(message: Any, *_: object) -> Span | None:
+    return _begin_delivery(message)
 
 
-def _around_get(get: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        message = await get(self, *args, **kwargs)
-        hand_out(self, _begin_fetched, message)
-        return message
-
-    return traced
+def _begin_iterated(_: object, message: Any, *__: object) -> Span | None:
+    return _begin_delivery(message)
 
 
-def _around_anext(ask: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        message = await ask(self, *args, **kwargs)
-        hand_out(self, _begin_delivery, message)
-        return message
-
-    return traced
-
-
-def _begin_fetched(message: Any) -> Span | None:
+def _begin_fetched(_: object, message: Any, *__: object) -> Span | None:
     """For what `get` gives: that there is none has no tag."""
     return _begin_delivery(message) if getattr(message, "delivery_tag", None) is not None else None
 

@@ -25,7 +25,7 @@ from ...arguments import Args, Kwargs, argument
 from ...call import end_call, safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import after_call, around_call
+from ...wrapping import after_call, around_call, rewriting_call
 from .message_call import begin_receive, begin_send, sent_along
 
 # By how much a loop's timers may be early.
@@ -36,13 +36,13 @@ _sent: ContextVar[Any] = ContextVar("swagent_arq_sent", default=None)
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "arq.connections":
         patches.wrap(module.ArqRedis, "enqueue_job", around_call(_begin_send))
-        patches.wrap(module, "serialize_job", _around_serialize)
+        patches.wrap(module, "serialize_job", rewriting_call(_carry))
         return
     again = (module.Retry, module.RetryJob)
     patches.wrap(module.Worker, "__init__", after_call(functools.partial(_trace_functions, again)))
     patches.wrap(module.Worker, "run_job", functools.partial(_with_suppression, False))
     patches.wrap(module.Worker, "_poll_iteration", functools.partial(_with_suppression, True))
-    patches.wrap(module, "deserialize_job_raw", _around_deserialize)
+    patches.wrap(module, "deserialize_job_raw", rewriting_call(_remember))
 
 
 # -- sending ----------------------------------------------------------------------------------------------------------
@@ -58,15 +58,10 @@ def _broker_of(redis: Any) -> str:
     return f"{settings['host']}:{settings['port']}" if "host" in settings else str(settings.get("path", "redis"))
 
 
-def _around_serialize(serialize: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(*args: Any, **kwargs: Any) -> Any:
-        # it is given by name alone
-        serializer = safely(_carrying, kwargs.get("serializer"))
-        if serializer is not None:
-            kwargs["serializer"] = serializer
-        return serialize(*args, **kwargs)
-
-    return traced
+def _carry(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    # it is given by name alone
+    serializer = _carrying(kwargs.get("serializer"))
+    return args, kwargs if serializer is None else {**kwargs, "serializer": serializer}
 
 
 def _carrying(serializer: Any) -> Callable[[Any], Any] | None:
@@ -87,16 +82,12 @@ def _of_arq(name: str) -> Callable[[Any], Any]:
 # -- a worker ---------------------------------------------------------------------------------------------------------
 
 
-def _around_deserialize(deserialize: Callable[..., Any]) -> Callable[..., Any]:
-    """Its caller's task starts the job's, which has the same context."""
-
-    def traced(*args: Any, **kwargs: Any) -> Any:
-        # it is given by name alone
-        if len(args) + len(kwargs) - ("deserializer" in kwargs) == 1:
-            kwargs["deserializer"] = safely(_remembering, kwargs.get("deserializer")) or kwargs.get("deserializer")
-        return deserialize(*args, **kwargs)
-
-    return traced
+def _remember(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments with what keeps a job. The caller's task starts the job's, which has the same context."""
+    # it is given by name alone
+    if len(args) + len(kwargs) - ("deserializer" in kwargs) != 1:
+        return args, kwargs
+    return args, {**kwargs, "deserializer": _remembering(kwargs.get("deserializer"))}
 
 
 def _remembering(deserializer: Any) -> Callable[[Any], Any]:

@@ -17,12 +17,12 @@ from ....record.trace.model import Component, Layer
 from ....record.trace.span import Span
 from ....record.trace.spans import local_span
 from ...arguments import Args, Kwargs, argument, with_argument
-from ...call import end_call, safely
+from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
 from ...subclass import replacement_of
-from ...wrapping import before_call, call_in, end_well
-from .inbox import end_last, ending_last, hand_out
+from ...wrapping import around_call, before_call
+from .inbox import ending_last, handing_out
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses
 from .message_call import add_to_mapping, add_to_pairs
 
@@ -41,10 +41,11 @@ def _hook(module: Any, patches: Patches) -> None:
     for owner in (module.SerializingProducer, module.DeserializingConsumer):
         patches.wrap(owner, "__init__", before_call(_remember))
     for owner, names in ((producer, _C_ARGUMENTS), (module.SerializingProducer, _PYTHON_ARGUMENTS)):
-        patches.wrap(owner, "produce", partial(_around_produce, names))
+        places = {name: place for place, name in enumerate(names)}
+        patches.wrap(owner, "produce", around_call(_begin, rewrite=partial(_carry, places)))
     for owner in (consumer, module.DeserializingConsumer):
-        patches.wrap(owner, "poll", _around_poll)
-        patches.wrap(owner, "consume", _around_consume)
+        patches.wrap(owner, "poll", handing_out(_begin_one))
+        patches.wrap(owner, "consume", handing_out(_begin_many))
         patches.wrap(owner, "close", ending_last)
 
 
@@ -64,22 +65,11 @@ def _remember(client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Non
     client.__dict__[_GROUP] = settings.get("group.id")
 
 
-def _around_produce(names: tuple[str, ...], produce: Callable[..., Any]) -> Callable[..., Any]:
-    places = {name: place for place, name in enumerate(names)}
-
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin, self, args, kwargs)
-        args, kwargs = safely(_carrying, places, args, kwargs, span) or (args, kwargs)
-        return call_in(span, end_well, end_call, produce, self, *args, **kwargs)
-
-    return traced
-
-
 def _begin(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
     return begin_kafka_send(argument(args, kwargs, 0, "topic"), producer.__dict__[_BROKER])
 
 
-def _carrying(places: dict[str, int], args: Args, kwargs: Kwargs, span: Span | None) -> tuple[Args, Kwargs]:
+def _carry(places: dict[str, int], span: Span | None, _: object, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """The arguments with the context in the headers, and with a report of the delivery."""
     place = places["headers"]
     headers: Any = argument(args, kwargs, place, "headers")
@@ -121,29 +111,11 @@ class _Delivery:
             span.error().log(**{"event": "error", "error.kind": type(error).__name__, "message": error})
 
 
-def _around_poll(poll: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        message = poll(self, *args, **kwargs)
-        if message is not None:
-            hand_out(self, _begin_receive, self, (message,))
-        return message
-
-    return traced
+def _begin_one(consumer: Any, message: Any, *_: object) -> Span | None:
+    return _begin_many(consumer, (message,))
 
 
-def _around_consume(consume: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        messages = consume(self, *args, **kwargs)
-        if messages:
-            hand_out(self, _begin_receive, self, messages)
-        return messages
-
-    return traced
-
-
-def _begin_receive(consumer: Any, messages: Any) -> Span | None:
+def _begin_many(consumer: Any, messages: Any, *_: object) -> Span | None:
     """An event, such as the end of a partition, is no message."""
     messages = [message for message in messages if message.error() is None]
     if not messages:

@@ -5,15 +5,19 @@ It ends, too, when the loop over the consumer is left, and when the consumer is 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from ....record.trace.span import Span
+from ...arguments import Args, Kwargs
 from ...call import safely
-from ...wrapping import before_call
+from ...wrapping import Make, before_call
 
 _INBOX = "_swagent_inbox"
+Receive = Callable[..., "Span | None"]
+"""Gets a consumer, what it hands out, and the arguments of the call. None: there is no message."""
 
 
 class Inbox:
@@ -52,17 +56,32 @@ def inbox_of(consumer: Any) -> Inbox:
     return inbox
 
 
-def end_last(consumer: Any) -> None:
-    """End the span of what a consumer has handed out last. Never raises."""
-    safely(_end_last, consumer)
+def handing_out(begin: Receive) -> Make:
+    """For `Patches.wrap`: a method by which a consumer hands out messages. That it is asked ends the span of the last
+    one; the span of the next is the active one when it comes."""
+
+    def make(ask: Callable[..., Any]) -> Callable[..., Any]:
+        def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+            safely(_end_last, self)
+            found = ask(self, *args, **kwargs)
+            if found is not None:
+                safely(_hand_out, begin, self, found, args, kwargs)
+            return found
+
+        async def traced_async(self: Any, *args: Any, **kwargs: Any) -> Any:
+            safely(_end_last, self)
+            found = await ask(self, *args, **kwargs)
+            if found is not None:
+                safely(_hand_out, begin, self, found, args, kwargs)
+            return found
+
+        return traced_async if inspect.iscoroutinefunction(ask) else traced
+
+    return make
 
 
-def hand_out(consumer: Any, begin: Callable[..., Span | None], *args: Any) -> None:
-    """Begin the span of what a consumer hands out now, and make it the active one. Never raises.
-
-    :param begin: begins it, with these arguments
-    """
-    safely(_hand_out, consumer, begin, *args)
+def _hand_out(begin: Receive, consumer: Any, found: Any, args: Args, kwargs: Kwargs) -> None:
+    inbox_of(consumer).hand_out(begin, consumer, found, args, kwargs)
 
 
 def leave_to_caller(consumer: Any) -> None:
@@ -78,10 +97,6 @@ def _end_last(consumer: Any, *_: object) -> None:
 
 ending_last = before_call(_end_last)
 """For `Patches.wrap`: a method after which a consumer hands nothing out."""
-
-
-def _hand_out(consumer: Any, begin: Callable[..., Span | None], *args: Any) -> None:
-    inbox_of(consumer).hand_out(begin, *args)
 
 
 class _Loop:

@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any
 
 from ....record.trace.span import Span
-from ...arguments import Args, Kwargs, argument, with_argument
-from ...call import end_call, safely
+from ...arguments import Args, Kwargs, argument, with_changed
+from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import call_in, end_well
-from .inbox import Inbox, end_last, ending_last, hand_out
+from ...wrapping import around_call, rewriting_argument
+from .inbox import Inbox, ending_last, handing_out
 from .message_call import add_to_mapping
 from .rabbitmq_call import begin_delivery, begin_publish
 
@@ -29,26 +29,15 @@ _PROPERTIES = 3  # their place among the arguments of `basic_publish`
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == _BLOCKING:
         channel = module.BlockingChannel
-        patches.wrap(channel, "basic_publish", partial(_around_publish, None))
-        patches.wrap(channel, "basic_get", _around_get)
+        patches.wrap(channel, "basic_publish", around_call(_begin_publish))
+        patches.wrap(channel, "basic_get", handing_out(_begin_fetched))
         patches.wrap(channel, "consume", _around_generator)
         patches.wrap(channel, "close", ending_last)
     else:
-        channel = module.Channel
-        patches.wrap(channel, "basic_publish", partial(_around_publish, module.spec.BasicProperties))
-    patches.wrap(channel, "basic_consume", _around_consume)
-
-
-def _around_publish(make_properties: Any, publish: Callable[..., Any]) -> Callable[..., Any]:
-    """:param make_properties: None: they are written further in"""
-
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin_publish, self, args, kwargs)
-        if make_properties is not None:
-            args, kwargs = safely(_with_properties, args, kwargs, span, make_properties) or (args, kwargs)
-        return call_in(span, end_well, end_call, publish, self, *args, **kwargs)
-
-    return traced
+        channel, carry = module.Channel, partial(_carry, module.spec.BasicProperties)
+        patches.wrap(channel, "basic_publish", around_call(_begin_publish, rewrite=carry))
+    # its second argument, behind the channel itself
+    patches.wrap(channel, "basic_consume", rewriting_argument(2, "on_message_callback", _recording))
 
 
 def _begin_publish(channel: Any, args: Args, kwargs: Kwargs) -> Span | None:
@@ -56,13 +45,11 @@ def _begin_publish(channel: Any, args: Args, kwargs: Kwargs) -> Span | None:
     return begin_publish(exchange, routing_key, _broker_of(channel))
 
 
-def _with_properties(
-    args: Args, kwargs: Kwargs, span: Span | None, make: Callable[..., Any]
+def _carry(
+    make_properties: Callable[..., Any], span: Span | None, _: object, args: Args, kwargs: Kwargs
 ) -> tuple[Args, Kwargs]:  # fmt: skip
-    properties = argument(args, kwargs, _PROPERTIES, "properties")
-    carrying = _carrying(properties, span, make)
-    return (
-        (args, kwargs) if carrying is properties else with_argument(args, kwargs, _PROPERTIES, "properties", carrying)
+    return with_changed(
+        args, kwargs, _PROPERTIES, "properties", lambda properties: _carrying(properties, span, make_properties)
     )
 
 
@@ -82,30 +69,15 @@ def _carrying(properties: Any, span: Span | None, make: Callable[..., Any]) -> A
     return properties
 
 
-def _around_consume(consume: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = safely(_with_callback, args, kwargs) or (args, kwargs)
-        return consume(self, *args, **kwargs)
-
-    return traced
-
-
-def _with_callback(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """The arguments with a callback that records, where there is something to change."""
-    callback = argument(args, kwargs, 1, "on_message_callback")
-    # what the blocking channel registers only sorts
+def _recording(callback: Any) -> Any:
+    """A callback that records; what the blocking channel registers only sorts."""
     if not callable(callback) or type(getattr(callback, "__self__", None)).__module__ == _BLOCKING:
-        return args, kwargs
-    return with_argument(args, kwargs, 1, "on_message_callback", _around_callback(callback))
+        return callback
+    return around_call(_begin_called)(callback)
 
 
-def _around_callback(callback: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(*args: Any, **kwargs: Any) -> Any:
-        # channel, method, properties and body
-        span = safely(lambda: _begin_delivery(*args[:3]))
-        return call_in(span, end_well, end_call, callback, *args, **kwargs)
-
-    return traced
+def _begin_called(channel: Any, args: Args, _: Kwargs) -> Span | None:
+    return _begin_delivery(channel, args[0], args[1])
 
 
 def _around_generator(consume: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,18 +94,8 @@ def _around_generator(consume: Callable[..., Any]) -> Callable[..., Any]:
     return traced
 
 
-def _around_get(get: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        message = get(self, *args, **kwargs)
-        hand_out(self, _begin_fetched, self, message)
-        return message
-
-    return traced
-
-
-def _begin_fetched(channel: Any, message: Any) -> Span | None:
-    method, properties, _ = message
+def _begin_fetched(channel: Any, message: Any, *_: object) -> Span | None:
+    method, properties, _body = message
     # there was none
     return None if method is None else _begin_delivery(channel, method, properties)
 

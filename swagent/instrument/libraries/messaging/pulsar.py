@@ -16,12 +16,12 @@ from ....record.bounded_cache import remembered
 from ....record.limits import as_text
 from ....record.trace.model import Component
 from ....record.trace.span import Span
-from ...arguments import Args, Kwargs, argument, with_argument
-from ...call import end_call, safely
+from ...arguments import Args, Kwargs, argument, with_argument, with_changed
+from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import after_call, await_in, before_call, call_in, end_well
-from .inbox import end_last, ending_last, hand_out
+from ...wrapping import Make, after_call, around_call, before_call, rewriting_call
+from .inbox import ending_last, handing_out
 from .message_call import add_to_mapping, begin_receive, begin_send
 
 _BROKER = "_swagent_broker"
@@ -35,26 +35,26 @@ def _hook(module: Any, patches: Patches) -> None:
         return
     patches.wrap(module.Client, "__init__", before_call(_note_broker))
     patches.wrap(module.Client, "create_producer", after_call(_pass_on_broker))
-    patches.wrap(module.Client, "subscribe", partial(_around_make, (4, "message_listener")))
-    patches.wrap(module.Client, "create_reader", partial(_around_make, (3, "reader_listener")))
-    patches.wrap(module.Producer, "send", _around_send)
-    patches.wrap(module.Producer, "send_async", _around_send_async)
-    patches.wrap(module.Consumer, "receive", _around_receive)
-    patches.wrap(module.Consumer, "batch_receive", _around_batch_receive)
+    patches.wrap(module.Client, "subscribe", _around_making(4, "message_listener"))
+    patches.wrap(module.Client, "create_reader", _around_making(3, "reader_listener"))
+    patches.wrap(module.Producer, "send", around_call(_begin_send, rewrite=_carry))
+    patches.wrap(module.Producer, "send_async", around_call(_begin_send, _sent, rewrite=_carry_and_report))
+    patches.wrap(module.Consumer, "receive", handing_out(_begin_one))
+    patches.wrap(module.Consumer, "batch_receive", handing_out(_begin_many))
     patches.wrap(module.Consumer, "close", ending_last)
-    patches.wrap(module.Reader, "read_next", _around_receive)
+    patches.wrap(module.Reader, "read_next", handing_out(_begin_one))
     patches.wrap(module.Reader, "close", ending_last)
 
 
 def _hook_asyncio(module: Any, patches: Patches) -> None:
     patches.wrap(module.Client, "__init__", before_call(_note_broker))
     patches.wrap(module.Client, "create_producer", after_call(_pass_on_broker))
-    patches.wrap(module.Producer, "send", _around_async_send)
+    patches.wrap(module.Producer, "send", around_call(_begin_send, rewrite=_carry))
     # each came with a later version
     for kind, make, receive in (("Consumer", "subscribe", "receive"), ("Reader", "create_reader", "read_next")):
         if hasattr(module, kind):
             patches.wrap(module.Client, make, after_call(_pass_on_broker))
-            patches.wrap(getattr(module, kind), receive, _around_async_receive)
+            patches.wrap(getattr(module, kind), receive, handing_out(_begin_one))
             patches.wrap(getattr(module, kind), "close", ending_last)
 
 
@@ -70,24 +70,23 @@ def _address_in(url: Any) -> str:
     return ";".join(url.rpartition("//")[2].rstrip("/").split(",")) if isinstance(url, str) else "pulsar"
 
 
-def _around_make(listener: tuple[int, str], make: Callable[..., Any]) -> Callable[..., Any]:
-    """:param listener: its place among the arguments, and its name there"""
-
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = safely(_with_listener, self, args, kwargs, *listener) or (args, kwargs)
-        made = make(self, *args, **kwargs)
-        safely(_pass_on_broker, self, made)
-        return made
-
-    return traced
+def _around_making(place: int, name: str) -> Make:
+    """:param place: the listener's among the arguments, and its name there"""
+    noting, listening = after_call(_pass_on_broker), rewriting_call(partial(_with_listener, place, name))
+    return lambda make: noting(listening(make))
 
 
-def _with_listener(client: Any, args: Args, kwargs: Kwargs, place: int, name: str) -> tuple[Args, Kwargs]:
-    """The arguments with a listener that records, where there is something to change."""
-    listener = argument(args, kwargs, place, name)
+def _with_listener(place: int, name: str, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    broker = argument(args, kwargs, 0, "self").__dict__.get(_BROKER, "")
+    # behind the client itself
+    return with_changed(args, kwargs, place + 1, name, partial(_recording, broker))
+
+
+def _recording(broker: str, listener: Any) -> Any:
+    """A listener that records what it gets: the consumer and the message."""
     if not callable(listener):
-        return args, kwargs
-    return with_argument(args, kwargs, place, name, _around_listener(listener, client.__dict__.get(_BROKER, "")))
+        return listener
+    return around_call(lambda _, args, __: _begin_receive(broker, args))(listener)
 
 
 def _pass_on_broker(client: Any, made: Any, *_: object) -> None:
@@ -97,55 +96,38 @@ def _pass_on_broker(client: Any, made: Any, *_: object) -> None:
 # -- sending ----------------------------------------------------------------------------------------------------------
 
 
-def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin_send, self)
-        args, kwargs = safely(_with_properties, args, kwargs, 1, span) or (args, kwargs)
-        return call_in(span, end_well, end_call, send, self, *args, **kwargs)
-
-    return traced
+def _carry(span: Span | None, _: object, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    return with_changed(args, kwargs, 1, "properties", lambda properties: add_to_mapping(properties, span))
 
 
-def _around_async_send(send: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin_send, self)
-        args, kwargs = safely(_with_properties, args, kwargs, 1, span) or (args, kwargs)
-        return await await_in(span, end_well, end_call, send, self, *args, **kwargs)
-
-    return traced
-
-
-def _around_send_async(send: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(_begin_send, self)
-        args, kwargs = safely(_with_properties, args, kwargs, 2, span) or (args, kwargs)
-        callback = argument(args, kwargs, 1, "callback")
-        if span is None or not callable(callback):
-            return call_in(span, end_well, end_call, send, self, *args, **kwargs)
-
-        def delivered(*outcome: Any) -> Any:
-            # the client's word, and the message's id
-            safely(_end_with, span, *outcome[:1])
-            return callback(*outcome)
-
-        args, kwargs = with_argument(args, kwargs, 1, "callback", delivered)
-        return call_in(span, _step_aside, end_call, send, self, *args, **kwargs)
-
-    return traced
+def _carry_and_report(span: Span | None, _: object, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    args, kwargs = with_changed(args, kwargs, 2, "properties", lambda properties: add_to_mapping(properties, span))
+    callback = argument(args, kwargs, 1, "callback")
+    if span is None or not callable(callback):
+        return args, kwargs
+    return with_argument(args, kwargs, 1, "callback", _Report(span, callback))
 
 
-def _step_aside(span: Span, _: object) -> None:
-    span.step_aside()
+class _Report:
+    """Called with the client's word on a delivery, and the message's id."""
+
+    def __init__(self, span: Span, callback: Callable[..., Any]) -> None:
+        self._span = span
+        self._callback = callback
+
+    def __call__(self, *outcome: Any) -> Any:
+        safely(_end_with, self._span, *outcome[:1])
+        return self._callback(*outcome)
 
 
-def _with_properties(args: Args, kwargs: Kwargs, place: int, span: Span | None) -> tuple[Args, Kwargs]:
-    """The arguments with the context in the properties, where there is something to change."""
-    properties = argument(args, kwargs, place, "properties")
-    added = add_to_mapping(properties, span)
-    return (args, kwargs) if added is properties else with_argument(args, kwargs, place, "properties", added)
+def _sent(span: Span, _: object, __: object, args: Args, kwargs: Kwargs) -> None:
+    if isinstance(argument(args, kwargs, 1, "callback"), _Report):
+        span.step_aside()
+    else:
+        span.stop()
 
 
-def _begin_send(producer: Any) -> Span | None:
+def _begin_send(producer: Any, *_: object) -> Span | None:
     name, topic = _names(as_text(producer.topic()), "Producer")
     return begin_send(name, producer.__dict__.get(_BROKER, ""), Component.PULSAR_PRODUCER, topic)
 
@@ -161,46 +143,11 @@ def _end_with(span: Span, result: Any) -> None:
 # -- receiving --------------------------------------------------------------------------------------------------------
 
 
-def _around_receive(receive: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        message = receive(self, *args, **kwargs)
-        hand_out(self, _begin_received, self, (message,))
-        return message
-
-    return traced
+def _begin_one(consumer: Any, message: Any, *_: object) -> Span | None:
+    return _begin_receive(consumer.__dict__.get(_BROKER, ""), (message,))
 
 
-def _around_async_receive(receive: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        message = await receive(self, *args, **kwargs)
-        hand_out(self, _begin_received, self, (message,))
-        return message
-
-    return traced
-
-
-def _around_batch_receive(receive: Callable[..., Any]) -> Callable[..., Any]:
-    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        end_last(self)
-        messages = receive(self, *args, **kwargs)
-        hand_out(self, _begin_received, self, messages)
-        return messages
-
-    return traced
-
-
-def _around_listener(listener: Callable[..., Any], broker: str) -> Callable[..., Any]:
-    def traced(*args: Any) -> Any:
-        # the consumer and the message
-        span = safely(_begin_receive, broker, args[1:])
-        return call_in(span, end_well, end_call, listener, *args)
-
-    return traced
-
-
-def _begin_received(consumer: Any, messages: Any) -> Span | None:
+def _begin_many(consumer: Any, messages: Any, *_: object) -> Span | None:
     return _begin_receive(consumer.__dict__.get(_BROKER, ""), messages) if messages else None
 
 
