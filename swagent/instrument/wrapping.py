@@ -115,36 +115,6 @@ def _around_awaitable(call: Callable[..., Any], begin: Begin, finish: Finish, fa
     return traced
 
 
-def call_in(
-    span: Span | None, finish: Finish, fail: Fail, call: Callable[..., Any], /, *args: Any, **kwargs: Any
-) -> Any:
-    """Call a function of a library in a span that has begun. Without one it is just called."""
-    if span is None:
-        return call(*args, **kwargs)
-    try:
-        result = call(*args, **kwargs)
-    except BaseException as error:
-        settle(fail, span, error)
-        raise
-    settle(finish, span, result)
-    return result
-
-
-async def await_in(
-    span: Span | None, finish: Finish, fail: Fail, call: Callable[..., Any], /, *args: Any, **kwargs: Any
-) -> Any:
-    """As `call_in`, for a function that returns an awaitable."""
-    if span is None:
-        return await call(*args, **kwargs)
-    try:
-        result = await call(*args, **kwargs)
-    except BaseException as error:
-        settle(fail, span, error)
-        raise
-    settle(finish, span, result)
-    return result
-
-
 def around_function(begin: Begin, finish: Finish = end_well, fail: Fail = end_call) -> Make:
     """As `around_call`, for a plain function: `begin` and `finish` get None in the place of an object."""
 
@@ -209,6 +179,22 @@ def before_call(look: Look) -> Make:
             return await call(self, *args, **kwargs)
 
         return looked_at_async if inspect.iscoroutinefunction(call) else looked_at
+
+    return make
+
+
+def before_function(look: Callable[[Args, Kwargs], object]) -> Make:
+    """As `before_call`, for a plain function, or for a method that takes arguments of any name.
+
+    :param look: gets the arguments, the object whose method it is among them
+    """
+
+    def make(call: Callable[..., Any]) -> Callable[..., Any]:
+        def looked_at(*args: Any, **kwargs: Any) -> Any:
+            safely(look, args, kwargs)
+            return call(*args, **kwargs)
+
+        return looked_at
 
     return make
 

@@ -8,7 +8,6 @@ call has been counted. What a consumer has handed out has an entry span until th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,7 +20,7 @@ from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
 from ...subclass import replacement_of
-from ...wrapping import around_call, before_call
+from ...wrapping import around_call, before_call, before_function
 from .inbox import ending_last, handing_out
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses
 from .message_call import add_to_mapping, add_to_pairs
@@ -37,7 +36,8 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.set(module, "Producer", producer)
     patches.set(module, "Consumer", consumer)
     for owner in (producer, consumer):
-        patches.wrap(owner, "__init__", _around_init)
+        # its settings may have any name
+        patches.wrap(owner, "__init__", before_function(_remember_settings))
     for owner in (module.SerializingProducer, module.DeserializingConsumer):
         patches.wrap(owner, "__init__", before_call(_remember))
     for owner, names in ((producer, _C_ARGUMENTS), (module.SerializingProducer, _PYTHON_ARGUMENTS)):
@@ -49,16 +49,11 @@ def _hook(module: Any, patches: Patches) -> None:
         patches.wrap(owner, "close", ending_last)
 
 
-def _around_init(init: Callable[..., Any]) -> Callable[..., Any]:
-    # its settings may have any name
-    def traced(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        safely(_remember, self, args, kwargs)
-        return init(self, *args, **kwargs)
-
-    return traced
+def _remember_settings(args: Args, kwargs: Kwargs) -> None:
+    _remember(args[0], args[1:], kwargs)
 
 
-def _remember(client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _remember(client: Any, args: Args, kwargs: Kwargs) -> None:
     settings: dict[str, Any] = {**(args[0] if args else kwargs.get("conf") or {}), **kwargs}
     servers = settings.get("bootstrap.servers") or settings.get("metadata.broker.list") or ""
     client.__dict__[_BROKER] = joined_addresses(servers)

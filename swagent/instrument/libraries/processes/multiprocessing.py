@@ -19,6 +19,7 @@ from ...arguments import Args, Kwargs, argument, with_argument
 from ...call import safely
 from ...instrumentation import STANDARD_LIBRARY, Instrumentation
 from ...patches import Patches
+from ...wrapping import at_end_of_call, before_call, rewriting_call
 from .process_job import SENT, attributes_of, sent_with_job
 from .process_worker import begin_work
 
@@ -28,23 +29,24 @@ _POOLS = ("multiprocessing.", "concurrent.futures.", "joblib.", "loky.")
 
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "multiprocessing.process":
-        patches.wrap(module.BaseProcess, "start", _around_start)
-        patches.wrap(module.BaseProcess, "_after_fork", _around_after_fork)
+        patches.wrap(module.BaseProcess, "start", _sending)
+        patches.wrap(module.BaseProcess, "_after_fork", _beginning)
     elif module.__name__ == "multiprocessing.context":
-        patches.wrap(module.SpawnProcess, "_after_fork", _around_after_fork)
+        patches.wrap(module.SpawnProcess, "_after_fork", _beginning)
     elif module.__name__ == "multiprocessing.pool":
-        patches.wrap(module.ApplyResult, "__init__", _around_result)
-        patches.wrap(module.IMapIterator, "__init__", _around_result)
-        patches.wrap(module.Pool, "_handle_tasks", _around_handle_tasks)
+        patches.wrap(module.ApplyResult, "__init__", before_call(_note_result))
+        patches.wrap(module.IMapIterator, "__init__", before_call(_note_result))
+        patches.wrap(module.Pool, "_handle_tasks", rewriting_call(_with_contexts))
     else:
-        patches.wrap(module._WorkItem, "__init__", _around_work_item)  # noqa: SLF001
+        # made in the call of `submit`
+        patches.wrap(module._WorkItem, "__init__", before_call(_note_context))  # noqa: SLF001
         queue = module._SafeQueue  # noqa: SLF001
-        patches.wrap(queue, "put", _around_put)
+        patches.wrap(queue, "put", before_call(_add_to_call))
         # its base's, where pickle would look for it
         queue.put.__module__, queue.put.__qualname__ = queue.__module__, f"{queue.__qualname__}.put"
 
 
-def _note_context(thing: Any) -> None:
+def _note_context(thing: Any, *_: object) -> None:
     sent = sent_with_job()
     if sent is not None:
         attributes_of(thing)[SENT] = sent
@@ -53,29 +55,21 @@ def _note_context(thing: Any) -> None:
 # -- Process ----------------------------------------------------------------------------------------------------------
 
 
-def _around_start(start: Callable[..., Any]) -> Callable[..., Any]:
-    def carrying(*args: Any, **kwargs: Any) -> Any:
-        process = argument(args, kwargs, 0, "self")
-        safely(_note_process, process)
-        try:
-            return start(*args, **kwargs)
-        finally:
-            safely(_forget_context, process)
-
-    return carrying
-
-
 def _forget_context(thing: Any) -> None:
     attributes_of(thing).pop(SENT, None)
 
 
-def _note_process(process: Any) -> None:
+def _note_process(process: Any, *_: object) -> None:
     module = getattr(attributes_of(process).get("_target"), "__module__", None)
     if not (isinstance(module, str) and module.startswith(_POOLS)):
         _note_context(process)
 
 
-def _around_after_fork(after_fork: Callable[..., Any]) -> Callable[..., Any]:
+def _sending(start: Callable[..., Any]) -> Callable[..., Any]:
+    return at_end_of_call(_forget_context)(before_call(_note_process)(start))
+
+
+def _beginning(after_fork: Callable[..., Any]) -> Callable[..., Any]:
     """multiprocessing calls it in each child, before what the child is there for."""
 
     def beginning(*args: Any, **kwargs: Any) -> Any:
@@ -89,18 +83,9 @@ def _around_after_fork(after_fork: Callable[..., Any]) -> Callable[..., Any]:
 # -- Pool -------------------------------------------------------------------------------------------------------------
 
 
-def _around_result(init: Callable[..., Any]) -> Callable[..., Any]:
-    """A result is made in the call that hands over its tasks."""
-
-    def noting(*args: Any, **kwargs: Any) -> Any:
-        safely(_note_result, argument(args, kwargs, 0, "self"), argument(args, kwargs, 1, "pool"))
-        return init(*args, **kwargs)
-
-    return noting
-
-
-def _note_result(result: Any, pool: Any) -> None:
-    if _has_processes(pool._inqueue):  # noqa: SLF001
+def _note_result(result: Any, args: Args, kwargs: Kwargs) -> None:
+    # made in the call that hands over its tasks
+    if _has_processes(argument(args, kwargs, 0, "pool")._inqueue):  # noqa: SLF001
         _note_context(result)
 
 
@@ -109,20 +94,10 @@ def _has_processes(queue: Any) -> bool:
     return hasattr(queue, "_writer")
 
 
-def _around_handle_tasks(handle: Callable[..., Any]) -> Callable[..., Any]:
-    """The thread that sends tasks to the workers."""
-
-    def carrying(*args: Any, **kwargs: Any) -> Any:
-        passed = safely(_with_contexts, args, kwargs)
-        args, kwargs = passed if passed is not None else (args, kwargs)
-        return handle(*args, **kwargs)
-
-    return carrying
-
-
-def _with_contexts(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs] | None:
+def _with_contexts(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """For the thread that sends tasks to the workers."""
     if not _has_processes(argument(args, kwargs, 2, "outqueue")):
-        return None
+        return args, kwargs
     tasks = _Tasks(argument(args, kwargs, 0, "taskqueue"), argument(args, kwargs, 4, "cache"))
     return with_argument(args, kwargs, 0, "taskqueue", tasks)
 
@@ -161,27 +136,9 @@ class _Tasks:
 # -- ProcessPoolExecutor ----------------------------------------------------------------------------------------------
 
 
-def _around_work_item(init: Callable[..., Any]) -> Callable[..., Any]:
-    """It is made in the call of `submit`."""
-
-    def noting(*args: Any, **kwargs: Any) -> Any:
-        safely(_note_context, argument(args, kwargs, 0, "self"))
-        return init(*args, **kwargs)
-
-    return noting
-
-
-def _around_put(put: Callable[..., Any]) -> Callable[..., Any]:
-    """The call that a worker gets is made of the work item later, in a thread of the executor's."""
-
-    def carrying(*args: Any, **kwargs: Any) -> Any:
-        safely(_add_to_call, argument(args, kwargs, 0, "self"), argument(args, kwargs, 1, "obj"))
-        return put(*args, **kwargs)
-
-    return carrying
-
-
-def _add_to_call(queue: Any, call: Any) -> None:
+def _add_to_call(queue: Any, args: Args, kwargs: Kwargs) -> None:
+    # the call that a worker gets is made of the work item later, in a thread of the executor's
+    call = argument(args, kwargs, 0, "obj")
     item = queue.pending_work_items.get(call.work_id) if call is not None else None
     if item is not None and SENT in attributes_of(item):
         attributes_of(call)[SENT] = attributes_of(item)[SENT]

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...arguments import Args, Kwargs, argument, with_argument
+from ...arguments import Args, Kwargs, argument, with_changed
 from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
+from ...wrapping import rewriting_argument, rewriting_call
 from . import grpc_client, grpc_server
 from .grpc_call import peer_of
 
@@ -21,9 +22,10 @@ _OF_SERVERS = 2
 def _hook(module: Any, patches: Patches) -> None:
     for name, place in (("insecure_channel", 3), ("secure_channel", 4)):
         patches.wrap(module, name, partial(_around_channel, grpc=module))
-        patches.wrap(module.aio, name, partial(_around_asyncio_channel, aio=module.aio, place=place))
-    patches.wrap(module, "server", lambda make: _around_server(make, grpc_server.interceptor(module)))
-    patches.wrap(module.aio, "server", lambda make: _around_server(make, grpc_server.asyncio_interceptor(module.aio)))
+        patches.wrap(module.aio, name, rewriting_call(partial(_with_last, module.aio, place)))
+    ours = grpc_server.interceptor(module), grpc_server.asyncio_interceptor(module.aio)
+    for owner, interceptor in zip((module, module.aio), ours, strict=True):
+        patches.wrap(owner, "server", rewriting_argument(_OF_SERVERS, _INTERCEPTORS, partial(_with_first, interceptor)))
 
 
 def _around_channel(make: Callable[..., Any], grpc: Any) -> Callable[..., Any]:
@@ -38,35 +40,18 @@ def _intercepted(grpc: Any, channel: Any, target: str) -> Any:
     return grpc.intercept_channel(channel, grpc_client.interceptor(grpc, peer_of(target)))
 
 
-def _around_asyncio_channel(make: Callable[..., Any], aio: Any, place: int) -> Callable[..., Any]:
-    """:param place: of the interceptors among the arguments"""
+def _with_last(aio: Any, place: int, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments of a channel with our interceptors behind the application's.
 
-    def channel(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = safely(_with_last, aio, args, kwargs, place) or (args, kwargs)
-        return make(*args, **kwargs)
-
-    return channel
-
-
-def _with_last(aio: Any, args: Args, kwargs: Kwargs, place: int) -> tuple[Args, Kwargs]:
-    """The arguments of a channel with our interceptors behind the application's."""
-    given = argument(args, kwargs, place, _INTERCEPTORS)
+    :param place: of the interceptors among the arguments
+    """
     ours = grpc_client.asyncio_interceptors(aio, peer_of(argument(args, kwargs, 0, "target", "")))
-    return with_argument(args, kwargs, place, _INTERCEPTORS, [*(given or ()), *ours])
+    return with_changed(args, kwargs, place, _INTERCEPTORS, lambda given: [*(given or ()), *ours])
 
 
-def _around_server(make: Callable[..., Any], interceptor: Any) -> Callable[..., Any]:
-    def server(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = safely(_with_first, interceptor, args, kwargs) or (args, kwargs)
-        return make(*args, **kwargs)
-
-    return server
-
-
-def _with_first(interceptor: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """The arguments of a server with our interceptor before the application's."""
-    given = argument(args, kwargs, _OF_SERVERS, _INTERCEPTORS)
-    return with_argument(args, kwargs, _OF_SERVERS, _INTERCEPTORS, [interceptor, *(given or ())])
+def _with_first(interceptor: Any, given: Any) -> list[Any]:
+    """The interceptors of a server with ours before the application's."""
+    return [interceptor, *(given or ())]
 
 
 INSTRUMENTATION = Instrumentation(

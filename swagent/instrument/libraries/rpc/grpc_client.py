@@ -11,54 +11,58 @@ from collections.abc import Callable
 from typing import Any
 
 from ....record.trace.span import Span
-from ...call import end_call, outer_call, safely, settle
-from ...wrapping import await_in, call_in
+from ...arguments import Args, Kwargs
+from ...call import outer_call, settle
+from ...wrapping import Make, around_call
 from .grpc_call import begin_grpc_call, note_code, with_context
 
 Continuation = Callable[[Any, Any], Any]
+_KINDS = {"UnaryUnary": "unary_unary", "UnaryStream": "unary_stream", "StreamUnary": "stream_unary",
+          "StreamStream": "stream_stream"}  # fmt: skip
 
 
 def interceptor(grpc: Any, peer: str) -> Any:
     """For a blocking channel; of all four kinds of calls."""
 
-    def intercept(_: object, continuation: Continuation, details: Any, request: Any) -> Any:
-        span = safely(_begin, details.method, peer)
-        details = safely(_carry, span, details, list) or details
-        return call_in(span, _await_end, end_call, continuation, details, request)
+    def call(_: object, continuation: Continuation, details: Any, request: Any) -> Any:
+        return continuation(details, request)
 
-    kinds = ("UnaryUnary", "UnaryStream", "StreamUnary", "StreamStream")
-    bases = tuple(getattr(grpc, f"{kind}ClientInterceptor") for kind in kinds)
-    names = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
-    return type("Interceptor", bases, {f"intercept_{name}": intercept for name in names})()
+    intercept = _recording(peer, list)(call)
+    bases = tuple(getattr(grpc, f"{kind}ClientInterceptor") for kind in _KINDS)
+    return type("Interceptor", bases, {f"intercept_{name}": intercept for name in _KINDS.values()})()
 
 
 def asyncio_interceptors(aio: Any, peer: str) -> list[Any]:
     """For a channel on asyncio, which wants one of each kind."""
 
-    async def intercept(_: object, continuation: Continuation, details: Any, request: Any) -> Any:
-        span = safely(_begin, details.method, peer)
-        details = safely(_carry, span, details, lambda pairs: aio.Metadata(*pairs)) or details
-        return await await_in(span, _await_end, end_call, continuation, details, request)
+    async def call(_: object, continuation: Continuation, details: Any, request: Any) -> Any:
+        return await continuation(details, request)
 
-    kinds = {"UnaryUnary": "unary_unary", "UnaryStream": "unary_stream", "StreamUnary": "stream_unary",
-             "StreamStream": "stream_stream"}  # fmt: skip
+    intercept = _recording(peer, lambda pairs: aio.Metadata(*pairs))(call)
     return [
         type("Interceptor", (getattr(aio, f"{kind}ClientInterceptor"),), {f"intercept_{name}": intercept})()
-        for kind, name in kinds.items()
+        for kind, name in _KINDS.items()
     ]
 
 
-def _begin(method: str | bytes, peer: str) -> Span | None:
-    return begin_grpc_call(method.decode() if isinstance(method, bytes) else method, peer)
+def _recording(peer: str, make: Callable[[list[tuple[str, Any]]], Any]) -> Make:
+    """:param make: makes a call's metadata of pairs"""
+
+    def begin(_: object, args: Args, __: Kwargs) -> Span | None:
+        method: str | bytes = args[1].method
+        return begin_grpc_call(method.decode() if isinstance(method, bytes) else method, peer)
+
+    def carry(span: Span | None, _: object, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+        span = span or outer_call()
+        if span is None:
+            return args, kwargs
+        continuation, details, request = args
+        return (continuation, details._replace(metadata=make(with_context(details.metadata, span))), request), kwargs
+
+    return around_call(begin, _await_end, rewrite=carry)
 
 
-def _carry(span: Span | None, details: Any, make: Callable[[list[tuple[str, Any]]], Any]) -> Any:
-    """A call's details with the context in them; None where there is none to tell."""
-    span = span or outer_call()
-    return None if span is None else details._replace(metadata=make(with_context(details.metadata, span)))
-
-
-def _await_end(span: Span, call: Any) -> None:
+def _await_end(span: Span, call: Any, *_: object) -> None:
     span.step_aside()
     add = getattr(call, "add_done_callback", None)
     if add is None:

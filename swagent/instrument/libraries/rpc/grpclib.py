@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ....record.trace.span import Span
-from ...arguments import argument
+from ...arguments import Args, Kwargs, argument
 from ...call import end_call, outer_call, safely, settle
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import after_call, before_call
+from ...wrapping import after_call, around_call, before_call
 from ..http.http_call import CONTEXT_HEADERS, peer_of
 from .grpc_call import begin_grpc_call, is_left_out, note_code, serve_grpc_call
 
@@ -24,7 +24,7 @@ _UNKNOWN = 2
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "grpclib.client":
         patches.wrap(module.Stream, "send_request", before_call(_begin))
-        patches.wrap(module.Stream, "__aexit__", _around_exit)
+        patches.wrap(module.Stream, "__aexit__", around_call(_take, _left, _ended))
     else:
         patches.wrap(module.Server, "__init__", after_call(_listen))
 
@@ -32,23 +32,11 @@ def _hook(module: Any, patches: Patches) -> None:
 # -- a client ---------------------------------------------------------------------------------------------------------
 
 
-def _around_exit(leave: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        span: Span | None = safely(_take, self)
-        if span is None:
-            return await leave(self, *args, **kwargs)
-        try:
-            answer = await leave(self, *args, **kwargs)
-        except BaseException as raised:
-            settle(_ended, span, raised)
-            raise
-        settle(_ended, span, argument(args, kwargs, 1, "exc_val"))
-        return answer
-
-    return traced
+def _left(span: Span, _: object, __: object, args: Args, kwargs: Kwargs) -> None:
+    _ended(span, argument(args, kwargs, 1, "exc_val"))
 
 
-def _take(stream: Any) -> Span | None:
+def _take(stream: Any, *_: object) -> Span | None:
     """The span of a stream's call, which ends now."""
     span: Span | None = stream.__dict__.pop(_SPAN, None)
     return span

@@ -8,8 +8,8 @@ from typing import Any
 from ....asgi import SkyWalkingMiddleware as AsgiMiddleware
 from ....runtime.late_start import hold_back, start_now
 from ....wsgi import SkyWalkingMiddleware as WsgiMiddleware
-from ...arguments import Args, Kwargs, argument, with_argument
 from ...installation import is_off
+from ...wrapping import Make, rewriting_argument
 
 
 def wrap_asgi(app: Any) -> Any:
@@ -31,16 +31,13 @@ def wrap_wsgi_for_later(app: Any) -> Any:
     return WsgiMiddleware(app)
 
 
-def with_application(
-    wrap: Callable[[Any], Any], args: Args, kwargs: Kwargs, place: int, name: str
-) -> tuple[Args, Kwargs]:  # fmt: skip
-    """The arguments of a call with the application in them wrapped; as they are, where there is none.
+def wrapping(wrap: Callable[[Any], Any], place: int, name: str) -> Make:
+    """For `Patches.wrap`: a function that gets an application, which is to be wrapped.
 
-    :param place: the application's, by position
+    :param place: the application's, by position, counted with the object whose method it is
     :param name: its name there
     """
-    app = argument(args, kwargs, place, name)
-    return with_argument(args, kwargs, place, name, wrap(app)) if callable(app) else (args, kwargs)
+    return rewriting_argument(place, name, lambda app: wrap(app) if callable(app) else app)
 
 
 def holding_back(supervise: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ....runtime.late_start import start_now
-from ...call import safely
 from ...instrumentation import STANDARD_LIBRARY, Instrumentation
 from ...patches import Patches
 from ...wrapping import after_call, before_call
-from .serving import holding_back, with_application, wrap_wsgi, wrap_wsgi_for_later
+from .serving import holding_back, wrap_wsgi, wrap_wsgi_for_later, wrapping
 
 
 def _hook_werkzeug(module: Any, patches: Patches) -> None:
@@ -32,15 +30,7 @@ def _start(*_: object) -> None:
 
 
 def _hook_wsgiref(module: Any, patches: Patches) -> None:
-    patches.wrap(module.WSGIServer, "set_app", _around_set_app)
-
-
-def _around_set_app(set_app: Callable[..., Any]) -> Callable[..., Any]:
-    def setting(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = safely(with_application, wrap_wsgi, args, kwargs, 0, "application") or (args, kwargs)
-        return set_app(self, *args, **kwargs)
-
-    return setting
+    patches.wrap(module.WSGIServer, "set_app", wrapping(wrap_wsgi, 1, "application"))
 
 
 INSTRUMENTATIONS = (

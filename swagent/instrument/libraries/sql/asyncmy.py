@@ -7,17 +7,16 @@ values in it already.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from ....record.trace.model import Component
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument, with_argument
-from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
 from ...subclass import is_made_of
+from ...wrapping import rewriting_call
 from .mysql_query import begins_by, mysql_at
 from .sql_call import Database, begin_query
 from .sql_cursor import around_awaited_query
@@ -41,22 +40,16 @@ def _hook(module: Any, patches: Patches) -> None:
     def cursor_class(base: type) -> Any:
         return ours.get(base) or traced_cursor(base, default, begins, around_awaited_query)
 
-    def with_class(connection: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-        chosen = argument(args, kwargs, 0, "cursor") or connection._cursor_cls  # noqa: SLF001
+    def with_class(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+        connection = argument(args, kwargs, 0, "self")
+        chosen = argument(args, kwargs, 1, "cursor") or connection._cursor_cls  # noqa: SLF001
         if not isinstance(chosen, type) or not issubclass(chosen, default):
             return args, kwargs
         if chosen is unbuffered or any(is_made_of(chosen, each) for each in ours.values()):
             return args, kwargs
-        return with_argument(args, kwargs, 0, "cursor", cursor_class(chosen))
+        return with_argument(args, kwargs, 1, "cursor", cursor_class(chosen))
 
-    def around_cursor(cursor: Callable[..., Any]) -> Callable[..., Any]:
-        def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-            args, kwargs = safely(with_class, self, args, kwargs) or (args, kwargs)
-            return cursor(self, *args, **kwargs)
-
-        return traced
-
-    patches.wrap(module.connection.Connection, "cursor", around_cursor)
+    patches.wrap(module.connection.Connection, "cursor", rewriting_call(with_class))
     patches.wrap(module.connection.Connection, "query", around_awaited_query(_begin_unbuffered))
 
 

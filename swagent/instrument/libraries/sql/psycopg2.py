@@ -6,19 +6,16 @@ of those that the application brings along.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ...arguments import Args, Kwargs, argument, with_argument
-from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
+from ...wrapping import rewriting_argument
 from .psycopg import database_of
 from .sql_cursor import begin_by, begin_copy_by, begin_procedure_by
 from .sql_subclass import Cursors, between, chooser, traced_connection, traced_cursor
 
 _NAME = "PostgreSQL/Psycopg/"
-_FACTORY = "connection_factory"
 
 
 def _hook(module: Any, patches: Patches) -> None:
@@ -34,21 +31,12 @@ def _hook(module: Any, patches: Patches) -> None:
     connections = traced_connection(connection, Cursors("cursor_factory", 1, cursor, cursor_class))
     connection_class = chooser(connection, connections, lambda base: between(base, connections))
 
-    def with_factory(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-        factory = argument(args, kwargs, 1, _FACTORY) or connection
+    def choose(factory: Any) -> Any:
+        chosen = factory or connection
         # a function makes what it likes
-        if not isinstance(factory, type) or not issubclass(factory, connection):
-            return args, kwargs
-        return with_argument(args, kwargs, 1, _FACTORY, connection_class(factory))
+        return connection_class(chosen) if isinstance(chosen, type) and issubclass(chosen, connection) else factory
 
-    def around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
-        def traced(*args: Any, **kwargs: Any) -> Any:
-            args, kwargs = safely(with_factory, args, kwargs) or (args, kwargs)
-            return connect(*args, **kwargs)
-
-        return traced
-
-    patches.wrap(module, "connect", around_connect)
+    patches.wrap(module, "connect", rewriting_argument(1, "connection_factory", choose))
     patches.set(extensions, "connection", connections)
     patches.set(extensions, "cursor", cursors)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from ...call import safely
+from ...arguments import Args, Kwargs, argument, with_argument
 from ...patches import HookError
 from ...subclass import is_made_of, named_as, replacement_of, subclass_like
+from ...wrapping import rewriting_call
 from .sql_cursor import Begin, Make, around_query
 
 
@@ -49,16 +50,10 @@ def traced_connection(
     :param calls: what is called instead of the driver's own methods
     """
 
-    def make(inherited: Callable[..., Any]) -> Callable[..., Any]:
-        def cursor(self: Any, *args: Any, **kwargs: Any) -> Any:
-            args, kwargs = safely(_choose, self, cursors, args, kwargs) or (args, kwargs)
-            return inherited(self, *args, **kwargs)
-
-        return cursor
-
     others, own = calls or {}, begins or {}
     members = {name: _wrapped(driver, name, around_query(own[name]), others.get(name)) for name in own}
-    return replacement_of(driver, {"cursor": _wrapped(driver, "cursor", make), **members})
+    cursor = _wrapped(driver, "cursor", rewriting_call(partial(_choose, cursors)))
+    return replacement_of(driver, {"cursor": cursor, **members})
 
 
 def between(base: type, ours: type) -> Any:
@@ -85,19 +80,16 @@ def chooser(driver: type, ours: Any, make: Callable[[type], Any]) -> Callable[[t
     return choose
 
 
-def _choose(
-    connection: Any, cursors: Cursors, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _choose(cursors: Cursors, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments of a connection's `cursor`, the connection among them, with the class that records."""
     keyword, position, default, traced = cursors
-    is_positional = len(args) > position
-    chosen = args[position] if is_positional else kwargs.get(keyword)
-    chosen = chosen or getattr(connection, keyword, None) or default
+    # behind the connection itself
+    position += 1
+    chosen = argument(args, kwargs, position, keyword) or getattr(args[0], keyword, None) or default
     # a function makes what it likes
     if not isinstance(chosen, type) or not issubclass(chosen, default):
         return args, kwargs
-    if is_positional:
-        return (*args[:position], traced(chosen), *args[position + 1 :]), kwargs
-    return args, {**kwargs, keyword: traced(chosen)}
+    return with_argument(args, kwargs, position, keyword, traced(chosen))
 
 
 def _wrapped(base: type, name: str, make: Make, instead: Callable[..., Any] | None = None) -> Any:

@@ -21,6 +21,7 @@ from ...call import safely
 from ...instrumentation import STANDARD_LIBRARY, Instrumentation
 from ...patches import Patches
 from ...subclass import is_made_of
+from ...wrapping import rewriting_call
 from .sql_call import Database, database_at
 from .sql_cursor import begin_by
 from .sql_subclass import Cursors, between, chooser, traced_connection, traced_cursor
@@ -142,23 +143,15 @@ def _database_of_cursor(cursor: Any) -> Database | None:
 
 
 def _hook_aiosqlite(module: Any, patches: Patches) -> None:
-    patches.wrap(module.Connection, "_execute", _around_thread_call)
-
-
-def _around_thread_call(execute: Callable[..., Any]) -> Callable[..., Any]:
-    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = safely(_with_context, args, kwargs) or (args, kwargs)
-        return await execute(self, *args, **kwargs)
-
-    return traced
+    patches.wrap(module.Connection, "_execute", rewriting_call(_with_context))
 
 
 def _with_context(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    """The arguments with a function that runs in this context; None: nothing is under way in it."""
-    function = argument(args, kwargs, 0, "fn")
+    """The arguments with a function that runs in this context, where something is under way in it."""
+    function = argument(args, kwargs, 1, "fn")
     if current.get() is None or not callable(function):
         return args, kwargs
-    return with_argument(args, kwargs, 0, "fn", partial(copy_context().run, function))
+    return with_argument(args, kwargs, 1, "fn", partial(copy_context().run, function))
 
 
 INSTRUMENTATIONS = (
