@@ -137,6 +137,26 @@ def around_function(begin: Begin, finish: Finish = end_well, fail: Fail = end_ca
     return make
 
 
+class Lasting:
+    """Around what lasts while the application works on: a stream, a scan. Its span is open, and not the active one; it
+    ends with what it is around. A generator that is closed early ends well: the application wants no more of it."""
+
+    __slots__ = ("_end", "_span")
+
+    def __init__(self, span: Span | None, end: Callable[[Span, BaseException | None], object] = end_call) -> None:
+        """:param span: None: nothing is recorded here"""
+        self._span = span
+        self._end = end
+
+    def __enter__(self) -> None:
+        if self._span is not None:
+            settle(Span.step_aside, self._span)
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if self._span is not None:
+            settle(self._end, self._span, error)
+
+
 def rewriting_call(rewrite: Callable[[Args, Kwargs], tuple[Args, Kwargs]]) -> Make:
     """For `Patches.wrap`: a function that is called with other arguments.
 

@@ -12,10 +12,10 @@ from typing import Any
 from ....record.limits import as_text, short
 from ....record.trace.model import Component
 from ....record.trace.span import Span
-from ...call import end_call, safely, settle
+from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import around_call
+from ...wrapping import Begin, Lasting, around_call
 from ..sql.sql_call import Database, begin_query, database_at
 
 _OF_TABLES = ("row", "rows", "cells", "put", "delete", "counter_get", "counter_set", "counter_inc")
@@ -30,34 +30,18 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.Table, "scan", _around_scan)
 
 
-def _beginning(operation: str) -> Callable[[Any, tuple[Any, ...], dict[str, Any]], Span | None]:
-    def begin(table: Any, _: tuple[Any, ...], __: dict[str, Any]) -> Span | None:
-        return _begin(operation, table)
-
-    return begin
+def _beginning(operation: str) -> Begin:
+    return lambda table, _, __: _begin(operation, table)
 
 
-def _begin_batch(batch: Any, _: tuple[Any, ...], __: dict[str, Any]) -> Span | None:
+def _begin_batch(batch: Any, *_: object) -> Span | None:
     return _begin("batch", batch._table)  # noqa: SLF001  (nothing public tells)
 
 
 def _around_scan(scan: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
     def traced(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        span = safely(_begin, "scan", self)
-        if span is None:
+        with Lasting(safely(_begin, "scan", self)):
             yield from scan(self, *args, **kwargs)
-            return
-        settle(Span.step_aside, span)
-        try:
-            yield from scan(self, *args, **kwargs)
-        except GeneratorExit:
-            # the application has seen enough
-            settle(end_call, span)
-            raise
-        except BaseException as error:
-            settle(end_call, span, error)
-            raise
-        settle(end_call, span)
 
     return traced
 

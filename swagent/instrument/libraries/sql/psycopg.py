@@ -12,12 +12,12 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from ....record.trace.model import Component
-from ....record.trace.span import Span
-from ...call import safely, settle
+from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
+from ...wrapping import Lasting
 from .sql_call import Database, database_at
-from .sql_cursor import Begin, around_query, begin_by
+from .sql_cursor import around_query, begin_by
 from .sql_error import end_query
 
 
@@ -50,17 +50,9 @@ _begin_stream = begin_by("PostgreSQL/Psycopg/stream", database_of)
 _begin_copy = begin_by("PostgreSQL/Psycopg/copy", database_of)
 
 
-def _begin_aside(begin: Begin, cursor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
-    """Begin what lasts: it is not the active span of what the application does meanwhile."""
-    span = begin(cursor, args, kwargs)
-    if span is not None:
-        span.step_aside()
-    return span
-
-
 def _around_stream(stream: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        with _ended(safely(_begin_aside, _begin_stream, self, args, kwargs)):
+        with Lasting(safely(_begin_stream, self, args, kwargs), end_query):
             yield from stream(self, *args, **kwargs)
 
     return traced
@@ -68,7 +60,7 @@ def _around_stream(stream: Callable[..., Any]) -> Callable[..., Any]:
 
 def _around_async_stream(stream: Callable[..., Any]) -> Callable[..., Any]:
     async def traced(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        with _ended(safely(_begin_aside, _begin_stream, self, args, kwargs)):
+        with Lasting(safely(_begin_stream, self, args, kwargs), end_query):
             rows = stream(self, *args, **kwargs)
             try:
                 async for row in rows:
@@ -82,7 +74,7 @@ def _around_async_stream(stream: Callable[..., Any]) -> Callable[..., Any]:
 def _around_copy(copy: Callable[..., Any]) -> Callable[..., Any]:
     @contextmanager
     def traced(self: Any, *args: Any, **kwargs: Any) -> Generator[Any, None, None]:
-        with _ended(safely(_begin_aside, _begin_copy, self, args, kwargs)), copy(self, *args, **kwargs) as copying:
+        with Lasting(safely(_begin_copy, self, args, kwargs), end_query), copy(self, *args, **kwargs) as copying:
             yield copying
 
     return traced
@@ -91,24 +83,11 @@ def _around_copy(copy: Callable[..., Any]) -> Callable[..., Any]:
 def _around_async_copy(copy: Callable[..., Any]) -> Callable[..., Any]:
     @asynccontextmanager
     async def traced(self: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
-        with _ended(safely(_begin_aside, _begin_copy, self, args, kwargs)):
+        with Lasting(safely(_begin_copy, self, args, kwargs), end_query):
             async with copy(self, *args, **kwargs) as copying:
                 yield copying
 
     return traced
-
-
-@contextmanager
-def _ended(span: Span | None) -> Generator[None, None, None]:
-    """End the span with what it stands for. A generator that is closed early ends well: nobody wants more of it."""
-    try:
-        yield
-    except BaseException as error:
-        if span is not None:
-            settle(end_query, span, error)
-        raise
-    if span is not None:
-        settle(end_query, span)
 
 
 INSTRUMENTATION = Instrumentation(
