@@ -13,8 +13,9 @@ from itertools import islice
 from typing import Any
 
 from ....record.bounded_cache import remembered
-from ....record.limits import address_of, as_text, name_of
+from ....record.limits import as_text, name_of
 from ....record.trace.span import Span
+from ...address import place_of
 from ...arguments import Args, Kwargs, argument
 from ...call import outer_call
 from ...instrumentation import Hook, Instrumentation
@@ -76,7 +77,7 @@ def _note_node(_: object, args: Args, kwargs: Kwargs) -> None:
     span = outer_call()
     if span is not None and span.name.startswith(("Redis/", "Valkey/")):
         node = argument(args, kwargs, 0, "target_node")
-        span.peer = _address(node.host, node.port)
+        span.peer = place_of(node.host, node.port)
 
 
 @remembered(1024)
@@ -143,11 +144,11 @@ def _peer_of(client: Any) -> str:
     if host is None:
         path = kwargs.get("path")
         if path is not None:
-            return _address(path, None)
+            return place_of(path, None)
         # found by sentinels: known once it is connected
         host, port = getattr(pool, "master_address", None) or (getattr(pool, "service_name", "localhost"), None)
-        return _address(host, port or _DEFAULT_PORT)
-    return _address(host, kwargs.get("port", _DEFAULT_PORT))
+        return place_of(host, port or _DEFAULT_PORT)
+    return place_of(host, kwargs.get("port", _DEFAULT_PORT))
 
 
 def _peer_of_cluster(client: Any) -> str:
@@ -155,13 +156,7 @@ def _peer_of_cluster(client: Any) -> str:
     client = getattr(client, "cluster_client", None) or getattr(client, "_client", client)
     nodes = client.nodes_manager
     node = nodes.default_node or next(iter(nodes.startup_nodes.values()))
-    return _address(node.host, node.port)
-
-
-@remembered(1024)
-def _address(host: str, port: int | None) -> str:
-    shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    return address_of(f"unix:{host}" if port is None else f"{shown}:{port}")
+    return place_of(node.host, node.port)
 
 
 def _instrumentation(name: str, versions: str, *plugins: str) -> Instrumentation:

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from ....record.bounded_cache import remembered
-from ....record.limits import address_of, name_of, short
+from ....record.limits import name_of, short
 from ....record.trace.model import Layer
 from ....record.trace.request import STATUSES, Tag
 from ....record.trace.span import Span
+from ...address import place_of
 from ...call import begin_call, end_call, outer_call
 from ...settings import current
 from ...wrapping import at_end_of_call
@@ -65,8 +66,7 @@ def begin_http_call(
 @remembered(1024)
 def peer_of(scheme: str, host: str, port: int | None) -> str:
     """The address of a server, `host:port`."""
-    shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    return address_of(f"{shown}:{port or _DEFAULT_PORTS.get(scheme, 0)}")
+    return place_of(host, port or _DEFAULT_PORTS.get(scheme, 0))
 
 
 def propagate(span: Span, peer: str, headers: MutableMapping[str, str]) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....record.bounded_cache import remembered
-from ....record.limits import address_of, as_text, short
+from ....record.limits import as_text, short
 from ....record.trace.model import Component, Layer
 from ....record.trace.span import Span
+from ...address import place_of
 from ...call import begin_call
 from ...excerpt import excerpt_of
 from ...instrumentation import Instrumentation
@@ -57,13 +57,7 @@ def _begin(name: str, address: Any, database: str, args: tuple[Any, ...], kwargs
     length = settings.sql_parameters_max_length
     if length > 0 and parameters:
         tags.append(("db.sql.parameters", excerpt_of(parameters, length)))
-    return begin_call(name, _peer_of(address[0], address[1]), Layer.DATABASE, Component.NEO4J, tuple(tags))
-
-
-@remembered(1024)
-def _peer_of(host: str, port: int) -> str:
-    shown = f"[{host}]" if ":" in host else host
-    return address_of(f"{shown}:{port}")
+    return begin_call(name, place_of(address[0], address[1]), Layer.DATABASE, Component.NEO4J, tuple(tags))
 
 
 INSTRUMENTATION = Instrumentation(

@@ -15,9 +15,10 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ....record.bounded_cache import remembered
-from ....record.limits import address_of, as_text, name_of, short
+from ....record.limits import as_text, name_of, short
 from ....record.trace.model import Component, Layer
 from ....record.trace.span import Span
+from ...address import place_of
 from ...arguments import Args, Kwargs, argument
 from ...call import begin_call, end_call, outer_call, safely
 from ...excerpt import excerpt_of
@@ -67,7 +68,7 @@ class _Spans:
         settings = current()
         if settings.mongo_parameters:
             tags.append(("db.statement", _shown(command, settings.mongo_parameters_max_length)))
-        peer = _address(*event.connection_id)
+        peer = place_of(*event.connection_id)
         span = begin_call(_operation(name), peer, Layer.DATABASE, Component.MONGODB, tuple(tags))
         if span is not None:
             self._open[event.request_id] = span
@@ -140,12 +141,6 @@ def _given_up(error: BaseException) -> None:
 @remembered(256)
 def _operation(command: str) -> str:
     return name_of(f"{_PREFIX}{command.capitalize()}Operation")
-
-
-@remembered(1024)
-def _address(host: str, port: int | None) -> str:
-    shown = f"[{host}]" if ":" in host else host
-    return address_of(f"unix:{host}" if port is None else f"{shown}:{port}")
 
 
 def _shown(command: Mapping[str, Any], length: int) -> str:

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ....record.bounded_cache import remembered
-from ....record.limits import address_of, name_of
+from ....record.limits import name_of
 from ....record.trace.model import Component, Layer
 from ....record.trace.span import Span
+from ...address import place_of
 from ...call import begin_call, outer_call
 from ...excerpt import excerpt_of
 from ...settings import current
@@ -56,11 +57,9 @@ def around_choice(system: str, address: Callable[[Any], str]) -> Callable[..., A
     return after_call(note)
 
 
-@remembered(1024)
 def node_address(host: str, port: int | None) -> str:
     """The address of a node, `host:port`."""
-    shown = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    return address_of(f"{shown}:{port or 9200}")
+    return place_of(host, port or 9200)
 
 
 @remembered(1024)
