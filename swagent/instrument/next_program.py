@@ -18,8 +18,8 @@ from typing import Any
 from wrapt import register_post_import_hook
 
 from .call import safely
-from .patches import Patches
-from .wrapping import Make, rewriting_argument
+from .patches import Make, Patches
+from .rewriting import rewriting_argument
 
 _NAME = "PYTHONPATH"
 _Call = Callable[..., Any]

@@ -12,6 +12,8 @@ from typing import Any
 from ..errors import SwagentError
 from .subclass import named_as
 
+Make = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Gets a function of a library, and makes the one that takes its place."""
 _MISSING: Any = object()
 _DECORATORS: tuple[Any, ...] = (staticmethod, classmethod)
 
@@ -26,7 +28,7 @@ class Patches:
     def __init__(self) -> None:
         self._undo: list[Callable[[], object]] = []
 
-    def wrap(self, owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    def wrap(self, owner: Any, name: str, make: Make) -> None:
         """Put a function around a function.
 
         :param owner: the module or class that has it, or whose base class has it

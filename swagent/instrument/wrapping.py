@@ -1,4 +1,4 @@
-"""What is put around a function of a library: a span, or a look at a call before it, behind it or at its end.
+"""The span around a function of a library. `looking.py` and `rewriting.py` are for those that need none.
 
 What `begin`, `finish` and the others do is their library's own; that none of them, nor the span, ever gets between the
 application and its library is done here. A call is passed on as it was made. What takes the place of a coroutine
@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..record.trace.span import Span
-from .arguments import Args, Kwargs, with_changed
+from .arguments import Args, Kwargs
 from .call import end_call, safely, settle
+from .patches import Make
 
 Begin = Callable[[Any, Args, Kwargs], "Span | None"]
 """Gets the object whose method is called, and the arguments. None: this call has no span."""
@@ -24,11 +25,6 @@ Finish = Callable[..., object]
 """Gets the span, what the method has returned, the object and the arguments. It ends the span, then or later."""
 Fail = Callable[[Span, BaseException], object]
 """Gets what the method has raised, and ends the span."""
-Look = Callable[[Any, Args, Kwargs], object]
-"""Gets the object whose method is called, and the arguments."""
-LookBack = Callable[[Any, Any, Args, Kwargs], object]
-"""Gets the object whose method was called, what that has returned, and the arguments."""
-Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def end_well(span: Span, *_: object) -> None:
@@ -155,105 +151,3 @@ class Lasting:
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if self._span is not None:
             settle(self._end, self._span, error)
-
-
-def rewriting_call(rewrite: Callable[[Args, Kwargs], tuple[Args, Kwargs]]) -> Make:
-    """For `Patches.wrap`: a function that is called with other arguments.
-
-    :param rewrite: gets the arguments, the object whose method it is among them, and gives those to call with
-    """
-
-    def make(call: Callable[..., Any]) -> Callable[..., Any]:
-        def rewritten(*args: Any, **kwargs: Any) -> Any:
-            args, kwargs = safely(rewrite, args, kwargs) or (args, kwargs)
-            return call(*args, **kwargs)
-
-        async def rewritten_async(*args: Any, **kwargs: Any) -> Any:
-            args, kwargs = safely(rewrite, args, kwargs) or (args, kwargs)
-            return await call(*args, **kwargs)
-
-        return rewritten_async if inspect.iscoroutinefunction(call) else rewritten
-
-    return make
-
-
-def rewriting_argument(place: int, name: str, change: Callable[[Any], Any]) -> Make:
-    """As `rewriting_call`, for one argument.
-
-    :param place: by position, counted with the object whose method it is
-    :param change: gets the argument, None where it is not given, and gives what to pass on
-    """
-    return rewriting_call(lambda args, kwargs: with_changed(args, kwargs, place, name, change))
-
-
-def before_call(look: Look) -> Make:
-    """For `Patches.wrap`: a method whose calls are looked at first."""
-
-    def make(call: Callable[..., Any]) -> Callable[..., Any]:
-        def looked_at(self: Any, *args: Any, **kwargs: Any) -> Any:
-            safely(look, self, args, kwargs)
-            return call(self, *args, **kwargs)
-
-        async def looked_at_async(self: Any, *args: Any, **kwargs: Any) -> Any:
-            safely(look, self, args, kwargs)
-            return await call(self, *args, **kwargs)
-
-        return looked_at_async if inspect.iscoroutinefunction(call) else looked_at
-
-    return make
-
-
-def before_function(look: Callable[[Args, Kwargs], object]) -> Make:
-    """As `before_call`, for a plain function, or for a method that takes arguments of any name.
-
-    :param look: gets the arguments, the object whose method it is among them
-    """
-
-    def make(call: Callable[..., Any]) -> Callable[..., Any]:
-        def looked_at(*args: Any, **kwargs: Any) -> Any:
-            safely(look, args, kwargs)
-            return call(*args, **kwargs)
-
-        return looked_at
-
-    return make
-
-
-def after_call(look: LookBack) -> Make:
-    """For `Patches.wrap`: a method of whose calls the results are looked at."""
-
-    def make(call: Callable[..., Any]) -> Callable[..., Any]:
-        def looked_at(self: Any, *args: Any, **kwargs: Any) -> Any:
-            result = call(self, *args, **kwargs)
-            safely(look, self, result, args, kwargs)
-            return result
-
-        async def looked_at_async(self: Any, *args: Any, **kwargs: Any) -> Any:
-            result = await call(self, *args, **kwargs)
-            safely(look, self, result, args, kwargs)
-            return result
-
-        return looked_at_async if inspect.iscoroutinefunction(call) else looked_at
-
-    return make
-
-
-def at_end_of_call(end: Callable[[Any], object]) -> Make:
-    """For `Patches.wrap`: a method at whose end, whatever that is, its object is looked at."""
-
-    def make(call: Callable[..., Any]) -> Callable[..., Any]:
-        def looked_at(self: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                return call(self, *args, **kwargs)
-            finally:
-                safely(end, self)
-
-        async def looked_at_async(self: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                return await call(self, *args, **kwargs)
-            finally:
-                safely(end, self)
-
-        return looked_at_async if inspect.iscoroutinefunction(call) else looked_at
-
-    return make

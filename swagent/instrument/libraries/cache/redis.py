@@ -19,8 +19,9 @@ from ...address import place_of
 from ...arguments import Args, Kwargs, argument
 from ...call import outer_call
 from ...instrumentation import Hook, Instrumentation
+from ...looking import before_call
 from ...patches import Patches
-from ...wrapping import around_call, before_call
+from ...wrapping import around_call
 from .broker_pools import speaks_for_itself
 from .cache_call import Command, begin_command
 from .redis_commands import KEY_ELSEWHERE, READS, WAITING, WAITING_IF_TOLD, WITH_SUBCOMMANDS, WRITES
@@ -51,7 +52,7 @@ def _hook_for(system: str) -> Hook:
 
 
 def _begin_for(system: str) -> Callable[..., Span | None]:
-    def begin(client: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Span | None:
+    def begin(client: Any, args: Args, _: Kwargs) -> Span | None:
         word = args[0]
         command = _describe(system, word)
         if command is None or (command.tags[1][1] in WAITING_IF_TOLD and _is_told_to_wait(args)):
@@ -64,7 +65,7 @@ def _begin_for(system: str) -> Callable[..., Span | None]:
 
 
 def _begin_pipeline_for(system: str) -> Callable[..., Span | None]:
-    def begin(pipeline: Any, _: tuple[Any, ...], __: dict[str, Any]) -> Span | None:
+    def begin(pipeline: Any, _: Args, __: Kwargs) -> Span | None:
         if speaks_for_itself(pipeline):
             return None
         words = tuple(dict.fromkeys(islice(_words_of(pipeline), _LOOKED_AT)))

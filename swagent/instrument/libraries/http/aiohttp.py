@@ -14,8 +14,9 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
 from ...call import end_call
 from ...instrumentation import Instrumentation
+from ...looking import before_call
 from ...patches import Patches
-from ...wrapping import around_call, before_call
+from ...wrapping import around_call
 from .http_call import begin_http_call, carry, ending_body, leave_open, note_status
 
 _SWITCHING_PROTOCOLS = 101

@@ -21,8 +21,8 @@ from ....record.trace.request import STATUSES, Tag
 from ....record.trace.span import Span
 from ...address import place_of
 from ...call import begin_call, end_call, outer_call
+from ...looking import at_end_of_call
 from ...settings import current
-from ...wrapping import at_end_of_call
 
 CONTEXT_HEADERS = ("sw8", "sw8-correlation", "traceparent", "tracestate")
 """What `propagate` may write."""

@@ -15,8 +15,9 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs
 from ...call import safely
 from ...instrumentation import Instrumentation
+from ...looking import after_call
 from ...patches import Patches, home_of
-from ...wrapping import after_call, around_call
+from ...wrapping import around_call
 from .http_call import begin_http_call, carry, ending_body, leave_open, note_status
 
 _REDIRECT = "_build_redirect_request"

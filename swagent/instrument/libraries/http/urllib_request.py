@@ -11,8 +11,9 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
 from ...call import end_call, outer_call
 from ...instrumentation import STANDARD_LIBRARY, Instrumentation
+from ...looking import before_call
 from ...patches import Patches
-from ...wrapping import around_call, before_call
+from ...wrapping import around_call
 from .http_call import CONTEXT_HEADERS, begin_http_call, note_status, peer_of, split
 
 _ERRORS = 400

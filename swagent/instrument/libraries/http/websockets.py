@@ -13,8 +13,9 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
 from ...call import end_call
 from ...instrumentation import Instrumentation
+from ...looking import before_call
 from ...patches import Patches
-from ...wrapping import around_call, around_function, before_call
+from ...wrapping import around_call, around_function
 from .http_call import begin_http_call, carry, note_status
 
 _SWITCHING_PROTOCOLS = 101

@@ -19,10 +19,12 @@ from ....record.limits import as_text, name_of, short
 from ....record.trace.model import Component, Layer
 from ....record.trace.outcome import Outcome, outcome_of
 from ....record.trace.span import Span
+from ...arguments import Args, Kwargs
 from ...call import begin_call, safely
 from ...instrumentation import Hook
+from ...looking import at_end_of_call
 from ...patches import Patches
-from ...wrapping import around_call, at_end_of_call
+from ...wrapping import around_call
 from ..http.http_call import peer_of, template_of
 
 _READING = "_swagent_reading"
@@ -61,7 +63,7 @@ def hook_for(system: str) -> Hook:
     return hook
 
 
-def _begin(system: str, client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+def _begin(system: str, client: Any, args: Args, kwargs: Kwargs) -> Span | None:
     options: Any = kwargs["options"] if "options" in kwargs else args[1]
     tags = [("gen_ai.provider.name", system.lower())]
     model = _asked_model(options.json_data)

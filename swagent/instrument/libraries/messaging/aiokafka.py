@@ -22,8 +22,9 @@ from ....record.trace.spans import current_span
 from ...arguments import Args, Kwargs, argument, with_changed
 from ...call import end_call, safely
 from ...instrumentation import Instrumentation
+from ...looking import after_call
 from ...patches import Patches
-from ...wrapping import after_call, around_call
+from ...wrapping import around_call
 from .inbox import AsyncMessageLoop, ending_last, handing_out, loop_over
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, takes_headers
 from .message_call import add_to_pairs

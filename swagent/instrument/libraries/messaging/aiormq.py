@@ -17,7 +17,8 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs
 from ...instrumentation import Instrumentation
 from ...patches import Patches, home_of
-from ...wrapping import around_call, rewriting_argument
+from ...rewriting import rewriting_argument
+from ...wrapping import around_call
 from .inbox import ending_last, handing_out, leave_to_caller
 from .message_call import add_to_mapping
 from .rabbitmq_call import begin_delivery, begin_publish

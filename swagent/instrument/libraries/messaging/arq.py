@@ -24,8 +24,10 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
 from ...call import end_call, safely
 from ...instrumentation import Instrumentation
+from ...looking import after_call
 from ...patches import Patches
-from ...wrapping import after_call, around_call, rewriting_call
+from ...rewriting import rewriting_call
+from ...wrapping import around_call
 from .message_call import begin_receive, begin_send, sent_along
 
 # By how much a loop's timers may be early.

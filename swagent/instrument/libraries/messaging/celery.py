@@ -21,9 +21,10 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
 from ...call import outer_call, safely
 from ...instrumentation import Instrumentation
+from ...looking import after_call
 from ...patches import Patches
 from ...settings import current as settings
-from ...wrapping import after_call, around_call
+from ...wrapping import around_call
 from ..cache.broker_pools import note_broker_pool
 from .message_call import add_to_mapping, begin_receive, begin_send
 

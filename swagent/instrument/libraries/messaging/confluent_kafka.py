@@ -18,9 +18,10 @@ from ....record.trace.spans import local_span
 from ...arguments import Args, Kwargs, argument, with_argument
 from ...call import safely
 from ...instrumentation import Instrumentation
+from ...looking import before_call, before_function
 from ...patches import Patches
 from ...subclass import replacement_of
-from ...wrapping import around_call, before_call, before_function
+from ...wrapping import around_call
 from .inbox import ending_last, handing_out
 from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses
 from .message_call import add_to_mapping, add_to_pairs

@@ -13,7 +13,8 @@ from typing import Any
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs
 from ...call import safely
-from ...wrapping import Make, before_call
+from ...looking import before_call
+from ...patches import Make
 
 _INBOX = "_swagent_inbox"
 Receive = Callable[..., "Span | None"]

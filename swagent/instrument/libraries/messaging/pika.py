@@ -17,7 +17,8 @@ from ...arguments import Args, Kwargs, argument, with_changed
 from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import around_call, rewriting_argument
+from ...rewriting import rewriting_argument
+from ...wrapping import around_call
 from .inbox import Inbox, ending_last, handing_out
 from .message_call import add_to_mapping
 from .rabbitmq_call import begin_delivery, begin_publish

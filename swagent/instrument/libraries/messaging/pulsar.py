@@ -19,8 +19,10 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument, with_argument, with_changed
 from ...call import safely
 from ...instrumentation import Instrumentation
-from ...patches import Patches
-from ...wrapping import Make, after_call, around_call, before_call, rewriting_call
+from ...looking import after_call, before_call
+from ...patches import Make, Patches
+from ...rewriting import rewriting_call
+from ...wrapping import around_call
 from .inbox import ending_last, handing_out
 from .message_call import add_to_mapping, begin_receive, begin_send
 

@@ -12,6 +12,7 @@ from ....record.limits import as_text, short
 from ....record.trace.model import Component, Layer
 from ....record.trace.span import Span
 from ...address import place_of
+from ...arguments import Args, Kwargs
 from ...call import begin_call
 from ...excerpt import excerpt_of
 from ...instrumentation import Instrumentation
@@ -29,19 +30,19 @@ def _hook(module: Any, patches: Patches) -> None:
         patches.wrap(getattr(module, f"{prefix}TransactionBase"), "run", around_call(_begin_in_transaction))
 
 
-def _begin_in_session(session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+def _begin_in_session(session: Any, args: Args, kwargs: Kwargs) -> Span | None:
     # the server's default database has no name here
     database = session._config.database or ""  # noqa: SLF001  (nothing public tells)
     return _begin("Neo4j/Session/run", session._pool.address, database, args, kwargs)  # noqa: SLF001
 
 
-def _begin_in_transaction(transaction: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+def _begin_in_transaction(transaction: Any, args: Args, kwargs: Kwargs) -> Span | None:
     address = transaction._connection.unresolved_address  # noqa: SLF001
     database = transaction._database or ""  # noqa: SLF001
     return _begin("Neo4j/Transaction/run", address, database, args, kwargs)
 
 
-def _begin(name: str, address: Any, database: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+def _begin(name: str, address: Any, database: str, args: Args, kwargs: Kwargs) -> Span | None:
     query = args[0] if args else kwargs.get("query")
     statement = as_text(getattr(query, "text", query))
     tags = [("db.type", "Neo4j")]

@@ -23,9 +23,9 @@ from ...arguments import Args, Kwargs, argument
 from ...call import begin_call, end_call, outer_call, safely
 from ...excerpt import excerpt_of
 from ...instrumentation import Instrumentation
+from ...looking import before_call
 from ...patches import Patches
 from ...settings import current
-from ...wrapping import before_call
 
 _PREFIX = "MongoDB/"
 _OF_THE_DRIVER = frozenset(

@@ -18,8 +18,9 @@ from typing import Any
 from ...arguments import Args, Kwargs, argument, with_argument
 from ...call import safely
 from ...instrumentation import STANDARD_LIBRARY, Instrumentation
+from ...looking import at_end_of_call, before_call
 from ...patches import Patches
-from ...wrapping import at_end_of_call, before_call, rewriting_call
+from ...rewriting import rewriting_call
 from .process_job import SENT, attributes_of, sent_with_job
 from .process_worker import begin_work
 

@@ -10,7 +10,7 @@ from ...arguments import Args, Kwargs, argument, with_changed
 from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import rewriting_argument, rewriting_call
+from ...rewriting import rewriting_argument, rewriting_call
 from . import grpc_client, grpc_server
 from .grpc_call import peer_of
 

@@ -13,7 +13,8 @@ from typing import Any
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs
 from ...call import outer_call, settle
-from ...wrapping import Make, around_call
+from ...patches import Make
+from ...wrapping import around_call
 from .grpc_call import begin_grpc_call, note_code, with_context
 
 Continuation = Callable[[Any, Any], Any]

@@ -12,8 +12,9 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
 from ...call import end_call, outer_call, safely, settle
 from ...instrumentation import Instrumentation
+from ...looking import after_call, before_call
 from ...patches import Patches
-from ...wrapping import after_call, around_call, before_call
+from ...wrapping import around_call
 from ..http.http_call import CONTEXT_HEADERS, peer_of
 from .grpc_call import begin_grpc_call, is_left_out, note_code, serve_grpc_call
 

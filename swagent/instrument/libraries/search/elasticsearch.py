@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....record.trace.span import Span
+from ...arguments import Args, Kwargs
 from ...instrumentation import Instrumentation
 from ...patches import Patches
 from ...wrapping import around_call
@@ -20,7 +21,7 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.BaseClient, "perform_request", around_call(_begin))
 
 
-def _begin(client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+def _begin(client: Any, args: Args, kwargs: Kwargs) -> Span | None:
     # `path` was `target` once, and both are given by position
     method, target = args[:2] if len(args) > 1 else (kwargs["method"], kwargs.get("path") or kwargs["target"])
     return begin_search(_SYSTEM, method, target, _first_address(client), kwargs.get("body"))

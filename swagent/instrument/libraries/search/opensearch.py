@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....record.trace.span import Span
+from ...arguments import Args, Kwargs
 from ...instrumentation import Instrumentation
 from ...patches import Patches
 from ...wrapping import around_call
@@ -19,7 +20,7 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(transport, "get_connection", around_choice(_SYSTEM, _address))
 
 
-def _begin(transport: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+def _begin(transport: Any, args: Args, kwargs: Kwargs) -> Span | None:
     method, url = args[:2] if len(args) > 1 else (kwargs["method"], kwargs["url"])
     connections = transport.connection_pool.connections
     peer = _address(connections[0]) if connections else ""

@@ -17,8 +17,8 @@ from ....record.trace.span import Span
 from ...address import place_of
 from ...call import begin_call, outer_call
 from ...excerpt import excerpt_of
+from ...looking import after_call
 from ...settings import current
-from ...wrapping import after_call
 from ..http.http_call import template_of
 
 _MAX_BODY = 2048

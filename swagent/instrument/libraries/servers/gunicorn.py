@@ -12,8 +12,8 @@ from typing import Any
 from ....runtime.late_start import start_now
 from ...call import safely
 from ...instrumentation import Instrumentation
+from ...looking import after_call
 from ...patches import Patches
-from ...wrapping import after_call
 from .serving import holding_back, wrap_asgi, wrap_wsgi
 
 # Where the workers are defined that serve WSGI; other people's are made of them.

@@ -8,8 +8,8 @@ from typing import Any
 from ....runtime.late_start import hold_back
 from ...arguments import Args, Kwargs, argument
 from ...instrumentation import Instrumentation
+from ...looking import before_function
 from ...patches import Patches
-from ...wrapping import before_function
 from .serving import wrap_asgi, wrap_wsgi, wrapping
 
 

@@ -16,8 +16,8 @@ from ....runtime.late_start import start_now
 from ...arguments import Args, Kwargs, argument
 from ...call import safely
 from ...instrumentation import Instrumentation
+from ...looking import after_call
 from ...patches import Patches
-from ...wrapping import after_call
 from .server_request import begin_request, end_request, note_error, note_route
 from .serving import holding_back
 

@@ -9,7 +9,8 @@ from ....asgi import SkyWalkingMiddleware as AsgiMiddleware
 from ....runtime.late_start import hold_back, start_now
 from ....wsgi import SkyWalkingMiddleware as WsgiMiddleware
 from ...installation import is_off
-from ...wrapping import Make, rewriting_argument
+from ...patches import Make
+from ...rewriting import rewriting_argument
 
 
 def wrap_asgi(app: Any) -> Any:

@@ -13,8 +13,8 @@ from ....record.trace.model import Component
 from ...arguments import Args, Kwargs, argument
 from ...call import safely
 from ...instrumentation import Instrumentation
+from ...looking import after_call, before_call
 from ...patches import Patches
-from ...wrapping import after_call, before_call
 from .server_request import address_of, begin_request, end_request, note_error, note_route
 
 _MATCHER = "_swagent_matcher"

@@ -10,8 +10,8 @@ from typing import Any
 from ....agent import running as running_agent
 from ....agent_log import say
 from ...instrumentation import Instrumentation
+from ...looking import after_call
 from ...patches import Patches
-from ...wrapping import after_call
 from .serving import holding_back, wrap_asgi, wrap_wsgi
 
 _SUPERVISORS = {"uvicorn.supervisors.multiprocess": "Multiprocess", "uvicorn.supervisors.basereload": "BaseReload"}

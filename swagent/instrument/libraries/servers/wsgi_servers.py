@@ -6,8 +6,8 @@ from typing import Any
 
 from ....runtime.late_start import start_now
 from ...instrumentation import STANDARD_LIBRARY, Instrumentation
+from ...looking import after_call, before_call
 from ...patches import Patches
-from ...wrapping import after_call, before_call
 from .serving import holding_back, wrap_wsgi, wrap_wsgi_for_later, wrapping
 
 

@@ -15,8 +15,8 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument, with_argument
 from ...instrumentation import Instrumentation
 from ...patches import Patches
+from ...rewriting import rewriting_call
 from ...subclass import is_made_of
-from ...wrapping import rewriting_call
 from .mysql_query import begins_by, mysql_at
 from .sql_call import Database, begin_query
 from .sql_cursor import around_awaited_query
@@ -53,7 +53,7 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.connection.Connection, "query", around_awaited_query(_begin_unbuffered))
 
 
-def _begin_unbuffered(connection: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+def _begin_unbuffered(connection: Any, args: Args, kwargs: Kwargs) -> Span | None:
     is_unbuffered = args[1] if len(args) > 1 else kwargs.get("unbuffered")
     if not is_unbuffered:
         return None

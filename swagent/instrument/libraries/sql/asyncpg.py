@@ -14,6 +14,7 @@ from typing import Any
 
 from ....record.trace.model import Component
 from ....record.trace.span import Span
+from ...arguments import Args, Kwargs
 from ...instrumentation import Instrumentation
 from ...patches import Patches
 from .asyncpg_cursor import begin_cursor_by, traced_cursor, traced_iterator
@@ -50,7 +51,7 @@ def _hook(module: Any, patches: Patches) -> None:
 
 
 def _begin_by(name: str) -> Begin:
-    def begin(connection: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+    def begin(connection: Any, args: Args, kwargs: Kwargs) -> Span | None:
         statement = args[0] if args else kwargs.get("query", kwargs.get("command"))
         if statement is connection._reset_query:  # noqa: SLF001
             return None
@@ -60,7 +61,7 @@ def _begin_by(name: str) -> Begin:
 
 
 def _begin_prepared_by(name: str) -> Begin:
-    def begin(statement: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Span | None:
+    def begin(statement: Any, args: Args, _: Kwargs) -> Span | None:
         return begin_query(name, _database_of(statement._connection), statement.get_query(), args)  # noqa: SLF001
 
     return begin

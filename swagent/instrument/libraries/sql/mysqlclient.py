@@ -8,8 +8,8 @@ from typing import Any
 from ....record.trace.model import Component
 from ...arguments import Args, Kwargs
 from ...instrumentation import Instrumentation
+from ...looking import after_call
 from ...patches import Patches
-from ...wrapping import after_call
 from .mysql_query import cursor_hook, mysql_at
 from .sql_call import Database
 from .sql_cursor import around_query

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...instrumentation import Instrumentation
 from ...patches import Patches
-from ...wrapping import rewriting_argument
+from ...rewriting import rewriting_argument
 from .psycopg import database_of
 from .sql_cursor import begin_by, begin_copy_by, begin_procedure_by
 from .sql_subclass import Cursors, between, chooser, traced_connection, traced_cursor

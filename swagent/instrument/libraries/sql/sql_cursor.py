@@ -11,9 +11,10 @@ from typing import Any
 
 from ....record.limits import as_text
 from ....record.trace.span import Span
+from ...arguments import Args, Kwargs
 from ...call import is_outermost
+from ...patches import Make as Make
 from ...wrapping import Begin as Begin
-from ...wrapping import Make as Make
 from ...wrapping import around_call
 from .sql_call import Database, begin_query
 from .sql_error import end_query
@@ -29,7 +30,7 @@ def begin_by(name: str, database_of: Callable[[Any], Database | None]) -> Begin:
     :param database_of: gets the object whose method is called
     """
 
-    def begin(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+    def begin(self: Any, args: Args, kwargs: Kwargs) -> Span | None:
         statement = args[0] if args else _named(kwargs, _STATEMENTS)
         if type(statement) is not str and is_outermost():
             statement = _text_of(statement, self)
@@ -42,7 +43,7 @@ def begin_by(name: str, database_of: Callable[[Any], Database | None]) -> Begin:
 def begin_procedure_by(name: str, database_of: Callable[[Any], Database | None]) -> Begin:
     """How the span of a method begins that takes a procedure's name and its arguments."""
 
-    def begin(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+    def begin(self: Any, args: Args, kwargs: Kwargs) -> Span | None:
         procedure = args[0] if args else kwargs.get("procname")
         return begin_query(name, database_of(self), f"CALL {as_text(procedure)}", args[1] if len(args) > 1 else None)
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from ...arguments import Args, Kwargs, argument, with_argument
 from ...patches import HookError
+from ...rewriting import rewriting_call
 from ...subclass import is_made_of, named_as, replacement_of, subclass_like
-from ...wrapping import rewriting_call
 from .sql_cursor import Begin, Make, around_query
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ....record.trace.model import Component
 from ....record.trace.span import Span
-from ...arguments import argument
+from ...arguments import Args, Kwargs, argument
 from ...call import is_setting_up
 from ...instrumentation import Instrumentation
 from ...patches import Patches
@@ -69,7 +69,7 @@ def _around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
     return traced
 
 
-def _begin(connection: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span | None:
+def _begin(connection: Any, args: Args, kwargs: Kwargs) -> Span | None:
     # the dialect, what makes the context, the statement, its parameters, options, and what the context is made of
     statement, parameters = argument(args, kwargs, 2, "statement"), argument(args, kwargs, 3, "parameters")
     if parameters is None and len(args) > _PARAMETERS:

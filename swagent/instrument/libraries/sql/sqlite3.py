@@ -20,8 +20,8 @@ from ...arguments import Args, Kwargs, argument, with_argument
 from ...call import safely
 from ...instrumentation import STANDARD_LIBRARY, Instrumentation
 from ...patches import Patches
+from ...rewriting import rewriting_call
 from ...subclass import is_made_of
-from ...wrapping import rewriting_call
 from .sql_call import Database, database_at
 from .sql_cursor import begin_by
 from .sql_subclass import Cursors, between, chooser, traced_connection, traced_cursor
