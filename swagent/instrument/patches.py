@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import SwagentError
+from .listeners import Listeners
 from .subclass import named_as
 
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -23,9 +24,14 @@ class HookError(SwagentError):
 
 
 class Patches:
-    """Replaces attributes of modules and classes, and puts them back."""
+    """Replaces attributes of modules and classes, and puts them back.
 
-    def __init__(self) -> None:
+    :ivar listeners: what is to be shown the library's calls
+    """
+
+    def __init__(self, listeners: Listeners | None = None) -> None:
+        """:param listeners: None: the application does not want to see any call"""
+        self.listeners = listeners or Listeners()
         self._undo: list[Callable[[], object]] = []
 
     def wrap(self, owner: Any, name: str, make: Make) -> None:

@@ -21,6 +21,7 @@ from ...call import outer_call
 from ...instrumentation import Hook, Instrumentation
 from ...looking import before_call
 from ...patches import Patches
+from ...showing import showing
 from ...wrapping import around_call
 from .broker_pools import speaks_for_itself
 from .cache_call import Command, begin_command
@@ -38,15 +39,17 @@ def _hook_for(system: str) -> Hook:
     begin, begin_pipeline = _begin_for(system), _begin_pipeline_for(system)
 
     def hook(module: Any, patches: Patches) -> None:
+        command = around_call(*showing(patches.listeners, begin, _arguments_of))
+        pipeline = around_call(*showing(patches.listeners, begin_pipeline, _pipeline_of))
         cluster = getattr(module, f"{system}Cluster", None)
         if cluster is not None:
-            patches.wrap(cluster, "execute_command", around_call(begin))
+            patches.wrap(cluster, "execute_command", command)
             patches.wrap(cluster, "_execute_command", before_call(_note_node))
-            patches.wrap(module.ClusterPipeline, "execute", around_call(begin_pipeline))
+            patches.wrap(module.ClusterPipeline, "execute", pipeline)
             return
-        patches.wrap(getattr(module, system), "execute_command", around_call(begin))
-        patches.wrap(module.Pipeline, "execute", around_call(begin_pipeline))
-        patches.wrap(module.Pipeline, "immediate_execute_command", around_call(begin))
+        patches.wrap(getattr(module, system), "execute_command", command)
+        patches.wrap(module.Pipeline, "execute", pipeline)
+        patches.wrap(module.Pipeline, "immediate_execute_command", command)
 
     return hook
 
@@ -72,6 +75,14 @@ def _begin_pipeline_for(system: str) -> Callable[..., Span | None]:
         return begin_command(_describe_pipeline(system, words), _peer_of(pipeline)) if words else None
 
     return begin
+
+
+def _arguments_of(_: object, args: Args, __: Kwargs) -> Any:
+    return args
+
+
+def _pipeline_of(pipeline: Any, *_: object) -> Any:
+    return pipeline
 
 
 def _note_node(_: object, args: Args, kwargs: Kwargs) -> None:
@@ -163,7 +174,7 @@ def _peer_of_cluster(client: Any) -> str:
 def _instrumentation(name: str, versions: str, *plugins: str) -> Instrumentation:
     also = (f"{name}.asyncio.client", f"{name}.cluster", f"{name}.asyncio.cluster")
     hook = _hook_for(name.capitalize())
-    return Instrumentation(name, f"{name}.client", hook, "", versions, plugins, also, (name,))
+    return Instrumentation(name, f"{name}.client", hook, "", versions, plugins, also, (name,), shows_calls=True)
 
 
 REDIS = _instrumentation("redis", ">=4.5,<9", "sw_redis")

@@ -12,10 +12,12 @@ from typing import Any
 from ....record.trace.model import Component
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
-from ...call import end_call
+from ...call import end_call, outer_call
 from ...instrumentation import Instrumentation
-from ...looking import before_call
+from ...listeners import Listener
+from ...looking import Look, before_call
 from ...patches import Patches
+from ...showing import showing_response
 from ...wrapping import around_call
 from .http_call import begin_http_call, carry, ending_body, leave_open, note_status
 
@@ -25,9 +27,10 @@ _CONNECT = "CONNECT"
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    patches.wrap(module.ClientSession, "_request", around_call(_begin_request, _answered, _failed))
+    answered = showing_response(patches.listeners.on_response, _answered)
+    patches.wrap(module.ClientSession, "_request", around_call(_begin_request, answered, _failed))
     patches.wrap(module.ClientSession, "_ws_connect", around_call(_begin_ws_connect, _switched, _failed))
-    patches.wrap(module.ClientRequest, "send", before_call(_propagate))
+    patches.wrap(module.ClientRequest, "send", before_call(_sending(patches.listeners.on_request)))
     patches.wrap(module.ClientResponse, "release", ending_body)
     patches.wrap(module.ClientResponse, "close", ending_body)
 
@@ -54,6 +57,20 @@ def _propagate(request: Any, *_: object) -> None:
     if request.method != _CONNECT:
         url = request.url
         carry(None, url.scheme, url.host, url.port, request.headers)
+
+
+def _sending(listener: Listener | None) -> Look:
+    """What is done with each request that goes out."""
+    if listener is None:
+        return _propagate
+
+    def propagate_and_show(request: Any, *_: object) -> None:
+        _propagate(request)
+        span = outer_call()
+        if span is not None and span.component == Component.AIOHTTP:
+            listener.show(span, lambda: request)
+
+    return propagate_and_show
 
 
 def _answered(span: Span, response: Any, *_: object) -> None:
@@ -85,4 +102,5 @@ INSTRUMENTATION = Instrumentation(
     versions=">=3.8.6,<4",
     plugins=("sw_aiohttp",),
     opentelemetry=("aiohttp-client",),
+    shows_calls=True,
 )

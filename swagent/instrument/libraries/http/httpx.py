@@ -17,6 +17,7 @@ from ...call import safely
 from ...instrumentation import Instrumentation
 from ...looking import after_call
 from ...patches import Patches, home_of
+from ...showing import showing
 from ...wrapping import around_call
 from .http_call import begin_http_call, carry, ending_body, leave_open, note_status
 
@@ -25,7 +26,7 @@ _REDIRECT = "_build_redirect_request"
 
 def _hook(module: Any, patches: Patches) -> None:
     for client in (module.Client, module.AsyncClient):
-        patches.wrap(client, "send", around_call(_begin, _answered))
+        patches.wrap(client, "send", around_call(*showing(patches.listeners, _begin, _request_of, _answered)))
     for client in {home_of(each, _REDIRECT) for each in (module.Client, module.AsyncClient)}:
         patches.wrap(client, _REDIRECT, after_call(_redirected))
     patches.wrap(module.Response, "close", ending_body)
@@ -39,6 +40,10 @@ def _begin(_: object, args: Args, kwargs: Kwargs) -> Span | None:
     span = begin_http_call(request.method, url.scheme, url.host, url.port, url.path, Component.HTTPX)
     safely(carry, span, url.scheme, url.host, url.port, request.headers)
     return span
+
+
+def _request_of(_: object, args: Args, kwargs: Kwargs) -> Any:
+    return args[0] if args else kwargs["request"]
 
 
 def _redirected(_: object, request: Any, *__: object) -> None:
@@ -61,4 +66,5 @@ INSTRUMENTATION = Instrumentation(
     versions=">=0.23.3,<1",
     plugins=("sw_httpx",),
     opentelemetry=("httpx",),
+    shows_calls=True,
 )

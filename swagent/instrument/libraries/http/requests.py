@@ -15,6 +15,7 @@ from ...arguments import Args, Kwargs, argument
 from ...call import outer_call, safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
+from ...showing import showing
 from ...wrapping import around_call
 from .http_call import begin_http_call, carry, note_status, split
 from .urllib3 import answered, watch_bodies
@@ -23,7 +24,7 @@ from .urllib3 import answered, watch_bodies
 def _hook(module: Any, patches: Patches) -> None:
     from urllib3 import response  # noqa: PLC0415, RUF100  (requests has imported it)
 
-    patches.wrap(module.Session, "send", around_call(_begin, _answered))
+    patches.wrap(module.Session, "send", around_call(*showing(patches.listeners, _begin, _request_of, _answered)))
     watch_bodies(response, patches)
     patches.on_undo(count_as_timeout(module.Timeout))
 
@@ -37,6 +38,10 @@ def _begin(_: object, args: Args, kwargs: Kwargs) -> Span | None:
     if request.headers is not None:
         safely(carry, span, url.scheme, host, url.port, request.headers)
     return span
+
+
+def _request_of(_: object, args: Args, kwargs: Kwargs) -> Any:
+    return argument(args, kwargs, 0, "request")
 
 
 def _answered(span: Span, response: Any, session: Any, _: Args, kwargs: Kwargs) -> None:
@@ -54,4 +59,5 @@ INSTRUMENTATION = Instrumentation(
     versions=">=2.28,<3",
     plugins=("sw_requests",),
     opentelemetry=("requests",),
+    shows_calls=True,
 )

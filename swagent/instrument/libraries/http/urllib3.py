@@ -7,7 +7,7 @@ The context's headers are written by the pool's, which knows whom it calls, into
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....record.trace.model import Component
 from ....record.trace.outcome import Outcome, count_as_timeout, outcome_of
@@ -16,6 +16,7 @@ from ...arguments import Args, Kwargs, argument, with_argument
 from ...call import end_call, outer_call
 from ...instrumentation import Instrumentation
 from ...patches import Patches
+from ...showing import showing
 from ...wrapping import around_call
 from .http_call import begin_http_call, ending_body, leave_open, note_status, peer_of, propagate, split
 
@@ -23,9 +24,24 @@ _URLLIB3 = Component.URLLIB3
 _HEADERS = 3  # their place among the arguments of a pool's `urlopen`
 
 
+class Request(NamedTuple):
+    """What `on_request` sees, since urllib3 has no object for a request."""
+
+    method: str
+    url: str
+    """Of a pool's own call without scheme and host, which are the pool's."""
+    headers: Any
+    """None: those of the pool."""
+    body: Any
+
+
 def _hook(module: Any, patches: Patches) -> None:
-    patches.wrap(module.PoolManager, "urlopen", around_call(_begin, _answered, _failed))
-    patches.wrap(module.HTTPConnectionPool, "urlopen", around_call(_begin_in_pool, _answered, _failed, _with_context))
+    seen = patches.listeners
+    patches.wrap(
+        module.PoolManager, "urlopen", around_call(*showing(seen, _begin, _request_of_manager, _answered), _failed)
+    )
+    in_pool = around_call(*showing(seen, _begin_in_pool, _request_of_pool, _answered), _failed, _with_context)
+    patches.wrap(module.HTTPConnectionPool, "urlopen", in_pool)
     watch_bodies(module.response, patches)
     patches.on_undo(count_as_timeout(*timeouts_of(module.exceptions)))
 
@@ -77,6 +93,16 @@ def _begin_in_pool(pool: Any, args: Args, kwargs: Kwargs) -> Span | None:
     return begin_http_call(method.upper(), *_place(pool, url), split(url).path, _URLLIB3)
 
 
+def _request_of_manager(_: object, args: Args, kwargs: Kwargs) -> Request:
+    method, url = argument(args, kwargs, 0, "method"), argument(args, kwargs, 1, "url")
+    return Request(method, url, kwargs.get("headers"), kwargs.get("body"))
+
+
+def _request_of_pool(_: object, args: Args, kwargs: Kwargs) -> Request:
+    method, url = argument(args, kwargs, 0, "method"), argument(args, kwargs, 1, "url")
+    return Request(method, url, argument(args, kwargs, _HEADERS, "headers"), argument(args, kwargs, 2, "body"))
+
+
 def _with_context(_: object, pool: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """The arguments with the headers to send, where there is something to change."""
     span = outer_call()
@@ -118,4 +144,5 @@ INSTRUMENTATION = Instrumentation(
     versions=">=1.26,<3",
     plugins=("sw_urllib3", "sw_urllib3_v2"),
     opentelemetry=("urllib3",),
+    shows_calls=True,
 )

@@ -13,6 +13,7 @@ from ...call import end_call, outer_call
 from ...instrumentation import STANDARD_LIBRARY, Instrumentation
 from ...looking import before_call
 from ...patches import Patches
+from ...showing import showing
 from ...wrapping import around_call
 from .http_call import CONTEXT_HEADERS, begin_http_call, note_status, peer_of, split
 
@@ -21,7 +22,9 @@ _SCHEMES = ("http", "https")
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    patches.wrap(module.OpenerDirector, "open", around_call(_begin, _answered, _failed))
+    patches.wrap(
+        module.OpenerDirector, "open", around_call(*showing(patches.listeners, _begin, _request_of, _answered), _failed)
+    )
     patches.wrap(module.AbstractHTTPHandler, "do_open", before_call(_propagate))
 
 
@@ -35,6 +38,10 @@ def _begin(_: object, args: Args, kwargs: Kwargs) -> Span | None:
     if url.scheme not in _SCHEMES or not url.hostname:
         return None
     return begin_http_call(method, url.scheme, url.hostname, url.port, url.path, Component.PYTHON)
+
+
+def _request_of(_: object, args: Args, kwargs: Kwargs) -> Any:
+    return argument(args, kwargs, 0, "fullurl")
 
 
 def _propagate(_: object, args: Args, kwargs: Kwargs) -> None:
@@ -73,4 +80,5 @@ INSTRUMENTATION = Instrumentation(
     distribution=STANDARD_LIBRARY,
     plugins=("sw_urllib_request",),
     opentelemetry=("urllib",),
+    shows_calls=True,
 )
