@@ -9,7 +9,7 @@ may ask, and it may rely on what a plain one does before anything is awaited.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..record.trace.span import Span
@@ -100,13 +100,19 @@ def _around_coroutine(
 def _around_awaitable(call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail) -> Callable[..., Any]:
     def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
         made = call(self, *args, **kwargs)
-        if not inspect.isawaitable(made):
-            return made
+        return awaited(made, self, args, kwargs) if inspect.isawaitable(made) else made
 
-        async def await_it(*_: object, **__: object) -> Any:
+    async def awaited(made: Awaitable[Any], self: Any, args: Args, kwargs: Kwargs) -> Any:
+        span = safely(begin, self, args, kwargs)
+        if span is None:
             return await made
-
-        return _around_coroutine(await_it, begin, finish, fail, None)(self, *args, **kwargs)
+        try:
+            result = await made
+        except BaseException as error:
+            settle(fail, span, error)
+            raise
+        settle(finish, span, result, self, args, kwargs)
+        return result
 
     return traced
 
