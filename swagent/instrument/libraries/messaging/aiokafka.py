@@ -19,7 +19,7 @@ from typing import Any
 from ....record.suppression import suppress_instrumentation
 from ....record.trace.span import Span
 from ....record.trace.spans import current_span
-from ...arguments import Args, Kwargs, argument, with_changed
+from ...arguments import Args, Kwargs, argument, with_argument
 from ...call import end_call, safely
 from ...instrumentation import Instrumentation
 from ...looking import after_call
@@ -62,7 +62,9 @@ def _delivered(span: Span, future: asyncio.Future[Any]) -> None:
 def _carry(span: Span | None, producer: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     if not takes_headers(producer.client.__dict__.get("_api_version")):
         return args, kwargs
-    return with_changed(args, kwargs, _HEADERS, "headers", lambda headers: add_to_pairs(headers, span))
+    headers = argument(args, kwargs, _HEADERS, "headers")
+    added = add_to_pairs(headers, span)
+    return (args, kwargs) if added is headers else with_argument(args, kwargs, _HEADERS, "headers", added)
 
 
 def _begin(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
@@ -110,8 +112,6 @@ def _begin_one(consumer: Any, message: Any, *_: object) -> Span | None:
 
 
 def _begin_many(consumer: Any, batches: Any, *_: object) -> Span | None:
-    if not batches:
-        return None
     messages = [message for batch in batches.values() for message in batch]
     topics = (partition.topic for partition in batches)
     return begin_kafka_receive(topics, consumer._group_id, _broker_of(consumer), messages)  # noqa: SLF001, RUF100

@@ -17,6 +17,7 @@ from ...looking import before_call
 from ...patches import Make
 
 _INBOX = "_swagent_inbox"
+_BATCHES = (dict, list)
 Receive = Callable[..., "Span | None"]
 """Gets a consumer, what it hands out, and the arguments of the call. None: there is no message."""
 
@@ -65,14 +66,14 @@ def handing_out(begin: Receive) -> Make:
         def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
             safely(_end_last, self)
             found = ask(self, *args, **kwargs)
-            if found is not None:
+            if found is not None and (type(found) not in _BATCHES or found):
                 safely(_hand_out, begin, self, found, args, kwargs)
             return found
 
         async def traced_async(self: Any, *args: Any, **kwargs: Any) -> Any:
             safely(_end_last, self)
             found = await ask(self, *args, **kwargs)
-            if found is not None:
+            if found is not None and (type(found) not in _BATCHES or found):
                 safely(_hand_out, begin, self, found, args, kwargs)
             return found
 

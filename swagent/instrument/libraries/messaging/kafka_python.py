@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ....record.trace.span import Span
-from ...arguments import Args, Kwargs, argument, with_changed
+from ...arguments import Args, Kwargs, argument, with_argument
 from ...call import end_call, safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
@@ -37,7 +37,9 @@ def _begin(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
 def _carry(span: Span | None, producer: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     if not takes_headers(producer.config["api_version"]):
         return args, kwargs
-    return with_changed(args, kwargs, _HEADERS, "headers", lambda headers: add_to_pairs(headers, span))
+    headers = argument(args, kwargs, _HEADERS, "headers")
+    added = add_to_pairs(headers, span)
+    return (args, kwargs) if added is headers else with_argument(args, kwargs, _HEADERS, "headers", added)
 
 
 def _end_with(span: Span, future: Any, *_: object) -> None:
@@ -65,7 +67,7 @@ def _begin_one(consumer: Any, message: Any, *_: object) -> Span | None:
 
 def _begin_many(consumer: Any, batches: Any, args: Args, kwargs: Kwargs) -> Span | None:
     # without the offsets it is the iterator's own
-    if not batches or not argument(args, kwargs, 2, "update_offsets", True):
+    if not argument(args, kwargs, 2, "update_offsets", True):
         return None
     messages = [message for batch in batches.values() for message in batch]
     topics = (partition.topic for partition in batches)

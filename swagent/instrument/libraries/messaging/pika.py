@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from ....record.trace.span import Span
-from ...arguments import Args, Kwargs, argument, with_changed
+from ...arguments import Args, Kwargs, argument, with_argument
 from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
@@ -49,9 +49,9 @@ def _begin_publish(channel: Any, args: Args, kwargs: Kwargs) -> Span | None:
 def _carry(
     make_properties: Callable[..., Any], span: Span | None, _: object, args: Args, kwargs: Kwargs
 ) -> tuple[Args, Kwargs]:  # fmt: skip
-    return with_changed(
-        args, kwargs, _PROPERTIES, "properties", lambda properties: _carrying(properties, span, make_properties)
-    )
+    properties = argument(args, kwargs, _PROPERTIES, "properties")
+    added = _carrying(properties, span, make_properties)
+    return (args, kwargs) if added is properties else with_argument(args, kwargs, _PROPERTIES, "properties", added)
 
 
 def _broker_of(channel: Any) -> str:

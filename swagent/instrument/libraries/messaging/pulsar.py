@@ -99,11 +99,17 @@ def _pass_on_broker(client: Any, made: Any, *_: object) -> None:
 
 
 def _carry(span: Span | None, _: object, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    return with_changed(args, kwargs, 1, "properties", lambda properties: add_to_mapping(properties, span))
+    return _with_properties(args, kwargs, 1, span)
+
+
+def _with_properties(args: Args, kwargs: Kwargs, place: int, span: Span | None) -> tuple[Args, Kwargs]:
+    properties = argument(args, kwargs, place, "properties")
+    added = add_to_mapping(properties, span)
+    return (args, kwargs) if added is properties else with_argument(args, kwargs, place, "properties", added)
 
 
 def _carry_and_report(span: Span | None, _: object, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-    args, kwargs = with_changed(args, kwargs, 2, "properties", lambda properties: add_to_mapping(properties, span))
+    args, kwargs = _with_properties(args, kwargs, 2, span)
     callback = argument(args, kwargs, 1, "callback")
     if span is None or not callable(callback):
         return args, kwargs
