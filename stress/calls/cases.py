@@ -9,9 +9,9 @@ from opentelemetry import propagate, trace
 from opentelemetry.util.types import AttributeValue
 
 from swagent.instrument.call import end_call
-from swagent.instrument.http_call import begin_http_call, note_status
-from swagent.instrument.http_call import propagate as write_context
-from swagent.instrument.sql_call import begin_query, database_at
+from swagent.instrument.libraries.http.http_call import begin_http_call, note_status
+from swagent.instrument.libraries.http.http_call import propagate as write_context
+from swagent.instrument.libraries.sql.sql_call import begin_query, database_at
 from swagent.record.trace.model import Component
 
 _CLIENT = trace.SpanKind.CLIENT

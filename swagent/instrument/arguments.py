@@ -6,6 +6,7 @@ given by position and what by name, and it changes with its versions. What is lo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 Args = tuple[Any, ...]
@@ -26,3 +27,15 @@ def with_argument(args: Args, kwargs: Kwargs, place: int, name: str, value: Any)
     if len(args) > place:
         return (*args[:place], value, *args[place + 1 :]), kwargs
     return args, {**kwargs, name: value}
+
+
+def with_changed(
+    args: Args, kwargs: Kwargs, place: int, name: str, change: Callable[[Any], Any]
+) -> tuple[Args, Kwargs]:  # fmt: skip
+    """The arguments with what is made of one of them; as they are, where that is itself.
+
+    :param change: gets the argument, None where it is not given
+    """
+    value = argument(args, kwargs, place, name)
+    changed = change(value)
+    return (args, kwargs) if changed is value else with_argument(args, kwargs, place, name, changed)

@@ -13,22 +13,31 @@ from .gate import is_installed, why_unsupported
 from .installation import Report, State, known
 from .installation import instrument as install
 from .instrumentation import Instrumentation
+from .listeners import Listeners, OnCall
 
 
-def instrument(*names: str, config: Config | None = None) -> None:
+def instrument(
+    *names: str, config: Config | None = None, on_request: OnCall | None = None, on_response: OnCall | None = None
+) -> None:
     """Record what the application does with its libraries, from their import on, as far as the settings allow: what
-    `SW_AGENT_DISABLE_PLUGINS` names is left out. A second call does nothing.
+    `SW_AGENT_DISABLE_PLUGINS` names is left out. A second call does nothing but change `on_request` and `on_response`,
+    where it has any.
 
     Servers are among them: they put the middleware around the application that they load, and so start the agent, if
     nobody else has. Call it before they are imported, as `swagent run` does.
 
     :param names: of instrumentations; none: all
     :param config: `Config.from_env()` when left out
-    :raises ConfigError: there is none of that name, or a setting cannot be used
+    :param on_request: called in each call that has a span, with the span and what is about to be sent, as the library
+        has it; only with the names of clients that show it. What it raises is logged once
+    :param on_response: the same with what has come back; not where the call has raised
+    :raises ConfigError: there is none of that name, one does not show its calls, or a setting cannot be used
     """
+    listens = on_request is not None or on_response is not None
+    listeners = Listeners(on_request, on_response) if listens else None
     config = Config.from_env() if config is None else config
     settings.use(settings_of(config))
-    install(*names, is_off=partial(switched_off, config))
+    install(*names, is_off=partial(switched_off, config), listeners=listeners)
     at_start(announce)
 
 

@@ -18,6 +18,7 @@ from ..agent_log import say
 from ..errors import ConfigError
 from . import gate
 from .instrumentation import Instrumentation
+from .listeners import Listeners
 from .official_agent import watch_for_official_agent
 from .patches import Patches
 
@@ -58,6 +59,7 @@ class Installation:
         self._is_wanted = False
         self.hooked = 0
         """The how many-th hook of this process its last one was; 0: none was called yet."""
+        self._listeners = Listeners()
         self._patches: dict[str, Patches] = {}
         self._lock = threading.Lock()
 
@@ -80,13 +82,21 @@ class Installation:
             elif name in sys.modules:
                 self._hook(sys.modules[name])
 
+    def listen(self, listeners: Listeners) -> None:
+        """Show the library's calls to these from now on, and no longer to those before them."""
+        with self._lock:
+            self._listeners = listeners
+            hooked = list(self._patches)
+            self._undo()
+        for name in hooked:
+            self._hook(sys.modules[name])
+
     def switch_off(self, reason: str) -> None:
         """Leave the library alone, or let it be as it was."""
         with self._lock:
             self._is_wanted = False
-            for patches in self._patches.values():
-                patches.undo()
-            self._patches.clear()
+            self._listeners = Listeners()
+            self._undo()
             self.state, self.reason = State.OFF, reason
 
     def report(self) -> Report:
@@ -96,7 +106,7 @@ class Installation:
 
     def _hook(self, module: ModuleType) -> None:
         """Call the hook for a module that was just imported. Never raises: it would be the application's import."""
-        name, patches = module.__name__, Patches()
+        name, patches = module.__name__, Patches(self._listeners)
         with self._lock:
             if not self._is_wanted or name in self._patches:
                 return
@@ -115,6 +125,11 @@ class Installation:
         else:
             self.state, self.reason = State.ACTIVE, ""
 
+    def _undo(self) -> None:
+        for patches in self._patches.values():
+            patches.undo()
+        self._patches.clear()
+
     def _leave_alone(self, state: State, reason: str) -> None:
         said = self.reason == reason
         self.state, self.reason = state, reason
@@ -126,20 +141,38 @@ _installations: dict[str, Installation] | None = None
 _lock = threading.Lock()
 
 
-def instrument(*names: str, is_off: Callable[[Instrumentation], str | None] = lambda _: None) -> None:
-    """Record what the application does with its libraries, from their import on. A second call does nothing.
+def instrument(
+    *names: str,
+    is_off: Callable[[Instrumentation], str | None] = lambda _: None,
+    listeners: Listeners | None = None,
+) -> None:
+    """Record what the application does with its libraries, from their import on. A second call does nothing but change
+    the listeners, where it has any.
 
     :param names: of instrumentations; none: all
     :param is_off: says why one is switched off; None: it is not
-    :raises ConfigError: there is none of that name
+    :param listeners: what is shown the libraries' calls; None: as before
+    :raises ConfigError: there is none of that name, or one does not show its calls
     """
+    chosen = _chosen(names)
+    if listeners is not None:
+        _check_listeners(names)
     watch_for_official_agent()
-    for installation in _chosen(names):
+    for installation in chosen:
         reason = is_off(installation.instrumentation)
         if reason is None:
+            if listeners is not None:
+                installation.listen(listeners)
             installation.install()
         else:
             installation.switch_off(reason)
+
+
+def _check_listeners(names: tuple[str, ...]) -> None:
+    showing = [each.name for each in known() if each.shows_calls]
+    silent = [name for name in names or ("",) if name not in showing]
+    if silent:
+        raise ConfigError("instrumentation with on_request or on_response", silent[0], ", ".join(showing))
 
 
 def uninstrument(*names: str) -> None:

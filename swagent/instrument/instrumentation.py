@@ -36,6 +36,9 @@ class Instrumentation:
     opentelemetry: tuple[str, ...] = ()
     """The OpenTelemetry instrumentations that it makes unnecessary, by their entry points' names."""
 
+    shows_calls: bool = False
+    """Whether it shows each call to the listeners that its patches have."""
+
     @property
     def package(self) -> str:
         """The distribution's name on the index."""

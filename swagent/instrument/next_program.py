@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from wrapt import register_post_import_hook
 
 from .call import safely
-from .patches import Patches
+from .patches import Make, Patches
+from .rewriting import rewriting_argument
 
 _NAME = "PYTHONPATH"
 _Call = Callable[..., Any]
@@ -35,15 +35,12 @@ def lead(folder: str) -> None:
     for name, at in _WITH_ENVIRONMENT.items():
         if hasattr(os, name):  # Windows has no posix_spawn
             original = getattr(os, name)
-            patches.wrap(os, name, partial(_with_environment, at=at, folder=folder))
+            patches.wrap(os, name, _leading(at, folder))
             if original in os.supports_fd:
                 os.supports_fd.add(getattr(os, name))
 
-    def around_popen(call: _Call) -> _Call:
-        return _with_environment(call, _POPEN_ENVIRONMENT, folder, is_needed=False)
-
     def hook(module: Any) -> None:
-        patches.wrap(module.Popen, "__init__", around_popen)
+        patches.wrap(module.Popen, "__init__", _leading(_POPEN_ENVIRONMENT, folder, is_needed=False))
 
     register_post_import_hook(hook, "subprocess")
 
@@ -79,24 +76,18 @@ def _in_own_environment(call: _Call, folder: str) -> _Call:
     return become
 
 
-def _with_environment(call: _Call, at: int, folder: str, *, is_needed: bool = True) -> _Call:
-    """Around a function that gets an environment, by position or as `env`.
+def _leading(at: int, folder: str, *, is_needed: bool = True) -> Make:
+    """For `Patches.wrap`: a function that gets an environment, by position or as `env`.
 
     :param is_needed: whether there is no call without one; otherwise that of this process takes its place
     """
 
-    def start(*args: Any, **kwargs: Any) -> Any:
-        given = args[at] if len(args) > at else kwargs.get("env")
-        if given is None:
-            given = None if is_needed else os.environ
-        environ = None if given is None else safely(_changed, given, folder)
-        if environ is None:
-            return call(*args, **kwargs)
-        if len(args) > at:
-            return call(*args[:at], environ, *args[at + 1 :], **kwargs)
-        return call(*args, **{**kwargs, "env": environ})
+    def lead_in(given: Any) -> Any:
+        environ = os.environ if given is None and not is_needed else given
+        changed = _changed(environ, folder) if environ is not None else None
+        return given if changed is None else changed
 
-    return start
+    return rewriting_argument(at, "env", lead_in)
 
 
 def _changed(environ: Mapping[Any, Any], folder: str) -> dict[Any, Any] | None:

@@ -10,8 +10,11 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import SwagentError
+from .listeners import Listeners
 from .subclass import named_as
 
+Make = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Gets a function of a library, and makes the one that takes its place."""
 _MISSING: Any = object()
 _DECORATORS: tuple[Any, ...] = (staticmethod, classmethod)
 
@@ -21,12 +24,17 @@ class HookError(SwagentError):
 
 
 class Patches:
-    """Replaces attributes of modules and classes, and puts them back."""
+    """Replaces attributes of modules and classes, and puts them back.
 
-    def __init__(self) -> None:
+    :ivar listeners: what is to be shown the library's calls
+    """
+
+    def __init__(self, listeners: Listeners | None = None) -> None:
+        """:param listeners: None: the application does not want to see any call"""
+        self.listeners = listeners or Listeners()
         self._undo: list[Callable[[], object]] = []
 
-    def wrap(self, owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    def wrap(self, owner: Any, name: str, make: Make) -> None:
         """Put a function around a function.
 
         :param owner: the module or class that has it, or whose base class has it

@@ -1,4 +1,4 @@
-"""What is put around a function of a library: a span, or a look at a call before it, behind it or at its end.
+"""The span around a function of a library. `looking.py` and `rewriting.py` are for those that need none.
 
 What `begin`, `finish` and the others do is their library's own; that none of them, nor the span, ever gets between the
 application and its library is done here. A call is passed on as it was made. What takes the place of a coroutine
@@ -13,139 +13,147 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..record.trace.span import Span
+from .arguments import Args, Kwargs
 from .call import end_call, safely, settle
+from .patches import Make
 
-Begin = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Span | None"]
+Begin = Callable[[Any, Args, Kwargs], "Span | None"]
 """Gets the object whose method is called, and the arguments. None: this call has no span."""
-Finish = Callable[[Span, Any], object]
-"""Gets what the method has returned, and ends the span, then or later."""
+Rewrite = Callable[["Span | None", Any, Args, Kwargs], tuple[Args, Kwargs]]
+"""Gets the span, if there is one, the object and the arguments, and gives those to call with."""
+Finish = Callable[..., object]
+"""Gets the span, what the method has returned, the object and the arguments. It ends the span, then or later."""
 Fail = Callable[[Span, BaseException], object]
 """Gets what the method has raised, and ends the span."""
-Look = Callable[[Any, tuple[Any, ...], dict[str, Any]], object]
-"""Gets the object whose method is called, and the arguments."""
-LookBack = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], object]
-"""Gets the object whose method was called, what that has returned, and the arguments."""
-Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def end_well(span: Span, _: object) -> None:
+def end_well(span: Span, *_: object) -> None:
     """A `Finish` of a call whose result says nothing."""
     span.stop()
 
 
-def call_in(
-    span: Span | None, finish: Finish, fail: Fail, call: Callable[..., Any], /, *args: Any, **kwargs: Any
-) -> Any:
-    """Call a function of a library in a span that has begun. Without one it is just called."""
-    if span is None:
-        return call(*args, **kwargs)
-    try:
-        result = call(*args, **kwargs)
-    except BaseException as error:
-        settle(fail, span, error)
-        raise
-    settle(finish, span, result)
-    return result
+def around_call(
+    begin: Begin,
+    finish: Finish = end_well,
+    fail: Fail = end_call,
+    rewrite: Rewrite | None = None,
+    *,
+    is_awaited: bool = False,
+) -> Make:
+    """For `Patches.wrap`: a method whose call has a span. That of a coroutine function begins when it is awaited.
 
-
-async def await_in(
-    span: Span | None, finish: Finish, fail: Fail, call: Callable[..., Any], /, *args: Any, **kwargs: Any
-) -> Any:
-    """As `call_in`, for a function that returns an awaitable."""
-    if span is None:
-        return await call(*args, **kwargs)
-    try:
-        result = await call(*args, **kwargs)
-    except BaseException as error:
-        settle(fail, span, error)
-        raise
-    settle(finish, span, result)
-    return result
-
-
-def around_call(begin: Begin, finish: Finish = end_well, fail: Fail = end_call) -> Make:
-    """For `Patches.wrap`: a method, whose call has a span."""
+    :param rewrite: gives the arguments to call with once the span has begun, such as headers with its context
+    :param is_awaited: whether a plain function may return an awaitable, which the span is around then; it cannot be
+        called with other arguments
+    """
 
     def make(call: Callable[..., Any]) -> Callable[..., Any]:
-        def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return call_in(safely(begin, self, args, kwargs), finish, fail, call, self, *args, **kwargs)
+        if inspect.iscoroutinefunction(call):
+            return _around_coroutine(call, begin, finish, fail, rewrite)
+        if is_awaited:
+            return _around_awaitable(call, begin, finish, fail)
+        return _around_plain(call, begin, finish, fail, rewrite)
+
+    return make
+
+
+def _around_plain(
+    call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail, rewrite: Rewrite | None
+) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(begin, self, args, kwargs)
+        if rewrite is not None:
+            args, kwargs = safely(rewrite, span, self, args, kwargs) or (args, kwargs)
+        if span is None:
+            return call(self, *args, **kwargs)
+        try:
+            result = call(self, *args, **kwargs)
+        except BaseException as error:
+            settle(fail, span, error)
+            raise
+        settle(finish, span, result, self, args, kwargs)
+        return result
+
+    return traced
+
+
+def _around_coroutine(
+    call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail, rewrite: Rewrite | None
+) -> Callable[..., Any]:
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        span = safely(begin, self, args, kwargs)
+        if rewrite is not None:
+            args, kwargs = safely(rewrite, span, self, args, kwargs) or (args, kwargs)
+        if span is None:
+            return await call(self, *args, **kwargs)
+        try:
+            result = await call(self, *args, **kwargs)
+        except BaseException as error:
+            settle(fail, span, error)
+            raise
+        settle(finish, span, result, self, args, kwargs)
+        return result
+
+    return traced
+
+
+def _around_awaitable(call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail) -> Callable[..., Any]:
+    def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = call(self, *args, **kwargs)
+        return awaited(made, self, args, kwargs) if inspect.isawaitable(made) else made
+
+    async def awaited(made: Awaitable[Any], self: Any, args: Args, kwargs: Kwargs) -> Any:
+        span = safely(begin, self, args, kwargs)
+        if span is None:
+            return await made
+        try:
+            result = await made
+        except BaseException as error:
+            settle(fail, span, error)
+            raise
+        settle(finish, span, result, self, args, kwargs)
+        return result
+
+    return traced
+
+
+def around_function(begin: Begin, finish: Finish = end_well, fail: Fail = end_call) -> Make:
+    """As `around_call`, for a plain function: `begin` and `finish` get None in the place of an object."""
+
+    def make(call: Callable[..., Any]) -> Callable[..., Any]:
+        # without names of its own: the function may pass on arguments of any name
+        def traced(*args: Any, **kwargs: Any) -> Any:
+            span = safely(begin, None, args, kwargs)
+            if span is None:
+                return call(*args, **kwargs)
+            try:
+                result = call(*args, **kwargs)
+            except BaseException as error:
+                settle(fail, span, error)
+                raise
+            settle(finish, span, result, None, args, kwargs)
+            return result
 
         return traced
 
     return make
 
 
-def around_async_call(begin: Begin, finish: Finish = end_well, fail: Fail = end_call) -> Make:
-    """For `Patches.wrap`: a method that returns an awaitable. The span begins when it is awaited."""
+class Lasting:
+    """Around what lasts while the application works on: a stream, a scan. Its span is open, and not the active one; it
+    ends with what it is around. A generator that is closed early ends well: the application wants no more of it."""
 
-    def make(call: Callable[..., Any]) -> Callable[..., Any]:
-        async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return await await_in(safely(begin, self, args, kwargs), finish, fail, call, self, *args, **kwargs)
+    __slots__ = ("_end", "_span")
 
-        async def awaited(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Awaitable[Any]) -> Any:
-            return await await_in(safely(begin, self, args, kwargs), finish, fail, lambda: made)
+    def __init__(self, span: Span | None, end: Callable[[Span, BaseException | None], object] = end_call) -> None:
+        """:param span: None: nothing is recorded here"""
+        self._span = span
+        self._end = end
 
-        def traced_plain(self: Any, *args: Any, **kwargs: Any) -> Any:
-            made = call(self, *args, **kwargs)
-            return awaited(self, args, kwargs, made) if inspect.isawaitable(made) else made
+    def __enter__(self) -> None:
+        if self._span is not None:
+            settle(Span.step_aside, self._span)
 
-        return traced if inspect.iscoroutinefunction(call) else traced_plain
-
-    return make
-
-
-def before_call(look: Look) -> Make:
-    """For `Patches.wrap`: a method whose calls are looked at first."""
-
-    def make(call: Callable[..., Any]) -> Callable[..., Any]:
-        def looked_at(self: Any, *args: Any, **kwargs: Any) -> Any:
-            safely(look, self, args, kwargs)
-            return call(self, *args, **kwargs)
-
-        async def looked_at_async(self: Any, *args: Any, **kwargs: Any) -> Any:
-            safely(look, self, args, kwargs)
-            return await call(self, *args, **kwargs)
-
-        return looked_at_async if inspect.iscoroutinefunction(call) else looked_at
-
-    return make
-
-
-def after_call(look: LookBack) -> Make:
-    """For `Patches.wrap`: a method of whose calls the results are looked at."""
-
-    def make(call: Callable[..., Any]) -> Callable[..., Any]:
-        def looked_at(self: Any, *args: Any, **kwargs: Any) -> Any:
-            result = call(self, *args, **kwargs)
-            safely(look, self, result, args, kwargs)
-            return result
-
-        async def looked_at_async(self: Any, *args: Any, **kwargs: Any) -> Any:
-            result = await call(self, *args, **kwargs)
-            safely(look, self, result, args, kwargs)
-            return result
-
-        return looked_at_async if inspect.iscoroutinefunction(call) else looked_at
-
-    return make
-
-
-def at_end_of_call(end: Callable[[Any], object]) -> Make:
-    """For `Patches.wrap`: a method at whose end, whatever that is, its object is looked at."""
-
-    def make(call: Callable[..., Any]) -> Callable[..., Any]:
-        def looked_at(self: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                return call(self, *args, **kwargs)
-            finally:
-                safely(end, self)
-
-        async def looked_at_async(self: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                return await call(self, *args, **kwargs)
-            finally:
-                safely(end, self)
-
-        return looked_at_async if inspect.iscoroutinefunction(call) else looked_at
-
-    return make
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if self._span is not None:
+            settle(self._end, self._span, error)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ..instrument.http_call import template_of
+from ..instrument.libraries.http.http_call import template_of
+from ..instrument.libraries.sql.sql_call import keyword_of
 from ..instrument.settings import current as settings
-from ..instrument.sql_call import keyword_of
 from ..record.bounded_cache import remembered
 from ..record.limits import as_text, name_of, short
 from ..record.trace.model import Layer, SpanKind

@@ -14,7 +14,7 @@ from asgi.calling import SEGMENTS_ONLY, answers, call, http_scope, traced
 from swagent import Agent, Config, local_span
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi.lifespan import Receive, Scope, Send
-from swagent.instrument.server_request import begin_request, end_request
+from swagent.instrument.libraries.servers.server_request import begin_request, end_request
 from swagent.record.trace.context import current, renew
 from swagent.record.trace.model import Component
 from swagent.request.pending import PendingRequest

@@ -10,7 +10,7 @@ import pytest
 from logs.captured import capturing
 from swagent.instrument import State
 from swagent.instrument.installation import Installation
-from swagent.instrument.loguru import INSTRUMENTATION
+from swagent.instrument.libraries.logs.loguru import INSTRUMENTATION
 
 
 def test_records_are_reported_from_its_import_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,8 +23,8 @@ import pytest
 
 from record.recorded import Recorder
 from swagent import capture, current_trace_id, entry_span, get_correlation, local_span, put_correlation
-from swagent.instrument.process_job import SENT, begin_job, sent_with_job
-from swagent.instrument.process_worker import ExecutorWorker, PoolWorker, begin_work
+from swagent.instrument.libraries.processes.process_job import SENT, begin_job, sent_with_job
+from swagent.instrument.libraries.processes.process_worker import ExecutorWorker, PoolWorker, begin_work
 from swagent.record.suppression import suppress_instrumentation
 from swagent.record.trace import tracer as tracers
 from swagent.record.trace.model import RefKind

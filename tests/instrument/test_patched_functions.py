@@ -19,7 +19,7 @@ import pytest
 
 from record.recorded import recording
 from swagent import exit_span, local_span
-from swagent.instrument import aiohttp_server
+from swagent.instrument.libraries.servers import aiohttp_server
 
 from .call_forms import Calls, Form, Kind, drive, forms_of, names_of, same, stub_of, wrong_forms_of
 from .patched import AGENT, Found, Replaced, all_replaced

@@ -22,7 +22,7 @@ from kit.servers import nobody
 from record.recorded import Recorder
 from swagent import exit_span, local_span
 from swagent.instrument import settings, uninstrument
-from swagent.instrument.redis_commands import KEY_ELSEWHERE, READS, WAITING, WITH_SUBCOMMANDS, WRITES
+from swagent.instrument.libraries.cache.redis_commands import KEY_ELSEWHERE, READS, WAITING, WITH_SUBCOMMANDS, WRITES
 from swagent.record.suppression import suppress_instrumentation
 from swagent.record.trace.model import SpanRecord
 

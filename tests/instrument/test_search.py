@@ -13,7 +13,7 @@ from kit.servers import nobody
 from record.recorded import Recorder
 from swagent import exit_span, local_span
 from swagent.instrument import settings
-from swagent.instrument.search_call import path_template
+from swagent.instrument.libraries.search.search_call import path_template
 from swagent.record.trace.model import SpanRecord
 
 from .http_peer import Answer, HttpPeer, Request, http_peer

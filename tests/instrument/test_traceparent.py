@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from record.recorded import Recorder, recording
-from swagent.instrument.grpc_call import serve_grpc_call
-from swagent.instrument.message_call import begin_receive
+from swagent.instrument.libraries.messaging.message_call import begin_receive
+from swagent.instrument.libraries.rpc.grpc_call import serve_grpc_call
 from swagent.record.trace.model import Component
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"

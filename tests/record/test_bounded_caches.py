@@ -13,7 +13,11 @@ import pytest
 
 import swagent
 from record.recorded import Recorder
-from swagent.instrument import http_call, kafka_call, message_call, rabbitmq_call, redis, search_call, sql_call
+from swagent.instrument.libraries.cache import redis
+from swagent.instrument.libraries.http import http_call
+from swagent.instrument.libraries.messaging import kafka_call, message_call, rabbitmq_call
+from swagent.instrument.libraries.search import search_call
+from swagent.instrument.libraries.sql import sql_call
 from swagent.record.bounded_cache import BoundedCache, remembered
 
 _LONG = 100_000
@@ -125,9 +129,9 @@ def test_a_function_is_asked_once_for_what_it_remembers() -> None:
 # What has a cache that is bounded by its number alone, and why that is enough.
 _BY_NUMBER = {
     "swagent/inspection/touched.py": "one for each library that is looked into",
-    "swagent/instrument/asyncmy.py": "classes of cursors",
-    "swagent/instrument/sql_subclass.py": "classes of cursors and connections",
-    "swagent/instrument/sqlite3.py": "one",
+    "swagent/instrument/libraries/sql/asyncmy.py": "classes of cursors",
+    "swagent/instrument/libraries/sql/sql_subclass.py": "classes of cursors and connections",
+    "swagent/instrument/libraries/sql/sqlite3.py": "one",
     "swagent/pipeline/meter_encoding.py": "labels, which the meters keep, and whose number is bounded there",
     "swagent/record/bounded_cache.py": "it is the bound",
 }

@@ -22,7 +22,7 @@ from swagent import current_trace_id
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.hosting.late_start import program_of
 from swagent.instrument import State, instrument, report, uninstrument
-from swagent.instrument.tornado import template_of
+from swagent.instrument.libraries.servers.tornado import template_of
 from swagent.wsgi import SkyWalkingMiddleware as WsgiMiddleware
 from wsgi.calling import ask, environ_of
 

@@ -1,0 +1,24 @@
+"""Connection pools through which a message library speaks to a cache that serves it as its broker.
+
+Such a library asks for messages, tells that it is alive, and cleans up, again and again, for nobody's request: each of
+these commands would be a trace of its own. Within a request, its commands are calls as any other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakSet
+
+from ....record.trace.context import active_span, current
+
+_pools: WeakSet[Any] = WeakSet()
+
+
+def note_broker_pool(pool: Any) -> None:
+    """Know a pool from now on, for as long as it lives."""
+    _pools.add(pool)
+
+
+def speaks_for_itself(client: Any) -> bool:
+    """Whether a client's command is one of those that a message library sends for nobody."""
+    return bool(_pools) and getattr(client, "connection_pool", None) in _pools and active_span(current.get()) is None

@@ -1,0 +1,1 @@
+"""HTTP clients, and the handshakes of websockets."""

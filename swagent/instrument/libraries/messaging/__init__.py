@@ -1,0 +1,1 @@
+"""Brokers' clients, and the queues of jobs that stand on them."""

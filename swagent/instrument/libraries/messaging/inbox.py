@@ -1,0 +1,155 @@
+"""Consumers that hand messages out: the span of a message lasts until the next one is asked for.
+
+It ends, too, when the loop over the consumer is left, and when the consumer is closed or let go.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from ....record.trace.span import Span
+from ...arguments import Args, Kwargs
+from ...call import safely
+from ...looking import before_call
+from ...patches import Make
+
+_INBOX = "_swagent_inbox"
+_BATCHES = (dict, list)
+Receive = Callable[..., "Span | None"]
+"""Gets a consumer, what it hands out, and the arguments of the call. None: there is no message."""
+
+
+class Inbox:
+    """What one consumer has handed out last.
+
+    :ivar is_off: whether the application opens the spans itself, by `swagent.messages.consume`
+    """
+
+    __slots__ = ("_span", "is_off")
+
+    def __init__(self) -> None:
+        self._span: Span | None = None
+        self.is_off = False
+
+    def hand_out(self, begin: Callable[..., Span | None], *args: Any) -> None:
+        """Begin the span of a message, or of a batch."""
+        if not self.is_off:
+            self._span = begin(*args)
+
+    def end(self) -> None:
+        """End the last message's span."""
+        span, self._span = self._span, None
+        if span is not None:
+            span.stop()
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self.end()
+
+
+def inbox_of(consumer: Any) -> Inbox:
+    """A consumer's inbox; it is kept in the consumer, and goes with it."""
+    inbox: Inbox | None = consumer.__dict__.get(_INBOX)
+    if inbox is None:
+        inbox = consumer.__dict__[_INBOX] = Inbox()
+    return inbox
+
+
+def handing_out(begin: Receive) -> Make:
+    """For `Patches.wrap`: a method by which a consumer hands out messages. That it is asked ends the span of the last
+    one; the span of the next is the active one when it comes."""
+
+    def make(ask: Callable[..., Any]) -> Callable[..., Any]:
+        def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+            safely(_end_last, self)
+            found = ask(self, *args, **kwargs)
+            if found is not None and (type(found) not in _BATCHES or found):
+                safely(_hand_out, begin, self, found, args, kwargs)
+            return found
+
+        async def traced_async(self: Any, *args: Any, **kwargs: Any) -> Any:
+            safely(_end_last, self)
+            found = await ask(self, *args, **kwargs)
+            if found is not None and (type(found) not in _BATCHES or found):
+                safely(_hand_out, begin, self, found, args, kwargs)
+            return found
+
+        return traced_async if inspect.iscoroutinefunction(ask) else traced
+
+    return make
+
+
+def _hand_out(begin: Receive, consumer: Any, found: Any, args: Args, kwargs: Kwargs) -> None:
+    inbox_of(consumer).hand_out(begin, consumer, found, args, kwargs)
+
+
+def leave_to_caller(consumer: Any) -> None:
+    """Let `swagent.messages.consume` open the spans of an iterator's messages: it knows more."""
+    inbox_of(consumer).is_off = True
+
+
+def _end_last(consumer: Any, *_: object) -> None:
+    inbox: Inbox | None = consumer.__dict__.get(_INBOX)
+    if inbox is not None:
+        inbox.end()
+
+
+ending_last = before_call(_end_last)
+"""For `Patches.wrap`: a method after which a consumer hands nothing out."""
+
+
+class _Loop:
+    """A loop over a consumer that is its own iterator. Once the loop is left, the last message is done."""
+
+    def __init__(self, consumer: Any) -> None:
+        self._consumer = consumer
+        self._inbox = inbox_of(consumer)
+
+    def __getattr__(self, name: str) -> Any:
+        # who has asked a consumer for its iterator may know that it is the consumer itself
+        return getattr(self.__dict__["_consumer"], name)
+
+    def swagent_leaves_to_caller(self) -> None:
+        """Asked by `swagent.messages.consume`, whose spans know more."""
+        self._inbox.is_off = True
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self._inbox.is_off = False
+            self._inbox.end()
+
+
+class MessageLoop(_Loop):
+    """A `for` loop."""
+
+    def __iter__(self) -> MessageLoop:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._consumer)
+
+
+class AsyncMessageLoop(_Loop):
+    """An `async for` loop."""
+
+    def __aiter__(self) -> AsyncMessageLoop:
+        return self
+
+    def __anext__(self) -> Any:
+        return self._consumer.__anext__()
+
+
+def loop_over(loop: type[_Loop]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes the `__iter__` or `__aiter__` of a consumer that gives itself give a loop instead."""
+
+    def around(make_iterator: Callable[..., Any]) -> Callable[..., Any]:
+        def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+            found = make_iterator(self, *args, **kwargs)
+            return (safely(loop, self) or found) if found is self else found
+
+        return traced
+
+    return around

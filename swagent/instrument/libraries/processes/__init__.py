@@ -1,0 +1,1 @@
+"""The standard library's pools of processes."""

@@ -1,0 +1,1 @@
+"""gRPC, by both of its libraries and at both ends."""

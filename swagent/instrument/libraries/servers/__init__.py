@@ -1,0 +1,1 @@
+"""Servers, and frameworks that serve: the middleware around their applications, or a request's span in their own."""

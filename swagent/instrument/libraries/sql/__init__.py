@@ -1,0 +1,1 @@
+"""Drivers of SQL databases, and SQLAlchemy above them."""

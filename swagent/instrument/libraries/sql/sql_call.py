@@ -1,0 +1,113 @@
+"""The span of a query, the same for every driver.
+
+Its name is the official agent's, such as `PostgreSQL/Psycopg/execute`. The statement is shown only where the user wants
+it, and its parameters likewise; what kind of statement it is always is: `SELECT`, `INSERT`, ….
+
+What begins and ends transactions has no span, whichever way the application says it: a method of the connection, a
+statement, or the driver by itself. It is no query, and there would be two or three spans for each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+from ....record.bounded_cache import remembered
+from ....record.limits import address_of, as_text, short
+from ....record.trace.model import Layer
+from ....record.trace.span import Span
+from ...call import is_outermost, open_call
+from ...settings import current
+
+# Longer first words are no keywords of SQL.
+_MAX_KEYWORD = 20
+_LOOKED_AT = 200
+_SHOWN = 100
+# With less room there is none for a mark that says that something is cut.
+_MARKED = 32
+_OF_TRANSACTIONS = frozenset(("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"))
+
+
+class Database(NamedTuple):
+    """What a connection leads to."""
+
+    peer: str
+    component: int
+    tags: tuple[tuple[str, str], ...]
+
+
+@remembered(1024)
+def database_at(type: str, component: int, host: str, port: object, instance: object = "") -> Database:  # noqa: A002, RUF100  (as the tag)
+    """Describe a database. Remembered: most services have few.
+
+    :param type: such as `PostgreSQL`
+    :param host: its name, or the path of its socket
+    :param port: None: the host says all
+    :param instance: the database's name, where it has one
+    """
+    is_bare = ":" in host and not host.startswith(("[", "/"))
+    peer = address_of(host if port is None else f"[{host}]:{port}" if is_bare else f"{host}:{port}")
+    name = instance.decode("utf-8", "replace") if isinstance(instance, bytes) else as_text(instance or "")
+    tags = (("db.type", type), *((("db.instance", short(name)),) if name else ()))
+    return Database(peer, component, tags)
+
+
+def begin_query(
+    name: str, database: Database | None, statement: object = None, parameters: object = None
+) -> Span | None:  # fmt: skip
+    """Begin the span of a query. None: nothing is recorded here, or it is a part of another call, or of a transaction's
+    frame.
+
+    :param name: such as `Mysql/PyMsql/execute`
+    :param database: None: nobody knows, since the connection is closed
+    :param statement: text, bytes, or what the driver takes; shown only where `sql_statements` is on
+    :param parameters: shown only as far as `sql_parameters_max_length` says
+    """
+    if database is None or not is_outermost():
+        return None
+    settings = current()
+    tags = database.tags
+    if statement is not None:
+        keyword = keyword_of(statement)
+        if keyword in _OF_TRANSACTIONS:
+            return None
+        if keyword:
+            tags += (("db.operation", keyword),)
+        if settings.sql_statements:
+            tags += (("db.statement", short(_text_of(statement))),)
+    length = settings.sql_parameters_max_length
+    if length > 0 and parameters:
+        tags += (("db.sql.parameters", _shown(parameters, length)),)
+    return open_call(name, database.peer, Layer.DATABASE, database.component, tags)
+
+
+def keyword_of(statement: object) -> str:
+    """The first word of a statement, in upper case; empty where it has none that is plain."""
+    return _keyword(_text_of(statement)[:_LOOKED_AT])
+
+
+@remembered(1024)
+def _keyword(start: str) -> str:
+    start = start.lstrip(" \t\r\n(")
+    while start.startswith(("--", "/*")):
+        end, length = (start.find("\n"), 1) if start.startswith("--") else (start.find("*/"), 2)
+        if end < 0:
+            return ""
+        start = start[end + length :].lstrip(" \t\r\n(")
+    words = start[: _MAX_KEYWORD + 1].split(None, 1)
+    word = words[0].rstrip(";") if words else ""
+    return word.upper() if word.isalpha() and len(word) <= _MAX_KEYWORD else ""
+
+
+def _shown(parameters: Any, length: int) -> str:
+    # of executemany() there may be a million
+    few: object = cast("Any", parameters)[:_SHOWN] if isinstance(parameters, (list, tuple)) else parameters
+    text = as_text(few)
+    return short(text, length) if length >= _MARKED else text[:length]
+
+
+def _text_of(statement: Any) -> str:
+    if type(statement) is str:
+        return statement
+    if isinstance(statement, bytes):
+        return statement.decode("utf-8", "replace")
+    return as_text(statement)

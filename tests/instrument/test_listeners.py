@@ -1,0 +1,248 @@
+"""`instrument("httpx", on_request=..., on_response=...)`: an application sees its calls, and is never hurt by that."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import aiohttp
+import httpx
+import pytest
+import redis
+import redis.asyncio
+import requests
+import urllib3
+
+from kit.real.redis import Redis
+from record.recorded import Recorder
+from swagent import local_span
+from swagent.errors import ConfigError
+from swagent.instrument import Instrumentation, Patches, instrument, uninstrument
+from swagent.instrument.call import outer_call
+from swagent.instrument.installation import Installation
+from swagent.instrument.listeners import Listeners
+
+from .http_server import HttpServer
+from .loops import on_asyncio
+
+
+class Seen:
+    """What was shown, with the spans."""
+
+    def __init__(self) -> None:
+        self.requests: list[Any] = []
+        self.responses: list[Any] = []
+
+    def on_request(self, span: Any, request: Any) -> None:
+        span.tag("shop.sent", span.name)
+        self.requests.append(request)
+
+    def on_response(self, span: Any, response: Any) -> None:
+        assert not span.ended
+        span.tag("shop.got", span.name)
+        self.responses.append(response)
+
+
+@contextmanager
+def listening(name: str, **listeners: Callable[[Any, Any], object]) -> Iterator[None]:
+    instrument(name, **listeners)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        uninstrument(name)
+
+
+@pytest.fixture
+def seen() -> Seen:
+    return Seen()
+
+
+def by_httpx(url: str) -> None:
+    with httpx.Client(trust_env=False) as client:
+        client.get(url)
+
+
+def by_requests(url: str) -> None:
+    with requests.Session() as session:
+        session.trust_env = False
+        session.get(url)
+
+
+def by_urllib3(url: str) -> None:
+    with urllib3.PoolManager() as manager:
+        manager.request("GET", url)
+
+
+def by_urllib3_pool(url: str) -> None:
+    parts = urllib3.util.parse_url(url)
+    with urllib3.HTTPConnectionPool(str(parts.host), parts.port) as pool:
+        pool.request("GET", str(parts.path))
+
+
+def by_urllib(url: str) -> None:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    opener.open(urllib.request.Request(url)).close()
+
+
+CLIENTS: dict[str, tuple[str, Callable[[str], None], Callable[[Any], str], Callable[[Any], int]]] = {
+    "httpx": ("httpx", by_httpx, lambda sent: str(sent.url), lambda got: int(got.status_code)),
+    "requests": ("requests", by_requests, lambda sent: str(sent.url), lambda got: int(got.status_code)),
+    "urllib3": ("urllib3", by_urllib3, lambda sent: str(sent.url), lambda got: int(got.status)),
+    "a pool of urllib3": ("urllib3", by_urllib3_pool, lambda sent: str(sent.url), lambda got: int(got.status)),
+    "urllib": ("urllib-request", by_urllib, lambda sent: str(sent.full_url), lambda got: int(got.status)),
+}
+
+
+def tags_of(recorder: Recorder, name: str) -> dict[str, str]:
+    return dict(recorder.span(name).tags)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_blocking_client_shows_its_calls(recorder: Recorder, server: HttpServer, seen: Seen, client: str) -> None:
+    name, call, url_of, status_of = CLIENTS[client]
+    with listening(name, on_request=seen.on_request, on_response=seen.on_response), local_span("job"):
+        call(f"{server.url}/orders")
+    assert [url_of(each).removeprefix(server.url) for each in seen.requests] == ["/orders"]
+    assert [status_of(each) for each in seen.responses] == [200]
+    tags = tags_of(recorder, "/orders")
+    assert (tags["shop.sent"], tags["shop.got"]) == ("/orders", "/orders")
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_listener_that_fails_is_no_error_of_the_call_and_is_logged_once(
+    recorder: Recorder, server: HttpServer, caplog: pytest.LogCaptureFixture, client: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("the application's own mistake")
+
+    name, call, *_ = CLIENTS[client]
+    with listening(name, on_request=fail, on_response=fail), caplog.at_level(logging.WARNING, "swagent"):
+        for _ in range(3):
+            with local_span("job"):
+                call(f"{server.url}/orders")
+                assert outer_call() is None
+    assert recorder.names == [["job", "/orders"]] * 3
+    assert not any(span.failed for segment in recorder.segments for span in segment.spans)
+    assert [record.getMessage().split()[0] for record in caplog.records] == ["on_request", "on_response"]
+
+
+@on_asyncio
+async def test_httpx_on_a_loop_shows_its_calls(recorder: Recorder, server: HttpServer, seen: Seen) -> None:
+    with listening("httpx", on_request=seen.on_request, on_response=seen.on_response), local_span("job"):
+        async with httpx.AsyncClient(trust_env=False) as client:
+            await client.get(f"{server.url}/orders")
+    assert [each.method for each in seen.requests] == ["GET"]
+    assert [each.status_code for each in seen.responses] == [200]
+    assert tags_of(recorder, "/orders")["shop.got"] == "/orders"
+
+
+@on_asyncio
+async def test_aiohttp_shows_each_request_of_a_call(recorder: Recorder, server: HttpServer, seen: Seen) -> None:
+    with listening("aiohttp", on_request=seen.on_request, on_response=seen.on_response), local_span("job"):
+        async with aiohttp.ClientSession() as session, session.get(f"{server.url}/moved") as response:
+            await response.read()
+    assert [each.url.path for each in seen.requests] == ["/moved", "/orders/17"]
+    assert seen.responses == [response]
+    assert tags_of(recorder, "/moved")["shop.sent"] == "/moved"
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(600)
+def test_redis_shows_its_commands(recorder: Recorder, redis_server: Redis, seen: Seen) -> None:
+    with (
+        listening("redis", on_request=seen.on_request, on_response=seen.on_response),
+        local_span("job"),
+        redis.Redis(port=redis_server.port, decode_responses=True) as client,
+    ):
+        client.set("user:17", "here")
+        pipeline = client.pipeline()
+        pipeline.get("user:17").execute()
+    assert seen.requests == [("SET", "user:17", "here"), pipeline]
+    assert seen.responses == [True, ["here"]]
+    assert tags_of(recorder, "Redis/PIPELINE")["shop.got"] == "Redis/PIPELINE"
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(600)
+@on_asyncio
+async def test_redis_on_a_loop_shows_its_commands(recorder: Recorder, redis_server: Redis, seen: Seen) -> None:
+    with listening("redis", on_request=seen.on_request, on_response=seen.on_response), local_span("job"):
+        async with redis.asyncio.Redis(port=redis_server.port, decode_responses=True) as client:
+            assert await client.get("missing") is None
+    assert (seen.requests, seen.responses) == ([("GET", "missing")], [None])
+
+
+def test_a_call_inside_another_one_and_one_that_raises_are_not_shown(
+    recorder: Recorder, server: HttpServer, seen: Seen
+) -> None:
+    instrument("requests")
+    with listening("urllib3", on_request=seen.on_request, on_response=seen.on_response), local_span("job"):
+        by_requests(f"{server.url}/orders")
+        assert (seen.requests, seen.responses) == ([], [])
+        with pytest.raises(urllib3.exceptions.HTTPError):
+            urllib3.PoolManager().request(
+                "GET", f"{server.url}/missing", retries=urllib3.Retry(0, status_forcelist=[404])
+            )
+    uninstrument("requests")
+    assert len(seen.requests) == 1
+    assert seen.responses == []
+
+
+def test_what_ends_the_program_passes_and_leaves_no_span_behind(recorder: Recorder, server: HttpServer) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("on_request", "on_response"):
+        with listening("httpx", **{name: interrupt}), local_span("job"):
+            with pytest.raises(KeyboardInterrupt):
+                by_httpx(f"{server.url}/orders")
+            assert outer_call() is None
+    assert recorder.names == [["job", "/orders"]] * 2
+
+
+def test_listeners_may_come_later_and_go_with_the_instrumentation(
+    recorder: Recorder, server: HttpServer, seen: Seen
+) -> None:
+    later = Seen()
+    with listening("httpx"):
+        by_httpx(f"{server.url}/first")
+        instrument("httpx", on_request=seen.on_request)
+        by_httpx(f"{server.url}/second")
+        instrument("httpx")
+        by_httpx(f"{server.url}/third")
+        instrument("httpx", on_response=later.on_response)
+        by_httpx(f"{server.url}/fourth")
+    with listening("httpx"):
+        by_httpx(f"{server.url}/fifth")
+    assert [each.url.path for each in seen.requests] == ["/second", "/third"]
+    assert [each.request.url.path for each in later.responses] == ["/fourth"]
+    assert recorder.names == [["/first"], ["/second"], ["/third"], ["/fourth"], ["/fifth"]]
+
+
+def test_without_listeners_a_library_is_wrapped_with_its_own_functions() -> None:
+    found: list[Listeners] = []
+
+    def hook(_: object, patches: Patches) -> None:
+        found.append(patches.listeners)
+
+    Installation(Instrumentation("tested", "sys", hook, "-")).install()
+    assert sys.modules["sys"] is sys
+    assert [(each.on_request, each.on_response) for each in found] == [(None, None)]
+
+
+async def _async_listener(*_: object) -> None:
+    return None
+
+
+@pytest.mark.parametrize(
+    ("names", "listener"),
+    [((), print), (("celery",), print), (("httpx", "celery"), print), (("httpx",), _async_listener), (("httpx",), 17)],
+    ids=["of all", "of one that shows nothing", "of two", "async", "no function"],
+)
+def test_what_cannot_be_shown_is_refused(names: tuple[str, ...], listener: Any) -> None:
+    with pytest.raises(ConfigError):
+        instrument(*names, on_request=listener)
