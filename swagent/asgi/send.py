@@ -50,7 +50,7 @@ def traced_send(request: PendingRequest, send: Send) -> Send:
                 kind == "http.response.body"
                 and 0 < request.status < 500
                 and request.following is None
-                and not message.get("more_body", False)
+                and not ("more_body" in message and message["more_body"])  # noqa: RUF019, RUF100  (`get` is a call)
             ):
                 # before the last byte: the client may not see the end of a request sooner than its span does
                 request.finish()

@@ -215,7 +215,6 @@ class PendingRequest:
         if offer is None:
             self.to_span()
         if self.span is None and not self.ended:
-            client = None
             try:
                 caller, scope = self._caller, self.scope
                 if caller is UNREAD:
@@ -227,7 +226,7 @@ class PendingRequest:
                 client = scope.get("client")
             except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
                 self.faults.note("reading a request", error)
-                facts, caller = UNREADABLE, None
+                facts, caller, client = UNREADABLE, None, None
             now = monotonic()
             # no call in these lines, so they are one step for another thread that opens the span
             if self.span is None and not self.ended:
