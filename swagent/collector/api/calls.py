@@ -7,9 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from ..pace import Pace
 from ..store.store import Store
-from .pace import pieces
+from .pieces import pieces
 from .sums import Answer, Sum, Sums, Trend, trend
 
 MOST = 1000
@@ -48,17 +47,17 @@ WHERE s.id > :low AND s.id <= :high AND c.kind = 'exit'
 """
 
 
-async def services(store: Store, bounds: Mapping[str, int] = EVER, now: float | None = None) -> Answer:
+def services(store: Store, bounds: Mapping[str, int] = EVER, now: float | None = None) -> Answer:
     """Every service heard from, with the sums of its entry calls.
 
     :param bounds: `from` and `to`, as far as a time was asked for
     :param now: seconds since the epoch
     """
-    version, pace, entries = store.version, Pace(), Sums(2)
-    async for piece in pieces(store, "segments", pace):
+    version, entries = store.version, Sums(2)
+    for piece in pieces(store, "segments"):
         entries.add(store.read(_ENTRIES.format(bounds=_bounded(bounds)), {**piece, **bounds}))
     until, shown = _time(entries, bounds, now)
-    sums = await (await entries.folded(0, pace)).answers(pace, until, shown)
+    sums = entries.folded(0).answers(until, shown)
     endpoints = Counter(service for service, _ in entries.by_key)
     seen: defaultdict[str, list[float]] = defaultdict(list)
     for (service, _), heard in store.seen().items():
@@ -99,44 +98,44 @@ def _names(store: Store, called: Iterable[str]) -> list[str]:
     return sorted({*called, *seen, *store.statistics().services} - {""})
 
 
-async def endpoints(store: Store, service: str, bounds: Mapping[str, int] = EVER, now: float | None = None) -> Answer:
+def endpoints(store: Store, service: str, bounds: Mapping[str, int] = EVER, now: float | None = None) -> Answer:
     """The entry endpoints of a service, the most called first.
 
     :param bounds: `from` and `to`, as far as a time was asked for
     :param now: seconds since the epoch
     """
-    version, pace, entries = store.version, Pace(), Sums(1)
+    version, entries = store.version, Sums(1)
     query = _ENDPOINTS.format(bounds=_bounded(bounds))
-    async for piece in pieces(store, "segments", pace):
+    for piece in pieces(store, "segments"):
         entries.add(store.read(query, {**piece, **bounds, "service": service}))
     until, shown = _time(entries, bounds, now)
-    answers = await entries.answers(pace, until, shown)
+    answers = entries.answers(until, shown)
     found = sorted(({"name": name, **sums} for name, sums in answers.items()), key=lambda each: -each["calls"])
     left_out = max(len(found) - MOST, 0)
     return {"version": version, "trend": shown._asdict(), "left_out": left_out, "endpoints": found[:MOST]}
 
 
-async def service_map(store: Store) -> Answer:
+def service_map(store: Store) -> Answer:
     """Who calls whom."""
-    version, pace, incoming, outgoing = store.version, Pace(), Sums(2), Sums(2)
+    version, incoming, outgoing = store.version, Sums(2), Sums(2)
     now = int(time.time() * 1000)
     answered: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    async for piece in pieces(store, "segments", pace):
+    for piece in pieces(store, "segments"):
         incoming.add(store.read(_INCOMING, piece))
         outgoing.add(store.read(_OUTGOING, piece))
         for caller, peer, service in store.read(_ANSWERED, piece):
             answered[caller, peer].add(service)
-    called = await (await incoming.folded(1, pace)).answers(pace, now)
+    called = incoming.folded(1).answers(now)
     _attribute(outgoing, incoming, answered)
     edges = [
         {"from": caller, "to": called, **sums}
         for each in (incoming, outgoing)
-        for (caller, called), sums in (await each.answers(pace, now)).items()
+        for (caller, called), sums in each.answers(now).items()
     ]
     names = _names(store, called)
     nodes = [_node(name, "service", called.get(name) or Sum().answer(now)) for name in names]
-    peers = await (await outgoing.folded(1, pace)).answers(pace, now)
-    for name, sums in (await (await incoming.folded(0, pace)).answers(pace, now)).items():
+    peers = outgoing.folded(1).answers(now)
+    for name, sums in incoming.folded(0).answers(now).items():
         peer = peers.setdefault(name, {"calls": 0, "errors": 0, "p50": None})
         peer["calls"] += sums["calls"]
         peer["errors"] += sums["errors"]

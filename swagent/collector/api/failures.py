@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator
 from typing import NamedTuple
 
 from ..store.trace_records import Segment, Span
 from .stacks import Frame, last_line, own_frame
 
-_STEP = 50
 _LONGEST = 300
 _MOST_CALLERS = 100
 _STATUS = ("http.status_code", "status_code", "grpc.status_code", "rpc.grpc.status_code", "http.response.status_code")
@@ -69,8 +67,8 @@ class Failed(NamedTuple):
     callers: list[str]
 
 
-def failures(number: int, segment: Segment) -> Generator[None, None, Failed]:
-    """The spans that failed, step by step. An exception passes through several spans on its way up: the innermost
+def failures(number: int, segment: Segment) -> Failed:
+    """The spans that failed. An exception passes through several spans on its way up: the innermost
     counts. So does the inner one of a span that failed, and one above it that failed without an exception.
 
     :param number: of the segment in the store
@@ -79,19 +77,15 @@ def failures(number: int, segment: Segment) -> Generator[None, None, Failed]:
     found: dict[int, Failure] = {}
     head = next((span for span in segment.spans if span.parent_span_id < 0), None)
     endpoint = head.operation if head else ""
-    for index, span in enumerate(segment.spans):
+    for span in segment.spans:
         if span.is_error:
             found[span.span_id] = _failure(number, segment, endpoint, span)
             callers += [f"{each.segment_id}:{each.span_id}" for each in span.references[:_MOST_CALLERS]]
-        if not index % _STEP:
-            yield
     covered: set[int] = set()
-    for index, span in enumerate(segment.spans):
+    for span in segment.spans:
         below, above = found.get(span.span_id), found.get(span.parent_span_id)
         if below and above and span.span_id != span.parent_span_id and (above.group in (below.group, _plain(above))):
             covered.add(span.parent_span_id)
-        if not index % _STEP:
-            yield
     return Failed([each for span, each in found.items() if span not in covered], callers)
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from ..pace import Pace
 from ..store.store import Store
 
 Answer = dict[str, Any]
@@ -27,18 +26,17 @@ class _Total(NamedTuple):
     value: float
 
 
-async def losses(store: Store, since: int, until: int) -> Answer:
+def losses(store: Store, since: int, until: int) -> Answer:
     """The records that were lost between the last reports before a time and the first ones after another.
 
     :param since: milliseconds since the epoch
     :param until: as `since`
     """
-    version, pace = store.version, Pace()
+    version = store.version
     found: list[Answer] = []
     for number, service, instance, name, labels in store.read(_SERIES, tuple(_TOTALS)):
         before = _total(store, _BEFORE, number, since)
         after = _total(store, _AFTER, number, until) or _total(store, _LAST, number, until)
-        await pace.breathe()
         if after is None or (before is not None and after.value == before.value):
             continue
         if before is None:

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from ..pace import Pace
 from ..store.store import Store
 from ..store.trace_records import Reference, Segment
 from .tree import Key, Node
@@ -37,7 +36,7 @@ class References:
         self._consumers: defaultdict[Key, list[Answer]] = defaultdict(list)
         self._known: dict[str, bool] = {}
 
-    async def read(self, segments: Sequence[Segment], pace: Pace) -> None:
+    def read(self, segments: Sequence[Segment]) -> None:
         """Look for those whom the segments of the trace caused."""
         for low in range(0, len(segments), _AT_ONCE):
             ids = [segment.segment_id for segment in segments[low : low + _AT_ONCE]]
@@ -46,7 +45,6 @@ class References:
                 found = self._consumers[key[0], key[1]]
                 if len(found) < MOST:
                     found.append(_link(trace, f"{segment}:{span}", service, endpoint, True))
-            await pace.breathe()
 
     def of(self, node: Node) -> Answer:
         """The links of a span: its other parents, and its other consumers."""

@@ -8,7 +8,7 @@ first to its last, so each run loses a period, and what is seen once has taken n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .frames import is_beside, is_library, shared_name, state_of
@@ -111,8 +111,8 @@ class StackTree:
         level[name] = Node(name)
         return level[name]
 
-    def answering(self) -> Generator[None, None, tuple[list[Answer], int]]:
-        """The calls, each before those that it made, the longest first; and how many are left out. Step by step."""
+    def answers(self) -> tuple[list[Answer], int]:
+        """The calls, each before those that it made, the longest first; and how many are left out."""
         found: list[tuple[int, Node]] = []
         counts: Counter[int] = Counter()
         waiting = [(0, node) for node in _longest_last(self.roots.values())]
@@ -121,12 +121,10 @@ class StackTree:
             found.append((depth, node))
             counts[node.count] += 1
             waiting += [(depth + 1, child) for child in _longest_last(node.children.values())]
-            yield
         least, kept = _least(counts), list[Answer]()
         for depth, node in found:
             if node.count >= least:
                 kept.append(node.answer(depth))
-            yield
         return kept, len(found) - len(kept) + self._cut
 
 

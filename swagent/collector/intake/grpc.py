@@ -14,7 +14,6 @@ from typing import Any
 from grpclib.const import Cardinality, Handler, Status
 from grpclib.exceptions import GRPCError
 
-from ..pace import Pace
 from ..store.database import StoreError
 from ..store.protocol import service
 from ..store.store import Store
@@ -75,12 +74,9 @@ class GrpcService:
 
 async def _take_stream(reader: MessageReader, name: str, intake: Intake) -> None:
     """Take each message until the client half-closes."""
-    pace = Pace()
     try:
         while True:
-            messages = await reader.read()
-            pace.begin()
-            await intake.take_all(name, messages, pace)
+            await intake.take_all(name, await reader.read())
     except EOFError:
         return
 
@@ -94,4 +90,4 @@ async def _take_one(reader: MessageReader, name: str, intake: Intake) -> None:
         raise GRPCError(Status.INVALID_ARGUMENT, "the call carries no message") from None
     if len(messages) > 1:
         raise GRPCError(Status.INVALID_ARGUMENT, "the call carries more than one message")
-    await intake.take(name, messages[0], Pace())
+    await intake.take(name, messages[0])

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from typing import Any, cast
 
 import anyio
+import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -17,9 +18,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from ..gate import Gate
-from ..pace import Pace
 from ..refusals import REFUSALS, refuse, refuse_body
 from ..store.store import Store
+from ..store.wire_pieces import SMALL
 from .bodies import body_of
 from .json_messages import encoded
 from .json_pieces import read
@@ -63,15 +64,22 @@ def intake_app(store: Store, host: str) -> ASGIApp:
 
 
 async def _take(store: Store, name: str, body: bytes, is_list: bool) -> None:
-    pace = Pace()
+    if len(body) <= SMALL:
+        messages = _messages(name, body, is_list)
+    else:
+        messages = await anyio.to_thread.run_sync(_messages, name, body, is_list)
+    intake = Intake(store)
+    await intake.take_all(name, messages)
+    intake.commit()
+
+
+def _messages(name: str, body: bytes, is_list: bool) -> list[bytes]:
+    """The messages in a body, as bytes."""
     try:
-        value = await read(body, pace)
+        value = read(body)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the body is no JSON: {error}") from error
-    messages = [await encoded(name, each, pace) for each in (_elements(name, value) if is_list else [value])]
-    intake = Intake(store)
-    await intake.take_all(name, messages, pace)
-    intake.commit()
+    return [encoded(name, each) for each in (_elements(name, value) if is_list else [value])]
 
 
 def _elements(name: str, value: Any) -> Sequence[Any]:

@@ -18,7 +18,6 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import ClusterAuthorizationFailedError, KafkaError, TopicAuthorizationFailedError
 
-from ..pace import Pace
 from ..store.database import StoreError
 from ..store.store import Store
 from .messages import Intake
@@ -145,19 +144,19 @@ class KafkaIntake:
     async def _read(self) -> None:
         while True:
             batches = await self._consumer.getmany(timeout_ms=_POLL_MS)
-            intake, pace = Intake(self._store), Pace()
+            intake = Intake(self._store)
             for partition, records in batches.items():
                 for record in records:
-                    await self._take(intake, partition.topic, record.key or b"", record.value or b"", pace)
+                    await self._take(intake, partition.topic, record.key or b"", record.value or b"")
                 intake.set_offset(self.brokers, partition.topic, partition.partition, records[-1].offset + 1)
             if batches:
                 intake.commit()
 
-    async def _take(self, intake: Intake, topic: str, key: bytes, value: bytes, pace: Pace) -> None:
+    async def _take(self, intake: Intake, topic: str, key: bytes, value: bytes) -> None:
         kind = self._kinds[topic]
         if kind == "InstancePingPkg" and key.startswith(_REGISTRATION):
             kind = "InstanceProperties"
         try:
-            await intake.take(kind, value, pace)
+            await intake.take(kind, value)
         except ValueError as error:  # nobody hears of a status here, and the next record may be good
             _LOG.warning("a record of %s was left out: %s", topic, error)

@@ -8,8 +8,9 @@ bell is left: no arrival fits between the two.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
-from threading import RLock
+from typing import Any
 
 import anyio
 
@@ -24,7 +25,7 @@ Follower = Callable[[str], None]
 class Arrivals:
     """Bells, rung once, and listeners, called for every record. Any thread."""
 
-    def __init__(self, lock: RLock) -> None:
+    def __init__(self, lock: AbstractContextManager[Any]) -> None:
         """:param lock: guards what conditions look at"""
         self._lock = lock
         self._bells: list[Callable[[], None]] = []

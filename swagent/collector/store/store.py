@@ -6,10 +6,9 @@ query sees all that was added before it, whether or not the intake has committed
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
@@ -17,13 +16,14 @@ from . import rows
 from .arrivals import Arrivals, Follower, Listener
 from .counts import SIGNALS, Statistics
 from .database import Database, Row, StoreError, Values
+from .fair_lock import FairLock
 from .keeper import Keeper
 from .limits import Limits
 from .profile_tasks import ProfileTask, Progress
 from .records import Instance, LogLine, Meter, Record, ThreadSnapshot
 from .segment_index import Indexed, index
 from .trace_records import Segment
-from .trace_translation import decode_segment, decoding, message_of
+from .trace_translation import decode_segment, message_of
 
 # Rows that may wait for their commit.
 _GROUP = 2000
@@ -58,7 +58,7 @@ class Store:
         self.losses = 0
         self.started_at = clock()
         self._clock = clock
-        self._lock = threading.RLock()
+        self._lock = FairLock()
         self._arrivals = Arrivals(self._lock)
         self._received: Counter[str] = Counter()
         self._duplicates = 0
@@ -271,13 +271,13 @@ class Store:
         return [body for (body,) in self.read(query, (trace_id,))]
 
     def segment_numbers(self, trace_id: str) -> list[int]:
-        """The numbers of the same segments, for `decoding`."""
+        """The numbers of the same segments, for `segment`."""
         return [number for (number,) in self.read("SELECT id FROM segments WHERE trace = ? ORDER BY id", (trace_id,))]
 
-    def decoding(self, number: int) -> Generator[None, None, Segment | None]:
-        """Read one segment, step by step; None if it has fallen out."""
+    def segment(self, number: int) -> Segment | None:
+        """One segment; None if it has fallen out."""
         found = self.read("SELECT body FROM bodies WHERE id = ?", (number,))
-        return (yield from decoding(found[0][0])) if found else None
+        return decode_segment(found[0][0]) if found else None
 
     @property
     def logs(self) -> list[LogLine]:
