@@ -19,26 +19,19 @@ from grpclib.exceptions import GRPCError
 
 from collector.served import START, serving
 from collector.test_malformed import RawCodec, send
-from swagent.collector import http_protocol, pace
+from swagent.collector import http_protocol
 from swagent.collector.intake import bodies, connections, json_pieces, room
-from swagent.collector.pace import Pace
 from swagent.collector.server import Collector
 from swagent.collector.store import wire_pieces
 from swagent.collector.store.protocol import parse
-from swagent.collector.store.segment_index import index, indexing
+from swagent.collector.store.segment_index import index, index_bytes
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span
-from swagent.collector.store.trace_translation import decode_segment, decoding, message_of
+from swagent.collector.store.trace_translation import decode_segment, message_of, segment_of
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio
 EMPTY = 20_000
-
-
-@pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every look at the clock says that it is time to let others run."""
-    monkeypatch.setattr(pace, "BREATH", 0.0)
 
 
 @pytest.fixture
@@ -90,17 +83,17 @@ def test_a_segment_in_pieces_is_the_same_segment() -> None:
     assert len(body) > wire_pieces.SMALL
     assert len(list(wire_pieces.cut(body))) > 1
     assert b"".join(wire_pieces.cut(body)) == body
-    assert pace.run(indexing(body)) == index(parse("SegmentObject", body), body)
-    assert pace.run(decoding(body)) == decode_segment(body)
+    assert index_bytes(body) == index(parse("SegmentObject", body), body)
+    assert decode_segment(body) == segment_of(parse("SegmentObject", body))
 
 
 def test_a_small_segment_in_pieces_is_the_same_segment() -> None:
     reference = Reference("CrossProcess", "t", "p", 1, "front", "f1", "/", "")
     spans = (Span(0, -1, 5, 9, "/a", kind="Entry", references=(reference, reference)), Span(1, 0, 6, 7, "b"))
     body = message_of(Segment("t", "s", "shop", "i", spans)).SerializeToString()
-    assert pace.run(indexing(body)) == index(parse("SegmentObject", body), body)
-    assert pace.run(decoding(body)) == decode_segment(body)
-    assert pace.run(indexing(b"")) == index(parse("SegmentObject", b""), b"")
+    assert index_bytes(body) == index(parse("SegmentObject", body), body)
+    assert decode_segment(body) == segment_of(parse("SegmentObject", body))
+    assert index_bytes(b"") == index(parse("SegmentObject", b""), b"")
 
 
 async def test_many_empty_objects_are_refused_early(served: tuple[Collector, httpx.AsyncClient]) -> None:
@@ -156,18 +149,18 @@ async def test_a_long_record_is_translated_beside_the_loop(served: tuple[Collect
         (b'{"a": [1]}', {"a": [1]}),
     ],
 )
-async def test_a_list_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes, value: Any) -> None:
+def test_a_list_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes, value: Any) -> None:
     monkeypatch.setattr(json_pieces, "_AT_ONCE", 0)
-    assert await json_pieces.read(body, Pace()) == value == json.loads(body)
+    assert json_pieces.read(body) == value == json.loads(body)
 
 
 @pytest.mark.parametrize(
     "body", [b"[", b"[1", b"[1,]", b"[,1]", b"[1}", b'["a', b'["a\\', b"[1]]", b"[1] 2", b"[{]}]", b"", b"\xff"]
 )
-async def test_what_is_no_list_is_none_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+def test_what_is_no_list_is_none_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
     monkeypatch.setattr(json_pieces, "_AT_ONCE", 0)
     with pytest.raises(ValueError):
-        await json_pieces.read(body, Pace())
+        json_pieces.read(body)
 
 
 async def test_an_element_has_an_end(served: tuple[Collector, httpx.AsyncClient]) -> None:

@@ -16,7 +16,6 @@ from swagent.collector.api import stack_tree
 from swagent.collector.api.frames import is_library
 from swagent.collector.api.profile_order import MAX_BODY
 from swagent.collector.api.stack_tree import MAX_NODES, Look, StackTree
-from swagent.collector.pace import run
 from swagent.collector.server import Collector
 from swagent.collector.store.profile_tasks import KEPT, PATIENCE, BusyError, ProfileTask
 from swagent.collector.store.records import ProfileFinish, ThreadSnapshot
@@ -275,7 +274,7 @@ def test_the_rarest_calls_are_left_out_and_no_gap_comes_of_it() -> None:
         for _ in range(2 if call < 100 else 1):
             number += 1
             tree.add(Look(number, number, ("root", f"call {call}", "leaf")))
-    nodes, left_out = run(tree.answering())
+    nodes, left_out = tree.answers()
     assert len(nodes) == 201
     assert left_out == 2 * (MAX_NODES + 400)
     assert [each["depth"] for each in nodes] == [0, *[1, 2] * 100]
@@ -302,7 +301,7 @@ def test_tasks_without_a_name_are_one_and_stand_beside_the_request() -> None:
     names = ("GET:/a", "GET:/a / task Task-1", "GET:/a / task Task-22", "GET:/a / task fetch", "GET:/a / thread")
     for number, name in enumerate(names):
         tree.add(Look(number, number, (name, "app.work:1")))
-    nodes, _ = run(tree.answering())
+    nodes, _ = tree.answers()
     assert {each["name"]: (each["count"], each["beside"]) for each in nodes if not each["depth"]} == {
         "GET:/a": (1, False),
         "GET:/a / tasks": (2, True),
@@ -316,7 +315,7 @@ def test_calls_beyond_a_bound_count_for_their_callers(monkeypatch: pytest.Monkey
     tree = StackTree()
     for number, name in enumerate(("a", "b", "c", "a")):
         tree.add(Look(number, number * 10, ("root", f"app.{name}:1", "[running]")))
-    nodes, left_out = run(tree.answering())
+    nodes, left_out = tree.answers()
     assert [(each["name"], each["count"], each["ms"]) for each in nodes] == [
         ("root", 4, 30), ("app.a:1", 2, 10), ("[running]", 2, 10), ("app.b:1", 1, 10),
     ]  # fmt: skip
@@ -349,5 +348,5 @@ def test_very_deep_stacks_are_no_trouble() -> None:
     tree.add(Look(1, NOW, deep))
     tree.add(Look(2, NOW - 5, deep))
     tree.begin_segment()
-    nodes, _ = run(tree.answering())
+    nodes, _ = tree.answers()
     assert {each["ms"] for each in nodes} <= {0}, "a clock that goes back takes no time"
