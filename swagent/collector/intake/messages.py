@@ -31,8 +31,8 @@ _RECORDS: Mapping[str, Callable[[Any], records.Record]] = {
 _COLLECTIONS = {"SegmentCollection": "SegmentObject", "MeterDataCollection": "MeterData"}
 
 
-# Messages between two turns of the loop: about a millisecond, if they are small.
-_AT_ONCE = 50
+AT_ONCE = 50
+"""Messages that are taken before the loop runs: about a millisecond, if they are small."""
 
 
 class Intake:
@@ -77,7 +77,7 @@ class Intake:
         else:
             self._put(name, await anyio.to_thread.run_sync(_parse_large, name, data))
         self._count += 1
-        if not self._count % _AT_ONCE:
+        if not self._count % AT_ONCE:
             await anyio.lowlevel.checkpoint()
 
     async def _take_element(self, name: str, data: bytes, element: Field) -> None:
