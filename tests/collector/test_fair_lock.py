@@ -1,4 +1,4 @@
-"""The store's lock is given to the thread that waits for it."""
+"""The lock of the database is given to the thread that waits for it."""
 
 from __future__ import annotations
 

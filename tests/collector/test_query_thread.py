@@ -195,8 +195,30 @@ async def test_reports_are_confirmed_between_two_reads_of_a_query(
     assert "meanwhile" in {each.segment_id for each in store.segments}
 
 
+def test_records_are_taken_while_the_database_is_read() -> None:
+    """What is taken waits in memory. So a report waits for a query once, when it is written, and not for each record."""
+    store, is_read, is_over = Store(), threading.Event(), threading.Event()
+
+    def wait() -> int:
+        is_read.set()
+        return is_over.wait(20)
+
+    store._database._connection.create_function("wait", 0, wait)
+    found: list[Any] = []
+    reading = threading.Thread(target=lambda: found.extend(store.read("SELECT wait()")))
+    reading.start()
+    assert is_read.wait(20)
+    for segment in shop_and_stock(1):
+        store.add(segment)
+    assert store.seen().keys() == {("shop", "shop-1"), ("stock", "stock-1")}
+    is_over.set()
+    reading.join(20)
+    assert found == [(1,)]
+    assert len(store.segments) == 2
+
+
 async def test_a_query_that_reads_without_a_pause_lets_reports_in() -> None:
-    """The lock is given in turn: a report waits for one read, and not for the query."""
+    """The database is given in turn: a report waits for one read, and not for the query."""
     store, is_over = Store(), threading.Event()
     fill(store)
 

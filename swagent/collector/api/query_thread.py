@@ -1,6 +1,6 @@
 """Runs the queries of the page in a thread, so that the loop goes on with the intake.
 
-A query keeps the store's lock for a few milliseconds at a time (`pieces`), and gives it to the intake in between
+A query keeps the database for a few milliseconds at a time (`pieces`), and gives it to the intake in between
 (`FairLock`). While the query computes, the interpreter lets the loop run after 5 ms at most (`sys.getswitchinterval`).
 """
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import tag_search
+from .fair_lock import FairLock
 from .schema import FORMAT, TABLES, WIDTHS, insertion
 
 Row = tuple[Any, ...]
@@ -28,7 +29,8 @@ class StoreError(Exception):
 
 
 class Database:
-    """Tables and the rows that wait for them. Not thread-safe: the store's lock guards it."""
+    """Tables and the rows that wait for them. The store's lock guards these rows, a lock of its own the connection: so
+    rows may be put while a query is under way in another thread."""
 
     def __init__(self, path: str) -> None:
         """:param path: the file; empty: in memory
@@ -36,6 +38,7 @@ class Database:
         """
         self.path = path
         self.waiting = 0
+        self._lock = FairLock()
         self._rows: dict[str, list[Row]] = {table: [] for table in WIDTHS}
         self._also: list[tuple[str, Row]] = []
         self._insertions = {table: insertion(table) for table in WIDTHS}
@@ -93,10 +96,15 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Generator[None, None, None]:
-        """Write what waits, and what the block executes: all or nothing. If that fails, the rows go on waiting.
+        """Write what waits, and what the block executes: all or nothing. If that fails, the rows go on waiting. It
+        waits for a query that is under way in another thread.
 
         :raises StoreError: when it cannot be written
         """
+        with self._lock:
+            yield from self._transaction()
+
+    def _transaction(self) -> Generator[None, None, None]:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             for table, rows in self._rows.items():
@@ -124,13 +132,15 @@ class Database:
         :raises StoreError: when it cannot be read
         """
         try:
-            return self._connection.execute(query, values).fetchall()
+            with self._lock:
+                return self._connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise StoreError(f"cannot read the store: {error}") from error
 
     def close(self) -> None:
         """Close the file; what waits is gone. Twice is harmless."""
-        self._finalizer()
+        with self._lock:
+            self._finalizer()
 
 
 def _contains(body: object, needle: bytes) -> bool:

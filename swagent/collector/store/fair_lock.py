@@ -8,9 +8,10 @@ import threading
 class FairLock:
     """Like `threading.RLock`: a thread that has it may take it again.
 
-    A query takes the lock, releases it, and takes it again a moment later. A thread that waits for a `RLock` needs
-    longer than that to wake up, so the query has the lock again before, and the intake waits until the query ends.
-    Here a thread that waits holds the place of the next one, and the query has to wait for that place.
+    A query reads the database piece by piece: it takes the lock again a moment after it has released it. A thread that
+    waits for an `RLock` needs longer than that to wake up, so the query has the lock again before, and the intake waits
+    until the query ends. Here a thread that waits holds the place of the next one, and the query has to wait for that
+    place.
     """
 
     def __init__(self) -> None:

@@ -1,11 +1,13 @@
 """The store: what arrived, bounded by count and age, in memory or in a file.
 
-Intake adds and commits, queries read, both in any thread: one lock guards everything, and queries give copies. A
-query sees all that was added before it, whether or not the intake has committed it yet.
+Intake adds and commits, queries read, both in any thread. One lock guards what is in memory, and is never held for
+long; the database has another one. Queries give copies. A query sees all that was added before it, whether or not the
+intake has committed it yet.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -16,7 +18,6 @@ from . import rows
 from .arrivals import Arrivals, Follower, Listener
 from .counts import SIGNALS, Statistics
 from .database import Database, Row, StoreError, Values
-from .fair_lock import FairLock
 from .keeper import Keeper
 from .limits import Limits
 from .profile_tasks import ProfileTask, Progress
@@ -58,7 +59,7 @@ class Store:
         self.losses = 0
         self.started_at = clock()
         self._clock = clock
-        self._lock = FairLock()
+        self._lock = threading.RLock()
         self._arrivals = Arrivals(self._lock)
         self._received: Counter[str] = Counter()
         self._duplicates = 0
@@ -188,9 +189,8 @@ class Store:
 
         :raises StoreError: when the store cannot be read or written
         """
-        with self._lock:
-            self.commit()
-            return self._database.read(query, values)
+        self.commit()
+        return self._database.read(query, values)  # without the lock: it may take long
 
     def close(self) -> None:
         """Write what was added, and close the file. Twice is harmless; nothing can be read afterwards."""
