@@ -196,7 +196,7 @@ async def test_reports_are_confirmed_between_two_reads_of_a_query(
 
 
 def test_records_are_taken_while_the_database_is_read() -> None:
-    """What is taken waits in memory. So a report waits for a query once, when it is written, and not for each record."""
+    """Records wait in memory. So a report waits for a query once, when it is written, and not for each record."""
     store, is_read, is_over = Store(), threading.Event(), threading.Event()
 
     def wait() -> int:
