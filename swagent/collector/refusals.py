@@ -1,4 +1,4 @@
-"""What a request is answered with that is refused: the same at the intake's port and at the page's."""
+"""The answers to refused requests: the same at the intake's port and at the page's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .intake.room import NoRoomError
 from .store.database import StoreError
 
 REFUSALS = (ValueError, TooLargeError, RequestError, NoRoomError, StoreError)
-"""Why a body is not taken."""
+"""The errors for which a body is not taken."""
 
 
 def refuse(status: int, text: str) -> JSONResponse:

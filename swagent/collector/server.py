@@ -65,7 +65,7 @@ class Collector:
         :param http_port: of the HTTP intake, as `port`; None: there is none
         :param page_port: of the page and its API, as `port`; None: there is none
         :param kafka: brokers to read from, as `host:port`, several with commas; empty: none
-        :param kafka_namespace: what stands before the names of the topics, with a hyphen
+        :param kafka_namespace: the prefix of the names of the topics, without its hyphen
         :raises ImportError: when there are brokers to read from and the extra `kafka` is not installed
         """
         self.store = Store() if store is None else store

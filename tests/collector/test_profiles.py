@@ -100,11 +100,11 @@ def test_a_task_that_nobody_takes_is_missed_and_one_that_is_not_told_to_end_ends
         store.order_profile(task("two", created=int(now * 1000)))
     now += 1
     assert store.profiles()[0].state(int(now * 1000)) == "missed"
-    assert store.hand_out_profiles("shop", "i1", 0) == []
+    assert store.assign_profiles("shop", "i1", 0) == []
     second = store.order_profile(task("two", created=int(now * 1000)))
-    assert store.hand_out_profiles("shop", "i1", 0) == [second]
+    assert store.assign_profiles("shop", "i1", 0) == [second]
     now += 21
-    assert store.hand_out_profiles("shop", "i1", 0) == [], "its time is over"
+    assert store.assign_profiles("shop", "i1", 0) == [], "its time is over"
     assert store.profiles()[1].state(int(now * 1000)) == "running"
     now += 10
     assert store.profiles()[1].state(int(now * 1000)) == "finished"
@@ -116,7 +116,7 @@ def test_later_tasks_are_later_and_the_oldest_are_forgotten(tmp_path: Path) -> N
     tasks = [store.order_profile(task(f"t{number}", f"s{number}")) for number in range(KEPT + 1)]
     assert [each.created for each in tasks] == [NOW + number for number in range(KEPT + 1)]
     for instance in range(300):
-        store.hand_out_profiles("s1", f"i{instance}", 0)
+        store.assign_profiles("s1", f"i{instance}", 0)
     store.close()
     again = Store(path=path)
     assert [each.task for each in again.profiles()] == tasks[1:]

@@ -38,7 +38,7 @@ _MISSING = (
 def page_app(store: Store, changes: Changes, addresses: Callable[[], Answer], host: str, page: Path = PAGE) -> ASGIApp:
     """The application.
 
-    :param changes: what tells of new records
+    :param changes: the streams that announce new records
     :param addresses: where else the collector listens, for the status
     :param host: what it will listen on
     :param page: the folder of the page's files

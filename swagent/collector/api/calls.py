@@ -145,7 +145,7 @@ def service_map(store: Store) -> Answer:
 
 def _attribute(outgoing: Sums, incoming: Sums, answered: Mapping[tuple[str, str], set[str]]) -> None:
     """A call that has no answer, or none yet, counts as a call to the service that answers its caller at that peer. If
-    several services do, nobody can say to which one."""
+    several services do, the call stays one to the peer."""
     for (caller, peer), services in answered.items():
         if len(services) == 1 and (caller, peer) in outgoing.by_key:
             sums = outgoing.by_key.pop((caller, peer))

@@ -2,7 +2,7 @@
 
 Processes stamp spans by their own clocks. Where a call cannot have been as it was stamped, its caller is believed, and
 what the called process did is moved. A trace takes as long as its root: what consumers of messages do later is no part
-of the answer that somebody waited for.
+of the answer that the caller waited for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Placed:
     """A span by the clock of its trace.
 
     :ivar shift: milliseconds by which it was moved
-    :ivar is_consumed: whether it was caused by a message, which nobody waits for
+    :ivar is_consumed: whether it was caused by a message, whose sender does not wait
     """
 
     segment: Segment

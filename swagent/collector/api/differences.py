@@ -24,7 +24,7 @@ BOX: Mapping[str, str] = {
 _MOST = 40
 _LEAST_SHARE = 0.02  # of the box
 _MANY = 200_000  # different pairs of which those that came once are forgotten
-# what an agent measured, in milliseconds: that a request ran for 201 ms and not for 202 tells nothing
+# what an agent measured, in milliseconds: 201 ms in place of 202 ms is no difference
 _MEASURED = re.compile(rf"(?:time\.(?:running|ready|awaiting|awaited|gc)|loop\.(?:waited|blocked)|tasks){EQUALS}")
 _Z = 3.0  # many pairs are compared, and one of a thousand differences that are none would pass
 # of a segment all that can differ; it ends with a sign between two pairs

@@ -1,6 +1,6 @@
-"""All failures that are kept: each segment is read once, when somebody looks for the first time after it came.
+"""All failures that are kept: each segment is read once, by the first query after it came.
 
-So the intake has nothing to do for it, and an answer reads only what is new since the one before.
+So the intake has nothing to do for it, and a query reads only the segments that are new since the one before.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class FailureIndex:
         self._store = store
         self._found: list[Failure] = []
         self._groups: dict[Group, Group] = {}
-        self._callers: OrderedDict[str, int] = OrderedDict()  # and the segment that told of it
+        self._callers: OrderedDict[str, int] = OrderedDict()  # with the number of the segment that names it
         self._last = 0
 
     def read(self) -> list[Failure]:

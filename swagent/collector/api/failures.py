@@ -57,7 +57,7 @@ class Failure(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """What a segment tells of failures.
+    """The failures in a segment.
 
     :ivar failures: those that began here, or seem to
     :ivar callers: the names of spans elsewhere whose call failed here: what they say without an exception began here
@@ -129,7 +129,7 @@ def status(span: Span) -> str:
 def exception(span: Span) -> tuple[str, str, str]:
     """The kind, the message and the stack of the newest exception in a span's logs; empty where there is none.
 
-    SkyWalking's own agent for Python tells only a traceback. What a span says without a kind is a message of its own.
+    SkyWalking's own agent for Python reports only a traceback. A text without a kind is a message of the span's own.
     """
     found = "", "", ""
     for log in span.logs:

@@ -21,7 +21,7 @@ _FILTERS = {
     "q": "(contains(content, :q) OR contains(tags, :q_in_tags))",
 }
 _PIECE = "id > :low AND id <= :high"
-# those that follow come first, so that one row at least tells the total
+# those that follow come first, so that at least one row has the total
 _LIST = f"""
 SELECT id, level, {LOG_COLUMNS}, count(*) OVER () AS total, {{follows}} AS follows FROM logs WHERE {{where}}
 ORDER BY follows DESC, time DESC, id DESC LIMIT :limit

@@ -1,4 +1,4 @@
-"""What agents lost within a span of time, as far as their ledgers tell: they report totals, a few times a minute. So a
+"""The records that agents lost within a span of time, by their ledgers: they report totals, a few times a minute. So a
 loss lies between two reports, and the answer names both."""
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def losses(store: Store, since: int, until: int) -> Answer:
         # a total that is less than before: the agent began anew
         count = after.value - before.value if after.value >= before.value else after.value
         if count > 0:
-            told = dict(json.loads(labels))
+            pairs = dict(json.loads(labels))
             found.append(
                 {
                     "service": service,
                     "instance": instance,
-                    "signal": told.get("signal", ""),
+                    "signal": pairs.get("signal", ""),
                     "kind": _TOTALS[name],
-                    "reason": told.get("reason", ""),
+                    "reason": pairs.get("reason", ""),
                     "count": int(count),
                     "from": before.time,
                     "to": after.time,

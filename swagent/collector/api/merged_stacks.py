@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..store.shelf import Shelf
+from ..store.bounded_map import BoundedMap
 from ..store.store import Store
 from .stack_tree import Answer, Look, StackTree
 
@@ -26,7 +26,7 @@ class MergedStacks:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._kept = Shelf[Any, tuple[Any, Merged]](_KEPT)
+        self._kept = BoundedMap[Any, tuple[Any, Merged]](_KEPT)
 
     def ask(self, task: str, segments: Sequence[str], begin: int, end: int) -> Merged:
         """The calls of some segments, and how many are left out.

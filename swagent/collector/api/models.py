@@ -269,7 +269,7 @@ class Difference(TypedDict):
 
 
 class Differences(Versioned):
-    """The values that tell the traces inside a box from the others."""
+    """The values that distinguish the traces inside a box from the others."""
 
     inside: int
     outside: int

@@ -23,7 +23,7 @@ CHARTED = (
     "swagent_records_dropped",
     "swagent_records_refused",
 )
-"""The meters that tell how a process does."""
+"""The meters that show the state of a process."""
 
 
 def process(store: Store, service: str, instance: str, since: int) -> Answer:
@@ -33,9 +33,9 @@ def process(store: Store, service: str, instance: str, since: int) -> Answer:
     """
     version = store.version
     found = [series(store, service, instance, name, since) for name in CHARTED]
-    told = (events(store, service))["events"]
+    reported = events(store, service)["events"]
     return {
         "version": version,
         "meters": [each for each in found if each["series"]],
-        "events": [each for each in told if each["instance"] in ("", instance) and each["time"] >= since],
+        "events": [each for each in reported if each["instance"] in ("", instance) and each["time"] >= since],
     }

@@ -53,7 +53,7 @@ def processes(store: Store, now: float) -> Answer:
 
 
 def _names(properties: dict[str, str]) -> Answer:
-    """How people call a process; empty what its agent does not tell."""
+    """How people call a process; empty where its agent does not say it."""
     python = f"{properties.get('python_implementation', '')} {properties.get('python_version', '')}"
     return {
         "host": properties.get("hostname", ""),

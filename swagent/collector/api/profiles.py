@@ -40,7 +40,7 @@ def profiles(store: Store, trace_id: str, now: float) -> Answer:
     version = store.version
     made = {each.task.id: each for each in reversed(store.profiles())}
     seen = {task for (task,) in store.read(_TASKS, {"trace": trace_id})}
-    # those of another collector come last: nobody knows when they were made
+    # those of another collector come last: the time at which they were made is not known
     wanted = [task for task in made if not trace_id or task in seen] + sorted(seen - made.keys())
     segments = _segments(store, wanted, trace_id)
     asking = _asking(store, now)
@@ -103,7 +103,7 @@ def _asking(store: Store, now: float) -> dict[str, int]:
     """How many instances of each service ask for tasks."""
     found: defaultdict[str, int] = defaultdict(int)
     ended = store.ended()
-    for (service, instance), at in store.asked().items():
+    for (service, instance), at in store.polls().items():
         if at > (now - _ASKING) * 1000 and (service, instance) not in ended:
             found[service] += 1
     return found
@@ -126,7 +126,7 @@ def _segments(store: Store, tasks: Iterable[str], trace_id: str) -> dict[str, li
 
 
 def _segment(counted: Row, row: Row | None) -> Answer:
-    """A segment that has not arrived yet, or fell out, has no trace; then its stacks tell when it was."""
+    """A segment that has not arrived yet, or fell out, has no trace; then the times of its stacks are its times."""
     segment, count, first, last = counted
     trace, instance, service, endpoint, start, took = row or (None, "", "", "", first, last - first)
     return {

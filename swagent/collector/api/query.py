@@ -61,7 +61,7 @@ class Term(NamedTuple):
 def parse(text: str) -> list[Term]:
     """The terms of a query.
 
-    :raises ValueError: when it cannot be read; tells where and what helps
+    :raises ValueError: when it cannot be read; says where, and what helps
     """
     terms: list[Term] = []
     at = 0

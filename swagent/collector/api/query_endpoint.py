@@ -41,7 +41,7 @@ def query_endpoint(thread: QueryThread, query: Query, memo: Memo | None) -> Endp
         return json_response(found)
 
     async def answer(request: Request) -> Response:
-        response = Response(status_code=400)  # the client is gone, nobody reads this
+        response = Response(status_code=400)  # the client has left
         async with anyio.create_task_group() as group:
             group.start_soon(_cancel_when_left, request, group.cancel_scope)
             response = await ask(request)

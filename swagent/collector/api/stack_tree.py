@@ -17,7 +17,7 @@ Answer = dict[str, Any]
 MAX_NODES = 4_000
 """Calls in an answer; the rarest of more are left out."""
 MAX_GROWN = 20_000
-"""Calls that are told apart at all."""
+"""Calls that are distinguished at all."""
 
 
 class Look(NamedTuple):

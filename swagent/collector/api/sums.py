@@ -35,7 +35,7 @@ class Trend(NamedTuple):
 
 
 def trend(first: int, last: int, is_bounded: bool) -> Trend:
-    """The trend that ends with the last call. Where nobody chose the time it is an hour at most, so that a trace of
+    """The trend that ends with the last call. Where no time was chosen it is an hour at most, so that a trace of
     yesterday does not squeeze what is going on.
 
     :param first: when the first call began, or the time that was asked for
@@ -79,7 +79,7 @@ class Sum:
         """The sum as it is answered.
 
         :param until: the end of the time that was asked for: the rate is that of the five minutes before it
-        :param shown: the trend to tell, where one is wanted
+        :param shown: the trend that the answer contains, where one is wanted
         """
         parts: dict[int, list[int]] = {}
         for moment, durations in self.moments.items():

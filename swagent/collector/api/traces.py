@@ -12,7 +12,7 @@ from .newest import newest
 
 Answer = dict[str, Any]
 
-# those that follow come first, so that one row at least tells the total
+# those that follow come first, so that at least one row has the total
 _LIST = """{matching}
 SELECT trace, start, duration, spans, errors, count(*) OVER () AS total, {follows} AS follows, service FROM matching
 ORDER BY follows DESC, {key} DESC, trace DESC LIMIT :limit

@@ -74,6 +74,6 @@ def import_endpoint(store: Store) -> Endpoint:
         except REFUSALS as error:
             return refuse_body(error, "the file")
         except ClientDisconnect:
-            return Response(status_code=400)  # the client is gone, nobody reads this
+            return Response(status_code=400)  # the client has left
 
     return answer

@@ -20,7 +20,7 @@ from ..store.store import Store
 from .reading import parts_of
 
 Answer = dict[str, Any]
-_TOLD = 1000
+_MOST_IDS = 1000
 """Ids of traces in an answer."""
 _LINE = "SELECT time, service, segment, span, content FROM logs WHERE trace = ?"
 
@@ -49,7 +49,7 @@ def take(store: Store, body: bytes) -> Answer:
     store.check(losses)
     traces = dict.fromkeys(each.trace_id for each in segments)
     return {
-        "traces": list(traces)[:_TOLD],
+        "traces": list(traces)[:_MOST_IDS],
         "trace_count": len(traces),
         "segments": len(new),
         "logs": len(new_lines),

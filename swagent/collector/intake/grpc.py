@@ -1,5 +1,5 @@
-"""The gRPC intake: every service of the collect protocol. Who asks for profile tasks gets those that were made here. No
-other answer holds commands.
+"""The gRPC intake: every service of the collect protocol. An agent that asks for profile tasks gets the tasks that were
+made here. No other answer has commands in it.
 
 What has arrived on a stream is kept, though the stream may break later, as in OAP. The answer comes when all of it is
 committed.

@@ -59,7 +59,7 @@ def intake_app(store: Store, host: str) -> ASGIApp:
         return JSONResponse({})
 
     routes = [Route(path, take, methods=["POST"]) for path in (*_LISTS, *_SINGLES)]
-    app = Starlette(routes=routes, exception_handlers={404: _nowhere, ClientDisconnect: _nobody})
+    app = Starlette(routes=routes, exception_handlers={404: _nowhere, ClientDisconnect: _client_left})
     return Gate(app, host, ("POST",), names_matter=False)
 
 
@@ -93,5 +93,5 @@ async def _nowhere(request: Request, error: Exception) -> Response:  # noqa: ARG
     return refuse(404, f"nothing is taken at {request.url.path}; what there is: {known}")
 
 
-async def _nobody(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    return Response(status_code=400)  # the client is gone, nobody reads this
+async def _client_left(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    return Response(status_code=400)  # the client has left

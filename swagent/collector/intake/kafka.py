@@ -92,7 +92,7 @@ class KafkaIntake:
                 await admin.create_topics([NewTopic(topic, _PARTITIONS, 1) for topic in missing])
             return await self._partitions(admin)
         except (TopicAuthorizationFailedError, ClusterAuthorizationFailedError) as error:
-            _LOG.warning("topics are missing, and the broker lets nobody make them: %s", error)
+            _LOG.warning("topics are missing, and the broker does not let them be made: %s", error)
             return await self._partitions(admin)
         finally:
             await admin.close()
@@ -105,7 +105,7 @@ class KafkaIntake:
                 found[topic["topic"]] = sorted(each["partition"] for each in topic["partitions"] if each["leader"] >= 0)
             if all(found.values()):
                 break
-            await asyncio.sleep(0.1)  # the broker tells nobody
+            await asyncio.sleep(0.1)  # the broker does not announce it
         for topic in (topic for topic, numbers in found.items() if not numbers):
             _LOG.warning("the topic %s is not there: nothing is read from it", topic)
         return found
@@ -158,5 +158,5 @@ class KafkaIntake:
             kind = "InstanceProperties"
         try:
             await intake.take(kind, value)
-        except ValueError as error:  # nobody hears of a status here, and the next record may be good
+        except ValueError as error:  # no sender waits for a status here, and the next record may be good
             _LOG.warning("a record of %s was left out: %s", topic, error)

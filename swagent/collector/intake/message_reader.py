@@ -48,7 +48,7 @@ class MessageReader:
             if self._rest:
                 raise GRPCError(Status.INVALID_ARGUMENT, "the stream ended within a message")
             raise EOFError
-        await asyncio.sleep(0)  # while frames are buffered, nobody else would run
+        await asyncio.sleep(0)  # while frames are buffered, no other task would run
         self._rest += data
         return self._cut()
 

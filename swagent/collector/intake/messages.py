@@ -13,7 +13,7 @@ from ..store.protocol import described, malformed, parse
 from ..store.segment_index import index, index_bytes
 from ..store.store import Store
 from ..store.wire_check import LENGTH
-from ..store.wire_pieces import PIECE, SMALL, Field, fields, weigh
+from ..store.wire_pieces import PIECE, SMALL, Field, check_parts, fields
 from . import translation
 from .commands import profile_commands
 
@@ -40,7 +40,7 @@ class Intake:
 
     Meters of one call are one input set, of which only the first must name service, instance and time.
 
-    :ivar answer: what to tell the sender: commands, of which there are mostly none
+    :ivar answer: the answer to the sender: commands, or empty, as it is nearly always
     """
 
     def __init__(self, store: Store) -> None:
@@ -126,5 +126,5 @@ def _parse_large(name: str, data: bytes) -> Any:
         return index_bytes(data)
     if len(data) > PIECE:
         with malformed(name):
-            weigh(data, described(name))
+            check_parts(data, described(name))
     return parse(name, data)

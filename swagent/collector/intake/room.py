@@ -43,7 +43,7 @@ class Hold:
 
 
 class Room:
-    """What all requests of one server share. What is small needs none: who sends little is served in a flood, too.
+    """What all requests of one server share. A small message needs none: its sender is served in a flood, too.
 
     :ivar taken: bytes
     """

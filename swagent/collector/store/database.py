@@ -40,13 +40,13 @@ class Database:
         self.waiting = 0
         self._lock = FairLock()
         self._rows: dict[str, list[Row]] = {table: [] for table in WIDTHS}
-        self._also: list[tuple[str, Row]] = []
+        self._statements: list[tuple[str, Row]] = []
         self._insertions = {table: insertion(table) for table in WIDTHS}
         try:
             self._connection = sqlite3.connect(
                 path or ":memory:", isolation_level=None, check_same_thread=False, timeout=0.2
             )
-            self._finalizer = weakref.finalize(self, self._connection.close)  # nobody has to close what is in memory
+            self._finalizer = weakref.finalize(self, self._connection.close)  # a store in memory need not be closed
             self._prepare()
         except sqlite3.Error as error:
             raise StoreError(f"cannot open the store {path}: {error}") from error
@@ -54,7 +54,7 @@ class Database:
     def _prepare(self) -> None:
         execute = self._connection.execute
         if self.path:
-            execute("PRAGMA locking_mode=EXCLUSIVE")  # a second collector on one file is told so at its start
+            execute("PRAGMA locking_mode=EXCLUSIVE")  # a second collector on one file fails at its start
             execute("PRAGMA journal_mode=WAL")
             execute("PRAGMA synchronous=NORMAL")
             execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}")
@@ -82,16 +82,16 @@ class Database:
         self._rows[table] += rows
         self.waiting += len(rows)
 
-    def also(self, statement: str, values: Row) -> None:
+    def add_statement(self, statement: str, values: Row) -> None:
         """Add a statement that the next commit executes after the rows that wait."""
-        self._also.append((statement, values))
+        self._statements.append((statement, values))
         self.waiting += 1
 
     def forget(self) -> None:
         """Drop the rows that wait."""
         for rows in self._rows.values():
             rows.clear()
-        self._also.clear()
+        self._statements.clear()
         self.waiting = 0
 
     @contextmanager
@@ -110,7 +110,7 @@ class Database:
             for table, rows in self._rows.items():
                 if rows:
                     self._connection.executemany(self._insertions[table], rows)
-            for statement, values in self._also:
+            for statement, values in self._statements:
                 self._connection.execute(statement, values)
             yield
             self._connection.execute("COMMIT")

@@ -9,7 +9,7 @@ from ..cancelling import stop_if_cancelled
 from . import tag_text
 from .database import Row
 from .protocol import described, malformed, parse
-from .wire_pieces import PIECE, cut, weigh
+from .wire_pieces import PIECE, check_parts, cut
 
 _LIMIT = 2**63 - 1
 # columns of a row
@@ -115,7 +115,7 @@ def index_bytes(data: bytes) -> Indexed:
     with malformed("SegmentObject"):
         for piece in cut(data):
             if len(piece) > PIECE:
-                weigh(piece, described("SegmentObject"))
+                check_parts(piece, described("SegmentObject"))
             parts.append(index(parse("SegmentObject", piece), b"", endpoint, took))
             endpoint, took = parts[-1].endpoint, parts[-1].took
             stop_if_cancelled()

@@ -64,7 +64,7 @@ def cut(data: bytes) -> Iterator[bytes]:
         yield data[low:]
 
 
-def weigh(data: bytes, descriptor: Any) -> None:
+def check_parts(data: bytes, descriptor: Any) -> None:
     """Count the fields of a record, and of the messages in it.
 
     :raises ValueError: when there are more than `MAX_PARTS`, or the bytes are no message
