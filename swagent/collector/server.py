@@ -125,7 +125,7 @@ class Collector:
             for each in (self._http, self._page, self._kafka):
                 if each is not None:
                     await each.start()
-        except BaseException:
+        except BaseException:  # an address that is in use, a broker that is away, a cancellation
             await self.stop()
             raise
         if self.store.limits.max_age is not None:

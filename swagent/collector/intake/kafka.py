@@ -67,7 +67,7 @@ class KafkaIntake:
         except KafkaError as error:
             await self.stop()
             raise OSError(f"no Kafka broker at {self.brokers}: {error}") from error
-        except BaseException:
+        except BaseException:  # aiokafka lets errors of sockets and of its own code through; and a cancellation
             await self.stop()
             raise
         self._task = asyncio.create_task(self._run())

@@ -114,7 +114,7 @@ class Database:
                 self._connection.execute(statement, values)
             yield
             self._connection.execute("COMMIT")
-        except BaseException as error:
+        except BaseException as error:  # a cancellation, or no memory, in the block or in SQLite
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             if isinstance(error, (sqlite3.Error, OverflowError, ValueError)):
