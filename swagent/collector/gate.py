@@ -37,7 +37,7 @@ class Gate:
     def __init__(
         self, app: ASGIApp, host: str, methods: Sequence[str], *, names_matter: bool, orders: Collection[str] = ()
     ) -> None:
-        """:param host: what the server listens on
+        """:param host: the address on which the server listens
         :param names_matter: whether the Host header must be a name of this machine
         :param orders: the paths that take JSON by POST
         """
@@ -79,7 +79,7 @@ class Gate:
         methods = (*self._methods, "POST") if is_order else self._methods
         if scope["method"] not in methods:
             return _refuse(405, f"{scope['method']} is not for this address: use {' or '.join(methods)}")
-        # what a form of another site can send is never JSON, should a browser leave the Origin out
+        # a form of another site cannot send JSON, should a browser leave the Origin out
         if is_order and scope["method"] == "POST" and _kind(headers) != "application/json":
             return _refuse(415, "the body must be application/json")
         return None

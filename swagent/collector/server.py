@@ -60,7 +60,7 @@ class Collector:
 
         :param host: the name or address to listen on
         :param port: of gRPC; 0 takes a free one, which later starts of this collector take again
-        :param token: what agents must send as `authentication` over gRPC; empty: no check
+        :param token: agents must send it as `authentication` over gRPC; empty: no check
         :param store: where records go; by default a new `Store`
         :param http_port: of the HTTP intake, as `port`; None: there is none
         :param page_port: of the page and its API, as `port`; None: there is none

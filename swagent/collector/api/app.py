@@ -40,7 +40,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], Answer], ho
 
     :param changes: the streams that announce new records
     :param addresses: where else the collector listens, for the status
-    :param host: what it will listen on
+    :param host: the address on which it will listen
     :param page: the folder of the page's files
     """
     thread = QueryThread()

@@ -1,4 +1,4 @@
-"""What is added up over calls: services, endpoints, the map."""
+"""Sums over calls: of services, of endpoints, of the map."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INCOMING = """
 SELECT coalesce(nullif(parent_service, ''), 'User'), service, start, duration, is_error FROM calls
 WHERE kind = 'entry' AND owner > :low AND owner <= :high
 """
-# exits that no received entry answers to: what is at the other end reports nothing, or has not yet
+# exits that no received entry answers to: the process at the other end reports nothing, or has not yet
 _OUTGOING = """
 SELECT c.service, coalesce(nullif(c.peer, ''), c.endpoint), c.start, c.duration, c.is_error
 FROM segments s CROSS JOIN calls c ON c.owner = s.id
@@ -38,7 +38,7 @@ WHERE s.id > :low AND s.id <= :high AND c.kind = 'exit' AND NOT EXISTS (
     WHERE e.parent_segment = s.segment AND e.parent_span = c.span AND e.kind = 'entry' AND e.owner <= :last
 )
 """
-# who has answered at a peer
+# the services that have answered at a peer
 _ANSWERED = """
 SELECT DISTINCT c.service, coalesce(nullif(c.peer, ''), c.endpoint), e.service
 FROM segments s CROSS JOIN calls c ON c.owner = s.id
@@ -116,7 +116,7 @@ def endpoints(store: Store, service: str, bounds: Mapping[str, int] = EVER, now:
 
 
 def service_map(store: Store) -> Answer:
-    """Who calls whom."""
+    """The services and peers, and the calls between them."""
     version, incoming, outgoing = store.version, Sums(2), Sums(2)
     now = int(time.time() * 1000)
     answered: defaultdict[tuple[str, str], set[str]] = defaultdict(set)

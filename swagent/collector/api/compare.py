@@ -1,4 +1,4 @@
-"""Before and after a moment: what each endpoint did, and whether that got worse."""
+"""The endpoints before and after a moment, and whether they got worse."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WHERE c.kind = 'entry' AND c.owner > :low AND c.owner <= :high AND c.service = :
 
 
 def compare(store: Store, at: int, filters: Mapping[str, Any]) -> Answer:
-    """The endpoints with calls on either side of a moment, what got worse most first.
+    """The endpoints with calls on either side of a moment; the one that got worse most comes first.
 
     :param at: milliseconds since the epoch; a call belongs to where it began
     :param filters: of `service`, `from`, `to` those that apply

@@ -29,7 +29,7 @@ class Page:
 
     @property
     def rows(self) -> list[Row]:
-        """What the page shows."""
+        """The rows of the page."""
         return self._best[: self._limit]
 
     @property

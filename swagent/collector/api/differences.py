@@ -24,7 +24,7 @@ BOX: Mapping[str, str] = {
 _MOST = 40
 _LEAST_SHARE = 0.02  # of the box
 _MANY = 200_000  # different pairs of which those that came once are forgotten
-# what an agent measured, in milliseconds: 201 ms in place of 202 ms is no difference
+# tags with a time that an agent measured, in milliseconds: 201 ms in place of 202 ms is no difference
 _MEASURED = re.compile(rf"(?:time\.(?:running|ready|awaiting|awaited|gc)|loop\.(?:waited|blocked)|tasks){EQUALS}")
 _Z = 3.0  # many pairs are compared, and one of a thousand differences that are none would pass
 # of a segment all that can differ; it ends with a sign between two pairs
@@ -45,7 +45,7 @@ class Difference(NamedTuple):
 
 
 def differences(store: Store, filters: Mapping[str, Any], box: Mapping[str, int]) -> Answer:
-    """What is more frequent in the box, the greatest difference first.
+    """The pairs that are more frequent in the box, the greatest difference first.
 
     A difference counts as far as it is sure: what three traces have by chance is none.
 

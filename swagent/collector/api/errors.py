@@ -1,4 +1,4 @@
-"""What failed, in groups: by the kind of the exception and the place where it was raised; without an exception, by
+"""Failures, in groups: by the kind of the exception and the place where it was raised; without an exception, by
 status and operation."""
 
 from __future__ import annotations

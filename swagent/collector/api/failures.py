@@ -1,4 +1,4 @@
-"""What failed in a segment, and what of it is the same failure; pure."""
+"""The failures in a segment, and the group of each; pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Group(NamedTuple):
 
     :ivar kind: of the exception; empty where a span failed without one
     :ivar file: of the application's own frame that is nearest to where it was raised; empty where there is no stack
-    :ivar status: what a span answered or got that failed without an exception
+    :ivar status: the status that a span answered or got, where it failed without an exception
     :ivar operation: of that span, or of one whose exception has no stack
     """
 
@@ -60,7 +60,8 @@ class Failed(NamedTuple):
     """The failures in a segment.
 
     :ivar failures: those that began here, or seem to
-    :ivar callers: the names of spans elsewhere whose call failed here: what they say without an exception began here
+    :ivar callers: the names of spans elsewhere whose call failed here. Their failure began here, where they have no
+        exception
     """
 
     failures: list[Failure]
@@ -121,7 +122,7 @@ def _group(span: Span, kind: str, frame: Frame | None) -> Group:
 
 
 def status(span: Span) -> str:
-    """What it answered, or got; empty where it does not say."""
+    """The status that it answered, or got; empty where it does not say."""
     tags = dict(reversed(span.tags))
     return next((tags[name][:_LONGEST] for name in _STATUS if tags.get(name)), "")
 

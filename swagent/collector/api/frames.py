@@ -1,4 +1,4 @@
-"""What a line of a profile's stack is: a request, a task or thread beside it, a call, or the state at its end.
+"""The kinds of lines in a profile's stack: a request, a task or thread beside it, a call, or the state at its end.
 
 A line names a module, and no file. So a library is known by its name: one of Python's own, or one of those that serve
 requests or are called by what does. Any other module is taken for the application's.
@@ -25,7 +25,7 @@ _LIBRARIES = frozenset((*_FOREIGN.split(), *sys.stdlib_module_names)) - {"__main
 
 
 def state_of(line: str) -> str:
-    """What a line says of its task: `running`, `ready` or `awaiting`; empty: it is a call."""
+    """The state of the task by this line: `running`, `ready` or `awaiting`; empty: it is a call."""
     return next((state for text, state in _STATES if line.startswith(text)), "")
 
 

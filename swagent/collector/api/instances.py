@@ -84,7 +84,7 @@ def events(store: Store, service: str) -> Answer:
 
 
 def status(store: Store) -> Answer:
-    """What is kept, and within which limits."""
+    """How many records are kept, and the limits."""
     counts = store.counts()
     expired, evicted = store.dropped()
     limits = store.limits

@@ -1,4 +1,4 @@
-"""Who held the event loop that the spans of a trace had to do with, and who waited for it: spans of other traces."""
+"""Spans of other traces that held the event loop for which a trace waited, or that waited for the loop that it held."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Range(NamedTuple):
 
     :ivar matching: the beginning of a query; those that match are its table `matching`, with the columns `trace`,
         `start`, `duration`, `service`, `spans`, `errors`, `extra`
-    :ivar values: what it needs
+    :ivar values: the parameters of the query
     """
 
     matching: str
@@ -77,7 +77,7 @@ class Search:
         self._extra = extra
 
     def ranges(self) -> Iterator[Range]:
-        """Ranges that together are all that is kept. What comes meanwhile is in none."""
+        """Ranges that together are all that is kept. A segment that comes meanwhile is in none."""
         store = self._store
         size, (_, last) = PieceSize(), store.numbers("segments")
         low: str | None = ""

@@ -1,5 +1,5 @@
 """Reads much of the store piece by piece. A piece keeps the database for about 5 ms, so the intake need not wait longer
-before it writes. An answer contains what was kept when it began. What came since is in the next one."""
+before it writes. An answer contains the records that were kept when it began. A later one is in the next answer."""
 
 from __future__ import annotations
 

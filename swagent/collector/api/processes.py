@@ -1,4 +1,4 @@
-"""The processes that report: who each is, whether it lives, when it began, and what became of its records."""
+"""The processes that report: the names of each, whether it lives, when it began, and the ledger of its records."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from .profiles import task_answer
 PATH = "/api/profiles"
 MAX_BODY = 4096
 _MAX_TEXT = 512
-# name, least, most, where it is not given: what agents accept
+# name, least, most, default: agents accept these
 _NUMBERS = (
     ("seconds", 1, 900, 60),
     ("period_ms", 10, 60_000, 10),

@@ -69,7 +69,7 @@ def profile(store: Store, merged: MergedStacks, task: str, filters: Mapping[str,
 
 
 def task_answer(task: ProfileTask) -> Answer:
-    """What was asked for."""
+    """The task as it was ordered."""
     return {
         "id": task.id,
         "service": task.service,

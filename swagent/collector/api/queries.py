@@ -1,4 +1,4 @@
-"""What the JSON API answers under which path, and by which parameters."""
+"""The query for each path of the JSON API, with its parameters."""
 
 from __future__ import annotations
 

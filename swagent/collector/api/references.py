@@ -1,5 +1,5 @@
-"""Who else caused a span, and whom it caused elsewhere: a batch of messages has several producers, and each of these
-may have a trace of its own."""
+"""The other causes of a span, and the spans that it caused elsewhere: a batch of messages has several producers, and
+each of these may have a trace of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Answer = dict[str, Any]
 MOST = 100
 """Links of one span in an answer."""
 _AT_ONCE = 100
-# whom the spans of some segments caused, by their first reference and by the others
+# the spans that those of some segments caused, by their first reference and by the others
 _CONSUMERS = """
 SELECT s.trace, s.segment, c.span, s.service, s.endpoint, c.parent_segment, c.parent_span
 FROM calls c JOIN segments s ON s.id = c.owner WHERE c.parent_segment IN ({marks}) AND s.trace <> ?
@@ -37,7 +37,7 @@ class References:
         self._known: dict[str, bool] = {}
 
     def read(self, segments: Sequence[Segment]) -> None:
-        """Look for those whom the segments of the trace caused."""
+        """Look for the spans that the segments of the trace caused."""
         for low in range(0, len(segments), _AT_ONCE):
             ids = [segment.segment_id for segment in segments[low : low + _AT_ONCE]]
             query = _CONSUMERS.format(marks=", ".join("?" * len(ids)))

@@ -71,7 +71,7 @@ class StackTree:
         self._last: Look | None = None
 
     def begin_segment(self) -> None:
-        """What comes next is of another segment, which has numbers of its own."""
+        """Begin with another segment, which has numbers of its own."""
         self._last = None
 
     def add(self, look: Look) -> None:

@@ -48,7 +48,7 @@ def trend(first: int, last: int, is_bounded: bool) -> Trend:
 
 
 class Sum:
-    """What is added up of calls with one key."""
+    """The sum of the calls with one key."""
 
     __slots__ = ("errors", "last", "moments")
 

@@ -1,4 +1,4 @@
-"""Which tags have come, and with which values: what a query can be completed with."""
+"""The tags that have come, and their values: a query can be completed with them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def values(store: Store, key: str, part: str) -> Answer:
     """The values of a key, the most frequent first, with the number of segments that have them.
 
     :param key: of a tag, or a facet with its colon: `endpoint:`
-    :param part: what must be in them, in whatever case
+    :param part: a text that must be in them, in upper or lower case
     """
     version, found = store.version, Counter[str]()
     facet = key.removesuffix(":") if key.endswith(":") else ""

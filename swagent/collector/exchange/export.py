@@ -1,6 +1,6 @@
 """Writes traces to a file.
 
-The file is as large as may come back: what is beyond is left out, trace by trace, and counted at its end.
+The file is no larger than one that may be imported: the other traces are left out, and counted at its end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Takes a file of traces into the store: all of it or nothing, and what is kept already not again.
 
-What was taken in is like what agents report, but no sign of life of their processes.
+Its records are like those that agents report, but no sign of life of their processes.
 """
 
 from __future__ import annotations

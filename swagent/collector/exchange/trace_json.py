@@ -1,6 +1,6 @@
 """Segments and log lines in the words of the protocol's JSON, as `/v3/segments` and `/v3/logs` take them; pure.
 
-What is empty is left out: it is what is read where nothing stands.
+Empty values are left out: a reader takes a missing value for an empty one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..store.trace_records import Pairs, Reference, Segment, Span
 
 Json = dict[str, Any]
 FORMAT = "swagent-traces"
-"""What the file says it is."""
+"""The `format` of the file."""
 VERSION = 1
 """Goes up when older readers would misread a file."""
 _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

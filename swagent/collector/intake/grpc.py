@@ -1,8 +1,8 @@
 """The gRPC intake: every service of the collect protocol. An agent that asks for profile tasks gets the tasks that were
 made here. No other answer has commands in it.
 
-What has arrived on a stream is kept, though the stream may break later, as in OAP. The answer comes when all of it is
-committed.
+A message that has arrived on a stream is kept, though the stream may break later, as in OAP. The answer comes when all
+messages are committed.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _SINGLES = {
 def intake_app(store: Store, host: str) -> ASGIApp:
     """The application.
 
-    :param host: what it will listen on
+    :param host: the address on which it will listen
     """
 
     room, turn = Room(), anyio.Lock()

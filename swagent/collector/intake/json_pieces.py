@@ -125,4 +125,4 @@ def _end_of_text(text: str, at: int) -> int:
             raise ValueError("a text has no end")
         if token.group() == '"':
             return token.end()
-        at = token.end() + 1  # what a backslash stands before
+        at = token.end() + 1  # behind the character after a backslash

@@ -1,7 +1,7 @@
 """Reads the messages of a gRPC stream in bulk.
 
 grpclib reads each message in two steps, and acknowledges every frame to the peer. Both cost more than the message
-itself. So this takes the frames below grpclib's stream as they come, and cuts them into messages. What it touches of
+itself. So this takes the frames below grpclib's stream as they come, and cuts them into messages. It touches these of
 grpclib's internals: `Stream._stream.buffer`, and of that buffer `_unacked`, `_ack_callback` and `_eof`.
 """
 

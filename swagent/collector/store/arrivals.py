@@ -38,7 +38,9 @@ class Arrivals:
         :param record: makes the record, where there is a listener for it
         :param trace: to which it belongs, where it is a segment
         """
-        if not (self._bells or self._listeners or self._followers):  # who comes right now looks after what was added
+        if not (
+            self._bells or self._listeners or self._followers
+        ):  # a task that waits from now on sees the new record
             return
         with self._lock:
             bells, self._bells = self._bells, []
@@ -54,7 +56,7 @@ class Arrivals:
                 listener(made)
 
     def wake(self) -> None:
-        """Let those who wait look again, though nothing has arrived."""
+        """Let waiting tasks look again, though nothing has arrived."""
         with self._lock:
             bells, self._bells = self._bells, []
         for ring in bells:

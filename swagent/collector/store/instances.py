@@ -9,7 +9,7 @@ from .bounded_map import BoundedMap
 from .database import Database
 from .records import Event, Instance, KeepAlive, Properties
 
-# What agents call these events.
+# The names that agents give to these events.
 _BEGIN, _END = "Start", "Shutdown"
 # Seconds for what an agent sends beside the event of its end.
 _LAST_WORDS = 10.0
@@ -68,7 +68,7 @@ class Instances:
             self._ended.discard(key)
 
     def ended(self) -> dict[tuple[str, str], float]:
-        """When those said so that have ended; seconds since the epoch. Who has been heard from since lives again."""
+        """When each instance said that it ends; seconds since the epoch. One that was heard from since lives again."""
         found: dict[tuple[str, str], float] = {}
         for key in self._ended.keys():  # noqa: SIM118  (a bounded map is no Mapping)
             time = self._ended.get(key) or 0.0

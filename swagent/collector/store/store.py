@@ -1,4 +1,4 @@
-"""The store: what arrived, bounded by count and age, in memory or in a file.
+"""The store: the records that arrived, bounded by count and age, in memory or in a file.
 
 Intake adds and commits, queries read, both in any thread. One lock guards what is in memory, and is never held for
 long; the database has another one. Queries give copies. A query sees all that was added before it, whether or not the
@@ -213,7 +213,7 @@ class Store:
         return await self._arrivals.wait_until(condition, timeout)
 
     def wake(self) -> None:
-        """Let those who wait check their conditions again, though nothing has arrived."""
+        """Let waiting tasks check their conditions again, though nothing has arrived."""
         self._arrivals.wake()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -226,7 +226,7 @@ class Store:
         return self._arrivals.follow(follower)
 
     def statistics(self) -> Statistics:
-        """What was received, duplicated and evicted so far."""
+        """How many records were received, duplicates, and evicted so far."""
         with self._lock:
             self.commit()
             evicted = Counter({name: ring.evicted for name, ring in self._contents.rings.items()})

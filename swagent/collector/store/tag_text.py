@@ -1,4 +1,4 @@
-"""What is searched of a segment: its tags, operations, peers and kinds of errors, as one text beside it.
+"""The searched text of a segment: its tags, operations, peers and kinds of errors, as one text beside it.
 
 The text is a list of pairs, `\\x1f` before each of them and at the end, `\\x1e` between name and value. So SQLite finds
 `tenant=globex` by one look for `\\x1ftenant\\x1eglobex\\x1f`, and what is counted is split by one call.

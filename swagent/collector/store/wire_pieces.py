@@ -1,7 +1,7 @@
 """Cuts the bytes of a large message, so that they can be parsed piece by piece.
 
 protobuf's runtime parses a message in one go, and keeps the interpreter meanwhile. But a run of a message's fields is a
-message of the same kind as well. What it holds is what the whole holds between these two places.
+message of the same kind as well. It holds the same as the whole between these two places.
 """
 
 from __future__ import annotations
