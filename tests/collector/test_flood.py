@@ -426,3 +426,27 @@ async def test_half_sent_messages_have_little_room(raw: tuple[Collector, Channel
         assert await send(channel, "TraceSegmentReportService/collect", bytes(wire.SegmentObject("t", "s"))) == b""
         group.cancel_scope.cancel()
     assert len(collector.store.segments) == 1
+
+
+async def test_one_large_message_at_a_time_is_parsed(
+    raw: tuple[Collector, Channel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop shares the interpreter with one thread, however many large messages come."""
+    collector, channel = raw
+    original, running = messages._parse_large, list[int]()
+
+    def parse_alone(name: str, data: bytes) -> Any:
+        running.append(1)
+        assert running == [1]
+        message = original(name, data)
+        assert running == [1]
+        running.clear()
+        return message
+
+    monkeypatch.setattr(messages, "_parse_large", parse_alone)
+    async with anyio.create_task_group() as group:
+        for number in range(5):
+            segment = big_segment(1000)
+            segment.trace_segment_id = f"s{number}"
+            group.start_soon(send, channel, "TraceSegmentReportService/collect", bytes(segment))
+    assert len(collector.store.segments) == 5

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
 
-import anyio
 import anyio.to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -24,8 +22,6 @@ from .taking import take
 EXPORT = "/api/export"
 IMPORT = "/api/import"
 Endpoint = Callable[[Request], Awaitable[Response]]
-# Bytes of a body from which on one is read at a time.
-_LARGE = 64 * 1024
 
 
 def export_endpoint(store: Store, thread: QueryThread, search: Query) -> Endpoint:
@@ -63,14 +59,13 @@ def _file(store: Store, trace_id: str, search: Query, parameters: Parameters) ->
 
 def import_endpoint(store: Store) -> Endpoint:
     """Takes a file in. Its size and its pieces have the limits of the HTTP intake."""
-    room, turn = Room(), anyio.Lock()
+    room = Room()
 
     async def answer(request: Request) -> Response:
         try:
             with room.hold() as hold:
                 body = await body_of(request, hold)
-                async with turn if len(body) > _LARGE else nullcontext():
-                    return JSONResponse(await anyio.to_thread.run_sync(take, store, body))
+                return JSONResponse(await anyio.to_thread.run_sync(take, store, body, limiter=room.parsing))
         except REFUSALS as error:
             return refuse_body(error, "the file")
         except ClientDisconnect:

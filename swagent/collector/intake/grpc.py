@@ -55,7 +55,7 @@ class GrpcService:
         self, name: str, take: Callable[[MessageReader, str, Intake], Awaitable[None]]
     ) -> Callable[[Any], Awaitable[None]]:
         async def call(stream: Any) -> None:
-            intake = Intake(self._store)
+            intake = Intake(self._store, self._room.parsing)
             try:
                 with self._room.hold() as hold:
                     await take(MessageReader(stream, hold), name, intake)

@@ -53,7 +53,7 @@ def intake_app(store: Store, host: str) -> ASGIApp:
             with room.hold() as hold:
                 body = await body_of(request, hold)
                 async with turn if len(body) > _LARGE else nullcontext():
-                    await _take(store, name, body, is_list)
+                    await _take(store, room.parsing, name, body, is_list)
         except REFUSALS as error:
             return refuse_body(error, "the body")
         return JSONResponse({})
@@ -63,12 +63,12 @@ def intake_app(store: Store, host: str) -> ASGIApp:
     return Gate(app, host, ("POST",), names_matter=False)
 
 
-async def _take(store: Store, name: str, body: bytes, is_list: bool) -> None:
+async def _take(store: Store, parsing: anyio.CapacityLimiter, name: str, body: bytes, is_list: bool) -> None:
     if len(body) <= SMALL:
         messages = _messages(name, body, is_list)
     else:
-        messages = await anyio.to_thread.run_sync(_messages, name, body, is_list)
-    intake = Intake(store)
+        messages = await anyio.to_thread.run_sync(_messages, name, body, is_list, limiter=parsing)
+    intake = Intake(store, parsing)
     await intake.take_all(name, messages)
     intake.commit()
 

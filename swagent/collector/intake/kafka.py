@@ -14,6 +14,7 @@ import asyncio
 import logging
 from typing import Any
 
+import anyio
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import ClusterAuthorizationFailedError, KafkaError, TopicAuthorizationFailedError
@@ -45,6 +46,7 @@ class KafkaIntake:
         """:param brokers: `host:port`, several with commas"""
         self.brokers = brokers
         self._store = store
+        self._parsing = anyio.CapacityLimiter(1)
         prefix = f"{namespace}-" if namespace else ""
         self._kinds = {prefix + topic: kind for topic, kind in _KINDS.items()}
         self._consumer: Any = None
@@ -116,7 +118,7 @@ class KafkaIntake:
         kept = self._store.offsets(self.brokers)
         new = [each for each in partitions if (each.topic, each.partition) not in kept]
         ends = await self._consumer.end_offsets(new)
-        intake = Intake(self._store)
+        intake = Intake(self._store, self._parsing)
         for each in new:
             intake.set_offset(self.brokers, each.topic, each.partition, ends[each])
         intake.commit()
@@ -144,7 +146,7 @@ class KafkaIntake:
     async def _read(self) -> None:
         while True:
             batches = await self._consumer.getmany(timeout_ms=_POLL_MS)
-            intake = Intake(self._store)
+            intake = Intake(self._store, self._parsing)
             for partition, records in batches.items():
                 for record in records:
                     await self._take(intake, partition.topic, record.key or b"", record.value or b"")

@@ -43,8 +43,10 @@ class Intake:
     :ivar answer: the answer to the sender: commands, or empty, as it is nearly always
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, parsing: anyio.CapacityLimiter) -> None:
+        """:param parsing: for the thread that parses large messages"""
         self._store = store
+        self._parsing = parsing
         self._losses = store.losses
         self._first_meter: Any = None
         self._count = 0
@@ -75,7 +77,7 @@ class Intake:
         elif len(data) <= SMALL:
             self._put(name, _parse(name, data))
         else:
-            self._put(name, await anyio.to_thread.run_sync(_parse_large, name, data))
+            self._put(name, await anyio.to_thread.run_sync(_parse_large, name, data, limiter=self._parsing))
         self._count += 1
         if not self._count % AT_ONCE:
             await anyio.lowlevel.checkpoint()

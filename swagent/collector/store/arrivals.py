@@ -38,9 +38,7 @@ class Arrivals:
         :param record: makes the record, where there is a listener for it
         :param trace: to which it belongs, where it is a segment
         """
-        if not (
-            self._bells or self._listeners or self._followers
-        ):  # a task that waits from now on sees the new record
+        if not (self._bells or self._listeners or self._followers):  # a task that waits from now on sees the new record
             return
         with self._lock:
             bells, self._bells = self._bells, []
