@@ -86,7 +86,7 @@ class Gate:
 
 
 def is_own(name: str, listening: str) -> bool:
-    """Whether a name in a Host header is one by which this machine may be asked.
+    """Whether a name in a Host header is one of this machine.
 
     :param listening: the address on which the server listens
     """

@@ -74,7 +74,7 @@ class LivePrinter:
         self._printed = BoundedMap[str, None](_REMEMBERED)
 
     async def run(self) -> None:
-        """Print until cancelled; what has not come to rest by then is left to `finish`.
+        """Print until cancelled; the traces that have not come to rest by then are left to `finish`.
 
         :raises OSError: when the output cannot be written to
         """

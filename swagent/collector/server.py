@@ -30,7 +30,7 @@ _EXPIRY = 10.0
 
 
 class Collector:
-    """A collector that agents can report to over gRPC, and where it is asked for over HTTP and Kafka. asyncio (uvloop
+    """A collector that agents can report to over gRPC, and on demand over HTTP and Kafka. asyncio (uvloop
     too) only, since grpclib is; elsewhere run it in a thread, as `swagent.testing.collector` does. Its `store` may be
     read and waited on from any thread and loop.
 

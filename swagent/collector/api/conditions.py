@@ -91,7 +91,7 @@ def _tag(key: str, term: Term, values: _Values) -> str:
 def _globbed(term: Term, head: str, first: str, values: _Values) -> str:
     """That a value behind the head matches.
 
-    :param first: what no segment lacks that has such a value
+    :param first: a text that every segment with such a value contains
     """
     glob = values.add(globs.encode(term.value.texts))
     return f"(instr(tags, {values.add(first)}) > 0 AND has_glob(tags, {values.add(head)}, {glob}, '{term.kind}'))"

@@ -1,4 +1,4 @@
-"""What traces in a box of the heatmap have more often than the others that match: tags, names, kinds of errors."""
+"""The tags, names and kinds of errors that traces in a box of the heatmap have more often than others that match."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Difference(NamedTuple):
 def differences(store: Store, filters: Mapping[str, Any], box: Mapping[str, int]) -> Answer:
     """The pairs that are more frequent in the box, the greatest difference first.
 
-    A difference counts as far as it is sure: what three traces have by chance is none.
+    A difference counts as far as it is sure: a pair that three traces have by chance is none.
 
     :param filters: of `matching.FILTERS` those that apply
     :param box: of `BOX` those that apply

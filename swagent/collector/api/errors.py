@@ -22,7 +22,7 @@ MOST_EXAMPLES = 20
 _MANY_EXAMPLES = 500
 _LOGGED = "SELECT count(*) FROM (SELECT 1 FROM logs WHERE trace = ? AND segment = ? AND span = ? LIMIT 1000)"
 ORDERS = ("last", "count", "first")
-"""What groups are ordered by: the newest failure, how many there are, or the oldest one."""
+"""The orders of groups: by the newest failure, by how many there are, by the oldest one."""
 
 
 class _Found:

@@ -14,7 +14,7 @@ _STATUS = ("http.status_code", "status_code", "grpc.status_code", "rpc.grpc.stat
 
 
 class Group(NamedTuple):
-    """What failures have in common.
+    """The common part of failures of one group.
 
     :ivar kind: of the exception; empty where a span failed without one
     :ivar file: of the application's own frame that is nearest to where it was raised; empty where there is no stack
@@ -30,7 +30,7 @@ class Group(NamedTuple):
 
     @property
     def id(self) -> str:
-        """What names it in an address. The same failure has it again after a restart."""
+        """Its name in an address. The same failure has it again after a restart."""
         text = "\0".join(self).encode("utf-8", "surrogatepass")
         return hashlib.sha256(text).hexdigest()[:16]
 

@@ -70,8 +70,8 @@ def _times(first: int, last: int) -> tuple[int, int, int]:
 
 
 def _edges(least: int, most: int) -> list[int]:
-    """Whole milliseconds between the rows, so many to a decade that there are not too many rows. What takes less than a
-    millisecond is in the first row."""
+    """Whole milliseconds between the rows, so many to a decade that there are not too many rows. A trace of less than
+    a millisecond is in the first row."""
     tried = [_between(least, most, each) for each in _DECADE]
     edges = next((each for each in tried if len(each) <= _ROWS), tried[-1])
     if edges[0] > max(least, 1):

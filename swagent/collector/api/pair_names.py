@@ -19,7 +19,7 @@ class Named(NamedTuple):
 
     :ivar kind: `tag`, `operation`, or one of the facets
     :ivar key: of a tag
-    :ivar term: what finds it, as a term of a query
+    :ivar term: a term of a query that finds it
     """
 
     kind: str

@@ -1,9 +1,9 @@
 """The Kafka intake: reads the topics that agents write to. Needs the extra `kafka`.
 
-A missing topic is created, as OAP does it. The store keeps the offsets beside the records: so what came while a
-collector with a file was away is read at its next start. What was read but not committed is read again; segments that
-come twice are recognised. In memory, and at the first start with a file, reading begins at the end of each topic. Where
-the broker no longer has what was to be read next, reading goes on with the oldest that it has.
+A missing topic is created, as OAP does it. The store keeps the offsets beside the records. So the records that came
+while a collector with a file was away are read at its next start. Records that were read but not committed are read
+again; segments that come twice are recognised. In memory, and at the first start with a file, reading begins at the end
+of each topic. Where the broker no longer has the next record, reading goes on with the oldest that it has.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false

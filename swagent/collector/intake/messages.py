@@ -1,4 +1,4 @@
-"""From a message, by its name in the protocol, to records in the store. What gRPC, HTTP and Kafka have in common."""
+"""From a message, by its name in the protocol, to records in the store: the part that gRPC, HTTP and Kafka share."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Intake:
     async def take_all(self, name: str, messages: Iterable[bytes]) -> None:
         """Take in messages of one kind; the loop runs in between.
 
-        :raises ValueError: when one is malformed; what came before it is taken
+        :raises ValueError: when one is malformed; the messages before it are taken
         :raises StoreError: when the store cannot be written
         """
         for data in messages:

@@ -45,7 +45,8 @@ class Hold:
 
 
 class Room:
-    """What all requests of one server share. A small message needs none: its sender is served in a flood, too.
+    """The memory that all requests of one server share. A small message needs none: its sender is served in
+    a flood, too.
 
     :ivar taken: bytes
     :ivar parsing: lets one large message or body at a time be parsed in a thread: several threads that compute would

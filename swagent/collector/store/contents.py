@@ -127,7 +127,7 @@ class Contents:
 
         :param oldest: the time of arrival before which a record falls out
         :returns: how many records fell out
-        :raises StoreError: when it cannot be written; what waited is gone then
+        :raises StoreError: when it cannot be written; the rows that waited are gone then
         """
         gone: dict[str, tuple[int, int]] = {}
         try:

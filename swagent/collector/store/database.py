@@ -138,7 +138,7 @@ class Database:
             raise StoreError(f"cannot read the store: {error}") from error
 
     def close(self) -> None:
-        """Close the file; what waits is gone. Twice is harmless."""
+        """Close the file; the rows that wait are gone. Twice is harmless."""
         with self._lock:
             self._finalizer()
 

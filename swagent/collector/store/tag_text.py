@@ -54,7 +54,7 @@ def _kinds(logs: Iterable[Any]) -> list[str]:
 def text_of(pairs: Sequence[str]) -> str:
     """The text of pairs, each of them a name, `EQUALS` and a value.
 
-    A value that has these signs in it makes pairs that nobody sent, and no other harm.
+    A value that has these signs in it makes pairs that no agent sent, and does no other harm.
     """
     text = BETWEEN.join(pairs)
     if len(pairs) > _FEW or len(text) > LONGEST:
