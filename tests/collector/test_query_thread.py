@@ -45,6 +45,7 @@ from swagent.collector.api.failure_index import FailureIndex
 from swagent.collector.api.query_thread import QueryThread
 from swagent.collector.cancelling import stop_if_cancelled
 from swagent.collector.server import Collector
+from swagent.collector.store.database import Database
 from swagent.collector.store.records import Event, Meter
 from swagent.collector.store.store import Store
 from swagent_proto import messages as wire
@@ -215,6 +216,33 @@ def test_records_are_taken_while_the_database_is_read() -> None:
     reading.join(20)
     assert found == [(1,)]
     assert len(store.segments) == 2
+
+
+def test_a_write_that_waits_comes_before_the_next_read() -> None:
+    database, has_begun, order = Database(""), threading.Event(), list[str]()
+
+    def read_until_a_write_waits() -> None:
+        has_begun.set()
+        while not database._lock._next.locked():
+            time.sleep(0)
+
+    database._connection.create_function("first", 0, read_until_a_write_waits)
+    database._connection.create_function("second", 0, lambda: order.append("read"))
+
+    def read_twice() -> None:
+        database.read("SELECT first()")
+        database.read("SELECT second()")
+
+    for _ in range(50):
+        has_begun.clear()
+        order.clear()
+        reading = threading.Thread(target=read_twice)
+        reading.start()
+        assert has_begun.wait(20)
+        with database.transaction():
+            order.append("written")
+        reading.join(20)
+        assert order == ["written", "read"]
 
 
 async def test_a_query_that_reads_without_a_pause_lets_reports_in() -> None:
