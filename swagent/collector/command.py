@@ -1,4 +1,4 @@
-"""`swagent collector`: listens, serves its page, prints traces as they arrive, and totals when it is told to stop."""
+"""`swagent collector`: listens, serves its page, prints traces as they arrive, and totals when it is stopped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--page-port", default=12880, type=_port, help="of the page in the browser (default: %(default)s)")
     add("--no-page", action="store_true", help="serve no page")
     add("--kafka", default="", metavar="HOST:PORT", help="read from these brokers too; several with commas")
-    add("--kafka-namespace", default="", metavar="NAME", help="what stands before the names of the topics")
+    add("--kafka-namespace", default="", metavar="NAME", help="the prefix of the names of the topics")
     add("--store", default="", metavar="FILE", help="keep what arrives in this SQLite file (default: in memory)")
     add("--max-segments", default=50_000, type=_count, help="how many are kept (default: %(default)s)")
     add("--max-logs", default=50_000, type=_count, help="how many are kept (default: %(default)s)")
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the collector until Ctrl-C or SIGTERM. Call it from the main thread, with no event loop running.
 
-    :returns: the exit status: 0 after it was told to stop, 1 when it could not start
+    :returns: the exit status: 0 after it was stopped, 1 when it could not start
     """
     try:
         importlib.import_module(".server", __package__)  # heavy, and its needs are an extra
@@ -179,7 +179,7 @@ def _conclude(collector: Collector, printer: LivePrinter | None) -> int:
     status = 0
     try:
         collector.store.commit()
-    except StoreError as error:  # nobody was told that it is kept
+    except StoreError as error:  # it was not confirmed to any agent
         print(f"swagent collector: {error}", file=sys.stderr)
         status = 1
     print(f"swagent collector: received {collector.store.statistics()}", flush=True)

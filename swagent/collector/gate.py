@@ -1,10 +1,10 @@
-"""What stands before the collector's HTTP servers: who may ask, what may be asked, and the headers of every answer.
+"""The checks before the collector's HTTP servers: of the client and of the request. It adds headers to every answer.
 
 A page of any site can send requests to 127.0.0.1, and a name of its own that it points there makes it the same origin
 as this server. So the page answers to names of this machine only, and neither server to other sites' pages.
 
-Browsers send an Origin with some requests only: none with an image, a frame or a link. What says for all of them who
-began a request is Sec-Fetch-Site, which no script can set. Another port of this machine is another origin, though the
+Browsers send an Origin with some requests only: none with an image, a frame or a link. Sec-Fetch-Site says for all of
+them which site began the request, and no script can set it. Another port of this machine is another origin, though the
 same site. A person may follow a link of any site to the page itself, in a tab of its own, and to nothing else here.
 """
 
@@ -32,12 +32,12 @@ _OWN_SITES = ("none", "same-origin")  # the person's own doing, or the page's
 
 
 class Gate:
-    """Refuses what is no request of the page's own or of a local tool."""
+    """Refuses each request that comes neither from the page nor from a local tool."""
 
     def __init__(
         self, app: ASGIApp, host: str, methods: Sequence[str], *, names_matter: bool, orders: Collection[str] = ()
     ) -> None:
-        """:param host: what the server listens on
+        """:param host: the address on which the server listens
         :param names_matter: whether the Host header must be a name of this machine
         :param orders: the paths that take JSON by POST
         """
@@ -60,7 +60,7 @@ class Gate:
         app = self._refusal(scope) or self._app
         try:
             await app(scope, receive, send_with_headers)
-        except asyncio.CancelledError:  # the server stops; whoever asked may ask the next one
+        except asyncio.CancelledError:  # the server stops; the client may ask the next one
             if has_begun:
                 raise
             await _refuse(503, "the collector stops")(scope, receive, send_with_headers)
@@ -79,21 +79,21 @@ class Gate:
         methods = (*self._methods, "POST") if is_order else self._methods
         if scope["method"] not in methods:
             return _refuse(405, f"{scope['method']} is not for this address: use {' or '.join(methods)}")
-        # what a form of another site can send is never JSON, should a browser leave the Origin out
+        # a form of another site cannot send JSON, should a browser leave the Origin out
         if is_order and scope["method"] == "POST" and _kind(headers) != "application/json":
             return _refuse(415, "the body must be application/json")
         return None
 
 
 def is_own(name: str, listening: str) -> bool:
-    """Whether a name in a Host header is one by which this machine may be asked.
+    """Whether a name in a Host header is one of this machine.
 
-    :param listening: the address that the server was told to listen on
+    :param listening: the address on which the server listens
     """
     if name in ("localhost", listening.strip("[]")):
         return True
     address, own = _address(name), _address(listening.strip("[]"))
-    if address is None:  # another name: who serves its zone may point it anywhere
+    if address is None:  # another name: the owner of its zone may point it anywhere
         return False
     return address.is_loopback or (own is not None and own.is_unspecified)
 

@@ -19,7 +19,10 @@ _GRACE = 1
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which leaves signals to whoever runs the process, and says when it listens."""
+    """uvicorn's server, which leaves signals to the program, and is started and ended by events.
+
+    `tests/collector/test_touched_libraries.py` names all that this touches of uvicorn.
+    """
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -28,23 +31,23 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
+        """Capture none."""
         yield
 
     async def main_loop(self) -> None:
         """Wait for the end; uvicorn's own loop looks for it ten times a second."""
+        self.listening.set()
         while not self.ending.is_set():
             await self.on_tick(0)  # sets the Date header of the next second
             with anyio.move_on_after(1.0):
                 await self.ending.wait()
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        self.listening.set()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+    async def end(self) -> None:
+        """Accept no more connections, and let `serve` end."""
         for each in self.servers:
             await accept_no_more(each)
-        await super().shutdown(sockets=sockets)
+        self.should_exit = True  # for connections under way
+        self.ending.set()
 
 
 class HttpServer:
@@ -97,8 +100,7 @@ class HttpServer:
         """Close the port, then the connections; takes a second at most. Twice is harmless."""
         server, task, self._server, self._task = self._server, self._task, None, None
         if server is not None and task is not None:
-            server.should_exit = True  # for connections under way
-            server.ending.set()
+            await server.end()
             await asyncio.wait((task,))
             task.result()
 

@@ -1,7 +1,7 @@
 """Prints each trace once it has come to rest: when no new segment of it arrived for a second.
 
-If too many come it prints a part of them and the number of the others: nobody could read them all, and printing takes
-longer than taking them in.
+If too many come it prints a part of them and the number of the others: no person could read them all, and printing
+takes longer than taking them in.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TextIO
 
+from .store.bounded_map import BoundedMap
 from .store.database import StoreError
-from .store.shelf import Shelf
 from .store.store import Store
 from .view import Palette, render
 
@@ -71,10 +71,10 @@ class LivePrinter:
         self._quiet = quiet
         self._resting = Debouncer(quiet)
         self._arrived = asyncio.Event()
-        self._printed = Shelf[str, None](_REMEMBERED)
+        self._printed = BoundedMap[str, None](_REMEMBERED)
 
     async def run(self) -> None:
-        """Print until cancelled; what has not come to rest by then is left to `finish`.
+        """Print until cancelled; the traces that have not come to rest by then are left to `finish`.
 
         :raises OSError: when the output cannot be written to
         """

@@ -1,4 +1,4 @@
-"""What a request is answered with that is refused: the same at the intake's port and at the page's."""
+"""The answers to refused requests: the same at the intake's port and at the page's."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .intake.room import NoRoomError
 from .store.database import StoreError
 
 REFUSALS = (ValueError, TooLargeError, RequestError, NoRoomError, StoreError)
-"""Why a body is not taken."""
+"""The errors for which a body is not taken."""
 
 
 def refuse(status: int, text: str) -> JSONResponse:
     """The answer with a status and a sentence."""
-    # what was asked for may hold half a character, which no encoding has
+    # a path may hold half a character, which no encoding has
     return JSONResponse({"error": text.encode("utf-8", "replace").decode()}, status)
 
 
@@ -23,7 +23,7 @@ def refuse_body(error: Exception, what: str) -> JSONResponse:
     """The answer to a body that is not taken.
 
     :param error: one of `REFUSALS`
-    :param what: what the body is called, such as `the file`
+    :param what: a name for the body, such as `the file`
     """
     if isinstance(error, RequestError):
         return refuse(error.status, str(error))

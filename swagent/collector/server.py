@@ -30,7 +30,7 @@ _EXPIRY = 10.0
 
 
 class Collector:
-    """A collector that agents can report to over gRPC, and where it is asked for over HTTP and Kafka. asyncio (uvloop
+    """A collector that agents can report to over gRPC, and on demand over HTTP and Kafka. asyncio (uvloop
     too) only, since grpclib is; elsewhere run it in a thread, as `swagent.testing.collector` does. Its `store` may be
     read and waited on from any thread and loop.
 
@@ -60,12 +60,12 @@ class Collector:
 
         :param host: the name or address to listen on
         :param port: of gRPC; 0 takes a free one, which later starts of this collector take again
-        :param token: what agents must send as `authentication` over gRPC; empty: no check
+        :param token: agents must send it as `authentication` over gRPC; empty: no check
         :param store: where records go; by default a new `Store`
         :param http_port: of the HTTP intake, as `port`; None: there is none
         :param page_port: of the page and its API, as `port`; None: there is none
         :param kafka: brokers to read from, as `host:port`, several with commas; empty: none
-        :param kafka_namespace: what stands before the names of the topics, with a hyphen
+        :param kafka_namespace: the prefix of the names of the topics, without its hyphen
         :raises ImportError: when there are brokers to read from and the extra `kafka` is not installed
         """
         self.store = Store() if store is None else store
@@ -125,7 +125,7 @@ class Collector:
             for each in (self._http, self._page, self._kafka):
                 if each is not None:
                     await each.start()
-        except BaseException:
+        except BaseException:  # an address that is in use, a broker that is away, a cancellation
             await self.stop()
             raise
         if self.store.limits.max_age is not None:

@@ -1,7 +1,8 @@
 """Renders a trace as text; pure.
 
-One row a span: duration, error mark, tree, kind, service, then the peer and the tags, shortened. What agents sent
-is foreign text on its way to a terminal, so what is not printable (escape sequences, line breaks) becomes a dot.
+One row a span: duration, error mark, tree, kind, service, then the peer and the tags, shortened. The texts
+of agents are foreign, and on their way to a terminal: characters that are not printable (escape sequences, line breaks)
+become dots.
 """
 
 from __future__ import annotations

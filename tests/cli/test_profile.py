@@ -54,7 +54,7 @@ class Agent:
 
     def _take(self, task: ProfileTask) -> ProfileTask:
         kept = self._order(task)
-        [taken] = self._store.hand_out_profiles(kept.service, "i1", 0)
+        [taken] = self._store.assign_profiles(kept.service, "i1", 0)
         threading.Thread(target=self._act, args=(taken.id,)).start()
         return kept
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,10 @@ import httpx
 import pytest
 
 from collector.served import START, line, serving, shop_and_stock
-from swagent.collector import pace
 from swagent.collector.api import calls as calls_query
 from swagent.collector.api import instances as instances_query
 from swagent.collector.api import meters as meters_query
+from swagent.collector.api import pieces
 from swagent.collector.api.meters import quantile
 from swagent.collector.store.database import StoreError
 from swagent.collector.store.records import Event, KeepAlive, Meter, Properties
@@ -43,8 +44,8 @@ class Api:
 @pytest.fixture
 async def api(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Api]:
     """What is kept is read in pieces of one row."""
-    monkeypatch.setattr(pace, "_FIRST", 1)
-    monkeypatch.setattr(pace, "_MOST", 1)
+    monkeypatch.setattr(pieces, "_FIRST", 1)
+    monkeypatch.setattr(pieces, "_MOST", 1)
     async with serving() as (collector, client):
         yield Api(collector.store, client)
 
@@ -241,14 +242,14 @@ async def test_sums_are_there_at_once_made_once_for_many_and_fresh_after(
     """The last answer is given while the next one is made. It says by its version that it is old."""
     fill(api.store, 1)
     made: list[int] = []
-    may_go_on = anyio.Event()
+    may_go_on = threading.Event()
     original = calls_query.service_map
 
-    async def counted(store: Store) -> Any:
+    def counted(store: Store) -> Any:
         made.append(store.version)
         if len(made) > 1:
-            await may_go_on.wait()
-        return await original(store)
+            assert may_go_on.wait(20)
+        return original(store)
 
     monkeypatch.setattr(calls_query, "service_map", counted)
     answers: list[Any] = []
@@ -277,11 +278,11 @@ async def test_sums_survive_a_store_that_cannot_be_read(api: Api, monkeypatch: p
     first = await api("map")
     original, failures = calls_query.service_map, list[int]()
 
-    async def failing(store: Store) -> Any:
+    def failing(store: Store) -> Any:
         if not failures:
             failures.append(1)
             raise StoreError("the disk is full")
-        return await original(store)
+        return original(store)
 
     monkeypatch.setattr(calls_query, "service_map", failing)
     fill(api.store, 2)

@@ -14,7 +14,6 @@ from swagent.collector.api.sums import PARTS, trend
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment, Span
 
-pytestmark = pytest.mark.anyio
 AT = START + 1_000_000
 
 
@@ -66,7 +65,7 @@ def test_the_order_goes_by_how_much_it_got_worse() -> None:
     assert found[4] == 0 > found[3]
 
 
-async def test_endpoints_before_and_after() -> None:
+def test_endpoints_before_and_after() -> None:
     store = Store()
     for number in range(60):
         is_after = number >= 30
@@ -74,7 +73,7 @@ async def test_endpoints_before_and_after() -> None:
         store.add(request(number, start, 80 if is_after else 20, 4 if is_after else 1, is_after and number % 2 == 0))
         store.add(request(100 + number, start, 30, path="/calm"))
     store.add(request(300, AT - 1, 10, path="/gone"))
-    found = await compare(store, AT, {})
+    found = compare(store, AT, {})
     assert [each["endpoint"] for each in found["endpoints"]] == ["/orders", "/calm", "/gone"]
     first = found["endpoints"][0]
     assert first["before"] == {"calls": 30, "errors": 0, "error_rate": 0.0, "p50": 20, "p95": 20, "queries": 1.0}
@@ -84,56 +83,56 @@ async def test_endpoints_before_and_after() -> None:
     calm, gone = found["endpoints"][1:]
     assert (calm["worse"], set(calm["differs"].values())) == (0, {0})
     assert gone["after"] == {"calls": 0, "errors": 0, "error_rate": None, "p50": None, "p95": None, "queries": None}
-    narrow = await compare(store, AT, {"from": AT - 5000, "to": AT + 4999})
+    narrow = compare(store, AT, {"from": AT - 5000, "to": AT + 4999})
     assert [narrow["endpoints"][0][each]["calls"] for each in ("before", "after")] == [5, 5]
-    assert (await compare(store, AT, {"service": "stock"}))["endpoints"] == []
+    assert compare(store, AT, {"service": "stock"})["endpoints"] == []
 
 
-async def test_the_median_trace_of_an_endpoint_is_another_one_that_did_not_fail() -> None:
+def test_the_median_trace_of_an_endpoint_is_another_one_that_did_not_fail() -> None:
     store = Store()
     for number, took in enumerate((10, 50, 20, 30, 40, 900)):
         store.add(request(number, START, took, error=took == 900))
-    found = await median(store, "shop", "/orders", "trace-0")
+    found = median(store, "shop", "/orders", "trace-0")
     assert (found["trace_id"], found["duration"], found["calls"]) == ("trace-3", 30, 4)
-    assert (await median(store, "shop", "/nothing", "trace-0"))["trace_id"] is None
+    assert median(store, "shop", "/nothing", "trace-0")["trace_id"] is None
     alone = Store()
     alone.add(request(1, START, 10))
-    assert (await median(alone, "shop", "/orders", "trace-1"))["calls"] == 0
+    assert median(alone, "shop", "/orders", "trace-1")["calls"] == 0
 
 
-async def test_a_service_that_is_silent_has_no_rate() -> None:
+def test_a_service_that_is_silent_has_no_rate() -> None:
     store = Store()
     for number in range(300):
         store.add(request(number, START + number * 1000, 10))
     last = START + 299_000
     for silence, rate in ((0, 60.0), (150, 30.0), (480, 0.0)):
-        (shop,) = (await services(store, now=last / 1000 + silence))["services"]
+        (shop,) = services(store, now=last / 1000 + silence)["services"]
         assert shop["calls_per_minute"] == pytest.approx(rate, rel=0.05)
         assert (shop["calls"], shop["last_call"]) == (300, last)
     young = Store()
     for number in range(20):
         young.add(request(number, START + number * 100, 10))
-    (shop,) = (await services(young, now=START / 1000 + 2))["services"]
+    (shop,) = services(young, now=START / 1000 + 2)["services"]
     assert shop["calls_per_minute"] == 20, "of a minute at least"
 
 
-async def test_a_window_of_time() -> None:
+def test_a_window_of_time() -> None:
     store = Store()
     for number in range(100):
         store.add(request(number, START + number * 6000, 10 if number < 50 else 100))
     now = START / 1000 + 600
-    whole = await services(store, now=now)
+    whole = services(store, now=now)
     assert (whole["services"][0]["calls"], whole["services"][0]["p95"]) == (100, 100)
     assert sum(whole["services"][0]["trend"]["calls"]) == 100
     bounds = {"from": START, "to": START + 299_999}
-    early = await services(store, bounds, now)
+    early = services(store, bounds, now)
     (shop,) = early["services"]
     assert (shop["calls"], shop["p95"], shop["p99"], sum(shop["trend"]["calls"])) == (50, 10, 10, 50)
     assert early["trend"] == {"start": START, "width": 10_000}
     assert {each for each in shop["trend"]["p95"] if each is not None} == {10}
-    (endpoint,) = (await endpoints(store, "shop", {"from": START + 300_000}, now))["endpoints"]
+    (endpoint,) = endpoints(store, "shop", {"from": START + 300_000}, now)["endpoints"]
     assert (endpoint["calls"], endpoint["p50"], endpoint["p95"], len(endpoint["trend"]["p95"])) == (50, 100, 100, PARTS)
-    idle: Any = (await services(store, {"to": START - 1}, now))["services"]
+    idle: Any = services(store, {"to": START - 1}, now)["services"]
     assert [(each["name"], each["calls"], each["p95"], each["last_call"]) for each in idle] == [("shop", 0, None, None)]
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from collector.served import START
-from swagent.collector import pace
 from swagent.collector.api import failure_index
 from swagent.collector.api.errors import error_group, errors
 from swagent.collector.api.failure_index import FailureIndex
@@ -17,8 +16,6 @@ from swagent.collector.api.stacks import frames, own_frame
 from swagent.collector.store.records import LogLine
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span, SpanLog
-
-pytestmark = pytest.mark.anyio
 
 PLACES = """File "/usr/lib/python3.12/asyncio/runners.py", line 12, in run
 File "/srv/shop/app.py", line 41, in order
@@ -66,8 +63,8 @@ def failed(number: int, *logs: SpanLog, **changes: Any) -> Segment:
     return Segment(f"trace-{number}", f"s-{number}", fields["service"], "i", (span,))
 
 
-async def ask(store: Store, order: str = "last", **filters: Any) -> Any:
-    return await errors(store, FailureIndex(store), filters, order)
+def ask(store: Store, order: str = "last", **filters: Any) -> Any:
+    return errors(store, FailureIndex(store), filters, order)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +102,7 @@ def test_a_traceback_alone_tells_kind_and_message() -> None:
     assert exception(span)[:2] == ("shop.errors.PaymentFailed", "the card: was refused")
 
 
-async def test_exceptions_are_grouped_by_kind_and_own_frame() -> None:
+def test_exceptions_are_grouped_by_kind_and_own_frame() -> None:
     store = Store()
     elsewhere = PLACES.replace("reserve", "release")
     for number, log in enumerate(
@@ -114,7 +111,7 @@ async def test_exceptions_are_grouped_by_kind_and_own_frame() -> None:
         store.add(failed(number, log))
     # another line of the same function: code moves while one works on it
     store.add(failed(9, raised(message="newest", stack=PLACES.replace("line 7", "line 9")), operation="/other"))
-    found = await ask(store)
+    found = ask(store)
     assert (found["total"], found["failures"], found["left_out"]) == (3, 5, 0)
     first = found["groups"][0]
     assert (first["kind"], first["file"], first["function"], first["line"]) == (
@@ -130,12 +127,12 @@ async def test_exceptions_are_grouped_by_kind_and_own_frame() -> None:
     assert [each["function"] for each in found["groups"]] == ["reserve", "reserve", "release"]
 
 
-async def test_without_an_exception_status_and_operation_make_the_group() -> None:
+def test_without_an_exception_status_and_operation_make_the_group() -> None:
     store = Store()
     for number, status in enumerate(("500", "500", "503")):
         store.add(failed(number, tags=(("http.status_code", status),)))
     store.add(failed(3, operation="/other"))
-    found = await ask(store, "count")
+    found = ask(store, "count")
     assert [(each["kind"], each["status"], each["operation"], each["count"]) for each in found["groups"]] == [
         ("", "500", "/pay", 2),
         ("", "", "/other", 1),
@@ -143,31 +140,31 @@ async def test_without_an_exception_status_and_operation_make_the_group() -> Non
     ]
 
 
-async def test_an_exception_that_passes_several_spans_counts_once() -> None:
+def test_an_exception_that_passes_several_spans_counts_once() -> None:
     log = raised()
     chain = [Span(0, -1, START, START + 9, "/pay", kind="Entry", is_error=True)]
     chain += [Span(number, number - 1, START, START + 5, "inside", is_error=True, logs=(log,)) for number in (1, 2, 3)]
     segment = Segment("t", "s", "shop", "i", tuple(chain))
-    (found,) = pace.run(failures(1, segment)).failures
+    (found,) = failures(1, segment).failures
     assert (found.name, found.endpoint, found.operation) == ("s:3", "/pay", "inside")
     # another exception, raised because of the first, is told as well
     outer = Span(0, -1, START, START + 9, "/pay", is_error=True, logs=(raised("shop.Refused"),))
-    both = pace.run(failures(1, Segment("t", "s", "shop", "i", (outer, *chain[1:])))).failures
+    both = failures(1, Segment("t", "s", "shop", "i", (outer, *chain[1:]))).failures
     assert [each.group.kind for each in both] == ["shop.Refused", "shop.PaymentFailed"]
 
 
-async def test_a_call_that_failed_because_what_it_called_failed_is_not_counted_again() -> None:
+def test_a_call_that_failed_because_what_it_called_failed_is_not_counted_again() -> None:
     store = Store()
     index = FailureIndex(store)
     asking = Span(0, -1, START, START + 9, "/order", kind="Entry", is_error=True)
     call = Span(1, 0, START, START + 8, "/pay", "pay:80", "Exit", is_error=True)
     store.add(Segment("trace-0", "a", "shop", "i", (asking, call)))
-    found = await errors(store, index, {}, "last")
+    found = errors(store, index, {}, "last")
     assert [each["operation"] for each in found["groups"]] == ["/pay"], "nothing is known of the other side"
     answer = failed(0, raised())
     reference = Reference("CrossProcess", "trace-0", "a", 1, "shop", "i", "/order", "pay:80")
     store.add(replace(answer, spans=(replace(answer.spans[0], references=(reference,)),)))
-    found = await errors(store, index, {}, "last")
+    found = errors(store, index, {}, "last")
     assert [each["kind"] for each in found["groups"]] == ["shop.PaymentFailed"]
 
 
@@ -183,15 +180,15 @@ async def test_a_call_that_failed_because_what_it_called_failed_is_not_counted_a
         ({"endpoint": "/b"}, ["B"]),
     ],
 )
-async def test_groups_are_found(filters: dict[str, Any], kinds: list[str]) -> None:
+def test_groups_are_found(filters: dict[str, Any], kinds: list[str]) -> None:
     store = Store()
     store.add(failed(0, raised("A", "a card")))
     store.add(failed(1, raised("B", "a bill"), service="stock", operation="/b"))
-    found = await ask(store, **filters)
+    found = ask(store, **filters)
     assert [each["kind"] for each in found["groups"]] == kinds
 
 
-async def test_one_group_with_its_newest_failures_its_stack_and_its_logs() -> None:
+def test_one_group_with_its_newest_failures_its_stack_and_its_logs() -> None:
     store = Store()
     for number in range(30):
         store.add(
@@ -200,9 +197,9 @@ async def test_one_group_with_its_newest_failures_its_stack_and_its_logs() -> No
         store.add(failed(100 + number, raised("Other")))
     store.add(LogLine(START, "shop", "i", "/pay", "text", "it failed", (), "", "trace-29", "s-29", 0))
     index = FailureIndex(store)
-    listed = await errors(store, index, {"q": "x29.py"}, "last")
+    listed = errors(store, index, {"q": "x29.py"}, "last")
     wanted = listed["groups"][0]["id"]
-    group = await error_group(store, index, wanted, {})
+    group = error_group(store, index, wanted, {})
     assert group is not None
     assert (group["count"], group["message"]) == (1, "card 29")
     assert group["stack"].endswith('"x29.py", line 1, in f')
@@ -212,38 +209,38 @@ async def test_one_group_with_its_newest_failures_its_stack_and_its_logs() -> No
             "time": START + 29_000, "duration": 5, "message": "card 29", "logs": 1,
         }
     ]  # fmt: skip
-    other = await error_group(store, index, Group("Other", "/srv/shop/stock.py", "reserve").id, {})
+    other = error_group(store, index, Group("Other", "/srv/shop/stock.py", "reserve").id, {})
     assert other is not None
     assert [each["trace_id"] for each in other["examples"]] == [f"trace-{number}" for number in range(129, 109, -1)]
-    empty = await error_group(store, index, wanted, {"to": START})
+    empty = error_group(store, index, wanted, {"to": START})
     assert empty is not None
     assert (empty["count"], empty["examples"]) == (0, [])
-    assert await error_group(store, index, "nothing", {}) is None
+    assert error_group(store, index, "nothing", {}) is None
 
 
-async def test_each_segment_is_read_once_and_what_falls_out_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_segment_is_read_once_and_what_falls_out_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     store, read = Store(10), list[int]()
-    decoding = store.decoding
+    segment = store.segment
 
     def counted(number: int) -> Any:
         read.append(number)
-        return decoding(number)
+        return segment(number)
 
-    monkeypatch.setattr(store, "decoding", counted)
+    monkeypatch.setattr(store, "segment", counted)
     index = FailureIndex(store)
     for number in range(25):
         store.add(failed(number, raised()))
-        found = await errors(store, index, {}, "last")
+        found = errors(store, index, {}, "last")
         assert found["failures"] == min(number + 1, 10)
     assert read == list(range(1, 26))
     assert found["groups"][0]["first"] == START + 15_000
 
 
-async def test_of_too_many_failures_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_too_many_failures_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failure_index, "MOST", 5)
     store = Store()
     for number in range(12):
         store.add(failed(number, raised(f"E{number}")))
-    found = await ask(store)
+    found = ask(store)
     assert (found["failures"], found["forgotten"]) == (5, 7)
     assert [each["kind"] for each in found["groups"]] == ["E11", "E10", "E9", "E8", "E7"]

@@ -11,12 +11,8 @@ import httpx
 import pytest
 
 from collector.served import START, line, serving, shop_and_stock
-from swagent.collector import pace
 from swagent.collector.exchange import export as export_module
-from swagent.collector.exchange import trace_json
-from swagent.collector.intake import json_pieces
 from swagent.collector.intake.json_pieces import read_object
-from swagent.collector.pace import Pace
 from swagent.collector.store.limits import Limits
 from swagent.collector.store.records import LogLine
 from swagent.collector.store.store import Store
@@ -58,9 +54,7 @@ async def exported(client: httpx.AsyncClient, **parameters: Any) -> bytes:
     return answer.content
 
 
-async def test_what_comes_back_is_what_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_json, "_STEP", 1)
-    monkeypatch.setattr(pace, "BREATH", 0.0)
+async def test_what_comes_back_is_what_left() -> None:
     async with serving(filled()) as (collector, client):
         file = await exported(client)
         segments, logs = sorted(collector.store.segments, key=repr), sorted(collector.store.logs, key=repr)
@@ -212,9 +206,8 @@ def _made_up(chance: random.Random, depth: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(30))
-async def test_an_object_is_read_as_the_parser_does(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    monkeypatch.setattr(json_pieces, "_STEP", 1)
+def test_an_object_is_read_as_the_parser_does(seed: int) -> None:
     chance = random.Random(seed)
     value = {f"member {number}": _made_up(chance) for number in range(seed % 5)}
     for text in (json.dumps(value), json.dumps(value, indent=1, ensure_ascii=False)):
-        assert await read_object(f" {text}\n".encode(), Pace()) == value
+        assert read_object(f" {text}\n".encode()) == value

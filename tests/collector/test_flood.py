@@ -19,26 +19,19 @@ from grpclib.exceptions import GRPCError
 
 from collector.served import START, serving
 from collector.test_malformed import RawCodec, send
-from swagent.collector import http_protocol, pace
-from swagent.collector.intake import bodies, connections, json_pieces, room
-from swagent.collector.pace import Pace
+from swagent.collector import http_protocol
+from swagent.collector.intake import bodies, connections, json_pieces, messages, room
 from swagent.collector.server import Collector
 from swagent.collector.store import wire_pieces
 from swagent.collector.store.protocol import parse
-from swagent.collector.store.segment_index import index, indexing
+from swagent.collector.store.segment_index import index, index_bytes
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span
-from swagent.collector.store.trace_translation import decode_segment, decoding, message_of
+from swagent.collector.store.trace_translation import decode_segment, message_of, segment_of
 from swagent_proto import messages as wire
 
 pytestmark = pytest.mark.anyio
 EMPTY = 20_000
-
-
-@pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every look at the clock says that it is time to let others run."""
-    monkeypatch.setattr(pace, "BREATH", 0.0)
 
 
 @pytest.fixture
@@ -90,17 +83,17 @@ def test_a_segment_in_pieces_is_the_same_segment() -> None:
     assert len(body) > wire_pieces.SMALL
     assert len(list(wire_pieces.cut(body))) > 1
     assert b"".join(wire_pieces.cut(body)) == body
-    assert pace.run(indexing(body)) == index(parse("SegmentObject", body), body)
-    assert pace.run(decoding(body)) == decode_segment(body)
+    assert index_bytes(body) == index(parse("SegmentObject", body), body)
+    assert decode_segment(body) == segment_of(parse("SegmentObject", body))
 
 
 def test_a_small_segment_in_pieces_is_the_same_segment() -> None:
     reference = Reference("CrossProcess", "t", "p", 1, "front", "f1", "/", "")
     spans = (Span(0, -1, 5, 9, "/a", kind="Entry", references=(reference, reference)), Span(1, 0, 6, 7, "b"))
     body = message_of(Segment("t", "s", "shop", "i", spans)).SerializeToString()
-    assert pace.run(indexing(body)) == index(parse("SegmentObject", body), body)
-    assert pace.run(decoding(body)) == decode_segment(body)
-    assert pace.run(indexing(b"")) == index(parse("SegmentObject", b""), b"")
+    assert index_bytes(body) == index(parse("SegmentObject", body), body)
+    assert decode_segment(body) == segment_of(parse("SegmentObject", body))
+    assert index_bytes(b"") == index(parse("SegmentObject", b""), b"")
 
 
 async def test_many_empty_objects_are_refused_early(served: tuple[Collector, httpx.AsyncClient]) -> None:
@@ -122,7 +115,7 @@ async def test_a_long_list_is_taken_while_the_loop_turns(served: tuple[Collector
     ]
     answer, turns = await turns_during(client.post("/v3/segments", json=segments))
     assert (answer.status_code, answer.json()) == (200, {})
-    assert turns > 1000
+    assert turns > 100
     assert [each.segment_id for each in collector.store.segments] == [each["traceSegmentId"] for each in segments]
     assert {len(each.spans) for each in collector.store.segments} == {3}
 
@@ -133,7 +126,7 @@ async def test_the_spans_of_a_long_segment_are_taken_one_by_one(served: tuple[Co
     body = {"traceId": "t", "traceSegmentId": "s", "spans": spans}
     answer, turns = await turns_during(client.post("/v3/segment", json=body))
     assert answer.status_code == 200
-    assert turns > 3000
+    assert turns > 100
     assert len(collector.store.segments[0].spans) == 3000
 
 
@@ -156,18 +149,18 @@ async def test_a_long_record_is_translated_beside_the_loop(served: tuple[Collect
         (b'{"a": [1]}', {"a": [1]}),
     ],
 )
-async def test_a_list_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes, value: Any) -> None:
+def test_a_list_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes, value: Any) -> None:
     monkeypatch.setattr(json_pieces, "_AT_ONCE", 0)
-    assert await json_pieces.read(body, Pace()) == value == json.loads(body)
+    assert json_pieces.read(body) == value == json.loads(body)
 
 
 @pytest.mark.parametrize(
     "body", [b"[", b"[1", b"[1,]", b"[,1]", b"[1}", b'["a', b'["a\\', b"[1]]", b"[1] 2", b"[{]}]", b"", b"\xff"]
 )
-async def test_what_is_no_list_is_none_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+def test_what_is_no_list_is_none_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
     monkeypatch.setattr(json_pieces, "_AT_ONCE", 0)
     with pytest.raises(ValueError):
-        await json_pieces.read(body, Pace())
+        json_pieces.read(body)
 
 
 async def test_an_element_has_an_end(served: tuple[Collector, httpx.AsyncClient]) -> None:
@@ -186,7 +179,7 @@ async def test_a_collection_of_many_meters(raw: tuple[Collector, Channel]) -> No
     )
     data = b"\x0a" + bytes([len(first)]) + first + b"\x0a\x00" * EMPTY
     _, turns = await turns_during(send(channel, "MeterReportService/collectBatch", data))
-    assert turns > EMPTY
+    assert turns > EMPTY // messages.AT_ONCE
     assert collector.store.statistics().received["meters"] == EMPTY + 1
     assert {(each.service, each.timestamp) for each in collector.store.meters} == {("shop", 7)}
 
@@ -204,7 +197,7 @@ async def test_many_messages_in_one_frame(raw: tuple[Collector, Channel]) -> Non
             await stream.recv_message()
 
     _, turns = await turns_during(flood())
-    assert turns > 3000
+    assert turns > 3000 // messages.AT_ONCE
     assert collector.store.statistics().received["logs"] == 3000
 
 
@@ -403,7 +396,7 @@ async def test_a_trace_of_very_many_spans_is_shown_while_the_loop_turns() -> Non
         answer, turns = await turns_during(client.get("/api/traces/t", timeout=60))
     assert answer.json()["left_out"] == 20_000
     assert len(answer.json()["spans"]) == 10_000
-    assert turns > 10_000
+    assert turns > 500
 
 
 async def test_half_sent_messages_have_little_room(raw: tuple[Collector, Channel]) -> None:
@@ -433,3 +426,27 @@ async def test_half_sent_messages_have_little_room(raw: tuple[Collector, Channel
         assert await send(channel, "TraceSegmentReportService/collect", bytes(wire.SegmentObject("t", "s"))) == b""
         group.cancel_scope.cancel()
     assert len(collector.store.segments) == 1
+
+
+async def test_one_large_message_at_a_time_is_parsed(
+    raw: tuple[Collector, Channel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop shares the interpreter with one thread, however many large messages come."""
+    collector, channel = raw
+    original, running = messages._parse_large, list[int]()
+
+    def parse_alone(name: str, data: bytes) -> Any:
+        running.append(1)
+        assert running == [1]
+        message = original(name, data)
+        assert running == [1]
+        running.clear()
+        return message
+
+    monkeypatch.setattr(messages, "_parse_large", parse_alone)
+    async with anyio.create_task_group() as group:
+        for number in range(5):
+            segment = big_segment(1000)
+            segment.trace_segment_id = f"s{number}"
+            group.start_soon(send, channel, "TraceSegmentReportService/collect", bytes(segment))
+    assert len(collector.store.segments) == 5

@@ -9,9 +9,7 @@ import pytest
 
 from collector.served import START, serving, shop_and_stock
 from collector.test_api import Api
-from collector.test_pace import beside
-from swagent.collector import pace
-from swagent.collector.api import loop
+from swagent.collector.api import loop, pieces
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment, Span, SpanLog
 
@@ -103,14 +101,12 @@ async def test_the_trace_has_to_be_named(api: Api) -> None:
     assert await api("loop", status=400) == {"error": "trace_id: is missing"}
 
 
-async def test_others_run_while_it_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "_FIRST", 2)
-    monkeypatch.setattr(pace, "_MOST", 2)
-    monkeypatch.setattr(pace, "BREATH", 0.0)
+def test_it_is_looked_for_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "_FIRST", 2)
+    monkeypatch.setattr(pieces, "_MOST", 2)
     store = Store()
     store.add(blocker())
     for number in range(40):
         store.add(request(f"victim-{number}", 50, 340, loop_waited="250"))
-    answer, turns = await beside(lambda store: loop.neighbours(store, "trace-blocker"), store, lambda _: None)
+    answer = loop.neighbours(store, "trace-blocker")
     assert len(answer["spans"]) == 40
-    assert turns > 40

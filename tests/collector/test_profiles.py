@@ -16,7 +16,6 @@ from swagent.collector.api import stack_tree
 from swagent.collector.api.frames import is_library
 from swagent.collector.api.profile_order import MAX_BODY
 from swagent.collector.api.stack_tree import MAX_NODES, Look, StackTree
-from swagent.collector.pace import run
 from swagent.collector.server import Collector
 from swagent.collector.store.profile_tasks import KEPT, PATIENCE, BusyError, ProfileTask
 from swagent.collector.store.records import ProfileFinish, ThreadSnapshot
@@ -101,11 +100,11 @@ def test_a_task_that_nobody_takes_is_missed_and_one_that_is_not_told_to_end_ends
         store.order_profile(task("two", created=int(now * 1000)))
     now += 1
     assert store.profiles()[0].state(int(now * 1000)) == "missed"
-    assert store.hand_out_profiles("shop", "i1", 0) == []
+    assert store.assign_profiles("shop", "i1", 0) == []
     second = store.order_profile(task("two", created=int(now * 1000)))
-    assert store.hand_out_profiles("shop", "i1", 0) == [second]
+    assert store.assign_profiles("shop", "i1", 0) == [second]
     now += 21
-    assert store.hand_out_profiles("shop", "i1", 0) == [], "its time is over"
+    assert store.assign_profiles("shop", "i1", 0) == [], "its time is over"
     assert store.profiles()[1].state(int(now * 1000)) == "running"
     now += 10
     assert store.profiles()[1].state(int(now * 1000)) == "finished"
@@ -117,7 +116,7 @@ def test_later_tasks_are_later_and_the_oldest_are_forgotten(tmp_path: Path) -> N
     tasks = [store.order_profile(task(f"t{number}", f"s{number}")) for number in range(KEPT + 1)]
     assert [each.created for each in tasks] == [NOW + number for number in range(KEPT + 1)]
     for instance in range(300):
-        store.hand_out_profiles("s1", f"i{instance}", 0)
+        store.assign_profiles("s1", f"i{instance}", 0)
     store.close()
     again = Store(path=path)
     assert [each.task for each in again.profiles()] == tasks[1:]
@@ -275,7 +274,7 @@ def test_the_rarest_calls_are_left_out_and_no_gap_comes_of_it() -> None:
         for _ in range(2 if call < 100 else 1):
             number += 1
             tree.add(Look(number, number, ("root", f"call {call}", "leaf")))
-    nodes, left_out = run(tree.answering())
+    nodes, left_out = tree.answers()
     assert len(nodes) == 201
     assert left_out == 2 * (MAX_NODES + 400)
     assert [each["depth"] for each in nodes] == [0, *[1, 2] * 100]
@@ -302,7 +301,7 @@ def test_tasks_without_a_name_are_one_and_stand_beside_the_request() -> None:
     names = ("GET:/a", "GET:/a / task Task-1", "GET:/a / task Task-22", "GET:/a / task fetch", "GET:/a / thread")
     for number, name in enumerate(names):
         tree.add(Look(number, number, (name, "app.work:1")))
-    nodes, _ = run(tree.answering())
+    nodes, _ = tree.answers()
     assert {each["name"]: (each["count"], each["beside"]) for each in nodes if not each["depth"]} == {
         "GET:/a": (1, False),
         "GET:/a / tasks": (2, True),
@@ -316,7 +315,7 @@ def test_calls_beyond_a_bound_count_for_their_callers(monkeypatch: pytest.Monkey
     tree = StackTree()
     for number, name in enumerate(("a", "b", "c", "a")):
         tree.add(Look(number, number * 10, ("root", f"app.{name}:1", "[running]")))
-    nodes, left_out = run(tree.answering())
+    nodes, left_out = tree.answers()
     assert [(each["name"], each["count"], each["ms"]) for each in nodes] == [
         ("root", 4, 30), ("app.a:1", 2, 10), ("[running]", 2, 10), ("app.b:1", 1, 10),
     ]  # fmt: skip
@@ -349,5 +348,5 @@ def test_very_deep_stacks_are_no_trouble() -> None:
     tree.add(Look(1, NOW, deep))
     tree.add(Look(2, NOW - 5, deep))
     tree.begin_segment()
-    nodes, _ = run(tree.answering())
+    nodes, _ = tree.answers()
     assert {each["ms"] for each in nodes} <= {0}, "a clock that goes back takes no time"

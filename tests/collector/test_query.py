@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from collector.served import START, serving
 from collector.test_api import Api
-from swagent.collector import pace
+from swagent.collector.api import pieces
 from swagent.collector.api.differences import sure_difference
-from swagent.collector.api.heatmap import counting
+from swagent.collector.api.heatmap import count_cells
 from swagent.collector.api.query import Term, Value, parse, quote
-from swagent.collector.store.segment_index import index, indexing
+from swagent.collector.store.segment_index import index, index_bytes
 from swagent.collector.store.store import Store
 from swagent.collector.store.tag_text import CUT, LONGEST, MOST
 from swagent.collector.store.trace_records import Reference, Segment, Span, SpanLog
@@ -27,8 +26,8 @@ STATEMENT = "SELECT " + ", ".join(f"column_{number}" for number in range(60)) + 
 @pytest.fixture
 async def api(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Api]:
     """What is kept is read in pieces of one row."""
-    monkeypatch.setattr(pace, "_FIRST", 1)
-    monkeypatch.setattr(pace, "_MOST", 1)
+    monkeypatch.setattr(pieces, "_FIRST", 1)
+    monkeypatch.setattr(pieces, "_MOST", 1)
     async with serving() as (collector, client):
         yield Api(collector.store, client)
 
@@ -214,15 +213,11 @@ async def test_the_heatmap_counts_all_that_match(api: Api) -> None:
     assert (await api("heatmap", q="nothing=*"))["cells"] == []
 
 
-def _count(points: list[tuple[int, int, bool]]) -> dict[str, Any]:
-    return pace.run(counting(points))
-
-
 @pytest.mark.parametrize(
     "times", [[0], [1], [0, 10**7], [9, 10], [999, 1000, 1001], [10**15], [5] * 3, list(range(0, 400, 7)), [2**62]]
 )
 def test_each_duration_has_a_row(times: list[int]) -> None:
-    found = _count([(START, took, False) for took in times])
+    found = count_cells([(START, took, False) for took in times])
     edges = found["edges"]
     assert edges == sorted(set(edges))
     assert 2 <= len(edges) <= 62
@@ -234,7 +229,7 @@ def test_each_duration_has_a_row(times: list[int]) -> None:
 
 @pytest.mark.parametrize("reach", [0, 1, 89, 90, 60_000, 3_600_000, 86_400_000 * 200, 2**60])
 def test_each_time_has_a_column(reach: int) -> None:
-    found = _count([(START, 5, False), (START + reach, 5, False)])
+    found = count_cells([(START, 5, False), (START + reach, 5, False)])
     assert 1 <= found["columns"] <= 91
     assert found["begin"] <= START
     assert all(0 <= column < found["columns"] for column, *_ in found["cells"])
@@ -275,7 +270,7 @@ def test_long_and_many_values_are_cut_and_marked() -> None:
     assert text.startswith(CUT)
     assert text.count(CUT) == MOST + 1
     assert "v" * (LONGEST + 1) not in text
-    assert pace.run(indexing(message.SerializeToString())).row[-1] == text
+    assert index_bytes(message.SerializeToString()).row[-1] == text
 
 
 def test_the_kind_of_an_error_is_read_from_a_traceback_too() -> None:

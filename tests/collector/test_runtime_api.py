@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from collector.served import START, line, serving
-from swagent.collector import pace
+from swagent.collector.api import pieces
 from swagent.collector.store.records import Event, KeepAlive, Meter, Properties
 from swagent.collector.store.store import Store
 
@@ -20,8 +20,8 @@ WHO = ("shop", "shop-1")
 @pytest.fixture
 async def served(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Store, httpx.AsyncClient]]:
     """What is kept is read in pieces of one row."""
-    monkeypatch.setattr(pace, "_FIRST", 1)
-    monkeypatch.setattr(pace, "_MOST", 1)
+    monkeypatch.setattr(pieces, "_FIRST", 1)
+    monkeypatch.setattr(pieces, "_MOST", 1)
     async with serving() as (collector, client):
         yield collector.store, client
 

@@ -16,7 +16,7 @@ from grpclib.exceptions import GRPCError, StreamTerminatedError
 from kit.stopwatch import Stopwatch
 from swagent.collector.intake.connections import TrackingServer
 from swagent.collector.server import Collector
-from swagent.collector.store import keeper, ring
+from swagent.collector.store import contents, ring
 from swagent.collector.store.limits import Limits
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment
@@ -156,7 +156,7 @@ async def test_what_is_touched_of_grpclib_is_there() -> None:
 
 
 async def test_what_is_too_old_falls_out_and_those_who_wait_hear_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (ring, keeper):
+    for module in (ring, contents):
         monkeypatch.setattr(module, "STEP", 1)
     store = Store(limits=Limits(max_age=0.1))
     for number in range(20):

@@ -12,8 +12,8 @@ import anyio
 import pytest
 
 from swagent.collector.live import Debouncer
+from swagent.collector.store.bounded_map import BoundedMap
 from swagent.collector.store.records import Event, LogLine, Meter
-from swagent.collector.store.shelf import Shelf
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment
 
@@ -127,10 +127,10 @@ async def test_a_store_that_is_dropped_closes_its_database() -> None:
 def test_what_falls_out_costs_the_same_however_much_there_was() -> None:
     """A second's work; where each has to pass over those before it, more than a minute's."""
     began = time.thread_time()
-    shelf, resting = Shelf[int, None](250_000), Debouncer(1.0)
+    bounded, resting = BoundedMap[int, None](250_000), Debouncer(1.0)
     for number in range(750_000):
-        shelf.put(number, None)
-    assert (len(shelf), shelf.evicted, shelf.keys()[0]) == (250_000, 500_000, 500_000)
+        bounded.put(number, None)
+    assert (len(bounded), bounded.evicted, bounded.keys()[0]) == (250_000, 500_000, 500_000)
     for number in range(300_000):
         resting.touch(str(number), 0.0)
     assert len(resting.take(2.0)) == 300_000

@@ -16,7 +16,7 @@ from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from swagent.collector.server import Collector
-from swagent.collector.store import keeper, ring
+from swagent.collector.store import contents, ring
 from swagent.collector.store.database import StoreError
 from swagent.collector.store.limits import Limits
 from swagent.collector.store.records import Event, KeepAlive, LogLine, Meter, Properties, Record, ThreadSnapshot
@@ -137,7 +137,7 @@ async def test_records_fall_out_by_age() -> None:
 
 async def test_much_falls_out_by_age_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ring, "STEP", 10)
-    monkeypatch.setattr(keeper, "STEP", 10)
+    monkeypatch.setattr(contents, "STEP", 10)
     now = 1000.0
     store = Store(limits=Limits(max_age=60.0), clock=lambda: now)
     for number in range(25):

@@ -8,8 +8,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from typing import Any
 
-from swagent.collector.api.heatmap import counting
-from swagent.collector.pace import run
+from swagent.collector.api.heatmap import count_cells
 
 from . import profiled
 from .made_up import LANGUAGE, Record, Trace, instance_name, ledger_signals, make_deep_trace, make_trace, summary, wave
@@ -217,7 +216,7 @@ class Answers:
         with self._lock:
             found = [each for each in self._rows if _matches(each, query)]
         points = [(each["start"], each["duration"], bool(each["errors"])) for each in found]
-        return {"version": self.version, "total": len(found), **run(counting(points))}
+        return {"version": self.version, "total": len(found), **count_cells(points)}
 
     def differences(self, query: Query) -> Record:
         total, inside = (self.heatmap({**query, **box})["total"] for box in ({}, _sides(query)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,12 @@ from ..store.store import Store
 from .assets import Assets
 from .changes import Changes
 from .encoding import encode
-from .parameters import Parameters
+from .instances import status
 from .profile_order import PATH as PROFILES
 from .profile_order import order_endpoint
-from .queries import Answer, Query, queries
+from .queries import Answer, memos, queries
+from .query_endpoint import json_response, query_endpoint
+from .query_thread import QueryThread
 
 PAGE = Path(__file__).parent.parent / "page"
 _MISSING = (
@@ -37,14 +38,16 @@ _MISSING = (
 def page_app(store: Store, changes: Changes, addresses: Callable[[], Answer], host: str, page: Path = PAGE) -> ASGIApp:
     """The application.
 
-    :param changes: what tells of new records
+    :param changes: the streams that announce new records
     :param addresses: where else the collector listens, for the status
-    :param host: what it will listen on
+    :param host: the address on which it will listen
     :param page: the folder of the page's files
     """
-    found = queries(store, addresses)
-    api = [Route(path, _endpoint(query)) for path, query in found.items()]
-    api.append(Route(EXPORT, export_endpoint(store, found["/api/traces"])))
+    thread = QueryThread()
+    found, kept = queries(store), memos(store, thread)
+    api = [Route(path, query_endpoint(thread, query, kept.get(path))) for path, query in found.items()]
+    api.append(Route("/api/status", _status(store, addresses)))
+    api.append(Route(EXPORT, export_endpoint(store, thread, found["/api/traces"])))
     api.append(Route(IMPORT, import_endpoint(store), methods=["POST"]))
     api.append(Route("/api/live", _live(changes)))
     api.append(Route(PROFILES, order_endpoint(store), methods=["POST"]))
@@ -61,19 +64,11 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], Answer], ho
     return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(PROFILES, IMPORT))
 
 
-def _endpoint(query: Query) -> Callable[[Request], Any]:
-    async def answer(request: Request) -> Response:
-        try:
-            found = query(Parameters(request))
-            if inspect.isawaitable(found):
-                found = await found
-        except ValueError as error:
-            return refuse(400, str(error))
-        if found is None:
-            return refuse(
-                404, f"nothing is kept of {request.url.path.rpartition('/')[2]!r}: it never came, or fell out"
-            )
-        return Response(await encode(found), media_type="application/json", headers={"cache-control": "no-store"})
+def _status(store: Store, addresses: Callable[[], Answer]) -> Callable[[Request], Any]:
+    """It takes no time, so it does not wait for the query thread."""
+
+    async def answer(request: Request) -> Response:  # noqa: ARG001
+        return json_response(encode({**status(store), **addresses()}))
 
     return answer
 

@@ -1,4 +1,4 @@
-"""What is added up over calls: services, endpoints, the map."""
+"""Sums over calls: of services, of endpoints, of the map."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from ..pace import Pace
 from ..store.store import Store
-from .pace import pieces
+from .pieces import pieces
 from .sums import Answer, Sum, Sums, Trend, trend
 
 MOST = 1000
@@ -30,7 +29,7 @@ _INCOMING = """
 SELECT coalesce(nullif(parent_service, ''), 'User'), service, start, duration, is_error FROM calls
 WHERE kind = 'entry' AND owner > :low AND owner <= :high
 """
-# exits that no received entry answers to: what is at the other end reports nothing, or has not yet
+# exits that no received entry answers to: the process at the other end reports nothing, or has not yet
 _OUTGOING = """
 SELECT c.service, coalesce(nullif(c.peer, ''), c.endpoint), c.start, c.duration, c.is_error
 FROM segments s CROSS JOIN calls c ON c.owner = s.id
@@ -39,7 +38,7 @@ WHERE s.id > :low AND s.id <= :high AND c.kind = 'exit' AND NOT EXISTS (
     WHERE e.parent_segment = s.segment AND e.parent_span = c.span AND e.kind = 'entry' AND e.owner <= :last
 )
 """
-# who has answered at a peer
+# the services that have answered at a peer
 _ANSWERED = """
 SELECT DISTINCT c.service, coalesce(nullif(c.peer, ''), c.endpoint), e.service
 FROM segments s CROSS JOIN calls c ON c.owner = s.id
@@ -48,17 +47,17 @@ WHERE s.id > :low AND s.id <= :high AND c.kind = 'exit'
 """
 
 
-async def services(store: Store, bounds: Mapping[str, int] = EVER, now: float | None = None) -> Answer:
+def services(store: Store, bounds: Mapping[str, int] = EVER, now: float | None = None) -> Answer:
     """Every service heard from, with the sums of its entry calls.
 
     :param bounds: `from` and `to`, as far as a time was asked for
     :param now: seconds since the epoch
     """
-    version, pace, entries = store.version, Pace(), Sums(2)
-    async for piece in pieces(store, "segments", pace):
+    version, entries = store.version, Sums(2)
+    for piece in pieces(store, "segments"):
         entries.add(store.read(_ENTRIES.format(bounds=_bounded(bounds)), {**piece, **bounds}))
     until, shown = _time(entries, bounds, now)
-    sums = await (await entries.folded(0, pace)).answers(pace, until, shown)
+    sums = entries.folded(0).answers(until, shown)
     endpoints = Counter(service for service, _ in entries.by_key)
     seen: defaultdict[str, list[float]] = defaultdict(list)
     for (service, _), heard in store.seen().items():
@@ -99,44 +98,44 @@ def _names(store: Store, called: Iterable[str]) -> list[str]:
     return sorted({*called, *seen, *store.statistics().services} - {""})
 
 
-async def endpoints(store: Store, service: str, bounds: Mapping[str, int] = EVER, now: float | None = None) -> Answer:
+def endpoints(store: Store, service: str, bounds: Mapping[str, int] = EVER, now: float | None = None) -> Answer:
     """The entry endpoints of a service, the most called first.
 
     :param bounds: `from` and `to`, as far as a time was asked for
     :param now: seconds since the epoch
     """
-    version, pace, entries = store.version, Pace(), Sums(1)
+    version, entries = store.version, Sums(1)
     query = _ENDPOINTS.format(bounds=_bounded(bounds))
-    async for piece in pieces(store, "segments", pace):
+    for piece in pieces(store, "segments"):
         entries.add(store.read(query, {**piece, **bounds, "service": service}))
     until, shown = _time(entries, bounds, now)
-    answers = await entries.answers(pace, until, shown)
+    answers = entries.answers(until, shown)
     found = sorted(({"name": name, **sums} for name, sums in answers.items()), key=lambda each: -each["calls"])
     left_out = max(len(found) - MOST, 0)
     return {"version": version, "trend": shown._asdict(), "left_out": left_out, "endpoints": found[:MOST]}
 
 
-async def service_map(store: Store) -> Answer:
-    """Who calls whom."""
-    version, pace, incoming, outgoing = store.version, Pace(), Sums(2), Sums(2)
+def service_map(store: Store) -> Answer:
+    """The services and peers, and the calls between them."""
+    version, incoming, outgoing = store.version, Sums(2), Sums(2)
     now = int(time.time() * 1000)
     answered: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    async for piece in pieces(store, "segments", pace):
+    for piece in pieces(store, "segments"):
         incoming.add(store.read(_INCOMING, piece))
         outgoing.add(store.read(_OUTGOING, piece))
         for caller, peer, service in store.read(_ANSWERED, piece):
             answered[caller, peer].add(service)
-    called = await (await incoming.folded(1, pace)).answers(pace, now)
+    called = incoming.folded(1).answers(now)
     _attribute(outgoing, incoming, answered)
     edges = [
         {"from": caller, "to": called, **sums}
         for each in (incoming, outgoing)
-        for (caller, called), sums in (await each.answers(pace, now)).items()
+        for (caller, called), sums in each.answers(now).items()
     ]
     names = _names(store, called)
     nodes = [_node(name, "service", called.get(name) or Sum().answer(now)) for name in names]
-    peers = await (await outgoing.folded(1, pace)).answers(pace, now)
-    for name, sums in (await (await incoming.folded(0, pace)).answers(pace, now)).items():
+    peers = outgoing.folded(1).answers(now)
+    for name, sums in incoming.folded(0).answers(now).items():
         peer = peers.setdefault(name, {"calls": 0, "errors": 0, "p50": None})
         peer["calls"] += sums["calls"]
         peer["errors"] += sums["errors"]
@@ -146,7 +145,7 @@ async def service_map(store: Store) -> Answer:
 
 def _attribute(outgoing: Sums, incoming: Sums, answered: Mapping[tuple[str, str], set[str]]) -> None:
     """A call that has no answer, or none yet, counts as a call to the service that answers its caller at that peer. If
-    several services do, nobody can say to which one."""
+    several services do, the call stays one to the peer."""
     for (caller, peer), services in answered.items():
         if len(services) == 1 and (caller, peer) in outgoing.by_key:
             sums = outgoing.by_key.pop((caller, peer))

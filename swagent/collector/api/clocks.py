@@ -1,8 +1,8 @@
 """One clock for all spans of a trace, and how long the trace took; pure.
 
 Processes stamp spans by their own clocks. Where a call cannot have been as it was stamped, its caller is believed, and
-what the called process did is moved. A trace takes as long as its root: what consumers of messages do later is no part
-of the answer that somebody waited for.
+the spans of the called process are moved. A trace takes as long as its root: the later work of consumers of messages is
+no part of the answer that the caller waited for.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Extent(NamedTuple):
     :ivar start: of its root
     :ivar duration: of its root
     :ivar after: milliseconds for which it went on after its root had ended
-    :ivar is_messaging: whether that was the work of those who consume messages
+    :ivar is_messaging: whether that was the work of consumers of messages
     """
 
     start: int

@@ -1,16 +1,15 @@
-"""Before and after a moment: what each endpoint did, and whether that got worse."""
+"""The endpoints before and after a moment, and whether they got worse."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from heapq import merge
 from typing import Any
 
-from ..pace import Pace
 from ..store.database import Row
 from ..store.store import Store
-from .pace import pieces
+from .pieces import pieces
 from .sides import LEAST, Side, differences, worse
 
 Answer = dict[str, Any]
@@ -32,24 +31,24 @@ WHERE c.kind = 'entry' AND c.owner > :low AND c.owner <= :high AND c.service = :
 """
 
 
-async def compare(store: Store, at: int, filters: Mapping[str, Any]) -> Answer:
-    """The endpoints with calls on either side of a moment, what got worse most first.
+def compare(store: Store, at: int, filters: Mapping[str, Any]) -> Answer:
+    """The endpoints with calls on either side of a moment; the one that got worse most comes first.
 
     :param at: milliseconds since the epoch; a call belongs to where it began
     :param filters: of `service`, `from`, `to` those that apply
     """
-    version, pace = store.version, Pace()
+    version = store.version
     sides: defaultdict[tuple[str, str], tuple[Side, Side]] = defaultdict(lambda: (Side(), Side()))
     query = _QUERIES.format(bounds=" AND ".join(["true", *(_BOUNDS[name] for name in _BOUNDS if name in filters)]))
-    async for piece in pieces(store, "segments", pace):
+    for piece in pieces(store, "segments"):
         for service, endpoint, is_after, *call in store.read(query, {**piece, **filters, "at": at}):
             before, after = sides[service, endpoint]
             (after if is_after else before).add(*call)
     found: list[Answer] = []
     for (service, endpoint), (before, after) in sides.items():
-        await pace.walk(_sort(before, after))
+        before.durations.sort()
+        after.durations.sort()
         found.append({"service": service, "endpoint": endpoint, **_row(before, after)})
-        await pace.breathe()
     found.sort(key=lambda each: (-each["worse"], -min(each["before"]["calls"], each["after"]["calls"])))
     return {
         "version": version,
@@ -61,12 +60,6 @@ async def compare(store: Store, at: int, filters: Mapping[str, Any]) -> Answer:
     }
 
 
-def _sort(*sides: Side) -> Generator[None, None, None]:
-    for side in sides:
-        side.durations.sort()
-        yield
-
-
 def _row(before: Side, after: Side) -> Answer:
     return {
         "before": before.answer(),
@@ -76,16 +69,16 @@ def _row(before: Side, after: Side) -> Answer:
     }
 
 
-async def median(store: Store, service: str, endpoint: str, trace: str) -> Answer:
+def median(store: Store, service: str, endpoint: str, trace: str) -> Answer:
     """A trace in which an endpoint took as long as it does usually, failures left out; no trace when there is no other.
 
     :param trace: the one that is to be compared, which is not the answer
     """
-    version, pace = store.version, Pace()
+    version = store.version
     own = set(store.segment_numbers(trace))
     roots: list[list[Row]] = []
     others: list[list[Row]] = []
-    async for piece in pieces(store, "segments", pace):
+    for piece in pieces(store, "segments"):
         found = store.read(_MEDIAN, {**piece, "service": service, "endpoint": endpoint})
         calls = sorted(each for each in found if each[1] not in own)
         roots.append([each for each in calls if each[2]])
@@ -97,5 +90,4 @@ async def median(store: Store, service: str, endpoint: str, trace: str) -> Answe
             kept = store.read("SELECT trace FROM segments WHERE id = ?", (owner,))
             if kept:  # else it has fallen out meanwhile
                 return {"version": version, "trace_id": kept[0][0], "duration": duration, "calls": count}
-        await pace.breathe()
     return {"version": version, "trace_id": None, "duration": None, "calls": count}

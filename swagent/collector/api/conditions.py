@@ -18,7 +18,7 @@ _BODY = "(SELECT body FROM bodies WHERE bodies.id = segments.id)"
 
 
 class Conditions(NamedTuple):
-    """What must hold.
+    """Conditions that must hold.
 
     :ivar having: of a group of segments, those of one trace
     :ivar where: of the trace
@@ -60,7 +60,7 @@ class _Values:
 
 
 def _of_segment(term: Term, sources: Collection[tuple[str, str]], values: _Values) -> str:
-    """What is true of the segments in which the term is found."""
+    """The condition for the segments in which the term is found."""
     if term.kind == "text":
         return _text(term.value.text, sources, values)
     if term.kind in ("service", "instance"):
@@ -91,7 +91,7 @@ def _tag(key: str, term: Term, values: _Values) -> str:
 def _globbed(term: Term, head: str, first: str, values: _Values) -> str:
     """That a value behind the head matches.
 
-    :param first: what no segment lacks that has such a value
+    :param first: a text that every segment with such a value contains
     """
     glob = values.add(globs.encode(term.value.texts))
     return f"(instr(tags, {values.add(first)}) > 0 AND has_glob(tags, {values.add(head)}, {glob}, '{term.kind}'))"

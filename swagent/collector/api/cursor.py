@@ -21,7 +21,7 @@ class Page:
     def __init__(self, limit: int, column: int) -> None:
         self._limit = limit
         self._column = column
-        self._best: list[Row] = []  # one more than is shown: it tells whether there is a next page
+        self._best: list[Row] = []  # one more than is shown: if there is one, there is a next page
 
     def add(self, rows: Iterable[Row]) -> None:
         """Have rows of the list, in any order."""
@@ -29,7 +29,7 @@ class Page:
 
     @property
     def rows(self) -> list[Row]:
-        """What the page shows."""
+        """The rows of the page."""
         return self._best[: self._limit]
 
     @property

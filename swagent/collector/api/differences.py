@@ -1,4 +1,4 @@
-"""What traces in a box of the heatmap have more often than the others that match: tags, names, kinds of errors."""
+"""The tags, names and kinds of errors that traces in a box of the heatmap have more often than others that match."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..pace import Pace
 from ..store.store import Store
 from ..store.tag_text import BETWEEN, EQUALS, INSTANCE, SERVICE
 from .matching import Search
@@ -23,10 +22,9 @@ BOX: Mapping[str, str] = {
 }
 """The sides of the box: parameters, and what they mean."""
 _MOST = 40
-_AT_ONCE = 200
 _LEAST_SHARE = 0.02  # of the box
 _MANY = 200_000  # different pairs of which those that came once are forgotten
-# what an agent measured, in milliseconds: that a request ran for 201 ms and not for 202 tells nothing
+# tags with a time that an agent measured, in milliseconds: 201 ms in place of 202 ms is no difference
 _MEASURED = re.compile(rf"(?:time\.(?:running|ready|awaiting|awaited|gc)|loop\.(?:waited|blocked)|tasks){EQUALS}")
 _Z = 3.0  # many pairs are compared, and one of a thousand differences that are none would pass
 # of a segment all that can differ; it ends with a sign between two pairs
@@ -46,10 +44,10 @@ class Difference(NamedTuple):
     least: float
 
 
-async def differences(store: Store, filters: Mapping[str, Any], box: Mapping[str, int]) -> Answer:
-    """What is more frequent in the box, the greatest difference first.
+def differences(store: Store, filters: Mapping[str, Any], box: Mapping[str, int]) -> Answer:
+    """The pairs that are more frequent in the box, the greatest difference first.
 
-    A difference counts as far as it is sure: what three traces have by chance is none.
+    A difference counts as far as it is sure: a pair that three traces have by chance is none.
 
     :param filters: of `matching.FILTERS` those that apply
     :param box: of `BOX` those that apply
@@ -58,10 +56,10 @@ async def differences(store: Store, filters: Mapping[str, Any], box: Mapping[str
     version, search = store.version, Search(store, filters, _PAIRS)
     inside = " AND ".join(["true", *(BOX[each] for each in BOX if each in box)])
     counter = _Counter(store, search, box)
-    within = await counter.count(inside, None)
+    within = counter.count(inside, None)
     least = max(2, math.ceil(within.total * _LEAST_SHARE))
     candidates = {pair for pair, count in within.pairs.items() if count >= least and _can_tell(pair)}
-    others = await counter.count(f"NOT ({inside})", candidates)
+    others = counter.count(f"NOT ({inside})", candidates)
     found = [_compare(pair, within, others) for pair in candidates]
     best = sorted((each for each in found if each.least > 0), key=lambda each: (-each.least, each.pair))[:_MOST]
     return {
@@ -122,20 +120,17 @@ class _Counter:
         self._search = search
         self._box = box
 
-    async def count(self, condition: str, wanted: set[str] | None) -> _Side:
+    def count(self, condition: str, wanted: set[str] | None) -> _Side:
         """Count on one side of the box, only pairs that are wanted."""
-        total, pace = 0, Pace()
+        total = 0
         pairs: Counter[str] = Counter()
-        async for piece in self._search.ranges():
+        for piece in self._search.ranges():
             query = _SIDE.format(matching=piece.matching, condition=condition)
             texts = self._store.read(query, {**piece.values, **self._box})
             total += len(texts)
-            pace.begin()
-            for low in range(0, len(texts), _AT_ONCE):
-                for (text,) in texts[low : low + _AT_ONCE]:
-                    found: set[str] = set(text.split(BETWEEN))
-                    pairs.update(found if wanted is None else wanted & found)
-                await pace.breathe()
+            for (text,) in texts:
+                found: set[str] = set(text.split(BETWEEN))
+                pairs.update(found if wanted is None else wanted & found)
             if len(pairs) > _MANY:
                 pairs = Counter({pair: count for pair, count in pairs.items() if count > 1})
         return _Side(total, pairs)

@@ -1,4 +1,4 @@
-"""What failed, in groups: by the kind of the exception and the place where it was raised; without an exception, by
+"""Failures, in groups: by the kind of the exception and the place where it was raised; without an exception, by
 status and operation."""
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from heapq import nlargest
 from typing import Any
 
-from ..pace import Pace
 from ..store.store import Store
 from .failure_index import FailureIndex
 from .failures import Failure, Group, exception
@@ -23,7 +22,7 @@ MOST_EXAMPLES = 20
 _MANY_EXAMPLES = 500
 _LOGGED = "SELECT count(*) FROM (SELECT 1 FROM logs WHERE trace = ? AND segment = ? AND span = ? LIMIT 1000)"
 ORDERS = ("last", "count", "first")
-"""What groups are ordered by: the newest failure, how many there are, or the oldest one."""
+"""The orders of groups: by the newest failure, by how many there are, by the oldest one."""
 
 
 class _Found:
@@ -71,26 +70,22 @@ class _Found:
         }
 
 
-async def errors(store: Store, index: FailureIndex, filters: Mapping[str, Any], order: str) -> Answer:
+def errors(store: Store, index: FailureIndex, filters: Mapping[str, Any], order: str) -> Answer:
     """The groups, those first that come first in an order.
 
     :param filters: of `service`, `endpoint`, `q`, `from`, `to` those that apply
     :param order: one of `ORDERS`
     """
-    version, pace = store.version, Pace()
+    version = store.version
     groups: dict[Group, _Found] = {}
-    for failure in await index.read(pace):
+    for failure in index.read():
         if _matches(failure, filters):
             if failure.group not in groups:
                 groups[failure.group] = _Found(failure)
             groups[failure.group].add(failure)
-        await pace.breathe()
     shown = _trend(groups.values(), filters)
     found = sorted(groups.values(), key=lambda each: each.rank(order), reverse=True)
-    answers: list[Answer] = []
-    for each in found[:MOST_GROUPS]:
-        answers.append(each.answer(shown))
-        await pace.breathe()
+    answers = [each.answer(shown) for each in found[:MOST_GROUPS]]
     return {
         "version": version,
         "total": len(found),
@@ -102,17 +97,17 @@ async def errors(store: Store, index: FailureIndex, filters: Mapping[str, Any], 
     }
 
 
-async def error_group(store: Store, index: FailureIndex, wanted: str, filters: Mapping[str, Any]) -> Answer | None:
+def error_group(store: Store, index: FailureIndex, wanted: str, filters: Mapping[str, Any]) -> Answer | None:
     """One group with its newest failures, and the stack of the newest of all; None when nothing of it is kept.
 
     :param filters: as for `errors`, but for `q`
     """
-    version, pace = store.version, Pace()
+    version = store.version
     ids: dict[Group, bool] = {}
     newest: Failure | None = None
     found: _Found | None = None
     examples: list[Failure] = []
-    for failure in await index.read(pace):
+    for failure in index.read():
         if failure.group not in ids:
             ids[failure.group] = failure.group.id == wanted
         if ids[failure.group]:
@@ -123,21 +118,17 @@ async def error_group(store: Store, index: FailureIndex, wanted: str, filters: M
                 examples.append(failure)
                 if len(examples) >= _MANY_EXAMPLES:
                     examples = nlargest(MOST_EXAMPLES, examples, key=_age)
-        await pace.breathe()
     if newest is None:
         return None
     found = found or _Found(newest)
     shown = _trend([found], filters)
-    answers: list[Answer] = []
-    for each in nlargest(MOST_EXAMPLES, examples, key=_age):
-        answers.append(_example(store, each))
-        await pace.breathe()
+    answers = [_example(store, each) for each in nlargest(MOST_EXAMPLES, examples, key=_age)]
     return {
         "version": version,
         **found.answer(shown),
         "width": shown.width,
         "from": shown.start,
-        "stack": await _stack(store, newest, pace),
+        "stack": _stack(store, newest),
         "examples": answers,
     }
 
@@ -182,8 +173,8 @@ def _example(store: Store, failure: Failure) -> Answer:
     }
 
 
-async def _stack(store: Store, failure: Failure, pace: Pace) -> str:
-    segment = await pace.walk(store.decoding(failure.number))
+def _stack(store: Store, failure: Failure) -> str:
+    segment = store.segment(failure.number)
     spans = segment.spans if segment else ()
     number = failure.name.rpartition(":")[2]
     return next((exception(span)[2] for span in spans if span.is_error and str(span.span_id) == number), "")

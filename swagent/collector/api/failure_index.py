@@ -1,6 +1,6 @@
-"""All failures that are kept: each segment is read once, when somebody looks for the first time after it came.
+"""All failures that are kept: each segment is read once, by the first query after it came.
 
-So the intake has nothing to do for it, and an answer reads only what is new since the one before.
+So the intake has nothing to do for it, and a query reads only the segments that are new since the one before.
 """
 
 from __future__ import annotations
@@ -8,12 +8,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 
-import anyio
-
-from ..pace import Pace
 from ..store.store import Store
 from .failures import Failure, Group, failures
-from .pace import pieces
+from .pieces import pieces
 
 MOST = 50_000
 """Failures that are remembered, the newest."""
@@ -21,7 +18,7 @@ _FAILED = "SELECT id FROM segments WHERE id > :low AND id <= :high AND errors > 
 
 
 class FailureIndex:
-    """The failures of the segments that are kept, in the order in which they came.
+    """The failures of the segments that are kept, in the order in which they came. One thread at a time may read it.
 
     :ivar dropped: how many there were beside them, because there are too many
     """
@@ -29,37 +26,33 @@ class FailureIndex:
     def __init__(self, store: Store) -> None:
         self.dropped = 0
         self._store = store
-        self._turn = anyio.Lock()
         self._found: list[Failure] = []
         self._groups: dict[Group, Group] = {}
-        self._callers: OrderedDict[str, int] = OrderedDict()  # and the segment that told of it
+        self._callers: OrderedDict[str, int] = OrderedDict()  # with the number of the segment that names it
         self._last = 0
 
-    async def read(self, pace: Pace) -> list[Failure]:
+    def read(self) -> list[Failure]:
         """Look through what has come since the last time; returns all, the oldest first. A call that failed without an
         exception, because what it called failed, is none.
 
         :raises StoreError: when the store cannot be read
         """
-        async with self._turn:
-            pace.begin()
-            async for piece in pieces(self._store, "segments", pace, self._last):
-                for (number,) in self._store.read(_FAILED, piece):
-                    await self._read_segment(number, pace)
-                self._last = piece["high"]
-            self._forget(self._store.numbers("segments")[0])
-            return [each for each in self._found if each.group.kind or each.name not in self._callers]
+        for piece in pieces(self._store, "segments", self._last):
+            for (number,) in self._store.read(_FAILED, piece):
+                self._read_segment(number)
+            self._last = piece["high"]
+        self._forget(self._store.numbers("segments")[0])
+        return [each for each in self._found if each.group.kind or each.name not in self._callers]
 
-    async def _read_segment(self, number: int, pace: Pace) -> None:
-        segment = await pace.walk(self._store.decoding(number))
+    def _read_segment(self, number: int) -> None:
+        segment = self._store.segment(number)
         if segment is not None:  # else it has fallen out meanwhile
-            failed = await pace.walk(failures(number, segment))
+            failed = failures(number, segment)
             for each in failed.failures:
                 self._found.append(each._replace(group=self._groups.setdefault(each.group, each.group)))
             self._callers.update(dict.fromkeys(failed.callers, number))
         if max(len(self._found), len(self._callers)) > 2 * MOST:
             self._forget(0)
-        await pace.breathe()
 
     def _forget(self, lowest: int) -> None:
         """Drop what has fallen out of the store, and the oldest of too many."""

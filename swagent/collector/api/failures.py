@@ -1,26 +1,24 @@
-"""What failed in a segment, and what of it is the same failure; pure."""
+"""The failures in a segment, and the group of each; pure."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator
 from typing import NamedTuple
 
 from ..store.trace_records import Segment, Span
 from .stacks import Frame, last_line, own_frame
 
-_STEP = 50
 _LONGEST = 300
 _MOST_CALLERS = 100
 _STATUS = ("http.status_code", "status_code", "grpc.status_code", "rpc.grpc.status_code", "http.response.status_code")
 
 
 class Group(NamedTuple):
-    """What failures have in common.
+    """The common part of failures of one group.
 
     :ivar kind: of the exception; empty where a span failed without one
     :ivar file: of the application's own frame that is nearest to where it was raised; empty where there is no stack
-    :ivar status: what a span answered or got that failed without an exception
+    :ivar status: the status that a span answered or got, where it failed without an exception
     :ivar operation: of that span, or of one whose exception has no stack
     """
 
@@ -32,7 +30,7 @@ class Group(NamedTuple):
 
     @property
     def id(self) -> str:
-        """What names it in an address. The same failure has it again after a restart."""
+        """Its name in an address. The same failure has it again after a restart."""
         text = "\0".join(self).encode("utf-8", "surrogatepass")
         return hashlib.sha256(text).hexdigest()[:16]
 
@@ -59,18 +57,19 @@ class Failure(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """What a segment tells of failures.
+    """The failures in a segment.
 
     :ivar failures: those that began here, or seem to
-    :ivar callers: the names of spans elsewhere whose call failed here: what they say without an exception began here
+    :ivar callers: the names of spans elsewhere whose call failed here. Their failure began here, where they have no
+        exception
     """
 
     failures: list[Failure]
     callers: list[str]
 
 
-def failures(number: int, segment: Segment) -> Generator[None, None, Failed]:
-    """The spans that failed, step by step. An exception passes through several spans on its way up: the innermost
+def failures(number: int, segment: Segment) -> Failed:
+    """The spans that failed. An exception passes through several spans on its way up: the innermost
     counts. So does the inner one of a span that failed, and one above it that failed without an exception.
 
     :param number: of the segment in the store
@@ -79,19 +78,15 @@ def failures(number: int, segment: Segment) -> Generator[None, None, Failed]:
     found: dict[int, Failure] = {}
     head = next((span for span in segment.spans if span.parent_span_id < 0), None)
     endpoint = head.operation if head else ""
-    for index, span in enumerate(segment.spans):
+    for span in segment.spans:
         if span.is_error:
             found[span.span_id] = _failure(number, segment, endpoint, span)
             callers += [f"{each.segment_id}:{each.span_id}" for each in span.references[:_MOST_CALLERS]]
-        if not index % _STEP:
-            yield
     covered: set[int] = set()
-    for index, span in enumerate(segment.spans):
+    for span in segment.spans:
         below, above = found.get(span.span_id), found.get(span.parent_span_id)
         if below and above and span.span_id != span.parent_span_id and (above.group in (below.group, _plain(above))):
             covered.add(span.parent_span_id)
-        if not index % _STEP:
-            yield
     return Failed([each for span, each in found.items() if span not in covered], callers)
 
 
@@ -127,7 +122,7 @@ def _group(span: Span, kind: str, frame: Frame | None) -> Group:
 
 
 def status(span: Span) -> str:
-    """What it answered, or got; empty where it does not say."""
+    """The status that it answered, or got; empty where it does not say."""
     tags = dict(reversed(span.tags))
     return next((tags[name][:_LONGEST] for name in _STATUS if tags.get(name)), "")
 
@@ -135,7 +130,7 @@ def status(span: Span) -> str:
 def exception(span: Span) -> tuple[str, str, str]:
     """The kind, the message and the stack of the newest exception in a span's logs; empty where there is none.
 
-    SkyWalking's own agent for Python tells only a traceback. What a span says without a kind is a message of its own.
+    SkyWalking's own agent for Python reports only a traceback. A text without a kind is a message of the span's own.
     """
     found = "", "", ""
     for log in span.logs:

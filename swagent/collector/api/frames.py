@@ -1,6 +1,6 @@
-"""What a line of a profile's stack is: a request, a task or thread beside it, a call, or the state at its end.
+"""The kinds of lines in a profile's stack: a request, a task or thread beside it, a call, or the state at its end.
 
-A line names a module, and no file. So a library is told by its name: one of Python's own, or one of those that serve
+A line names a module, and no file. So a library is known by its name: one of Python's own, or one of those that serve
 requests or are called by what does. Any other module is taken for the application's.
 """
 
@@ -18,19 +18,19 @@ litestar motor multipart neo4j openai opensearchpy opentelemetry pika psycopg ps
 pydantic_core pymongo pymysql pyramid python_multipart quart redis requests sanic sniffio sqlalchemy starlette swagent
 swagent_transports tornado trio typing_extensions urllib3 uvicorn uvloop valkey webob websockets werkzeug wrapt
 """
-# Tasks that nobody gave a name have a number.
+# Tasks without a name have a number.
 _UNNAMED = re.compile(r" / task Task-\d+")
 _BESIDE = re.compile(r".+ / (?:task .+|tasks|thread)")
 _LIBRARIES = frozenset((*_FOREIGN.split(), *sys.stdlib_module_names)) - {"__main__"}
 
 
 def state_of(line: str) -> str:
-    """What a line says of its task: `running`, `ready` or `awaiting`; empty: it is a call."""
+    """The state of the task by this line: `running`, `ready` or `awaiting`; empty: it is a call."""
     return next((state for text, state in _STATES if line.startswith(text)), "")
 
 
 def shared_name(first: str) -> str:
-    """The first line of a stack, without what tells tasks apart that do the same."""
+    """The first line of a stack, without the number that distinguishes tasks which do the same."""
     return _UNNAMED.sub(" / tasks", first)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..pace import Pace
 from ..store.store import Store
 from .matching import Search
 
@@ -17,7 +16,6 @@ _POINTS = "{matching} SELECT start, duration, errors > 0 FROM matching"
 _COLUMNS = 90
 _ROWS = 30
 _DECADE = (24, 12, 6, 3)  # rows from 1 to 10
-_AT_ONCE = 1000
 # milliseconds that a column may be wide: round in the unit that is theirs
 _STEPS = (
     *(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000),
@@ -26,7 +24,7 @@ _STEPS = (
 )
 
 
-async def heatmap(store: Store, filters: Mapping[str, Any]) -> Answer:
+def heatmap(store: Store, filters: Mapping[str, Any]) -> Answer:
     """The traces that match in cells; a cell is its column, its row, how many traces, and how many of them failed.
     Cells lie at round times and durations, so that they stay where they are while traces come.
 
@@ -34,14 +32,14 @@ async def heatmap(store: Store, filters: Mapping[str, Any]) -> Answer:
     :raises ValueError: when the query in them cannot be read
     """
     version, points = store.version, list[Sequence[int]]()
-    async for piece in Search(store, filters).ranges():
+    for piece in Search(store, filters).ranges():
         points += store.read(_POINTS.format(matching=piece.matching), piece.values)
-    counted = await Pace().walk(counting(points, filters.get("from")))
+    counted = count_cells(points, filters.get("from"))
     return {"version": version, "total": len(points), **counted}
 
 
-def counting(points: Sequence[Sequence[int]], since: int | None = None) -> Generator[None, None, Answer]:
-    """Count points in cells, step by step.
+def count_cells(points: Sequence[Sequence[int]], since: int | None = None) -> Answer:
+    """Count points in cells.
 
     :param points: start, duration, and whether it failed
     :param since: where the first column begins at the latest
@@ -49,17 +47,14 @@ def counting(points: Sequence[Sequence[int]], since: int | None = None) -> Gener
     if not points:
         return {"begin": 0, "step": 1, "columns": 0, "edges": [], "cells": []}
     starts, times = [point[0] for point in points], [point[1] for point in points]
-    yield
     begin, step, columns = _times(min(starts) if since is None else since, max(starts))
     edges = _edges(min(times), max(times))
     all_, failed = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
-    for number, (start, took, is_failed) in enumerate(points):
+    for start, took, is_failed in points:
         cell = max((start - begin) // step, 0), max(bisect_right(edges, took) - 1, 0)
         all_[cell] += 1
         if is_failed:
             failed[cell] += 1
-        if not number % _AT_ONCE:
-            yield
     cells = [[*cell, count, failed[cell]] for cell, count in sorted(all_.items())]
     return {"begin": begin, "step": step, "columns": columns, "edges": edges, "cells": cells}
 
@@ -75,8 +70,8 @@ def _times(first: int, last: int) -> tuple[int, int, int]:
 
 
 def _edges(least: int, most: int) -> list[int]:
-    """Whole milliseconds between the rows, so many to a decade that there are not too many rows. What takes less than a
-    millisecond is in the first row."""
+    """Whole milliseconds between the rows, so many to a decade that there are not too many rows. A trace of less than
+    a millisecond is in the first row."""
     tried = [_between(least, most, each) for each in _DECADE]
     edges = next((each for each in tried if len(each) <= _ROWS), tried[-1])
     if edges[0] > max(least, 1):

@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..pace import Pace
 from ..store import rows
 from ..store.rows import LOG_COLUMNS
 from ..store.store import Store
 from .cursor import Page, decode
-from .pace import pieces
+from .pieces import pieces
 
 Answer = dict[str, Any]
 _FILTERS = {
@@ -22,7 +21,7 @@ _FILTERS = {
     "q": "(contains(content, :q) OR contains(tags, :q_in_tags))",
 }
 _PIECE = "id > :low AND id <= :high"
-# those that follow come first, so that one row at least tells the total
+# those that follow come first, so that at least one row has the total
 _LIST = f"""
 SELECT id, level, {LOG_COLUMNS}, count(*) OVER () AS total, {{follows}} AS follows FROM logs WHERE {{where}}
 ORDER BY follows DESC, time DESC, id DESC LIMIT :limit
@@ -30,7 +29,7 @@ ORDER BY follows DESC, time DESC, id DESC LIMIT :limit
 _LARGEST = 2**62
 
 
-async def logs(store: Store, filters: Mapping[str, Any], limit: int, cursor: str) -> Answer:
+def logs(store: Store, filters: Mapping[str, Any], limit: int, cursor: str) -> Answer:
     """A page of the log lines that match, newest first, and how many match in all.
 
     :param filters: of `service`, `level` (one, or several with commas), `q`, `trace_id`, `from`, `to` those that apply
@@ -53,7 +52,7 @@ async def logs(store: Store, filters: Mapping[str, Any], limit: int, cursor: str
         follows="true" if after is None else "(time, id) < (:time, :id)", where=" AND ".join(conditions)
     )
     version, total, page = store.version, 0, Page(limit, column=2)
-    async for piece in pieces(store, "logs", Pace()):
+    for piece in pieces(store, "logs"):
         found = store.read(query, {**values, **piece})
         total += found[0][-2] if found else 0
         page.add(row[:-2] for row in found if row[-1])

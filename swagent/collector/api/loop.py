@@ -1,13 +1,13 @@
-"""Who held the event loop that the spans of a trace had to do with, and who waited for it: spans of other traces."""
+"""Spans of other traces that held the event loop for which a trace waited, or that waited for the loop that it held."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..pace import Pace
 from ..store.store import Store
 from ..store.trace_records import Segment, Span
+from .pieces import PieceSize
 
 Answer = dict[str, Any]
 BLOCKED, WAITED = "loop.blocked", "loop.waited"
@@ -38,18 +38,18 @@ class _Window(NamedTuple):
     end: int
 
 
-async def neighbours(store: Store, trace_id: str) -> Answer:
+def neighbours(store: Store, trace_id: str) -> Answer:
     """Spans of other traces that ran in the same processes while a loop was blocked, and say that they held it or
     waited for it."""
-    version, pace = store.version, Pace()
-    windows = await _windows(store, trace_id, pace)
+    version = store.version
+    windows = _windows(store, trace_id)
     found: dict[str, list[Answer]] = {BLOCKED: [], WAITED: []}
     left_out = 0
-    async for number, is_blocker in _numbers(store, trace_id, windows):
+    for number, is_blocker in _numbers(store, trace_id, windows):
         if len(found[WAITED]) >= MOST and not is_blocker:
             left_out += 1
             continue
-        segment = await pace.walk(store.decoding(number))
+        segment = store.segment(number)
         if segment is None:  # it has fallen out meanwhile
             continue
         for key, span in _spans(segment):
@@ -57,17 +57,15 @@ async def neighbours(store: Store, trace_id: str) -> Answer:
                 found[key].append(_answer(segment, span))
             else:
                 left_out += 1
-        await pace.breathe()
     spans = {each["trace_id"] + each["id"]: each for part in found.values() for each in part}
     return {"version": version, "spans": list(spans.values()), "left_out": left_out}
 
 
-async def _windows(store: Store, trace_id: str, pace: Pace) -> list[_Window]:
+def _windows(store: Store, trace_id: str) -> list[_Window]:
     """Of each process of a trace that says so, the time about its blocked loop."""
     windows: dict[tuple[str, str], _Window] = {}
     for (number,) in store.read(_OF_TRACE, {"trace": trace_id, **_tags()}):
-        segment = await pace.walk(store.decoding(number))
-        await pace.breathe()
+        segment = store.segment(number)
         if segment is None:
             continue
         process = segment.service, segment.instance
@@ -80,11 +78,11 @@ async def _windows(store: Store, trace_id: str, pace: Pace) -> list[_Window]:
     return list(windows.values())[:MAX_PROCESSES]
 
 
-async def _numbers(store: Store, trace_id: str, windows: list[_Window]) -> AsyncIterator[tuple[int, bool]]:
+def _numbers(store: Store, trace_id: str, windows: list[_Window]) -> Iterator[tuple[int, bool]]:
     """The numbers of the segments that may say more, and whether one may have held the loop; the newest come first."""
     if not windows:
         return
-    pace, (first, last) = Pace(), store.numbers("segments")
+    size, (first, last) = PieceSize(), store.numbers("segments")
     values: dict[str, Any] = {"trace": trace_id, **_tags()}
     for number, window in enumerate(windows):
         values |= {f"{name}{number}": value for name, value in window._asdict().items()}
@@ -92,10 +90,10 @@ async def _numbers(store: Store, trace_id: str, windows: list[_Window]) -> Async
     query = _OTHERS.format(windows=conditions)
     high = last
     while high > first:
-        low = max(high - min(pace.size, _PIECE), first)
-        pace.begin()  # whoever asks has worked meanwhile
+        low = max(high - min(size.rows, _PIECE), first)
+        size.begin()
         found = store.read(query, {**values, "low": low, "high": high})
-        await pace.step()
+        size.end()
         for number, is_blocker in found:
             yield number, bool(is_blocker)
         high = low

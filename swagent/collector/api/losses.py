@@ -1,4 +1,4 @@
-"""What agents lost within a span of time, as far as their ledgers tell: they report totals, a few times a minute. So a
+"""The records that agents lost within a span of time, by their ledgers: they report totals, a few times a minute. So a
 loss lies between two reports, and the answer names both."""
 
 from __future__ import annotations
@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from ..pace import Pace
 from ..store.store import Store
 
 Answer = dict[str, Any]
@@ -27,18 +26,17 @@ class _Total(NamedTuple):
     value: float
 
 
-async def losses(store: Store, since: int, until: int) -> Answer:
+def losses(store: Store, since: int, until: int) -> Answer:
     """The records that were lost between the last reports before a time and the first ones after another.
 
     :param since: milliseconds since the epoch
     :param until: as `since`
     """
-    version, pace = store.version, Pace()
+    version = store.version
     found: list[Answer] = []
     for number, service, instance, name, labels in store.read(_SERIES, tuple(_TOTALS)):
         before = _total(store, _BEFORE, number, since)
         after = _total(store, _AFTER, number, until) or _total(store, _LAST, number, until)
-        await pace.breathe()
         if after is None or (before is not None and after.value == before.value):
             continue
         if before is None:
@@ -47,14 +45,14 @@ async def losses(store: Store, since: int, until: int) -> Answer:
         # a total that is less than before: the agent began anew
         count = after.value - before.value if after.value >= before.value else after.value
         if count > 0:
-            told = dict(json.loads(labels))
+            pairs = dict(json.loads(labels))
             found.append(
                 {
                     "service": service,
                     "instance": instance,
-                    "signal": told.get("signal", ""),
+                    "signal": pairs.get("signal", ""),
                     "kind": _TOTALS[name],
-                    "reason": told.get("reason", ""),
+                    "reason": pairs.get("reason", ""),
                     "count": int(count),
                     "from": before.time,
                     "to": after.time,

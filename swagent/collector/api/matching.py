@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..pace import Pace
 from ..store.store import Store
 from .conditions import conditions
+from .pieces import PieceSize
 from .query import parse
 
 FILTERS: Mapping[str, tuple[str, ...]] = {
@@ -49,7 +49,7 @@ class Range(NamedTuple):
 
     :ivar matching: the beginning of a query; those that match are its table `matching`, with the columns `trace`,
         `start`, `duration`, `service`, `spans`, `errors`, `extra`
-    :ivar values: what it needs
+    :ivar values: the parameters of the query
     """
 
     matching: str
@@ -76,17 +76,18 @@ class Search:
         self._by_endpoint = "endpoint" in filters
         self._extra = extra
 
-    async def ranges(self) -> AsyncIterator[Range]:
-        """Ranges that together are all that is kept. What comes meanwhile is in none."""
+    def ranges(self) -> Iterator[Range]:
+        """Ranges that together are all that is kept. A segment that comes meanwhile is in none."""
         store = self._store
-        pace, (_, last) = Pace(), store.numbers("segments")
+        size, (_, last) = PieceSize(), store.numbers("segments")
         low: str | None = ""
         while low is not None:
-            high = _edge(store, low, pace.size)
+            size.begin()
+            high = _edge(store, low, size.rows)
             piece = "id <= :last AND trace >= :low" + ("" if high is None else " AND trace < :high")
             yield Range(self._matching(piece), {**self._values, "low": low, "high": high, "last": last})
             low = high
-            await pace.step()
+            size.end()
 
     def _matching(self, piece: str) -> str:
         extra = f", {self._extra} AS extra" if self._extra else ""

@@ -1,17 +1,20 @@
-"""Keeps the answers to long queries, so that a page which asks at every change neither waits nor starves the intake."""
+"""Keeps the answers to long queries, so that a page which asks at every change neither waits nor keeps the query thread
+busy."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio
 
 from ..store.database import StoreError
 from ..store.store import Store
+from .encoding import encode
+from .query_thread import QueryThread
 
 _LOG = logging.getLogger("swagent.collector")
 SHARE = 5.0
@@ -19,29 +22,30 @@ SHARE = 5.0
 
 
 class Memo:
-    """One query's last answer. asyncio only."""
+    """One query's last answer, encoded. asyncio only."""
 
-    def __init__(self, store: Store, query: Callable[[], Awaitable[Any]]) -> None:
+    def __init__(self, store: Store, thread: QueryThread, query: Callable[[], Mapping[str, Any]]) -> None:
+        """:param query: called in the thread"""
         self._store = store
+        self._thread = thread
         self._query = query
-        self._answer: Any = None
+        self._answer: bytes | None = None
         self._version = -1
         self._again = 0.0
         self._refreshing: asyncio.Task[None] | None = None
         self._turn = anyio.Lock()
 
-    async def ask(self) -> Any:
-        """The last answer, at once; if the store has changed since, the next one is made meanwhile. Who asks
-        first waits for it. An answer tells its version, so who asks sees that it is old.
+    async def ask(self) -> bytes:
+        """The last answer, at once; if the store has changed since, the next one is made meanwhile. Only the first
+        call waits for an answer. Each answer contains its version, so the page sees that it is old.
 
         :raises StoreError: when there is no answer yet, and the store cannot be read
         """
         async with self._turn:
-            if self._answer is None:
-                await self._make()
+            answer = self._answer or await self._make()
         if self._version != self._store.version and self._refreshing is None:
             self._refreshing = asyncio.create_task(self._refresh())
-        return self._answer
+        return answer
 
     async def _refresh(self) -> None:
         try:
@@ -52,9 +56,10 @@ class Memo:
         finally:
             self._refreshing = None
 
-    async def _make(self) -> None:
+    async def _make(self) -> bytes:
         began, version = time.monotonic(), self._store.version
-        self._answer = await self._query()
+        self._answer = await self._thread.run(lambda: encode(self._query()))
         self._version = version
         now = time.monotonic()
         self._again = now + (now - began) * SHARE
+        return self._answer

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..pace import Pace
-from ..store.shelf import Shelf
+from ..store.bounded_map import BoundedMap
 from ..store.store import Store
 from .stack_tree import Answer, Look, StackTree
 
@@ -23,13 +22,13 @@ Merged = tuple[list[Answer], int]
 
 
 class MergedStacks:
-    """Of one store. asyncio only."""
+    """Of one store. One thread at a time may ask."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._kept = Shelf[Any, tuple[Any, Merged]](_KEPT)
+        self._kept = BoundedMap[Any, tuple[Any, Merged]](_KEPT)
 
-    async def ask(self, task: str, segments: Sequence[str], begin: int, end: int) -> Merged:
+    def ask(self, task: str, segments: Sequence[str], begin: int, end: int) -> Merged:
         """The calls of some segments, and how many are left out.
 
         :param begin: milliseconds since the epoch, as `end`: stacks of other times do not count
@@ -38,17 +37,16 @@ class MergedStacks:
         kept = self._kept.get(key)
         if kept is not None and kept[0] == mark:
             return kept[1]
-        pace, tree = Pace(), StackTree()
+        tree = StackTree()
         for segment in segments:
             tree.begin_segment()
-            async for look in self._looks({"task": task, "segment": segment, "from": begin, "to": end}, pace):
+            for look in self._looks({"task": task, "segment": segment, "from": begin, "to": end}):
                 tree.add(look)
-                await pace.breathe()
-        merged = await pace.walk(tree.answering())
+        merged = tree.answers()
         self._kept.put(key, (mark, merged))
         return merged
 
-    async def _looks(self, values: Mapping[str, Any], pace: Pace) -> AsyncIterator[Look]:
+    def _looks(self, values: Mapping[str, Any]) -> Iterator[Look]:
         """The stacks of a segment, by their numbers."""
         after = -1 if self._is_counted(values) else 0
         while True:
@@ -58,7 +56,6 @@ class MergedStacks:
             if len(found) < _PAGE:
                 return
             after = found[-1][0]
-            await pace.breathe()
 
     def _is_counted(self, values: Mapping[str, Any]) -> bool:
         """Whether stack number 0 is one of a run. Alone it only lists the segment, for an OAP."""

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from ..pace import Pace
 from ..store.records import Meter
 from ..store.store import Store
 from .instances import states
@@ -39,10 +38,10 @@ def meters(store: Store, service: str, instance: str) -> Answer:
     return {"version": store.version, "meters": list(found.values())}
 
 
-async def series(store: Store, service: str, instance: str, name: str, since: int) -> Answer:
+def series(store: Store, service: str, instance: str, name: str, since: int) -> Answer:
     """The curves of one meter: one for each set of labels; of a histogram, quantiles and the count of each report. A
     name that was given to another kind of meter is shown as what it is now."""
-    pace, rows = Pace(), store.read(_POINTS, (service, instance, name, since, MAX_POINTS))
+    rows = store.read(_POINTS, (service, instance, name, since, MAX_POINTS))
     curves: defaultdict[str, list[Any]] = defaultdict(list)
     is_histogram = bool(rows) and rows[0][3] is not None
     for labels, time, value, buckets in reversed(rows):
@@ -52,19 +51,18 @@ async def series(store: Store, service: str, instance: str, name: str, since: in
     for labels, points in curves.items():
         names = dict(json.loads(labels))
         if is_histogram:
-            answer += await _histogram_curves(names, [(time, buckets) for time, _, buckets in points], pace)
+            answer += _histogram_curves(names, [(time, buckets) for time, _, buckets in points])
         else:
             answer.append({"labels": names, "points": [[time, _finite(value)] for time, value, _ in points]})
     return {"name": name, "kind": "histogram" if is_histogram else "single", "series": answer}
 
 
-async def _histogram_curves(labels: dict[str, str], points: list[tuple[int, str]], pace: Pace) -> list[Answer]:
+def _histogram_curves(labels: dict[str, str], points: list[tuple[int, str]]) -> list[Answer]:
     """Agents report running totals. So each point is the difference to the point before."""
     quantiles: dict[float, list[Any]] = {each: [] for each in _QUANTILES}
     counts: list[Any] = []
     before: Buckets = ()
     for time, text in points:
-        await pace.breathe()
         buckets: Buckets = json.loads(text)
         new = _difference(buckets, before)
         before = buckets
@@ -103,8 +101,8 @@ def quantile(buckets: Buckets, part: float) -> float | None:
 
 
 def ledgers(store: Store, now: float) -> Answer:
-    """What each agent of ours says became of its records. Who is not alive says nothing any more: what it last said was
-    on its way may have arrived, or not.
+    """The ledger of each agent of ours, by its last report. An agent that is not alive reports no more: the
+    records that it had on their way then may have arrived, or not.
 
     :param now: seconds since the epoch
     """

@@ -34,7 +34,7 @@ class Limits(TypedDict):
 
 
 class Status(Versioned):
-    """What is kept, and where the collector listens."""
+    """How many records are kept, and the addresses on which the collector listens."""
 
     segments: int
     logs: int
@@ -58,7 +58,7 @@ class Trend(TypedDict):
 
 
 class Curves(TypedDict):
-    """What each part of a trend holds."""
+    """The numbers in each part of a trend."""
 
     calls: list[int]
     p95: list[int | None]
@@ -269,7 +269,7 @@ class Difference(TypedDict):
 
 
 class Differences(Versioned):
-    """The values that tell the traces inside a box from the others."""
+    """The values that distinguish the traces inside a box from the others."""
 
     inside: int
     outside: int
@@ -334,7 +334,7 @@ MapEdge = TypedDict(
 
 
 class ServiceMap(Versioned):
-    """Who calls whom."""
+    """The services and peers, and the calls between them."""
 
     nodes: list[MapNode]
     edges: list[MapEdge]
@@ -412,7 +412,7 @@ class ErrorGroup(TypedDict):
 
 
 class Errors(Versioned):
-    """What failed, in groups."""
+    """Failures, in groups."""
 
     total: int
     failures: int
@@ -487,7 +487,7 @@ class Median(Versioned):
 
 
 class Signal(TypedDict):
-    """What became of the records of one signal."""
+    """The ledger of one signal's records."""
 
     signal: str
     offered: int
@@ -499,7 +499,7 @@ class Signal(TypedDict):
 
 
 class Ledger(TypedDict):
-    """What became of the records of one agent."""
+    """The ledger of one agent's records."""
 
     service: str
     instance: str
@@ -509,7 +509,7 @@ class Ledger(TypedDict):
 
 
 class Ledgers(Versioned):
-    """What became of the records of each agent."""
+    """The ledger of each agent's records."""
 
     agents: list[Ledger]
 

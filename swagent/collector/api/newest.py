@@ -1,7 +1,8 @@
 """The newest traces, without a look at all that are kept: the first thing that the page shows.
 
-What arrived last began last, most of the time. So the newest traces are looked for among the newest segments. Whether
-a trace of which nothing arrived lately began later than these is one short look at the start of all other segments.
+The segments that arrived last began last, most of the time. So the newest traces are looked for among the newest
+segments. Whether a trace of which nothing arrived lately began later than these is one short look at the start of all
+other segments.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ class Node:
     """A span in its tree.
 
     :ivar shift: milliseconds by which it was moved
-    :ivar is_consumed: whether it was caused by a message, which nobody waits for
+    :ivar is_consumed: whether it was caused by a message, whose sender does not wait
     :ivar missing: the parent that was named but not received, in words; empty where there is none
     :ivar parent_key: the segment and span of the parent that was found
     """

@@ -1,4 +1,4 @@
-"""What a pair of the text of tags is called, and the term of a query that finds it. Pure."""
+"""The name of a pair in the text of tags, and the term of a query that finds it. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..store.tag_text import CUT, ENDPOINT, EQUALS, ERROR, INSTANCE, OPERATION, 
 from .query import quote
 
 FACETS = {"service": SERVICE, "endpoint": ENDPOINT, "instance": INSTANCE, "peer": PEER, "error": ERROR}
-"""What stands before a colon in a query, and in the text."""
+"""The words before a colon in a query, and their signs in the text."""
 _KINDS = {**{sign: name for name, sign in FACETS.items()}, OPERATION: "operation"}
 _PLAIN_KEY = re.compile(r'[^\s"=<>!/?*\\]+')
 
@@ -19,7 +19,7 @@ class Named(NamedTuple):
 
     :ivar kind: `tag`, `operation`, or one of the facets
     :ivar key: of a tag
-    :ivar term: what finds it, as a term of a query
+    :ivar term: a term of a query that finds it
     """
 
     kind: str
@@ -29,7 +29,7 @@ class Named(NamedTuple):
 
 
 def term_of(pair: str) -> Named:
-    """What a pair is."""
+    """The name of a pair, and its term."""
     name, _, value = pair.partition(EQUALS)
     rest = "*" if value.endswith(CUT) else ""
     value = value.removesuffix(CUT)

@@ -1,4 +1,4 @@
-"""What a request to the API asks for, checked."""
+"""The parameters of a request to the API, checked."""
 
 from __future__ import annotations
 

@@ -23,19 +23,19 @@ CHARTED = (
     "swagent_records_dropped",
     "swagent_records_refused",
 )
-"""The meters that tell how a process does."""
+"""The meters that show the state of a process."""
 
 
-async def process(store: Store, service: str, instance: str, since: int) -> Answer:
+def process(store: Store, service: str, instance: str, since: int) -> Answer:
     """The curves of those meters that the process has, and its events.
 
     :param since: the time before which nothing is wanted, in milliseconds since the epoch
     """
     version = store.version
-    found = [await series(store, service, instance, name, since) for name in CHARTED]
-    told = (await events(store, service))["events"]
+    found = [series(store, service, instance, name, since) for name in CHARTED]
+    reported = events(store, service)["events"]
     return {
         "version": version,
         "meters": [each for each in found if each["series"]],
-        "events": [each for each in told if each["instance"] in ("", instance) and each["time"] >= since],
+        "events": [each for each in reported if each["instance"] in ("", instance) and each["time"] >= since],
     }

@@ -1,11 +1,10 @@
-"""The processes that report: who each is, whether it lives, when it began, and what became of its records."""
+"""The processes that report: the names of each, whether it lives, when it began, and the ledger of its records."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from ..pace import Pace
 from ..store.records import Event
 from ..store.rows import other_of
 from ..store.store import Store
@@ -24,18 +23,16 @@ NOW = (
 _KEPT = ("service", "state", "last_seen", "properties", "language", "meters")
 
 
-async def processes(store: Store, now: float) -> Answer:
+def processes(store: Store, now: float) -> Answer:
     """The processes of all services, by service, the one that began last first.
 
     :param now: seconds since the epoch
     """
-    version, pace = store.version, Pace()
+    version = store.version
     known = instances(store, "", now)["instances"]
-    await pace.breathe()
     books = {(each["service"], each["instance"]): each for each in ledgers(store, now)["agents"]}
-    await pace.breathe()
     values = _latest(store)
-    began = await _beginnings(store, pace)
+    began = _beginnings(store)
     found: list[Answer] = []
     for each in known:
         key = each["service"], each["name"]
@@ -51,13 +48,12 @@ async def processes(store: Store, now: float) -> Answer:
                 "reported": book["time"] if book else None,
             }
         )
-        await pace.breathe()
     found.sort(key=lambda each: (each["service"], -(each["started"] or 0), each["instance"]))
     return {"version": version, "processes": found}
 
 
 def _names(properties: dict[str, str]) -> Answer:
-    """How people call a process; empty what its agent does not tell."""
+    """How people call a process; empty where its agent does not say it."""
     python = f"{properties.get('python_implementation', '')} {properties.get('python_version', '')}"
     return {
         "host": properties.get("hostname", ""),
@@ -74,12 +70,11 @@ def _latest(store: Store) -> dict[tuple[str, str], dict[str, float]]:
     return found
 
 
-async def _beginnings(store: Store, pace: Pace) -> dict[tuple[str, str], int]:
+def _beginnings(store: Store) -> dict[tuple[str, str], int]:
     """When each said that it began, the last time."""
     found: dict[tuple[str, str], int] = {}
     for text in store.texts(Event):
         event = other_of(Event, text)
         if event.name == "Start":
             found[event.source] = max(event.start_time, found.get(event.source, 0))
-        await pace.breathe()
     return found

@@ -1,4 +1,4 @@
-"""`POST /api/profiles`: somebody makes a profile task."""
+"""`POST /api/profiles` makes a profile task."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .profiles import task_answer
 PATH = "/api/profiles"
 MAX_BODY = 4096
 _MAX_TEXT = 512
-# name, least, most, where it is not given: what agents accept
+# name, least, most, default: agents accept these
 _NUMBERS = (
     ("seconds", 1, 900, 60),
     ("period_ms", 10, 60_000, 10),
@@ -32,7 +32,7 @@ _NAMES = ("service", "endpoint")
 
 
 def order_endpoint(store: Store) -> Callable[[Request], Awaitable[Response]]:
-    """What takes the requests."""
+    """The endpoint that takes the requests."""
     room = Room()
 
     async def order(request: Request) -> Response:
@@ -41,7 +41,7 @@ def order_endpoint(store: Store) -> Callable[[Request], Awaitable[Response]]:
                 body = await body_of(request, hold, MAX_BODY)
             task = store.order_profile(read_order(json.loads(body), int(time.time() * 1000)))
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody reads this
+            return Response(status_code=400)  # the client has left
         except RequestError as error:
             return refuse_body(error, "the body")
         except (ValueError, RecursionError) as error:
@@ -62,9 +62,9 @@ def read_order(value: Any, now: int) -> ProfileTask:
     if not isinstance(value, dict):
         raise ValueError("a JSON object is needed")
     given = cast("dict[str, Any]", value)
-    strangers = given.keys() - {*_NAMES, *(name for name, *_ in _NUMBERS)}
-    if strangers:
-        raise ValueError(f"there is no such field: {ascii(min(strangers))[:_MAX_TEXT]}")
+    unknown = given.keys() - {*_NAMES, *(name for name, *_ in _NUMBERS)}
+    if unknown:
+        raise ValueError(f"there is no such field: {ascii(min(unknown))[:_MAX_TEXT]}")
     service, endpoint = (_text(given, name) for name in _NAMES)
     seconds, period, samples, min_ms = (_number(given, *each) for each in _NUMBERS)
     return ProfileTask(uuid.uuid4().hex, service, endpoint, seconds, period, samples, min_ms, now)

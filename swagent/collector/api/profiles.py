@@ -7,12 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..pace import Pace
 from ..store.database import Row
 from ..store.profile_tasks import ProfileTask, Progress
 from ..store.store import Store
 from .merged_stacks import MergedStacks
-from .pace import pieces
+from .pieces import pieces
 
 Answer = dict[str, Any]
 # Seconds: an instance that has not asked for so long asks no more. Agents ask every 20 seconds.
@@ -32,18 +31,18 @@ WHERE :trace = '' OR segment IN (SELECT segment FROM segments WHERE trace = :tra
 """
 
 
-async def profiles(store: Store, trace_id: str, now: float) -> Answer:
+def profiles(store: Store, trace_id: str, now: float) -> Answer:
     """The tasks with their segments, the newest first.
 
     :param trace_id: leave out what has no stack of this trace; empty: nothing
     :param now: seconds since the epoch
     """
-    version, pace = store.version, Pace()
+    version = store.version
     made = {each.task.id: each for each in reversed(store.profiles())}
     seen = {task for (task,) in store.read(_TASKS, {"trace": trace_id})}
-    # those of another collector come last: nobody knows when they were made
+    # those of another collector come last: the time at which they were made is not known
     wanted = [task for task in made if not trace_id or task in seen] + sorted(seen - made.keys())
-    segments = await _segments(store, wanted, trace_id, pace)
+    segments = _segments(store, wanted, trace_id)
     asking = _asking(store, now)
     return {
         "version": version,
@@ -52,27 +51,25 @@ async def profiles(store: Store, trace_id: str, now: float) -> Answer:
     }
 
 
-async def profile(
-    store: Store, merged: MergedStacks, task: str, filters: Mapping[str, Any], now: float
-) -> Answer | None:
+def profile(store: Store, merged: MergedStacks, task: str, filters: Mapping[str, Any], now: float) -> Answer | None:
     """One task, and its stacks merged; None when nothing is known of it.
 
     :param filters: of `segment`, `from`, `to` those that apply; the others leave out no stack
     :param now: seconds since the epoch
     """
-    version, pace = store.version, Pace()
+    version = store.version
     progress = next((each for each in store.profiles() if each.task.id == task), None)
-    segments = (await _segments(store, [task], "", pace))[task]
+    segments = (_segments(store, [task], ""))[task]
     if progress is None and not segments:
         return None
     wanted = [each["segment_id"] for each in segments if filters.get("segment") in (None, each["segment_id"])]
-    nodes, left_out = await merged.ask(task, wanted, filters.get("from", -1), filters.get("to", _EVER))
+    nodes, left_out = merged.ask(task, wanted, filters.get("from", -1), filters.get("to", _EVER))
     head = _task(task, progress, segments, _asking(store, now), now)
     return {"version": version, **head, "left_out": left_out, "nodes": nodes}
 
 
 def task_answer(task: ProfileTask) -> Answer:
-    """What was asked for."""
+    """The task as it was ordered."""
     return {
         "id": task.id,
         "service": task.service,
@@ -106,22 +103,21 @@ def _asking(store: Store, now: float) -> dict[str, int]:
     """How many instances of each service ask for tasks."""
     found: defaultdict[str, int] = defaultdict(int)
     ended = store.ended()
-    for (service, instance), at in store.asked().items():
+    for (service, instance), at in store.polls().items():
         if at > (now - _ASKING) * 1000 and (service, instance) not in ended:
             found[service] += 1
     return found
 
 
-async def _segments(store: Store, tasks: Iterable[str], trace_id: str, pace: Pace) -> dict[str, list[Answer]]:
+def _segments(store: Store, tasks: Iterable[str], trace_id: str) -> dict[str, list[Answer]]:
     """By task, the segments that have stacks of it, the oldest first."""
     counted: dict[str, list[Row]] = {}
     for task in tasks:
         counted[task] = store.read(_COUNTED, {"task": task, "trace": trace_id})
-        await pace.breathe()
     found: dict[str, Row] = {}
     wanted = json.dumps([row[0] for rows in counted.values() for row in rows])
     if wanted != "[]":
-        async for piece in pieces(store, "segments", pace):
+        for piece in pieces(store, "segments"):
             found |= {row[0]: row[1:] for row in store.read(_SEGMENTS, {**piece, "wanted": wanted})}
     return {
         task: sorted((_segment(row, found.get(row[0])) for row in rows), key=lambda each: each["start"])
@@ -130,7 +126,7 @@ async def _segments(store: Store, tasks: Iterable[str], trace_id: str, pace: Pac
 
 
 def _segment(counted: Row, row: Row | None) -> Answer:
-    """A segment that has not arrived yet, or fell out, has no trace; then its stacks tell when it was."""
+    """A segment that has not arrived yet, or fell out, has no trace; then the times of its stacks are its times."""
     segment, count, first, last = counted
     trace, instance, service, endpoint, start, took = row or (None, "", "", "", first, last - first)
     return {

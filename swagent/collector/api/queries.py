@@ -1,9 +1,9 @@
-"""What the JSON API answers under which path, and by which parameters."""
+"""The query for each path of the JSON API, with its parameters."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..store.store import Store
@@ -31,24 +31,28 @@ from .memo import Memo
 from .merged_stacks import MergedStacks
 from .parameters import Parameters
 from .profile_order import PATH as PROFILES
+from .query_thread import QueryThread
 
 Answer = dict[str, Any]
-Query = Callable[[Parameters], "Answer | Awaitable[Answer | None] | None"]
+Query = Callable[[Parameters], "Answer | None"]
 
 
-def queries(store: Store, addresses: Callable[[], Answer]) -> dict[str, Query]:
-    """What to ask for each path.
-
-    :param addresses: where else the collector listens, for the status
-    """
-    services = Memo(store, lambda: calls.services(store))
-    merged = MergedStacks(store)
-    service_map = Memo(store, lambda: calls.service_map(store))
-    failures = FailureIndex(store)
-    tag_keys = Memo(store, lambda: tags.keys(store))
+def memos(store: Store, thread: QueryThread) -> Mapping[str, Memo]:
+    """The answers that are kept, by path: to a request without parameters."""
     return {
-        "/api/status": lambda _: {**instances.status(store), **addresses()},
-        "/api/services": lambda query: calls.services(store, bounds) if (bounds := query.bounds()) else services.ask(),
+        "/api/services": Memo(store, thread, lambda: calls.services(store)),
+        "/api/map": Memo(store, thread, lambda: calls.service_map(store)),
+        "/api/tags": Memo(store, thread, lambda: tags.keys(store)),
+    }
+
+
+def queries(store: Store) -> Mapping[str, Query]:
+    """The query for each path. One of them at a time may run, in any thread. None is the answer where nothing is kept
+    of what the path names."""
+    merged = MergedStacks(store)
+    failures = FailureIndex(store)
+    return {
+        "/api/services": lambda query: calls.services(store, query.bounds()),
         "/api/services/{service:path}/endpoints": lambda query: calls.endpoints(
             store, query.path("service"), query.bounds()
         ),
@@ -66,9 +70,9 @@ def queries(store: Store, addresses: Callable[[], Answer]) -> dict[str, Query]:
         "/api/differences": lambda query: differences.differences(
             store, query.present(**FILTERS), query.present(numbers=tuple(differences.BOX))
         ),
-        "/api/tags": lambda _: tag_keys.ask(),
+        "/api/tags": lambda _: tags.keys(store),
         "/api/tags/{key:path}": lambda query: tags.values(store, query.path("key"), query.text("part")),
-        "/api/map": lambda _: service_map.ask(),
+        "/api/map": lambda _: calls.service_map(store),
         "/api/logs": lambda query: logs.logs(
             store,
             query.present(texts=("service", "level", "q", "trace_id"), numbers=("from", "to")),

@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 FACETS = ("service", "endpoint", "instance", "peer", "error")
-"""What stands before a colon. Any other word with a colon in it is text."""
+"""The words that have a meaning before a colon. Any other word with a colon in it is text."""
 DURATION = "dur"
 STATUS = "status"
 _MOST = 30
@@ -25,7 +25,7 @@ _ORDERS = (">", ">=", "<", "<=")
 
 
 class Value(NamedTuple):
-    """What is looked for: texts, with anything between two of them. `*` makes a gap, unless it stands in quotes."""
+    """A value to look for: texts, with anything between two of them. `*` makes a gap, except in quotes."""
 
     texts: tuple[str, ...]
 
@@ -61,7 +61,7 @@ class Term(NamedTuple):
 def parse(text: str) -> list[Term]:
     """The terms of a query.
 
-    :raises ValueError: when it cannot be read; tells where and what helps
+    :raises ValueError: when it cannot be read; says where, and what helps
     """
     terms: list[Term] = []
     at = 0

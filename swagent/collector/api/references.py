@@ -1,5 +1,5 @@
-"""Who else caused a span, and whom it caused elsewhere: a batch of messages has several producers, and each of these
-may have a trace of its own."""
+"""The other causes of a span, and the spans that it caused elsewhere: a batch of messages has several producers, and
+each of these may have a trace of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from ..pace import Pace
 from ..store.store import Store
 from ..store.trace_records import Reference, Segment
 from .node import Key, Node
@@ -16,7 +15,7 @@ Answer = dict[str, Any]
 MOST = 100
 """Links of one span in an answer."""
 _AT_ONCE = 100
-# whom the spans of some segments caused, by their first reference and by the others
+# the spans that those of some segments caused, by their first reference and by the others
 _CONSUMERS = """
 SELECT s.trace, s.segment, c.span, s.service, s.endpoint, c.parent_segment, c.parent_span
 FROM calls c JOIN segments s ON s.id = c.owner WHERE c.parent_segment IN ({marks}) AND s.trace <> ?
@@ -37,8 +36,8 @@ class References:
         self._consumers: defaultdict[Key, list[Answer]] = defaultdict(list)
         self._known: dict[str, bool] = {}
 
-    async def read(self, segments: Sequence[Segment], pace: Pace) -> None:
-        """Look for those whom the segments of the trace caused."""
+    def read(self, segments: Sequence[Segment]) -> None:
+        """Look for the spans that the segments of the trace caused."""
         for low in range(0, len(segments), _AT_ONCE):
             ids = [segment.segment_id for segment in segments[low : low + _AT_ONCE]]
             query = _CONSUMERS.format(marks=", ".join("?" * len(ids)))
@@ -46,7 +45,6 @@ class References:
                 found = self._consumers[key[0], key[1]]
                 if len(found) < MOST:
                     found.append(_link(trace, f"{segment}:{span}", service, endpoint, True))
-            await pace.breathe()
 
     def of(self, node: Node) -> Answer:
         """The links of a span: its other parents, and its other consumers."""

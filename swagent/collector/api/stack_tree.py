@@ -8,7 +8,7 @@ first to its last, so each run loses a period, and what is seen once has taken n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .frames import is_beside, is_library, shared_name, state_of
@@ -17,7 +17,7 @@ Answer = dict[str, Any]
 MAX_NODES = 4_000
 """Calls in an answer; the rarest of more are left out."""
 MAX_GROWN = 20_000
-"""Calls that are told apart at all."""
+"""Calls that are distinguished at all."""
 
 
 class Look(NamedTuple):
@@ -71,7 +71,7 @@ class StackTree:
         self._last: Look | None = None
 
     def begin_segment(self) -> None:
-        """What comes next is of another segment, which has numbers of its own."""
+        """Begin with another segment, which has numbers of its own."""
         self._last = None
 
     def add(self, look: Look) -> None:
@@ -111,8 +111,8 @@ class StackTree:
         level[name] = Node(name)
         return level[name]
 
-    def answering(self) -> Generator[None, None, tuple[list[Answer], int]]:
-        """The calls, each before those that it made, the longest first; and how many are left out. Step by step."""
+    def answers(self) -> tuple[list[Answer], int]:
+        """The calls, each before those that it made, the longest first; and how many are left out."""
         found: list[tuple[int, Node]] = []
         counts: Counter[int] = Counter()
         waiting = [(0, node) for node in _longest_last(self.roots.values())]
@@ -121,12 +121,10 @@ class StackTree:
             found.append((depth, node))
             counts[node.count] += 1
             waiting += [(depth + 1, child) for child in _longest_last(node.children.values())]
-            yield
         least, kept = _least(counts), list[Answer]()
         for depth, node in found:
             if node.count >= least:
                 kept.append(node.answer(depth))
-            yield
         return kept, len(found) - len(kept) + self._cut
 
 

@@ -3,10 +3,9 @@ milliseconds, rates between 0 and 1."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..pace import Pace, run
 from ..store.database import Row
 
 Answer = dict[str, Any]
@@ -36,7 +35,7 @@ class Trend(NamedTuple):
 
 
 def trend(first: int, last: int, is_bounded: bool) -> Trend:
-    """The trend that ends with the last call. Where nobody chose the time it is an hour at most, so that a trace of
+    """The trend that ends with the last call. Where no time was chosen it is an hour at most, so that a trace of
     yesterday does not squeeze what is going on.
 
     :param first: when the first call began, or the time that was asked for
@@ -49,7 +48,7 @@ def trend(first: int, last: int, is_bounded: bool) -> Trend:
 
 
 class Sum:
-    """What is added up of calls with one key."""
+    """The sum of the calls with one key."""
 
     __slots__ = ("errors", "last", "moments")
 
@@ -77,21 +76,16 @@ class Sum:
         self.last = max(self.last, other.last)
 
     def answer(self, until: int, shown: Trend | None = None) -> Answer:
-        """The sum as it is answered, at once."""
-        return run(self.answering(until, shown))
-
-    def answering(self, until: int, shown: Trend | None = None) -> Generator[None, None, Answer]:
-        """The same step by step.
+        """The sum as it is answered.
 
         :param until: the end of the time that was asked for: the rate is that of the five minutes before it
-        :param shown: the trend to tell, where one is wanted
+        :param shown: the trend that the answer contains, where one is wanted
         """
         parts: dict[int, list[int]] = {}
         for moment, durations in self.moments.items():
             parts.setdefault(min(max(shown.part(moment), -1), PARTS) if shown else 0, []).extend(durations)
         for durations in parts.values():
             durations.sort()
-            yield
         ordered = [each for durations in parts.values() for each in durations]
         ordered.sort()
         calls = len(ordered)
@@ -139,12 +133,11 @@ class Sums:
                 found = by_key[key] = Sum()
             found.add(*row[width:])
 
-    async def folded(self, column: int, pace: Pace) -> Sums:
+    def folded(self, column: int) -> Sums:
         """The sums by one column of the key."""
         folded = Sums(1)
         for key, each in self.by_key.items():
             folded.by_key.setdefault(key[column], Sum()).merge(each)
-            await pace.breathe()
         return folded
 
     def extent(self, now: int) -> tuple[int, int]:
@@ -153,12 +146,11 @@ class Sums:
         last = max((each.last for each in self.by_key.values()), default=0)
         return first, min(last, now)
 
-    async def answers(self, pace: Pace, until: int, shown: Trend | None = None) -> dict[Any, Answer]:
+    def answers(self, until: int, shown: Trend | None = None) -> dict[Any, Answer]:
         """The sums as they are answered, sorted by key."""
         answers: dict[Any, Answer] = {}
         for key in sorted(self.by_key):
-            answers[key] = await pace.walk(self.by_key[key].answering(until, shown))
-            await pace.breathe()
+            answers[key] = self.by_key[key].answer(until, shown)
         return answers
 
 

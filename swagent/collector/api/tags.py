@@ -1,4 +1,4 @@
-"""Which tags have come, and with which values: what a query can be completed with."""
+"""The tags that have come, and their values: a query can be completed with them."""
 
 from __future__ import annotations
 
@@ -6,29 +6,27 @@ import re
 from collections import Counter
 from typing import Any
 
-from ..pace import Pace
-from ..store.database import Row
 from ..store.store import Store
 from ..store.tag_text import BETWEEN, CUT, EQUALS, LONGEST
 from .conditions import STATUS_KEYS
-from .pace import pieces
 from .pair_names import FACETS, term_of
+from .pieces import pieces
 from .query import STATUS
 
 Answer = dict[str, Any]
 _MOST = 100
 _MANY = 100_000  # values of one key of which those that came once are forgotten
-_AT_ONCE = 200
 _PIECE = "id > :low AND id <= :high"
 _COLUMNS = ("service", "instance")
 
 
-async def keys(store: Store) -> Answer:
+def keys(store: Store) -> Answer:
     """The keys of tags, the most frequent first, with the number of segments that have them."""
-    version, pace, found = store.version, Pace(), Counter[str]()
-    async for piece in pieces(store, "segments", pace):
+    version, found = store.version, Counter[str]()
+    for piece in pieces(store, "segments"):
         pairs = Counter[str]()
-        await _update(pairs, store.read(f"SELECT tags FROM segments WHERE {_PIECE}", piece))  # noqa: S608
+        for (text,) in store.read(f"SELECT tags FROM segments WHERE {_PIECE}", piece):  # noqa: S608
+            pairs.update(text.split(BETWEEN))
         # a key that a segment has with two values counts twice: near enough for an order
         for pair, count in pairs.items():
             key, equals, _ = pair.partition(EQUALS)
@@ -37,25 +35,17 @@ async def keys(store: Store) -> Answer:
     return {"version": version, "keys": [{"key": key, "count": count} for key, count in found.most_common(_MOST)]}
 
 
-async def _update(pairs: Counter[str], rows: list[Row]) -> None:
-    pace = Pace()
-    for low in range(0, len(rows), _AT_ONCE):
-        for (text,) in rows[low : low + _AT_ONCE]:
-            pairs.update(text.split(BETWEEN))
-        await pace.breathe()
-
-
-async def values(store: Store, key: str, part: str) -> Answer:
+def values(store: Store, key: str, part: str) -> Answer:
     """The values of a key, the most frequent first, with the number of segments that have them.
 
     :param key: of a tag, or a facet with its colon: `endpoint:`
-    :param part: what must be in them, in whatever case
+    :param part: a text that must be in them, in upper or lower case
     """
-    version, pace, found = store.version, Pace(), Counter[str]()
+    version, found = store.version, Counter[str]()
     facet = key.removesuffix(":") if key.endswith(":") else ""
     if facet in _COLUMNS:
         query = f"SELECT {facet}, count(*) FROM segments WHERE {_PIECE} GROUP BY 1"  # noqa: S608  (one of two)
-        async for piece in pieces(store, "segments", pace):
+        for piece in pieces(store, "segments"):
             found.update(dict(store.read(query, piece)))
         return _answer(version, key, FACETS[facet], found, part)
     names = (FACETS[facet],) if facet in FACETS else STATUS_KEYS if key == STATUS else (key[:LONGEST],)
@@ -63,7 +53,7 @@ async def values(store: Store, key: str, part: str) -> Answer:
         head = f"{BETWEEN}{name}{EQUALS}"
         look = re.compile(f"{re.escape(head)}([^{BETWEEN}]*)").findall
         query = f"SELECT tags FROM segments WHERE {_PIECE} AND instr(tags, :head) > 0"  # noqa: S608
-        async for piece in pieces(store, "segments", pace):
+        for piece in pieces(store, "segments"):
             for (text,) in store.read(query, {**piece, "head": head}):
                 found.update(look(text))
             if len(found) > _MANY:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from typing import Any
 
-from ..pace import Pace
+from ..cancelling import stop_if_cancelled
 from ..store.rows import LOG_COLUMNS
 from ..store.store import Store
 from ..store.trace_records import Segment
@@ -14,7 +14,7 @@ from .components import component_name
 from .logs import log_answer
 from .node import Node
 from .references import References
-from .tree import depth_first, joining
+from .tree import depth_first, join
 
 Answer = dict[str, Any]
 MAX_SPANS = 10_000
@@ -23,13 +23,13 @@ MAX_LOGS = 1_000
 """Its log lines in an answer; /api/logs has the others."""
 
 
-async def trace(store: Store, trace_id: str) -> Answer | None:
+def trace(store: Store, trace_id: str) -> Answer | None:
     """One trace whole, parents before their children; None when no segment of it is kept."""
-    version, pace = store.version, Pace()
-    segments = [segment async for segment in _segments(store, trace_id, pace)]
+    version = store.version
+    segments = list(_segments(store, trace_id))
     if not segments:
         return None
-    roots = await pace.walk(joining(segments))
+    roots = join(segments)
     placed: list[tuple[Node, int]] = []
     services: dict[str, None] = {}
     last: Node | None = None
@@ -38,16 +38,14 @@ async def trace(store: Store, trace_id: str) -> Answer | None:
         services.setdefault(node.segment.service)
         if last is None or node.end > last.end:
             last = node
-        await pace.breathe()
     whole = extent(roots, last)
     shown = placed[:MAX_SPANS]
-    names = await _names(shown, pace)
+    names = _names(shown)
     references = References(store, trace_id, names)
-    await references.read(segments, pace)
+    references.read(segments)
     spans: list[Answer] = []
     for node, depth in shown:
         spans.append({**_span(node, names, depth), **references.of(node)})
-        await pace.breathe()
     query = f"SELECT id, level, {LOG_COLUMNS} FROM logs WHERE trace = ? ORDER BY time, id LIMIT {MAX_LOGS}"  # noqa: S608
     return {
         "version": version,
@@ -60,15 +58,15 @@ async def trace(store: Store, trace_id: str) -> Answer | None:
     }
 
 
-async def _segments(store: Store, trace_id: str, pace: Pace) -> AsyncIterator[Segment]:
+def _segments(store: Store, trace_id: str) -> Iterator[Segment]:
     for number in store.segment_numbers(trace_id):
-        segment = await pace.walk(store.decoding(number))
+        stop_if_cancelled()
+        segment = store.segment(number)
         if segment is not None:  # else it has fallen out meanwhile
             yield segment
-        await pace.breathe()
 
 
-async def _names(placed: list[tuple[Node, int]], pace: Pace) -> dict[int, str]:
+def _names(placed: list[tuple[Node, int]]) -> dict[int, str]:
     """A name for each node: segment and span, and a number more where an agent gave one span number twice."""
     names: dict[int, str] = {}
     taken: dict[str, int] = {}
@@ -79,7 +77,6 @@ async def _names(placed: list[tuple[Node, int]], pace: Pace) -> dict[int, str]:
             name = f"{plain}:{taken[plain]}"
         taken[name] = 1
         names[id(node)] = name
-        await pace.breathe()
     return names
 
 

@@ -12,7 +12,7 @@ from .newest import newest
 
 Answer = dict[str, Any]
 
-# those that follow come first, so that one row at least tells the total
+# those that follow come first, so that at least one row has the total
 _LIST = """{matching}
 SELECT trace, start, duration, spans, errors, count(*) OVER () AS total, {follows} AS follows, service FROM matching
 ORDER BY follows DESC, {key} DESC, trace DESC LIMIT :limit
@@ -21,7 +21,7 @@ _HEADS = "SELECT trace, service, endpoint FROM segments WHERE trace IN ({}) ORDE
 _LOGGED = "SELECT DISTINCT trace FROM logs WHERE trace IN ({})"
 
 
-async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int, cursor: str) -> Answer:
+def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int, cursor: str) -> Answer:
     """A page of the traces that match, newest or slowest first. A trace takes as long as its root; where an endpoint is
     looked for, as long as the longest call of that.
 
@@ -42,7 +42,7 @@ async def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int
         if short is not None:
             page.add((*row, short.total, True, "") for row in short.rows)
             return _answer(store, filters, version, short.total, page)
-    async for piece in search.ranges():
+    for piece in search.ranges():
         query = _LIST.format(matching=piece.matching, follows=follows, key=key)
         found = store.read(query, {**values, **piece.values})
         total += found[0][5] if found else 0

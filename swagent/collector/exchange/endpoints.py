@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Awaitable, Callable
 
-import anyio
+import anyio.to_thread
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
 from ..api.parameters import Parameters
+from ..api.queries import Query
+from ..api.query_thread import QueryThread
 from ..intake.bodies import body_of
 from ..intake.room import Room
 from ..refusals import REFUSALS, refuse, refuse_body
@@ -23,11 +22,9 @@ from .taking import take
 EXPORT = "/api/export"
 IMPORT = "/api/import"
 Endpoint = Callable[[Request], Awaitable[Response]]
-# Bytes of a body from which on one is read at a time.
-_LARGE = 64 * 1024
 
 
-def export_endpoint(store: Store, search: Callable[[Parameters], Any]) -> Endpoint:
+def export_endpoint(store: Store, thread: QueryThread, search: Query) -> Endpoint:
     """A trace by `trace_id`, or those that match, as the list has them.
 
     :param search: the list's query
@@ -37,39 +34,41 @@ def export_endpoint(store: Store, search: Callable[[Parameters], Any]) -> Endpoi
         parameters = Parameters(request)
         try:
             trace_id = parameters.text("trace_id")
-            ids = [trace_id] if trace_id else await _matching(search(parameters))
+            content = await thread.run(lambda: _file(store, trace_id, search, parameters))
         except ValueError as error:
             return refuse(400, str(error))
-        if trace_id and not store.segment_numbers(trace_id):
+        if content is None:
             return refuse(404, f"nothing is kept of {trace_id!r}: it never came, or fell out")
         name = re.sub(r"[^0-9A-Za-z.-]+", "", trace_id)[:40]
         headers = {
             "cache-control": "no-store",
             "content-disposition": f'attachment; filename="trace{"-" + name if name else "s"}.json"',
         }
-        return StreamingResponse(export(store, ids), media_type="application/json", headers=headers)
+        return Response(content, media_type="application/json", headers=headers)
 
     return answer
 
 
-async def _matching(found: Any) -> list[str]:
-    page: Mapping[str, Any] = await found if inspect.isawaitable(found) else found
-    return [each["trace_id"] for each in page["traces"]]
+def _file(store: Store, trace_id: str, search: Query, parameters: Parameters) -> bytes | None:
+    """The file's content; None where nothing is kept of the trace."""
+    if not trace_id:
+        found = search(parameters) or {"traces": []}
+        return export(store, [each["trace_id"] for each in found["traces"]])
+    return export(store, [trace_id]) if store.segment_numbers(trace_id) else None
 
 
 def import_endpoint(store: Store) -> Endpoint:
     """Takes a file in. Its size and its pieces have the limits of the HTTP intake."""
-    room, turn = Room(), anyio.Lock()
+    room = Room()
 
     async def answer(request: Request) -> Response:
         try:
             with room.hold() as hold:
                 body = await body_of(request, hold)
-                async with turn if len(body) > _LARGE else nullcontext():
-                    return JSONResponse(await take(store, body))
+                return JSONResponse(await anyio.to_thread.run_sync(take, store, body, limiter=room.parsing))
         except REFUSALS as error:
             return refuse_body(error, "the file")
         except ClientDisconnect:
-            return Response(status_code=400)  # the client is gone, nobody reads this
+            return Response(status_code=400)  # the client has left
 
     return answer

@@ -1,15 +1,15 @@
-"""Writes traces to a file, as a stream.
+"""Writes traces to a file.
 
-The file is as large as may come back: what is beyond is left out, trace by trace, and counted at its end.
+The file is no larger than one that may be imported: the other traces are left out, and counted at its end.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from ..cancelling import stop_if_cancelled
 from ..intake.json_pieces import MAX_ELEMENT, MAX_ELEMENTS
 from ..intake.room import MAX_BODY
-from ..pace import Pace
 from ..store import rows
 from ..store.rows import LOG_COLUMNS
 from ..store.store import Store
@@ -39,34 +39,35 @@ class _Bounds:
         return True
 
 
-async def export(store: Store, trace_ids: Sequence[str]) -> AsyncIterator[str]:
-    """The file with these traces, piece by piece. Those that are not kept any more are not in it."""
-    pace, bounds, left_out = Pace(), _Bounds(), 0
+def export(store: Store, trace_ids: Sequence[str]) -> bytes:
+    """The file with these traces. Those that are not kept any more are not in it."""
+    bounds, left_out = _Bounds(), 0
+    segments: list[str] = []
     lines: list[str] = []
-    separator = ""
-    yield f'{{"format":"{FORMAT}","version":{VERSION},\n"segments":['
     for trace_id in trace_ids:
-        segments = await _segments(store, trace_id, pace)
-        logs = [log_text(rows.log_of(row)) for row in store.read(_LOGS, (trace_id,))]
-        await pace.breathe()
-        if not bounds.take(segments, logs):
+        stop_if_cancelled()
+        new_segments = _segments(store, trace_id)
+        new_lines = [log_text(rows.log_of(row)) for row in store.read(_LOGS, (trace_id,))]
+        if bounds.take(new_segments, new_lines):
+            segments += new_segments
+            lines += new_lines
+        else:
             left_out += 1
-            continue
-        lines += logs
-        for text in segments:
-            yield f"{separator}\n{text}"
-            separator = ","
-    yield '\n],\n"logs":['
-    for number, text in enumerate(lines):
+    head = f'{{"format":"{FORMAT}","version":{VERSION},\n"segments":['
+    middle, end = '\n],\n"logs":[', f'\n],\n"left_out":{left_out}}}\n'
+    return "".join((head, *_elements(segments), middle, *_elements(lines), end)).encode()
+
+
+def _elements(texts: Sequence[str]) -> Iterator[str]:
+    for number, text in enumerate(texts):
         yield f"{',' if number else ''}\n{text}"
-    yield f'\n],\n"left_out":{left_out}}}\n'
 
 
-async def _segments(store: Store, trace_id: str, pace: Pace) -> list[str]:
+def _segments(store: Store, trace_id: str) -> list[str]:
     found: list[str] = []
     for number in store.segment_numbers(trace_id):
-        segment = await pace.walk(store.decoding(number))
+        stop_if_cancelled()
+        segment = store.segment(number)
         if segment is not None:  # else it has fallen out meanwhile
-            found.append(await pace.walk(segment_text(segment)))
-        await pace.breathe()
+            found.append(segment_text(segment))
     return found

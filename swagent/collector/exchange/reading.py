@@ -16,7 +16,7 @@ from .trace_json import FORMAT, VERSION
 
 
 class Parts(NamedTuple):
-    """What a file holds, as JSON."""
+    """The contents of a file, as JSON."""
 
     segments: Sequence[Any]
     logs: Sequence[Any]

@@ -1,12 +1,12 @@
 """Segments and log lines in the words of the protocol's JSON, as `/v3/segments` and `/v3/logs` take them; pure.
 
-What is empty is left out: it is what is read where nothing stands.
+Empty values are left out: a reader takes a missing value for an empty one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..store.records import LogLine
@@ -14,15 +14,14 @@ from ..store.trace_records import Pairs, Reference, Segment, Span
 
 Json = dict[str, Any]
 FORMAT = "swagent-traces"
-"""What the file says it is."""
+"""The `format` of the file."""
 VERSION = 1
 """Goes up when older readers would misread a file."""
-_STEP = 50
 _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def segment_text(segment: Segment) -> Generator[None, None, str]:
-    """A segment as JSON, step by step: it may have very many spans."""
+def segment_text(segment: Segment) -> str:
+    """A segment as JSON."""
     head = _full(
         traceId=segment.trace_id,
         traceSegmentId=segment.segment_id,
@@ -30,11 +29,7 @@ def segment_text(segment: Segment) -> Generator[None, None, str]:
         serviceInstance=segment.instance,
         isSizeLimited=segment.is_size_limited,
     )
-    spans: list[str] = []
-    for number, span in enumerate(segment.spans):
-        spans.append(_dumps(_span(span)))
-        if not number % _STEP:
-            yield
+    spans = [_dumps(_span(span)) for span in segment.spans]
     return f'{_dumps(head)[:-1]}{"," if head else ""}"spans":[{",".join(spans)}]}}'
 
 

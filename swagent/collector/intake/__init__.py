@@ -1,1 +1,1 @@
-"""What arrives: over gRPC, HTTP and Kafka, from the wire to records."""
+"""The intake over gRPC, HTTP and Kafka, from the wire to records."""

@@ -17,7 +17,7 @@ Call = Callable[..., Any]
 def guard(server: Server, token: str) -> None:
     """Have each call of a server checked and its errors translated.
 
-    :param token: what the metadata `authentication` must be; empty: no check
+    :param token: the metadata `authentication` must be equal to it; empty: no check
     """
 
     async def admit(event: RecvRequest) -> None:

@@ -20,7 +20,7 @@ class RequestError(Exception):
 
 
 async def body_of(request: Request, hold: Hold, most: int | None = None) -> bytes:
-    """The body, once all of it has come. What its head says to be too large is refused by its head.
+    """The body, once all of it has come. If its head says that it is too large, it is refused before the rest comes.
 
     :param most: how many bytes it may have, where it is less than for others
     :raises RequestError: when it is too large, too slow, or compressed

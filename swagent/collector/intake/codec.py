@@ -1,4 +1,4 @@
-"""The codec of the gRPC intake: bytes in, bytes out. What they mean is the intake's work."""
+"""The codec of the gRPC intake: bytes in, bytes out. The intake reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent is told that asks for profile tasks: those that somebody made here, as SkyWalking's own command."""
+"""The answer to an agent that asks for profile tasks: the tasks that were made here, as SkyWalking's own command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def profile_commands(store: Store, query: Any) -> bytes:
 
     :raises StoreError: when the store cannot be written
     """
-    tasks = store.hand_out_profiles(query.service, query.serviceInstance, query.lastCommandTime)
+    tasks = store.assign_profiles(query.service, query.serviceInstance, query.lastCommandTime)
     if not tasks:
         return b""
     now = int(time.time() * 1000)

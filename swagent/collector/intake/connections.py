@@ -93,7 +93,7 @@ class TrackingServer(Server):
 
     @property
     def port(self) -> int:
-        """The port that it listens on; the first one's, where a name stands for several addresses."""
+        """The port that it listens on; that of the first address, where the name has several."""
         port: int = cast("asyncio.Server", self._server).sockets[0].getsockname()[1]
         return port
 

@@ -1,8 +1,8 @@
-"""The gRPC intake: every service of the collect protocol. Who asks for profile tasks gets those that were made here. No
-other answer holds commands.
+"""The gRPC intake: every service of the collect protocol. An agent that asks for profile tasks gets the tasks that were
+made here. No other answer has commands in it.
 
-What has arrived on a stream is kept, though the stream may break later, as in OAP. The answer comes when all of it is
-committed.
+A message that has arrived on a stream is kept, though the stream may break later, as in OAP. The answer comes when all
+messages are committed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 from grpclib.const import Cardinality, Handler, Status
 from grpclib.exceptions import GRPCError
 
-from ..pace import Pace
 from ..store.database import StoreError
 from ..store.protocol import service
 from ..store.store import Store
@@ -56,7 +55,7 @@ class GrpcService:
         self, name: str, take: Callable[[MessageReader, str, Intake], Awaitable[None]]
     ) -> Callable[[Any], Awaitable[None]]:
         async def call(stream: Any) -> None:
-            intake = Intake(self._store)
+            intake = Intake(self._store, self._room.parsing)
             try:
                 with self._room.hold() as hold:
                     await take(MessageReader(stream, hold), name, intake)
@@ -75,12 +74,9 @@ class GrpcService:
 
 async def _take_stream(reader: MessageReader, name: str, intake: Intake) -> None:
     """Take each message until the client half-closes."""
-    pace = Pace()
     try:
         while True:
-            messages = await reader.read()
-            pace.begin()
-            await intake.take_all(name, messages, pace)
+            await intake.take_all(name, await reader.read())
     except EOFError:
         return
 
@@ -94,4 +90,4 @@ async def _take_one(reader: MessageReader, name: str, intake: Intake) -> None:
         raise GRPCError(Status.INVALID_ARGUMENT, "the call carries no message") from None
     if len(messages) > 1:
         raise GRPCError(Status.INVALID_ARGUMENT, "the call carries more than one message")
-    await intake.take(name, messages[0], Pace())
+    await intake.take(name, messages[0])

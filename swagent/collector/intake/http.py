@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from typing import Any, cast
 
 import anyio
+import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -17,9 +18,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from ..gate import Gate
-from ..pace import Pace
 from ..refusals import REFUSALS, refuse, refuse_body
 from ..store.store import Store
+from ..store.wire_pieces import SMALL
 from .bodies import body_of
 from .json_messages import encoded
 from .json_pieces import read
@@ -39,7 +40,7 @@ _SINGLES = {
 def intake_app(store: Store, host: str) -> ASGIApp:
     """The application.
 
-    :param host: what it will listen on
+    :param host: the address on which it will listen
     """
 
     room, turn = Room(), anyio.Lock()
@@ -52,26 +53,33 @@ def intake_app(store: Store, host: str) -> ASGIApp:
             with room.hold() as hold:
                 body = await body_of(request, hold)
                 async with turn if len(body) > _LARGE else nullcontext():
-                    await _take(store, name, body, is_list)
+                    await _take(store, room.parsing, name, body, is_list)
         except REFUSALS as error:
             return refuse_body(error, "the body")
         return JSONResponse({})
 
     routes = [Route(path, take, methods=["POST"]) for path in (*_LISTS, *_SINGLES)]
-    app = Starlette(routes=routes, exception_handlers={404: _nowhere, ClientDisconnect: _nobody})
+    app = Starlette(routes=routes, exception_handlers={404: _nowhere, ClientDisconnect: _client_left})
     return Gate(app, host, ("POST",), names_matter=False)
 
 
-async def _take(store: Store, name: str, body: bytes, is_list: bool) -> None:
-    pace = Pace()
+async def _take(store: Store, parsing: anyio.CapacityLimiter, name: str, body: bytes, is_list: bool) -> None:
+    if len(body) <= SMALL:
+        messages = _messages(name, body, is_list)
+    else:
+        messages = await anyio.to_thread.run_sync(_messages, name, body, is_list, limiter=parsing)
+    intake = Intake(store, parsing)
+    await intake.take_all(name, messages)
+    intake.commit()
+
+
+def _messages(name: str, body: bytes, is_list: bool) -> list[bytes]:
+    """The messages in a body, as bytes."""
     try:
-        value = await read(body, pace)
+        value = read(body)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the body is no JSON: {error}") from error
-    messages = [await encoded(name, each, pace) for each in (_elements(name, value) if is_list else [value])]
-    intake = Intake(store)
-    await intake.take_all(name, messages, pace)
-    intake.commit()
+    return [encoded(name, each) for each in (_elements(name, value) if is_list else [value])]
 
 
 def _elements(name: str, value: Any) -> Sequence[Any]:
@@ -85,5 +93,5 @@ async def _nowhere(request: Request, error: Exception) -> Response:  # noqa: ARG
     return refuse(404, f"nothing is taken at {request.url.path}; what there is: {known}")
 
 
-async def _nobody(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    return Response(status_code=400)  # the client is gone, nobody reads this
+async def _client_left(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    return Response(status_code=400)  # the client has left

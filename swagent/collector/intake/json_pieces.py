@@ -1,17 +1,17 @@
 """Reads a list in JSON element by element.
 
-The parser in C reads a text in one go, and keeps the interpreter meanwhile. So a long list is cut into its elements
-first: a look for quotes and brackets, step by step.
+The parser in C reads a text in one go, and does not let other threads run meanwhile. So a long list is cut into its
+elements first: a look for quotes and brackets.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
-from ..pace import Pace
+from ..cancelling import stop_if_cancelled
 
 MAX_ELEMENTS = 10_000
 """Of one list."""
@@ -20,7 +20,6 @@ MAX_ELEMENT = 1024 * 1024
 _BLANKS = " \t\r\n"
 _DECODER = json.JSONDecoder()
 _AT_ONCE = 32 * 1024
-_STEP = 1000
 _OUTSIDE = re.compile(r'["{}\[\],]')
 _INSIDE = re.compile(r'["\\]')
 
@@ -29,7 +28,7 @@ class TooLargeError(Exception):
     """The list has too many elements, or too long ones."""
 
 
-async def read(body: bytes, pace: Pace) -> Any:
+def read(body: bytes) -> Any:
     """The value that a body holds.
 
     :raises ValueError: when it is no JSON
@@ -46,10 +45,10 @@ async def read(body: bytes, pace: Pace) -> Any:
     text = body.decode().strip(_BLANKS)
     if not text.startswith("["):
         return json.loads(_bounded(text))
-    return await _read_list(text, pace)
+    return _read_list(text)
 
 
-async def read_object(body: bytes, pace: Pace) -> Any:
+def read_object(body: bytes) -> Any:
     """The value that a body holds. If it is an object, the lists in it are read element by element.
 
     :raises ValueError: when it is no JSON
@@ -59,15 +58,15 @@ async def read_object(body: bytes, pace: Pace) -> Any:
     if not text.startswith("{"):
         return json.loads(_bounded(text))
     values: dict[str, Any] = {}
-    for start, end in await pace.walk(_elements(text)):
+    for start, end in _elements(text):
         at = _after_blanks(text, start)
         key, at = _DECODER.raw_decode(text, at) if text[at] == '"' else ("", at)
         at = _after_blanks(text, at)
         if text[at] != ":":
             raise ValueError(f"a member of the object has no name: {text[start : min(end, start + 20)]!r}")
         value = text[_after_blanks(text, at + 1) : end].rstrip(_BLANKS)
-        values[key] = await _read_list(value, pace) if value.startswith("[") else json.loads(_bounded(value))
-        await pace.breathe()
+        values[key] = _read_list(value) if value.startswith("[") else json.loads(_bounded(value))
+        stop_if_cancelled()
     return values
 
 
@@ -77,11 +76,11 @@ def _after_blanks(text: str, at: int) -> int:
     return at
 
 
-async def _read_list(text: str, pace: Pace) -> list[Any]:
+def _read_list(text: str) -> list[Any]:
     values: list[Any] = []
-    for start, end in await pace.walk(_elements(text)):
+    for start, end in _elements(text):
         values.append(json.loads(_bounded(text[start:end])))
-        await pace.breathe()
+        stop_if_cancelled()
     return values
 
 
@@ -91,20 +90,20 @@ def _bounded(text: str) -> str:
     return text
 
 
-def _elements(text: str) -> Generator[None, None, list[tuple[int, int]]]:
+def _elements(text: str) -> list[tuple[int, int]]:
     """Where the elements of a list are, or the members of an object. Whether they are well-formed shows when they are
     parsed."""
     what, last = ("list", "]") if text[0] == "[" else ("object", "}")
     found: list[tuple[int, int]] = []
     start = at = 1
-    depth = count = 0
+    depth = 0
     while depth >= 0:
         token = _OUTSIDE.search(text, at)
         if token is None:
             raise ValueError(f"the {what} has no end")
         at, sign = token.end(), token.group()
         if sign == '"':
-            at = yield from _end_of_text(text, at)
+            at = _end_of_text(text, at)
         elif sign in "{[":
             depth += 1
         elif sign in "}]":
@@ -114,23 +113,16 @@ def _elements(text: str) -> Generator[None, None, list[tuple[int, int]]]:
             start = at
         if len(found) > MAX_ELEMENTS:
             raise TooLargeError(f"a list of more than {MAX_ELEMENTS:,} elements")
-        count += 1
-        if not count % _STEP:
-            yield
     if text[at - 1] != last or at != len(text):
         raise ValueError(f"the {what} ends before the body does")
     return [] if len(found) == 1 and not text[1 : at - 1].strip() else found
 
 
-def _end_of_text(text: str, at: int) -> Generator[None, None, int]:
-    count = 0
+def _end_of_text(text: str, at: int) -> int:
     while True:
         token = _INSIDE.search(text, at)
         if token is None:
             raise ValueError("a text has no end")
         if token.group() == '"':
             return token.end()
-        at = token.end() + 1  # what a backslash stands before
-        count += 1
-        if not count % _STEP:
-            yield
+        at = token.end() + 1  # behind the character after a backslash

@@ -1,9 +1,9 @@
 """The Kafka intake: reads the topics that agents write to. Needs the extra `kafka`.
 
-A missing topic is created, as OAP does it. The store keeps the offsets beside the records: so what came while a
-collector with a file was away is read at its next start. What was read but not committed is read again; segments that
-come twice are recognised. In memory, and at the first start with a file, reading begins at the end of each topic. Where
-the broker no longer has what was to be read next, reading goes on with the oldest that it has.
+A missing topic is created, as OAP does it. The store keeps the offsets beside the records. So the records that came
+while a collector with a file was away are read at its next start. Records that were read but not committed are read
+again; segments that come twice are recognised. In memory, and at the first start with a file, reading begins at the end
+of each topic. Where the broker no longer has the next record, reading goes on with the oldest that it has.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -14,11 +14,11 @@ import asyncio
 import logging
 from typing import Any
 
+import anyio
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import ClusterAuthorizationFailedError, KafkaError, TopicAuthorizationFailedError
 
-from ..pace import Pace
 from ..store.database import StoreError
 from ..store.store import Store
 from .messages import Intake
@@ -46,6 +46,7 @@ class KafkaIntake:
         """:param brokers: `host:port`, several with commas"""
         self.brokers = brokers
         self._store = store
+        self._parsing = anyio.CapacityLimiter(1)
         prefix = f"{namespace}-" if namespace else ""
         self._kinds = {prefix + topic: kind for topic, kind in _KINDS.items()}
         self._consumer: Any = None
@@ -68,7 +69,7 @@ class KafkaIntake:
         except KafkaError as error:
             await self.stop()
             raise OSError(f"no Kafka broker at {self.brokers}: {error}") from error
-        except BaseException:
+        except BaseException:  # aiokafka lets errors of sockets and of its own code through; and a cancellation
             await self.stop()
             raise
         self._task = asyncio.create_task(self._run())
@@ -93,7 +94,7 @@ class KafkaIntake:
                 await admin.create_topics([NewTopic(topic, _PARTITIONS, 1) for topic in missing])
             return await self._partitions(admin)
         except (TopicAuthorizationFailedError, ClusterAuthorizationFailedError) as error:
-            _LOG.warning("topics are missing, and the broker lets nobody make them: %s", error)
+            _LOG.warning("topics are missing, and the broker does not let them be made: %s", error)
             return await self._partitions(admin)
         finally:
             await admin.close()
@@ -106,7 +107,7 @@ class KafkaIntake:
                 found[topic["topic"]] = sorted(each["partition"] for each in topic["partitions"] if each["leader"] >= 0)
             if all(found.values()):
                 break
-            await asyncio.sleep(0.1)  # the broker tells nobody
+            await asyncio.sleep(0.1)  # the broker does not announce it
         for topic in (topic for topic, numbers in found.items() if not numbers):
             _LOG.warning("the topic %s is not there: nothing is read from it", topic)
         return found
@@ -117,7 +118,7 @@ class KafkaIntake:
         kept = self._store.offsets(self.brokers)
         new = [each for each in partitions if (each.topic, each.partition) not in kept]
         ends = await self._consumer.end_offsets(new)
-        intake = Intake(self._store)
+        intake = Intake(self._store, self._parsing)
         for each in new:
             intake.set_offset(self.brokers, each.topic, each.partition, ends[each])
         intake.commit()
@@ -145,19 +146,19 @@ class KafkaIntake:
     async def _read(self) -> None:
         while True:
             batches = await self._consumer.getmany(timeout_ms=_POLL_MS)
-            intake, pace = Intake(self._store), Pace()
+            intake = Intake(self._store, self._parsing)
             for partition, records in batches.items():
                 for record in records:
-                    await self._take(intake, partition.topic, record.key or b"", record.value or b"", pace)
+                    await self._take(intake, partition.topic, record.key or b"", record.value or b"")
                 intake.set_offset(self.brokers, partition.topic, partition.partition, records[-1].offset + 1)
             if batches:
                 intake.commit()
 
-    async def _take(self, intake: Intake, topic: str, key: bytes, value: bytes, pace: Pace) -> None:
+    async def _take(self, intake: Intake, topic: str, key: bytes, value: bytes) -> None:
         kind = self._kinds[topic]
         if kind == "InstancePingPkg" and key.startswith(_REGISTRATION):
             kind = "InstanceProperties"
         try:
-            await intake.take(kind, value, pace)
-        except ValueError as error:  # nobody hears of a status here, and the next record may be good
+            await intake.take(kind, value)
+        except ValueError as error:  # no sender waits for a status here, and the next record may be good
             _LOG.warning("a record of %s was left out: %s", topic, error)

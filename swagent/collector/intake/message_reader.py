@@ -1,7 +1,7 @@
 """Reads the messages of a gRPC stream in bulk.
 
 grpclib reads each message in two steps, and acknowledges every frame to the peer. Both cost more than the message
-itself. So this takes the frames below grpclib's stream as they come, and cuts them into messages. What it touches of
+itself. So this takes the frames below grpclib's stream as they come, and cuts them into messages. It touches these of
 grpclib's internals: `Stream._stream.buffer`, and of that buffer `_unacked`, `_ack_callback` and `_eof`.
 """
 
@@ -48,7 +48,7 @@ class MessageReader:
             if self._rest:
                 raise GRPCError(Status.INVALID_ARGUMENT, "the stream ended within a message")
             raise EOFError
-        await asyncio.sleep(0)  # while frames are buffered, nobody else would run
+        await asyncio.sleep(0)  # while frames are buffered, no other task would run
         self._rest += data
         return self._cut()
 

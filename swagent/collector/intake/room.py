@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
+import anyio
+
 MAX_BODY = 16 * 1024 * 1024
 """Bytes of one request over HTTP, or of one message over gRPC."""
 BODY_SECONDS = 20.0
@@ -43,13 +45,17 @@ class Hold:
 
 
 class Room:
-    """What all requests of one server share. What is small needs none: who sends little is served in a flood, too.
+    """The memory that all requests of one server share. A small message needs none: its sender is served in
+    a flood, too.
 
     :ivar taken: bytes
+    :ivar parsing: lets one large message or body at a time be parsed in a thread: several threads that compute would
+        leave little time to the loop
     """
 
     def __init__(self) -> None:
         self.taken = 0
+        self.parsing = anyio.CapacityLimiter(1)
 
     @contextmanager
     def hold(self) -> Generator[Hold, None, None]:

@@ -84,7 +84,7 @@ def attached_event_of(message: Any) -> records.AttachedEvent:
 
 
 def properties_of(message: Any) -> records.Properties:
-    """What an instance says about itself."""
+    """The properties that a message holds."""
     return records.Properties(message.service, message.serviceInstance, pairs_of(message.properties), message.layer)
 
 

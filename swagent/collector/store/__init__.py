@@ -1,1 +1,1 @@
-"""What is kept: records, bounded by count and age, in memory or in a file."""
+"""The records that are kept, bounded by count and age, in memory or in a file."""

@@ -8,8 +8,9 @@ bell is left: no arrival fits between the two.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
-from threading import RLock
+from typing import Any
 
 import anyio
 
@@ -24,7 +25,7 @@ Follower = Callable[[str], None]
 class Arrivals:
     """Bells, rung once, and listeners, called for every record. Any thread."""
 
-    def __init__(self, lock: RLock) -> None:
+    def __init__(self, lock: AbstractContextManager[Any]) -> None:
         """:param lock: guards what conditions look at"""
         self._lock = lock
         self._bells: list[Callable[[], None]] = []
@@ -37,7 +38,7 @@ class Arrivals:
         :param record: makes the record, where there is a listener for it
         :param trace: to which it belongs, where it is a segment
         """
-        if not (self._bells or self._listeners or self._followers):  # who comes right now looks after what was added
+        if not (self._bells or self._listeners or self._followers):  # a task that waits from now on sees the new record
             return
         with self._lock:
             bells, self._bells = self._bells, []
@@ -53,7 +54,7 @@ class Arrivals:
                 listener(made)
 
     def wake(self) -> None:
-        """Let those who wait look again, though nothing has arrived."""
+        """Let waiting tasks look again, though nothing has arrived."""
         with self._lock:
             bells, self._bells = self._bells, []
         for ring in bells:

@@ -26,7 +26,7 @@ _MAIN = ("segments", "logs", "meters")
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a store got and kept, at one instant.
+    """The numbers of records that a store got and kept, at one instant.
 
     :ivar received: records by signal since the store was made, duplicates and evicted ones included
     :ivar duplicates: segments whose id had been received before; the first one is kept

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import tag_search
+from .fair_lock import FairLock
 from .schema import FORMAT, TABLES, WIDTHS, insertion
 
 Row = tuple[Any, ...]
@@ -28,7 +29,8 @@ class StoreError(Exception):
 
 
 class Database:
-    """Tables and the rows that wait for them. Not thread-safe: the store's lock guards it."""
+    """Tables and the rows that wait for them. The store's lock guards these rows, a lock of its own the connection: so
+    rows may be put while a query is under way in another thread."""
 
     def __init__(self, path: str) -> None:
         """:param path: the file; empty: in memory
@@ -36,14 +38,15 @@ class Database:
         """
         self.path = path
         self.waiting = 0
+        self._lock = FairLock()
         self._rows: dict[str, list[Row]] = {table: [] for table in WIDTHS}
-        self._also: list[tuple[str, Row]] = []
+        self._statements: list[tuple[str, Row]] = []
         self._insertions = {table: insertion(table) for table in WIDTHS}
         try:
             self._connection = sqlite3.connect(
                 path or ":memory:", isolation_level=None, check_same_thread=False, timeout=0.2
             )
-            self._finalizer = weakref.finalize(self, self._connection.close)  # nobody has to close what is in memory
+            self._finalizer = weakref.finalize(self, self._connection.close)  # a store in memory need not be closed
             self._prepare()
         except sqlite3.Error as error:
             raise StoreError(f"cannot open the store {path}: {error}") from error
@@ -51,7 +54,7 @@ class Database:
     def _prepare(self) -> None:
         execute = self._connection.execute
         if self.path:
-            execute("PRAGMA locking_mode=EXCLUSIVE")  # a second collector on one file is told so at its start
+            execute("PRAGMA locking_mode=EXCLUSIVE")  # a second collector on one file fails at its start
             execute("PRAGMA journal_mode=WAL")
             execute("PRAGMA synchronous=NORMAL")
             execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}")
@@ -79,34 +82,39 @@ class Database:
         self._rows[table] += rows
         self.waiting += len(rows)
 
-    def also(self, statement: str, values: Row) -> None:
+    def add_statement(self, statement: str, values: Row) -> None:
         """Add a statement that the next commit executes after the rows that wait."""
-        self._also.append((statement, values))
+        self._statements.append((statement, values))
         self.waiting += 1
 
     def forget(self) -> None:
         """Drop the rows that wait."""
         for rows in self._rows.values():
             rows.clear()
-        self._also.clear()
+        self._statements.clear()
         self.waiting = 0
 
     @contextmanager
     def transaction(self) -> Generator[None, None, None]:
-        """Write what waits, and what the block executes: all or nothing. If that fails, the rows go on waiting.
+        """Write what waits, and what the block executes: all or nothing. If that fails, the rows go on waiting. It
+        waits for a query that is under way in another thread.
 
         :raises StoreError: when it cannot be written
         """
+        with self._lock:
+            yield from self._transaction()
+
+    def _transaction(self) -> Generator[None, None, None]:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             for table, rows in self._rows.items():
                 if rows:
                     self._connection.executemany(self._insertions[table], rows)
-            for statement, values in self._also:
+            for statement, values in self._statements:
                 self._connection.execute(statement, values)
             yield
             self._connection.execute("COMMIT")
-        except BaseException as error:
+        except BaseException as error:  # a cancellation, or no memory, in the block or in SQLite
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             if isinstance(error, (sqlite3.Error, OverflowError, ValueError)):
@@ -124,13 +132,15 @@ class Database:
         :raises StoreError: when it cannot be read
         """
         try:
-            return self._connection.execute(query, values).fetchall()
+            with self._lock:
+                return self._connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise StoreError(f"cannot read the store: {error}") from error
 
     def close(self) -> None:
-        """Close the file; what waits is gone. Twice is harmless."""
-        self._finalizer()
+        """Close the file; the rows that wait are gone. Twice is harmless."""
+        with self._lock:
+            self._finalizer()
 
 
 def _contains(body: object, needle: bytes) -> bool:

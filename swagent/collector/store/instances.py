@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from . import rows
+from .bounded_map import BoundedMap
 from .database import Database
 from .records import Event, Instance, KeepAlive, Properties
-from .shelf import Shelf
 
-# What agents call these events.
+# The names that agents give to these events.
 _BEGIN, _END = "Start", "Shutdown"
 # Seconds for what an agent sends beside the event of its end.
 _LAST_WORDS = 10.0
@@ -21,9 +21,9 @@ class Instances:
 
     def __init__(self, database: Database, limit: int) -> None:
         self._database = database
-        self._known = Shelf[tuple[str, str], Instance](limit)
-        self._seen = Shelf[tuple[str, str], float](limit)
-        self._ended = Shelf[tuple[str, str], float](limit)
+        self._known = BoundedMap[tuple[str, str], Instance](limit)
+        self._seen = BoundedMap[tuple[str, str], float](limit)
+        self._ended = BoundedMap[tuple[str, str], float](limit)
         columns = "service, instance, layer, last_seen, properties, keep_alives"
         for service, instance, layer, seen, properties, beats in database.read(
             f"SELECT {columns} FROM instances ORDER BY rowid"  # noqa: S608
@@ -53,7 +53,7 @@ class Instances:
             beats += 1
         gone = self._known.put(key, Instance(*key, record.layer, now, properties, beats))
         if gone is not None:
-            self._database.also(
+            self._database.add_statement(
                 "DELETE FROM instances WHERE service = ? AND instance = ?", (gone.service, gone.instance)
             )
         self._database.put("instances", (*key, record.layer, now, json.dumps(properties), beats))
@@ -68,9 +68,9 @@ class Instances:
             self._ended.discard(key)
 
     def ended(self) -> dict[tuple[str, str], float]:
-        """When those said so that have ended; seconds since the epoch. Who has been heard from since lives again."""
+        """When each instance said that it ends; seconds since the epoch. One that was heard from since lives again."""
         found: dict[tuple[str, str], float] = {}
-        for key in self._ended.keys():  # noqa: SIM118  (a shelf is no mapping)
+        for key in self._ended.keys():  # noqa: SIM118  (a bounded map is no Mapping)
             time = self._ended.get(key) or 0.0
             if (self._seen.get(key) or 0.0) <= time + _LAST_WORDS:
                 found[key] = time
@@ -82,4 +82,4 @@ class Instances:
 
     def seen(self) -> dict[tuple[str, str], float]:
         """When each was last heard from, by whatever record."""
-        return {key: self._seen.get(key) or 0.0 for key in self._seen.keys()}  # noqa: SIM118  (a shelf is no mapping)
+        return {key: self._seen.get(key) or 0.0 for key in self._seen.keys()}  # noqa: SIM118  (a bounded map is no Mapping)

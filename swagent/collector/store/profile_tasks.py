@@ -1,4 +1,4 @@
-"""The profile tasks that were made here, which instances have taken each, and which are through with it."""
+"""The profile tasks that were made here, the instances that have taken each, and those that have finished it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import json
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .bounded_map import BoundedMap
 from .database import Database
-from .shelf import Shelf
 
 State = Literal["waiting", "running", "finished", "missed"]
 KEPT = 100
 """How many tasks are remembered."""
 PATIENCE = 60
 """Seconds for which a task waits for agents at least: they ask three times meanwhile."""
-# Of one task. Beyond that somebody makes names up.
+# Of one task. More names than that are made up.
 _MOST_INSTANCES = 200
 # Seconds after its time for the report of an instance that it is through.
 _LAST_WORDS = 10
@@ -23,7 +23,7 @@ _LAST_WORDS = 10
 
 @dataclass(frozen=True, slots=True)
 class ProfileTask:
-    """What somebody wants to see of one endpoint. `created` is in milliseconds since the epoch.
+    """An order to look at the requests of one endpoint. `created` is in milliseconds since the epoch.
 
     :ivar seconds: for which requests are followed, from when an instance takes the task
     :ivar period: milliseconds between two looks
@@ -50,7 +50,7 @@ class Progress:
     finished: dict[str, int] = field(default_factory=dict[str, int])
 
     def state(self, now: int) -> State:
-        """Waiting for an agent to ask; running; finished; or missed, as nobody asked in time."""
+        """Waiting for an agent to ask; running; finished; or missed, as no agent asked in time."""
         if self.taken:
             ends = (at + (self.task.seconds + _LAST_WORDS) * 1000 for at in self._open().values())
             return "running" if any(now < end for end in ends) else "finished"
@@ -84,8 +84,8 @@ class ProfileTasks:
     def __init__(self, database: Database, limit: int) -> None:
         """:param limit: how many instances that ask are remembered"""
         self._database = database
-        self._tasks = Shelf[str, Progress](KEPT)
-        self._asked = Shelf[tuple[str, str], int](limit)
+        self._tasks = BoundedMap[str, Progress](KEPT)
+        self._polls = BoundedMap[tuple[str, str], int](limit)
         kept = [json.loads(text) for (text,) in database.read("SELECT data FROM profiles")]
         for each in sorted(kept, key=lambda each: each["task"]["created"]):
             self._tasks.put(each["task"]["id"], Progress(ProfileTask(**each["task"]), each["taken"], each["finished"]))
@@ -105,12 +105,12 @@ class ProfileTasks:
         self._keep(Progress(task))
         return task
 
-    def hand_out(self, service: str, instance: str, since: int, now: int) -> list[ProfileTask]:
-        """The tasks that an instance is to carry out which asks now.
+    def assign(self, service: str, instance: str, since: int, now: int) -> list[ProfileTask]:
+        """Give the tasks to an instance that asks for them now, and note that it has them.
 
-        :param since: when the newest task was created that it knows
+        :param since: when the newest task was created that the instance knows
         """
-        self._asked.put((service, instance), now)
+        self._polls.put((service, instance), now)
         found: list[ProfileTask] = []
         for each in self._tasks.values():
             if each.task.service == service and each.task.created > since and each.is_for(instance, now):
@@ -120,7 +120,7 @@ class ProfileTasks:
         return found
 
     def finish(self, task_id: str, instance: str, now: int) -> None:
-        """An instance is through with a task."""
+        """Note that an instance has ended its part of a task."""
         progress = self._tasks.get(task_id)
         if progress is not None and instance in progress.taken and instance not in progress.finished:
             progress.finished[instance] = now
@@ -130,12 +130,12 @@ class ProfileTasks:
         """All of them, the oldest first."""
         return [Progress(each.task, each.taken.copy(), each.finished.copy()) for each in self._tasks.values()]
 
-    def asked(self) -> dict[tuple[str, str], int]:
+    def polls(self) -> dict[tuple[str, str], int]:
         """When each service's instance asked last; milliseconds since the epoch."""
-        return {key: self._asked.get(key) or 0 for key in self._asked.keys()}  # noqa: SIM118  (a shelf is no mapping)
+        return {key: self._polls.get(key) or 0 for key in self._polls.keys()}  # noqa: SIM118  (a bounded map is no Mapping)
 
     def _keep(self, progress: Progress) -> None:
         gone = self._tasks.put(progress.task.id, progress)
         self._database.put("profiles", (progress.task.id, json.dumps(dataclasses.asdict(progress))))
         if gone is not None:
-            self._database.also("DELETE FROM profiles WHERE task = ?", (gone.task.id,))
+            self._database.add_statement("DELETE FROM profiles WHERE task = ?", (gone.task.id,))

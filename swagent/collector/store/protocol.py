@@ -24,8 +24,6 @@ from .wire_check import check
 _PACKAGE = "skywalking.v3."
 # How deep a message may nest, in JSON too; the protocol needs five levels.
 _DEPTH = 20
-# Values in a record from which on its translation from JSON takes long.
-_LONG = 500
 # The field of the spans in a segment: number 3, of a length.
 _SPAN_KEY = 3 << 3 | 2
 
@@ -135,18 +133,6 @@ def parse_json(name: str, value: object) -> Any:
     except SystemError as error:  # protobuf's answer to half a character in a name
         raise ValueError(f"malformed {name}: a name in it is no text: {error.__cause__}") from error
     return message
-
-
-def is_long(value: object) -> bool:
-    """Whether a value of JSON has so much in it that its translation takes long."""
-    waiting, count = [value], 0
-    while waiting and count <= _LONG:
-        current = waiting.pop()
-        if isinstance(current, (dict, list)):
-            inside = list(current.values()) if isinstance(current, dict) else current
-            count += len(inside)
-            waiting += inside[:_LONG]
-    return count > _LONG
 
 
 def field_of_span(span: bytes) -> bytes:

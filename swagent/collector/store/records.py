@@ -1,6 +1,6 @@
-"""What the collector keeps: plain values, free of any wire format.
+"""The records that the collector keeps: plain values, free of any wire format.
 
-Those of traces stand in `trace_records`, with the words on names, times and tags that hold here too.
+Those of traces are in `trace_records`, with the words on names, times and tags that hold here too.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Meter:
 
     @property
     def series(self) -> tuple[str, str, str, Pairs]:
-        """What this value is the latest of."""
+        """The series of this value."""
         return self.service, self.instance, self.name, self.labels
 
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What an instance says about itself when it starts."""
+    """The properties that an instance reports when it starts."""
 
     service: str
     instance: str
@@ -67,7 +67,7 @@ class KeepAlive:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """What is known of an instance: `last_seen` in seconds since the epoch, by the collector's clock."""
+    """An instance: `last_seen` in seconds since the epoch, by the collector's clock."""
 
     service: str
     instance: str

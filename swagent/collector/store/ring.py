@@ -5,11 +5,11 @@ from __future__ import annotations
 from .database import Database
 
 STEP = 1000
-"""How many rows are removed for their age at once, so that nobody waits long."""
+"""How many rows are removed for their age at once, so that no report waits long."""
 
 
 class Ring:
-    """Hands out row numbers, and trims. The rows themselves go through the database.
+    """Gives numbers to new rows, and removes old rows. The rows themselves go through the database.
 
     :ivar count: how many rows are committed
     :ivar evicted: how many fell out because there were too many

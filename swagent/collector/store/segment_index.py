@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ..cancelling import stop_if_cancelled
 from . import tag_text
 from .database import Row
 from .protocol import described, malformed, parse
-from .wire_pieces import PIECE, cut, weigh
+from .wire_pieces import PIECE, check_parts, cut
 
 _LIMIT = 2**63 - 1
 # columns of a row
@@ -103,8 +104,9 @@ def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Index
     return Indexed(trace_id, segment_id, service, instance, row, calls, links, body)
 
 
-def indexing(data: bytes) -> Generator[None, None, Indexed]:
-    """Look through a segment's bytes, step by step: it may have very many spans.
+def index_bytes(data: bytes) -> Indexed:
+    """Look through a segment's bytes. Those of a large one are parsed piece by piece, so that other threads run in
+    between.
 
     :raises ValueError: when they are not a well-formed segment
     """
@@ -113,10 +115,10 @@ def indexing(data: bytes) -> Generator[None, None, Indexed]:
     with malformed("SegmentObject"):
         for piece in cut(data):
             if len(piece) > PIECE:
-                yield from weigh(piece, described("SegmentObject"))
+                check_parts(piece, described("SegmentObject"))
             parts.append(index(parse("SegmentObject", piece), b"", endpoint, took))
             endpoint, took = parts[-1].endpoint, parts[-1].took
-            yield
+            stop_if_cancelled()
     names = [_last(part.row[column] for part in parts) for column in range(4)]
     calls: list[Row] = []
     links: list[Row] = []
@@ -124,7 +126,6 @@ def indexing(data: bytes) -> Generator[None, None, Indexed]:
         for _, span, kind, _, _, *others in part.calls:
             calls.append((len(calls), span, kind, *names[2:], *others))
         links += part.links
-        yield
     full = [part.row for part in parts if part.row[_SPANS]]
     start = min((row[_START] for row in full), default=0)
     spans, errors = (sum(row[column] for row in full) for column in (_SPANS, _ERRORS))

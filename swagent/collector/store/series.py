@@ -6,9 +6,9 @@ import json
 from typing import NamedTuple
 
 from . import rows
+from .bounded_map import BoundedMap
 from .database import Database
 from .records import Meter
-from .shelf import Shelf
 from .trace_records import Pairs
 
 Key = tuple[str, str, str, Pairs]
@@ -27,37 +27,37 @@ FROM series s LEFT JOIN points p ON p.id = (SELECT max(id) FROM points WHERE ser
 _NEWEST = "SELECT max(number) FROM (SELECT id AS number FROM series UNION SELECT series FROM points)"
 
 
-class SeriesShelf:
-    """Numbers series. The store's lock guards it."""
+class SeriesIndex:
+    """The number of each series, and its latest value. The store's lock guards it."""
 
     def __init__(self, database: Database, limit: int) -> None:
         self.evicted = 0
         self._database = database
         self._limit = limit
         self.reload()
-        self._database.also("DELETE FROM series WHERE id NOT IN (SELECT series FROM points)", ())
+        self._database.add_statement("DELETE FROM series WHERE id NOT IN (SELECT series FROM points)", ())
 
     def reload(self) -> None:
         """Begin with what the database holds."""
-        self._shelf = Shelf[Key, _Latest](self._limit)
+        self._latest = BoundedMap[Key, _Latest](self._limit)
         ((newest,),) = self._database.read(_NEWEST)
         self._next = (newest or 0) + 1
         for number, arrived, *row in self._database.read(_LATEST):
             if row[4] is not None:  # else its values have fallen out
                 meter = rows.meter_of(row)
-                self._shelf.put(meter.series, _Latest(number, meter, arrived))
+                self._latest.put(meter.series, _Latest(number, meter, arrived))
 
     def put(self, meter: Meter, arrived: float) -> int:
         """Note a value; returns the number of its series."""
-        known = self._shelf.get(meter.series)
+        known = self._latest.get(meter.series)
         if known is not None:
-            self._shelf.put(meter.series, _Latest(known.number, meter, arrived))
+            self._latest.put(meter.series, _Latest(known.number, meter, arrived))
             return known.number
         number = self._next
         self._next += 1
         row = (number, meter.service, meter.instance, meter.name, json.dumps(meter.labels))
         self._database.put("series", row)
-        gone = self._shelf.put(meter.series, _Latest(number, meter, arrived))
+        gone = self._latest.put(meter.series, _Latest(number, meter, arrived))
         if gone is not None:  # its values fall out in their turn
             self._forget(gone)
             self.evicted += 1
@@ -65,14 +65,14 @@ class SeriesShelf:
 
     def expire(self, oldest: float) -> None:
         """Remove the series of which nothing has come since."""
-        for each in self._shelf.values():
+        for each in self._latest.values():
             if each.arrived < oldest:
-                self._shelf.discard(each.meter.series)
+                self._latest.discard(each.meter.series)
                 self._forget(each)
 
     def _forget(self, gone: _Latest) -> None:
-        self._database.also("DELETE FROM series WHERE id = ?", (gone.number,))
+        self._database.add_statement("DELETE FROM series WHERE id = ?", (gone.number,))
 
     def latest(self) -> list[Meter]:
         """The latest value of each series."""
-        return [each.meter for each in self._shelf.values()]
+        return [each.meter for each in self._latest.values()]

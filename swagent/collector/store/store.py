@@ -1,7 +1,8 @@
-"""The store: what arrived, bounded by count and age, in memory or in a file.
+"""The store: the records that arrived, bounded by count and age, in memory or in a file.
 
-Intake adds and commits, queries read, both in any thread: one lock guards everything, and queries give copies. A
-query sees all that was added before it, whether or not the intake has committed it yet.
+Intake adds and commits, queries read, both in any thread. One lock guards what is in memory, and is never held for
+long; the database has another one. Queries give copies. A query sees all that was added before it, whether or not the
+intake has committed it yet.
 """
 
 from __future__ import annotations
@@ -9,21 +10,21 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
 from . import rows
 from .arrivals import Arrivals, Follower, Listener
+from .contents import Contents
 from .counts import SIGNALS, Statistics
 from .database import Database, Row, StoreError, Values
-from .keeper import Keeper
 from .limits import Limits
 from .profile_tasks import ProfileTask, Progress
 from .records import Instance, LogLine, Meter, Record, ThreadSnapshot
 from .segment_index import Indexed, index
 from .trace_records import Segment
-from .trace_translation import decode_segment, decoding, message_of
+from .trace_translation import decode_segment, message_of
 
 # Rows that may wait for their commit.
 _GROUP = 2000
@@ -63,8 +64,8 @@ class Store:
         self._received: Counter[str] = Counter()
         self._duplicates = 0
         self._database = Database(path)
-        self._keeper = Keeper(self._database, self.limits, clock)
-        self.version = sum(ring.count for ring in self._keeper.rings.values())
+        self._contents = Contents(self._database, self.limits, clock)
+        self.version = sum(ring.count for ring in self._contents.rings.values())
         if path:  # it may have been kept within wider limits
             self._write(None)
 
@@ -79,7 +80,7 @@ class Store:
             return
         with self._lock:
             self._note(SIGNALS[type(record)], getattr(record, "service", ""))
-            self._keeper.keep(record)
+            self._contents.keep(record)
             self._commit_full_group()
         self._arrivals.announce(lambda: record)
 
@@ -91,10 +92,10 @@ class Store:
         """
         with self._lock:
             self._note("segments", segment.service)
-            if self._keeper.knows(segment.segment_id):
+            if self._contents.knows(segment.segment_id):
                 self._duplicates += 1
             else:
-                self._keeper.keep_segment(segment)
+                self._contents.keep_segment(segment)
                 self._commit_full_group()
         self._arrivals.announce(lambda: decode_segment(segment.body), segment.trace_id)
 
@@ -107,17 +108,17 @@ class Store:
         with self._lock:
             if isinstance(record, LogLine):
                 self._note("logs", record.service)
-                self._keeper.keep_line(record)
+                self._contents.keep_line(record)
             else:
                 self._note("segments", record.service)
-                self._keeper.keep_segment(record, is_report=False)
+                self._contents.keep_segment(record, is_report=False)
             self._commit_full_group()
         self.wake()
 
     def _note(self, signal: str, service: str) -> None:
         self._received[signal] += 1
         self.version += 1
-        self._keeper.meet_service(service)
+        self._contents.meet_service(service)
 
     def _commit_full_group(self) -> None:
         if self._database.waiting >= _GROUP:
@@ -143,14 +144,14 @@ class Store:
             version = self.version
             if self._database.waiting or age is not None:
                 self._write(None if age is None else self._clock() - age)
-            has_changed, is_behind = self.version != version, self._keeper.is_behind
+            has_changed, is_behind = self.version != version, self._contents.is_behind
         if has_changed:
             self.wake()
         return is_behind
 
     def _write(self, oldest: float | None) -> None:
         try:
-            self.version += self._keeper.write(oldest)
+            self.version += self._contents.write(oldest)
         except StoreError:
             self.losses += 1
             raise
@@ -188,9 +189,8 @@ class Store:
 
         :raises StoreError: when the store cannot be read or written
         """
-        with self._lock:
-            self.commit()
-            return self._database.read(query, values)
+        self.commit()
+        return self._database.read(query, values)  # without the lock: it may take long
 
     def close(self) -> None:
         """Write what was added, and close the file. Twice is harmless; nothing can be read afterwards."""
@@ -213,7 +213,7 @@ class Store:
         return await self._arrivals.wait_until(condition, timeout)
 
     def wake(self) -> None:
-        """Let those who wait check their conditions again, though nothing has arrived."""
+        """Let waiting tasks check their conditions again, though nothing has arrived."""
         self._arrivals.wake()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -226,24 +226,24 @@ class Store:
         return self._arrivals.follow(follower)
 
     def statistics(self) -> Statistics:
-        """What was received, duplicated and evicted so far."""
+        """How many records were received, duplicates, and evicted so far."""
         with self._lock:
             self.commit()
-            evicted = Counter({name: ring.evicted for name, ring in self._keeper.rings.items()})
-            evicted["meters"] += self._keeper.series.evicted
-            return Statistics(self._received.copy(), self._duplicates, +evicted, self._keeper.services)
+            evicted = Counter({name: ring.evicted for name, ring in self._contents.rings.items()})
+            evicted["meters"] += self._contents.series.evicted
+            return Statistics(self._received.copy(), self._duplicates, +evicted, self._contents.services)
 
     def counts(self) -> dict[str, int]:
         """How many rows are kept: segments, logs, meters (points), snapshots, events, others."""
         with self._lock:
             self.commit()
-            return {name: ring.count for name, ring in self._keeper.rings.items()}
+            return {name: ring.count for name, ring in self._contents.rings.items()}
 
     def dropped(self) -> tuple[int, int]:
         """How many records fell out for their age, and how many because there were too many."""
         with self._lock:
-            return sum(ring.expired for ring in self._keeper.rings.values()), sum(
-                ring.evicted for ring in self._keeper.rings.values()
+            return sum(ring.expired for ring in self._contents.rings.values()), sum(
+                ring.evicted for ring in self._contents.rings.values()
             )
 
     @property
@@ -271,13 +271,13 @@ class Store:
         return [body for (body,) in self.read(query, (trace_id,))]
 
     def segment_numbers(self, trace_id: str) -> list[int]:
-        """The numbers of the same segments, for `decoding`."""
+        """The numbers of the same segments, for `segment`."""
         return [number for (number,) in self.read("SELECT id FROM segments WHERE trace = ? ORDER BY id", (trace_id,))]
 
-    def decoding(self, number: int) -> Generator[None, None, Segment | None]:
-        """Read one segment, step by step; None if it has fallen out."""
+    def segment(self, number: int) -> Segment | None:
+        """One segment; None if it has fallen out."""
         found = self.read("SELECT body FROM bodies WHERE id = ?", (number,))
-        return (yield from decoding(found[0][0])) if found else None
+        return decode_segment(found[0][0]) if found else None
 
     @property
     def logs(self) -> list[LogLine]:
@@ -288,23 +288,23 @@ class Store:
     def meters(self) -> list[Meter]:
         """The latest value of each series."""
         with self._lock:
-            return self._keeper.series.latest()
+            return self._contents.series.latest()
 
     @property
     def instances(self) -> list[Instance]:
         """The instances heard from through properties or keep-alives."""
         with self._lock:
-            return self._keeper.instances.known()
+            return self._contents.instances.known()
 
     def seen(self) -> dict[tuple[str, str], float]:
         """When each service's instance was last heard from, by whatever record; seconds since the epoch."""
         with self._lock:
-            return self._keeper.instances.seen()
+            return self._contents.instances.seen()
 
     def ended(self) -> dict[tuple[str, str], float]:
         """When each instance said that it ends, of those that were not heard from since; as `seen`."""
         with self._lock:
-            return self._keeper.instances.ended()
+            return self._contents.instances.ended()
 
     def order_profile(self, task: ProfileTask) -> ProfileTask:
         """Keep a profile task, for the agents of its service that ask.
@@ -313,19 +313,19 @@ class Store:
         :raises StoreError: when the store cannot be written
         """
         with self._lock:
-            kept = self._keeper.profiles.add(task)
+            kept = self._contents.profiles.add(task)
             self._changed()
         self.wake()
         return kept
 
-    def hand_out_profiles(self, service: str, instance: str, since: int) -> list[ProfileTask]:
-        """The profile tasks for an instance that asks.
+    def assign_profiles(self, service: str, instance: str, since: int) -> list[ProfileTask]:
+        """Give profile tasks to an instance that asks for them, and note that it has them.
 
-        :param since: when the newest task was created that it knows, in milliseconds since the epoch
+        :param since: when the newest task was created that the instance knows, in milliseconds since the epoch
         :raises StoreError: when the store cannot be written
         """
         with self._lock:
-            found = self._keeper.profiles.hand_out(service, instance, since, int(self._clock() * 1000))
+            found = self._contents.profiles.assign(service, instance, since, int(self._clock() * 1000))
             if found:
                 self._changed()
         if found:
@@ -339,12 +339,12 @@ class Store:
     def profiles(self) -> list[Progress]:
         """The profile tasks that were made here, oldest first."""
         with self._lock:
-            return self._keeper.profiles.known()
+            return self._contents.profiles.known()
 
-    def asked(self) -> dict[tuple[str, str], int]:
+    def polls(self) -> dict[tuple[str, str], int]:
         """When each service's instance last asked for profile tasks; milliseconds since the epoch."""
         with self._lock:
-            return self._keeper.profiles.asked()
+            return self._contents.profiles.polls()
 
     def records(self, kind: type[R]) -> list[R]:
         """The records kept of another kind (`LogLine`, `Event`, `ThreadSnapshot`, ...), oldest first."""

@@ -1,4 +1,4 @@
-"""What is searched of a segment: its tags, operations, peers and kinds of errors, as one text beside it.
+"""The searched text of a segment: its tags, operations, peers and kinds of errors, as one text beside it.
 
 The text is a list of pairs, `\\x1f` before each of them and at the end, `\\x1e` between name and value. So SQLite finds
 `tenant=globex` by one look for `\\x1ftenant\\x1eglobex\\x1f`, and what is counted is split by one call.
@@ -54,7 +54,7 @@ def _kinds(logs: Iterable[Any]) -> list[str]:
 def text_of(pairs: Sequence[str]) -> str:
     """The text of pairs, each of them a name, `EQUALS` and a value.
 
-    A value that has these signs in it makes pairs that nobody sent, and no other harm.
+    A value that has these signs in it makes pairs that no agent sent, and does no other harm.
     """
     text = BETWEEN.join(pairs)
     if len(pairs) > _FEW or len(text) > LONGEST:

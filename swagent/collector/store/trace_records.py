@@ -1,4 +1,4 @@
-"""What the collector keeps of traces: references, spans, segments.
+"""The records of traces: references, spans, segments.
 
 Names of kinds and layers are the protocol's own words (`Entry`, `Http`, `CrossProcess`); a number that the
 protocol does not name is kept as its digits. Times are milliseconds since the epoch. Tags are pairs, not a mapping,

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from .protocol import enum_names, enum_numbers, message_class, parse
 from .trace_records import Pairs, Reference, Segment, Span, SpanLog
-from .wire_pieces import cut
-
-_STEP = 50
+from .wire_pieces import SMALL, cut
 
 
 def decode_segment(body: bytes) -> Segment:
-    """The segment that the wire's bytes hold.
+    """The segment that the wire's bytes hold. Those of a large one are parsed piece by piece, so that other threads
+    run in between.
 
     :raises ValueError: when they are not a well-formed segment
     """
-    return segment_of(parse("SegmentObject", body))
-
-
-def decoding(body: bytes) -> Generator[None, None, Segment]:
-    """The same, step by step: a segment may have very many spans.
-
-    :raises ValueError: when the bytes are not a well-formed segment
-    """
+    if len(body) <= SMALL:
+        return segment_of(parse("SegmentObject", body))
     head = message_class("SegmentObject")()
     spans: list[Span] = []
     for piece in cut(body):
         message = parse("SegmentObject", piece)
-        for number, span in enumerate(message.spans):
-            spans.append(_span(span))
-            if not number % _STEP:
-                yield
+        spans += map(_span, message.spans)
         message.ClearField("spans")
         head.MergeFrom(message)
     return _segment(head, tuple(spans))

@@ -30,7 +30,7 @@ _DEPTH = 20
 
 
 class Shape(NamedTuple):
-    """What is known of a field: its wire type, the kind of the messages in it, whether it is text."""
+    """A field: its wire type, the kind of the messages in it, whether it is text."""
 
     wire_type: int
     message: Any
@@ -97,7 +97,7 @@ def varint_at(data: bytes, at: int) -> tuple[int, int]:
 
 @cache
 def shapes_of(descriptor: Any) -> dict[int, Shape]:
-    """What is known of the fields of a message, by their numbers."""
+    """The fields of a message, by their numbers."""
     return {
         field.number: Shape(_WIRE_TYPES.get(field.type, _VARINT), field.message_type, field.type == 9)
         for field in descriptor.fields

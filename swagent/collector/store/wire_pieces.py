@@ -1,12 +1,12 @@
 """Cuts the bytes of a large message, so that they can be parsed piece by piece.
 
 protobuf's runtime parses a message in one go, and keeps the interpreter meanwhile. But a run of a message's fields is a
-message of the same kind as well. What it holds is what the whole holds between these two places.
+message of the same kind as well. It holds the same as the whole between these two places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .wire_check import LENGTH, shapes_of, value_at, varint_at
@@ -64,8 +64,8 @@ def cut(data: bytes) -> Iterator[bytes]:
         yield data[low:]
 
 
-def weigh(data: bytes, descriptor: Any) -> Generator[None, None, None]:
-    """Count the fields of a record, and of the messages in it, step by step.
+def check_parts(data: bytes, descriptor: Any) -> None:
+    """Count the fields of a record, and of the messages in it.
 
     :raises ValueError: when there are more than `MAX_PARTS`, or the bytes are no message
     """
@@ -81,5 +81,3 @@ def weigh(data: bytes, descriptor: Any) -> Generator[None, None, None]:
             shape = shapes.get(field.number)
             if shape is not None and shape.message is not None and field.wire_type == LENGTH:
                 waiting.append((shape.message, field.start, field.end))
-            if not count % _FIELDS:
-                yield

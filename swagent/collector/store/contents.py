@@ -1,4 +1,4 @@
-"""What a store keeps, and how it gets there: rows that wait, rings that overflow, and what is held in memory."""
+"""The contents of a store, and how a record gets there: rows that wait, tables that overflow, and maps in memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from . import rows
+from .bounded_map import BoundedMap
 from .database import Database, Row, StoreError
 from .instances import Instances
 from .limits import Limits
@@ -14,16 +15,15 @@ from .profile_tasks import ProfileTasks
 from .records import Event, KeepAlive, LogLine, Meter, ProfileFinish, Properties, Record, ThreadSnapshot
 from .ring import STEP, Ring
 from .segment_index import Indexed
-from .series import SeriesShelf
-from .shelf import Shelf
+from .series import SeriesIndex
 
 # Ids are remembered longer than the segments themselves, so that a late duplicate is still recognised.
 REMEMBERED_IDS = 5
 _NAMES = "SELECT DISTINCT service FROM logs UNION SELECT service FROM series UNION SELECT service FROM instances"
 
 
-class Keeper:
-    """The store's memory. Not thread-safe: the store's lock guards it.
+class Contents:
+    """All that a store keeps. Not thread-safe: the store's lock guards it.
 
     :ivar rings: the tables that overflow, by what the counts call them
     :ivar is_behind: whether the last write left more that is too old
@@ -42,11 +42,11 @@ class Keeper:
             "events": Ring(database, "events", limits.others),
             "others": Ring(database, "others", limits.others),
         }
-        self.series = SeriesShelf(database, limits.series)
+        self.series = SeriesIndex(database, limits.series)
         self.instances = Instances(database, limits.others)
         self.profiles = ProfileTasks(database, limits.others)
-        self._services = Shelf[str, None](limits.others)
-        self._known_ids = Shelf[str, None](limits.segments * REMEMBERED_IDS)
+        self._services = BoundedMap[str, None](limits.others)
+        self._known_ids = BoundedMap[str, None](limits.segments * REMEMBERED_IDS)
         self._clock = clock
         self._added: Counter[str] = Counter()
         self._new_ids: list[str] = []
@@ -127,7 +127,7 @@ class Keeper:
 
         :param oldest: the time of arrival before which a record falls out
         :returns: how many records fell out
-        :raises StoreError: when it cannot be written; what waited is gone then
+        :raises StoreError: when it cannot be written; the rows that waited are gone then
         """
         gone: dict[str, tuple[int, int]] = {}
         try:

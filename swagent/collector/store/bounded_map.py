@@ -1,4 +1,4 @@
-"""A mapping with a bound: what was put in first falls out first."""
+"""A mapping with a bound: the value that was put in first falls out first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Shelf(Generic[K, V]):
+class BoundedMap(Generic[K, V]):
     """Keeps at most `limit` values; a key that is put in again keeps its place.
 
     It is no plain dict: a dict finds its first key only after it has skipped all keys that were removed before it.

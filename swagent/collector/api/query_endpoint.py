@@ -1,0 +1,67 @@
+"""Answers a request by a query, and ends the query when the client leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..refusals import refuse
+from ..store.database import StoreError
+from .encoding import encode
+from .memo import Memo
+from .parameters import Parameters
+from .queries import Query
+from .query_thread import QueryThread
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def query_endpoint(thread: QueryThread, query: Query, memo: Memo | None) -> Endpoint:
+    """The endpoint that runs a query for each request.
+
+    :param memo: answers in place of the query where the request asks for no time
+    """
+
+    async def ask(request: Request) -> Response:
+        parameters = Parameters(request)
+        try:
+            if memo is not None and not parameters.bounds():
+                return json_response(await memo.ask())
+            found = await thread.run(lambda: _run(query, parameters))
+        except ValueError as error:
+            return refuse(400, str(error))
+        except StoreError as error:
+            return refuse(503, str(error))
+        if found is None:
+            name = request.url.path.rpartition("/")[2]
+            return refuse(404, f"nothing is kept of {name!r}: it never came, or fell out")
+        return json_response(found)
+
+    async def answer(request: Request) -> Response:
+        response = Response(status_code=400)  # the client has left
+        async with anyio.create_task_group() as group:
+            group.start_soon(_cancel_when_left, request, group.cancel_scope)
+            response = await ask(request)
+            group.cancel_scope.cancel()
+        return response
+
+    return answer
+
+
+def json_response(answer: bytes) -> Response:
+    """The response with an encoded answer."""
+    return Response(answer, media_type="application/json", headers={"cache-control": "no-store"})
+
+
+def _run(query: Query, parameters: Parameters) -> bytes | None:
+    found = query(parameters)
+    return None if found is None else encode(found)
+
+
+async def _cancel_when_left(request: Request, scope: anyio.CancelScope) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
