@@ -86,10 +86,11 @@ class Installation:
         """Show the library's calls to these from now on, and no longer to those before them."""
         with self._lock:
             self._listeners = listeners
-            hooked = list(self._patches)
+            # a test may have taken a module out of there
+            hooked = [sys.modules[name] for name in self._patches if name in sys.modules]
             self._undo()
-        for name in hooked:
-            self._hook(sys.modules[name])
+        for module in hooked:
+            self._hook(module)
 
     def switch_off(self, reason: str) -> None:
         """Leave the library alone, or let it be as it was."""
