@@ -87,8 +87,8 @@ class World:
     @property
     def steps(self) -> int:
         """How often something may wait before it is cancelled. How often it waits for a server is up to the network,
-        but for the first times."""
-        return 2 if self.peers else 8
+        but for the first time."""
+        return 1 if self.peers else 8
 
     @property
     def source(self) -> str:
