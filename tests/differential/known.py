@@ -191,7 +191,7 @@ KNOWN: tuple[Known, ...] = (
         worlds="grpc|grpc-aio",
         line=r"^(await |next\(|list\()?r\d+(\.|\)|$)",
         place="",
-        bare="'NoneType' object|NoneType None",
+        bare="NoneType",
         whole=True,
         witness=("grpc", ("channel.unary_stream('/stock.Stock/Many')(request=-1.5)", "r0.details()")),
     ),
