@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import anyio
@@ -53,9 +53,12 @@ class _Server(uvicorn.Server):
 class HttpServer:
     """Serves an application on one port. asyncio only."""
 
-    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
-        """:param port: 0 takes a free one, which later starts take again"""
-        self._app = app
+    def __init__(self, make_app: Callable[[], ASGIApp], host: str, port: int) -> None:
+        """
+        :param make_app: called at each start, in the loop that will serve: locks and limits belong to a loop
+        :param port: 0 takes a free one, which later starts take again
+        """
+        self._make_app = make_app
         self.host = host
         self.port = port
         self._server: _Server | None = None
@@ -79,7 +82,7 @@ class HttpServer:
         listener = await _bind(self.host, self.port)
         self.port = listener.getsockname()[1]
         config = uvicorn.Config(
-            self._app,
+            self._make_app(),
             http=BoundedProtocol,
             ws="none",
             lifespan="off",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -74,8 +75,8 @@ class Collector:
         self._token = token
         self._server: TrackingServer | None = None
         self._changes = Changes(self.store)
-        self._http = None if http_port is None else HttpServer(intake_app(self.store, host), host, http_port)
-        page = page_app(self.store, self._changes, self._addresses, host)
+        self._http = None if http_port is None else HttpServer(partial(intake_app, self.store, host), host, http_port)
+        page = partial(page_app, self.store, self._changes, self._addresses, host)
         self._page = None if page_port is None else HttpServer(page, host, page_port)
         self._kafka = _kafka_intake(self.store, kafka, kafka_namespace) if kafka else None
         self._expiry: asyncio.Task[None] | None = None

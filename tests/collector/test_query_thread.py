@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+import urllib.request
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from grpclib.client import Channel
 
 from collector.served import line, serving, shop_and_stock
+from kit.servers import collector_thread
 from swagent.collector.api import (
     calls as calls_query,
 )
@@ -382,3 +384,17 @@ def test_pieces_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
         now += 1.0
         measured.end()
     assert measured.rows == 1
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_a_collector_may_be_made_in_another_loop_than_it_serves_in() -> None:
+    def ask(address: str) -> list[int]:
+        found = []
+        for path in ("/api/services", "/api/traces", "/api/map"):
+            with urllib.request.urlopen(f"http://{address}{path}", timeout=20) as answer:
+                found.append(answer.status)
+        return found
+
+    collector = Collector(page_port=0)
+    with collector_thread(collector):
+        assert await anyio.to_thread.run_sync(ask, collector.page_address) == [200, 200, 200]

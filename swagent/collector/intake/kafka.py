@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import cached_property
 from typing import Any
 
 import anyio
@@ -46,11 +47,15 @@ class KafkaIntake:
         """:param brokers: `host:port`, several with commas"""
         self.brokers = brokers
         self._store = store
-        self._parsing = anyio.CapacityLimiter(1)
         prefix = f"{namespace}-" if namespace else ""
         self._kinds = {prefix + topic: kind for topic, kind in _KINDS.items()}
         self._consumer: Any = None
         self._task: asyncio.Task[None] | None = None
+
+    @cached_property
+    def _parsing(self) -> anyio.CapacityLimiter:
+        # made in the loop that reads: a limit belongs to a loop
+        return anyio.CapacityLimiter(1)
 
     async def start(self) -> None:
         """Make the topics that are missing, and read from all.
