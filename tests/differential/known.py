@@ -187,18 +187,9 @@ KNOWN: tuple[Known, ...] = (
         witness=("aiokafka", ("await producer.send('orders', b'1')",)),
     ),
     Known(
-        "The same: so there is a result that can be asked.",
-        worlds="grpc|grpc-aio",
-        line=r"^(await |next\(|list\()?r\d+(\.|\)|$)",
-        place="",
-        bare="NoneType",
-        whole=True,
-        witness=("grpc", ("channel.unary_stream('/stock.Stock/Many')(request=-1.5)", "r0.details()")),
-    ),
-    Known(
         "The same: it is a step behind, so less of it has arrived when it is cancelled.",
         worlds="grpc-aio",
-        place="^(elsewhere|events|logs)$",
+        place=r"^(elsewhere|events|logs)\b",
         witness=("grpc-aio", ("await cancelled(2, lambda: channel.unary_unary('/stock.Stock/Look')(b'lamp'))",)),
     ),
     Known(
@@ -212,14 +203,23 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        "A wrapper of a coroutine function, or of an asynchronous generator, takes any arguments: a call with wrong "
+        "A wrapper of a coroutine function, or of a generator, takes any arguments: a call with wrong "
         "ones fails where it is awaited, and not one step earlier, where it is made.",
         worlds=".*",
         line=r"^(?!await )",
         place="",
-        agent="coroutine|async_generator",
+        agent="coroutine|generator",
         whole=True,
         witness=("opensearch-async", ("client.transport.perform_request(no_such=1)",)),
+    ),
+    Known(
+        "Where a call fails later for one of these reasons, its result is there to be asked, and fails then.",
+        worlds=".*",
+        line=r"\br\d+\b",
+        place="",
+        bare="NoneType",
+        whole=True,
+        witness=("grpc", ("channel.unary_stream('/stock.Stock/Many')(request=-1.5)", "r0.details()")),
     ),
 )
 
