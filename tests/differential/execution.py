@@ -333,11 +333,11 @@ def _watching(seen: dict[str, Any]) -> Iterator[None]:
         logging.root.removeHandler(handler)
         logging.root.setLevel(level)
     seen["warnings"] = sorted(
-        # a garbage collector warns anywhere
+        # of what was not closed or awaited, a garbage collector warns anywhere
         [
             each.category.__name__,
             same(str(each.message)),
-            each.category is not ResourceWarning and _place(each.filename),
+            each.category not in (ResourceWarning, RuntimeWarning) and _place(each.filename),
         ]
         for each in caught or ()
         # when that is, is up to the collector
