@@ -35,6 +35,7 @@ from ..hosting.late_start import followed, note_serving
 from ..record.trace.tracer import Tracer
 from ..request.faults import Faults
 from ..request.pending import PendingRequest
+from ..request.serving import serves
 from .frameworks import follow_routes
 from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
 from .send import end, traced_send
@@ -64,6 +65,7 @@ class SkyWalkingMiddleware:
         self._all_ended: anyio.Event | None = None
         self.faults = Faults()
 
+    @serves
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one scope."""
         if MARK in scope or scope["type"] not in _TRACED:

@@ -8,13 +8,12 @@ record or an incoming header change nothing. A child, a tag or an outgoing heade
 
 from __future__ import annotations
 
-from contextvars import Token
 from time import monotonic
 from typing import Any
 
 from ..record.suppression import suppress_instrumentation
 from ..record.trace.carrier import Carrier, parse_sw8
-from ..record.trace.context import Active, active_span, current, nearest_open, renew, switch
+from ..record.trace.context import Active, active_span, current, nearest_open, switch
 from ..record.trace.ids import new_number, segment_id_of, trace_id_of
 from ..record.trace.model import Component, Origin, PendingOrigin, Reference, RefKind, SpanKind
 from ..record.trace.span import Span, parent_link
@@ -24,6 +23,7 @@ from .description import name_by_path, name_so_far
 from .facts import OTHER, Facts
 from .faults import Faults
 from .scope import Scope, read_carrier, read_facts, read_headers, read_operation, read_traceparent
+from .serving import is_served_here
 from .span import RequestSpan
 
 UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
@@ -54,12 +54,10 @@ class PendingRequest:
     :ivar status: of the response; 0 until it has begun
     :ivar span: None until it is needed
     :ivar previous: the entry that was active before the request
-    :ivar began_in: a mark of the context that the request began in; None after its end, because the mark holds the
-        context, and the context holds the request
     :ivar following: the state of a response that is followed message by message; None for a status and one body
     """
 
-    __slots__ = ("_caller", "_facts", "_host", "_trace_id", "began_in", "end_time", "ended", "faults", "following",
+    __slots__ = ("_caller", "_facts", "_host", "_trace_id", "end_time", "ended", "faults", "following",
                  "number", "previous", "scope", "span", "start_time", "status", "tracer")  # fmt: skip
     frame = None
     kind = SpanKind.ENTRY
@@ -87,7 +85,7 @@ class PendingRequest:
         self.previous: Active | None = inherited
         self.start_time: float = monotonic()
         # not by `switch`: no finaliser serves a request
-        self.began_in: Token[Any] | None = current.set(self)
+        current.set(self)
         if inherited is not None or not tracer.decides_late or suppress_instrumentation.get():
             self._open_among(inherited)
 
@@ -235,7 +233,6 @@ class PendingRequest:
                 self._caller = caller
                 self._facts = facts
                 self.scope = _NOTHING
-                self.began_in = None
                 if offer is not None:
                     # a FinishedRequest; joining takes half as long as unpacking
                     offer((self.number, self.start_time, now, client, caller) + facts)  # noqa: RUF005
@@ -249,7 +246,6 @@ class PendingRequest:
             self.previous = nearest_open(self.previous)
         self.end_time = monotonic()
         self.ended = True
-        self.began_in = None
         self._facts = self._read()
         self.scope = _NOTHING
 
@@ -259,14 +255,8 @@ class PendingRequest:
             switch(current, self.previous)
 
     def runs_here(self) -> bool:
-        """Whether the current task is the one that serves the request: the request began in its context, and every
-        other task has a copy."""
-        mark = self.began_in
-        renewed = renew(mark) if mark is not None else None
-        if renewed is None:
-            return False
-        self.began_in = renewed
-        return True
+        """Whether the current task is the one that serves the request."""
+        return is_served_here(self)
 
     # -- opening ------------------------------------------------------------------------------------------------------
 

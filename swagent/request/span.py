@@ -10,6 +10,7 @@ from ..record.limits import MAX_TAGS
 from ..record.trace.carrier import Carrier
 from ..record.trace.ids import ids_of
 from ..record.trace.model import Component, Layer, SpanKind, SpanRecord
+from ..record.trace.outcome import running_task
 from ..record.trace.segment import Segment
 from ..record.trace.span import Span
 from ..record.trace.traceparent import Traceparent
@@ -105,6 +106,7 @@ class RequestSpan(Span):
         :param name_task: called with each span that joins the segment; must not raise
         """
         self.clock = clock
+        self.task = id(running_task())
         if self.segment is not None:
             self.segment.on_join = name_task
 
@@ -156,7 +158,8 @@ class RequestSpan(Span):
 
     def runs_here(self) -> bool:
         """Whether the current task is the one that serves the request. Another task may have opened this span."""
-        return self.pending.runs_here()
+        # where steps are timed, the stack ends before the middleware while an exception is thrown in
+        return super().runs_here() if self.clock is not None else self.pending.runs_here()
 
     def _new_segment(self, tracer: Tracer, trace_id: str | None) -> Segment:
         own = ids_of(self.pending.number)

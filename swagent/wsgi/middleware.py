@@ -26,6 +26,7 @@ from ..record.trace.context import current
 from ..record.trace.tracer import Tracer, running
 from ..request.faults import Faults
 from ..request.pending import PendingRequest
+from ..request.serving import serves
 from .frameworks import follow_routes, note_route
 from .response import App, Pieces, Response, SizedPieces, StartResponse
 from .scope import SCOPE, Environ, scope_of
@@ -53,6 +54,7 @@ class SkyWalkingMiddleware:
         """Serve one request."""
         return self.serve(self.app, environ, start_response)
 
+    @serves
     def serve(self, app: App, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request by this application."""
         outside = current.get()

@@ -23,7 +23,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -138,22 +138,6 @@ def _leave_spans_to_parent() -> None:
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_leave_spans_to_parent)
-
-
-def renew(mark: Token[Any]) -> Token[Any] | None:
-    """Whether a mark was made in this very context: then a new mark takes its place. None: it was made in another one,
-    such as that of the task which began this one.
-
-    :param mark: what `current.set` returned; no other context takes it back
-    """
-    if _collection.thread and _collection.thread == threading.get_ident():
-        return None
-    active = current.get()
-    try:
-        current.reset(mark)
-    except (ValueError, RuntimeError):
-        return None
-    return current.set(active)
 
 
 def active_span(entry: Active | None) -> Active | None:

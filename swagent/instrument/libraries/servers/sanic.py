@@ -63,8 +63,6 @@ def _begin(asked: Any) -> None:
         asked.query_string,
     )  # fmt: skip
     if request is not None:
-        # a request that is cut off has no end that can be seen here
-        request.began_in = None
         route = asked.route
         note_route(request, None if route is None else f"/{route.path.lstrip('/')}")
         setattr(asked.ctx, _REQUEST, request)
