@@ -3,8 +3,9 @@
 python tests/instrument/library_pages.py            write them
 python tests/instrument/library_pages.py --check    fail where a page has other text, or a library has no section
 
-The prose, the examples and the trees of spans are written by hand, and `test_library_pages` runs the examples. Between
-`<!-- generated: httpx -->` and `<!-- end -->` the text comes from the instrumentation, the option table and `collected/`.
+The prose and the examples are written by hand. `test_library_pages` runs the examples, and `make libraries` writes the
+trees of spans below them. The text between `<!-- generated: httpx -->` and `<!-- end -->` comes from the instrumentation,
+the option table, `collected/`, and the table of listeners in docs/recording.md.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ SETTINGS = {
 }
 """The names of options, by a kind of libraries or by a library."""
 _SECTION = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_EXAMPLE = re.compile(r"<!-- generated: ([\w-]+) -->.*?<!-- end -->\n\n```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
+_CODE = r"-->.*?<!-- end -->\n\n```python\n(.*?)```\n"
+_TREE = r"(?:\n```text\n(.*?)```\n)?"
+_EXAMPLE = re.compile(rf"<!-- generated: ([\w-]+) {_CODE}{_TREE}", re.DOTALL)
 
 
 def main() -> int:
@@ -63,9 +66,10 @@ def main() -> int:
 def fill(page: str) -> str:
     """A page with its generated parts as they are now."""
     natives = {each.name: each for each in libraries.calls()}
+    names = [each.name for each in libraries.instrumentations()]
     kinds = kinds_of_libraries()
     return _SECTION.sub(
-        lambda found: found[1] + "\n".join(_section(natives[found[2]], kinds[found[2]], [*natives])) + found[3], page
+        lambda found: found[1] + "\n".join(_section(natives[found[2]], kinds[found[2]], names)) + found[3], page
     )
 
 
@@ -80,6 +84,12 @@ def missing() -> Iterator[str]:
 def examples(page: Path) -> list[tuple[str, str, str]]:
     """The examples of a page: the library, the code, and the tree of spans, which is empty where there is none."""
     return _EXAMPLE.findall(page.read_text("utf-8"))
+
+
+def with_tree(page: str, library: str, tree: str) -> str:
+    """A page with this tree of spans below a library's example."""
+    section = re.compile(rf"(<!-- generated: {library} {_CODE}){_TREE}", re.DOTALL)
+    return section.sub(lambda found: f"{found[1]}\n```text\n{tree}\n```\n", page)
 
 
 def kinds_of_libraries() -> dict[str, str]:
