@@ -4,8 +4,8 @@ python tests/instrument/library_pages.py            write them
 python tests/instrument/library_pages.py --check    fail where a page has other text, or a library has no section
 
 The prose and the examples are written by hand. `test_library_pages` runs the examples, and `make libraries` writes the
-trees of spans below them. The text between `<!-- generated: httpx -->` and `<!-- end -->` comes from the instrumentation,
-the option table, `collected/`, and the table of listeners in docs/recording.md.
+trees of spans below them. The text between `<!-- generated: httpx -->` and `<!-- end -->` is made of the
+instrumentation, the option table, `collected/`, and the table of listeners in docs/recording.md.
 """
 
 from __future__ import annotations
