@@ -429,7 +429,7 @@ class Config(PluginOptions):
         10,
         "SW_AGENT_CAUSE_EXCEPTION_DEPTH",
         "How many exceptions of a chain of causes, and how many places of each one's stack, a log record shows; 0: no "
-        "stacks, and ten exceptions. Spans tell an exception's last 32 places, whatever is set here.",
+        "stacks, and ten exceptions. Spans show an exception's last 32 places in any case.",
         0,
         1000,
     )
@@ -442,8 +442,8 @@ class Config(PluginOptions):
     http_url_real_path: bool = kinds.flag(
         False,
         "SW_AGENT_HTTP_URL_REAL_PATH",
-        "Show the path that was asked for in a request's `http.url`, where the template of its route is otherwise; "
-        "never the query. A path may hold what is secret, such as the token of a reset link, and a request costs more.",
+        "Show the requested path in `http.url`, and not the template of its route; never the query. A path may hold a "
+        "secret, such as the token of a reset link, and a request costs more.",
     )
     endpoint_style: str = kinds.choice(
         "route",

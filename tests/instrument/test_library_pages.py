@@ -25,7 +25,7 @@ from .trees import trees
 
 PAGES = sorted(library_pages.FOLDER.glob("*.md"))
 # Their servers are not here, or their spans are recorded in another process.
-COMPILED_ONLY = {"happybase", "multiprocessing", "pulsar"}
+COMPILED_ONLY = {"multiprocessing", "pulsar"}
 # The library below, which records the calls of the one above.
 BELOW = {"aio-pika": "aiormq", "aiosqlite": "sqlite3"}
 REAL = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -88,6 +88,12 @@ def _grpc() -> Iterator[int]:
 
 
 @contextmanager
+def _hbase() -> Iterator[int]:
+    with import_module("instrument.test_happybase").hbase() as port:
+        yield port
+
+
+@contextmanager
 def _mongo() -> Iterator[int]:
     with import_module("instrument.mongo_peer").mongo_peer() as peer:
         yield peer.port
@@ -104,6 +110,7 @@ OWN: dict[str, Callable[[], Any]] = {
     "elasticsearch": _search,
     "grpc": _grpc,
     "grpclib": _grpc,
+    "happybase": _hbase,
     "neo4j": _bolt,
     "openai": _models,
     "opensearch": _search,
