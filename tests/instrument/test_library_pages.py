@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import os
 import re
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import subprocess
+import sys
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,14 +19,16 @@ import pytest
 from instrument import library_pages, lost
 from record.recorded import recording
 from swagent.instrument import State, instrument, report, uninstrument
+from swagent.testing import collector, outline
 
-from .http_peer import http_peer
-from .http_server import HttpServer
+from .example_servers import serving
 from .trees import trees
 
 PAGES = sorted(library_pages.FOLDER.glob("*.md"))
-# Their servers are not here, or their spans are recorded in another process.
-COMPILED_ONLY = {"multiprocessing", "pulsar"}
+# Its spans are recorded in several processes, so it has a test of its own.
+PROCESSES = "multiprocessing"
+# No server is here.
+COMPILED_ONLY = {"pulsar"}
 # The library below, which records the calls of the one above.
 BELOW = {"aio-pika": "aiormq", "aiosqlite": "sqlite3"}
 REAL = [pytest.mark.e2e, pytest.mark.timeout(600)]
@@ -37,87 +40,9 @@ _PORT = re.compile(r"(?<=[:=])\d{4,5}\b")
 def _parameters() -> Iterator[Any]:
     for page in PAGES:
         for library, code, tree in library_pages.examples(page):
-            if library not in COMPILED_ONLY:
+            if library not in {PROCESSES, *COMPILED_ONLY}:
                 marks = REAL if FIXTURES.keys() & {*_PORT.findall(code)} else []
                 yield pytest.param(page, library, code, tree, id=library, marks=marks)
-
-
-@contextmanager
-def _websockets() -> Iterator[int]:
-    def echo(connection: Any) -> None:
-        for message in connection:
-            connection.send(message)
-
-    with import_module("websockets.sync.server").serve(echo, "127.0.0.1", 0) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server.socket.getsockname()[1]
-        server.shutdown()
-        thread.join()
-
-
-@contextmanager
-def _http() -> Iterator[int]:
-    with HttpServer() as server:
-        yield server.server_port
-
-
-@contextmanager
-def _models() -> Iterator[int]:
-    with http_peer(import_module("instrument.test_llm").Provider().answer) as peer:
-        yield peer.server_address[1]
-
-
-@contextmanager
-def _search() -> Iterator[int]:
-    with http_peer(import_module("instrument.test_search").answer) as peer:
-        yield peer.server_address[1]
-
-
-@contextmanager
-def _grpc() -> Iterator[int]:
-    grpc: Any = pytest.importorskip("grpc")
-    methods = {"Look": grpc.unary_unary_rpc_method_handler(lambda request, _: request)}
-    handler = grpc.method_handlers_generic_handler("stock.Stock", methods)
-    with ThreadPoolExecutor(1) as pool:
-        server = grpc.server(pool, [handler])
-        port = server.add_insecure_port("127.0.0.1:0")
-        server.start()
-        yield port
-        server.stop(0).wait(10)
-
-
-@contextmanager
-def _hbase() -> Iterator[int]:
-    with import_module("instrument.test_happybase").hbase() as port:
-        yield port
-
-
-@contextmanager
-def _mongo() -> Iterator[int]:
-    with import_module("instrument.mongo_peer").mongo_peer() as peer:
-        yield peer.port
-
-
-@contextmanager
-def _bolt() -> Iterator[int]:
-    with import_module("instrument.bolt_peer").bolt_peer() as peer:
-        yield peer.server_address[1]
-
-
-OWN: dict[str, Callable[[], Any]] = {
-    "anthropic": _models,
-    "elasticsearch": _search,
-    "grpc": _grpc,
-    "grpclib": _grpc,
-    "happybase": _hbase,
-    "neo4j": _bolt,
-    "openai": _models,
-    "opensearch": _search,
-    "pymongo": _mongo,
-    "websockets": _websockets,
-}
-"""The servers of libraries that need another one than HTTP's."""
 
 
 def _port_of(library: str, shown: str, request: pytest.FixtureRequest, stack: ExitStack) -> int:
@@ -125,8 +50,7 @@ def _port_of(library: str, shown: str, request: pytest.FixtureRequest, stack: Ex
     if shown in FIXTURES:
         address: str = request.getfixturevalue(FIXTURES[shown]).address
         return int(address.rpartition(":")[2])
-    port: int = stack.enter_context(OWN.get(library, _http)())
-    return port
+    return stack.enter_context(serving(library))
 
 
 @contextmanager
@@ -143,7 +67,7 @@ def _switched_on(library: str) -> Iterator[None]:
 
 @pytest.mark.parametrize(("page", "library", "code", "tree"), [*_parameters()])
 def test_an_example_records_the_spans_that_its_page_shows(
-    page: Any, library: str, code: str, tree: str, request: pytest.FixtureRequest
+    page: Path, library: str, code: str, tree: str, request: pytest.FixtureRequest
 ) -> None:
     module = re.search(r"^(?:import|from) (?!asyncio)([\w.]+)", code, re.MULTILINE)
     assert module is not None
@@ -157,6 +81,11 @@ def test_an_example_records_the_spans_that_its_page_shows(
         recorded = trees(recorder)
     for shown, port in ports.items():
         recorded = re.sub(rf"\b{port}\b", shown, recorded)
+    compare(page, library, recorded, tree)
+
+
+def compare(page: Path, library: str, recorded: str, tree: str) -> None:
+    """Fail where the page shows another tree of spans, or write the tree into the page."""
     assert recorded
     if lost.mode() == "write":
         page.write_text(library_pages.with_tree(page.read_text("utf-8"), library, recorded), "utf-8")
@@ -164,8 +93,25 @@ def test_an_example_records_the_spans_that_its_page_shows(
         assert recorded == tree.rstrip("\n")
 
 
+def test_a_job_in_another_process_records_the_spans_that_the_page_shows(tmp_path: Path) -> None:
+    pytest.importorskip("grpclib")
+    page = library_pages.FOLDER / "processes.md"
+    [(library, code, tree)] = library_pages.examples(page)
+    assert library == PROCESSES
+    script = tmp_path / "prices.py"
+    script.write_text(code, "utf-8")
+    command = [sys.executable, "-m", "swagent", "run", "--", sys.executable, str(script)]
+    with collector() as arrived:
+        environ = {**os.environ, **arrived.environ, "SW_AGENT_NAME": "shop"}
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=50, check=False)
+        assert done.stdout == "289\n", done.stderr
+        arrived.wait(lambda found: len(found.spans) == 2)
+        recorded = outline(arrived.segments)
+    compare(page, library, recorded, tree)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_example_compiles(page: Any) -> None:
+def test_every_example_compiles(page: Path) -> None:
     found = library_pages.examples(page)
     assert found
     for library, code, _ in found:
