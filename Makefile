@@ -78,6 +78,7 @@ check: $(VENV)/.dev
 	$(BIN)/swagent config --markdown | diff - docs/options.md
 	$(FAULTS) --check docs/faults.md
 	$(BIN)/python tests/instrument/libraries.py --check docs/libraries.md
+	$(BIN)/python tests/instrument/library_pages.py --check
 
 # the docs as a site in site/, with search and the public API; whatever is amiss fails
 .PHONY: docs
@@ -90,12 +91,14 @@ generate: $(VENV)/.dev
 	$(BIN)/python tests/javascript/api_types.py > tests/javascript/types/api.d.ts
 	mkdir -p .cache && $(FAULTS) > .cache/faults.md && mv .cache/faults.md docs/faults.md
 	$(BIN)/python tests/instrument/libraries.py > .cache/libraries.md && mv .cache/libraries.md docs/libraries.md
+	$(BIN)/python tests/instrument/library_pages.py
 
-# docs/libraries.md from the tests of the instrumentations, which see anew what each of them collects
+# docs/libraries.md and docs/libraries/ from the tests of the instrumentations, which see anew what each of them collects
 libraries: $(VENV)/.dev
 	$(BIN)/python tests/instrument/libraries.py --record
 	mkdir -p .cache
 	$(BIN)/python tests/instrument/libraries.py > .cache/libraries.md && mv .cache/libraries.md docs/libraries.md
+	$(BIN)/python tests/instrument/library_pages.py
 
 clean:
 	rm -rf $(VENV) dist build site

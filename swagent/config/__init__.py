@@ -181,7 +181,7 @@ class Config(PluginOptions):
         "plain", f"{KAFKA_CLIENT}SASL_MECHANISM", "How to log in to Kafka.", "plain", "scram-sha-256", "scram-sha-512"
     )
     kafka_sasl_plain_username: str = kinds.text(
-        "", f"{KAFKA_CLIENT}SASL_PLAIN_USERNAME", "Who logs in to Kafka, with any mechanism."
+        "", f"{KAFKA_CLIENT}SASL_PLAIN_USERNAME", "User name for Kafka, with any mechanism."
     )
     kafka_sasl_plain_password: Secret = kinds.option(
         Secret(""),
@@ -268,7 +268,7 @@ class Config(PluginOptions):
     span_grace: float = kinds.number(
         30.0,
         "SW_AGENT_SPAN_GRACE",
-        "Seconds that a segment whose root span has ended waits for its other spans. Then it is sent as it stands, and "
+        "Seconds that a segment whose root span has ended waits for its other spans. Then it is sent as it is, and "
         "the open ones are tagged `incomplete=true`.",
         0,
         3600,
@@ -367,7 +367,7 @@ class Config(PluginOptions):
     get_agent_dynamic_config_interval: float = kinds.number(
         20.0,
         "SW_AGENT_COLLECTOR_GET_AGENT_DYNAMIC_CONFIG_INTERVAL",
-        "Seconds between two questions for the settings that the collector changes at run time; 0: nobody asks. They "
+        "Seconds between two questions for the settings that the collector changes at run time; 0: none. They "
         "come over gRPC alone.",
         0,
         3600,
@@ -428,8 +428,8 @@ class Config(PluginOptions):
     cause_exception_depth: int = kinds.number(
         10,
         "SW_AGENT_CAUSE_EXCEPTION_DEPTH",
-        "How many exceptions of a chain of causes, and how many places of each one's stack, a log record tells; 0: no "
-        "stacks, and ten exceptions. Spans tell an exception's last 32 places, whatever is set here.",
+        "How many exceptions of a chain of causes, and how many places of each one's stack, a log record shows; 0: no "
+        "stacks, and ten exceptions. Spans show an exception's last 32 places in any case.",
         0,
         1000,
     )
@@ -442,8 +442,8 @@ class Config(PluginOptions):
     http_url_real_path: bool = kinds.flag(
         False,
         "SW_AGENT_HTTP_URL_REAL_PATH",
-        "Show the path that was asked for in a request's `http.url`, where the template of its route stands otherwise; "
-        "never the query. A path may hold what is secret, such as the token of a reset link, and a request costs more.",
+        "Show the requested path in `http.url`, and not the template of its route; never the query. A path may hold a "
+        "secret, such as the token of a reset link, and a request costs more.",
     )
     endpoint_style: str = kinds.choice(
         "route",
@@ -538,7 +538,7 @@ class Config(PluginOptions):
         """Read the environment, and the file of the project: `swagent.toml`, or `[tool.swagent]` in `pyproject.toml`.
         The environment wins over the file, and keyword arguments over both.
 
-        An `SW_` variable that nobody knows is reported by one warning on the logger `swagent`, of the process's own
+        An `SW_` variable without a meaning is reported by one warning on the logger `swagent`, of the process's own
         environment once in its life; those that mean something to the official agent alone are named there in one line.
 
         :param environ: the variables; `os.environ` when left out

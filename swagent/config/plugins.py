@@ -97,8 +97,7 @@ class PluginOptions:
     plugin_celery_parameters_length: int = kinds.number(
         0,
         "SW_PLUGIN_CELERY_PARAMETERS_LENGTH",
-        "How many characters of a job's arguments are shown; 0: none. The official agent shows 512 unless told "
-        "otherwise.",
+        "How many characters of a job's arguments are shown; 0: none. The official agent shows 512 by default.",
         0,
         1_000_000,
     )

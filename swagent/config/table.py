@@ -16,13 +16,13 @@ _PAGE_HEAD = """\
 <!-- Written by `swagent config --markdown`; do not edit. -->
 # Settings
 
-In code, `Config(service="shop", collector="127.0.0.1:11800")`; from the environment, `Config.from_env()`, which is
-also what the middleware, `swagent.start()` and `swagent run` use. It reads a file of the project as well:
+In code, `Config(service="shop", collector="127.0.0.1:11800")`; from the environment, `Config.from_env()`, which
+the middleware, `swagent.start()` and `swagent run` use as well. It reads a file of the project as well:
 `swagent.toml` in the working directory or, where there is none, the table `[tool.swagent]` of `pyproject.toml`. Its
-keys are the names that stand under "in code", and the environment wins over it. `swagent doctor` tells where each value
+keys are the names of the column "in code", and the environment wins over it. `swagent doctor` shows where each value
 comes from.
 
-Names that the official Python agent has mean what they mean there. An `SW_` variable that nobody knows is reported by a
+Names that the official Python agent has mean the same as there. An unknown `SW_` variable is reported by a
 warning. A value that cannot be used raises `ConfigError` at the start, naming the variable or the file and its key, the
 value and what is allowed.
 
@@ -37,7 +37,7 @@ default: `SW_AGENT_FORCE_TLS=1` leaves TLS off there, and turns it on here.
 _WITHOUT_MEANING = """
 ## Variables of the official agent that mean nothing here
 
-They are no mistakes. One line of level INFO names those that are set, and `swagent doctor` tells the reasons. Any other
+They are no mistakes. One line of level INFO names those that are set, and `swagent doctor` shows the reasons. Any other
 `SW_KAFKA_REPORTER_CONFIG_` variable fails the start where Kafka is the transport: ignored, it might leave a connection
 less safe than its user believes.
 

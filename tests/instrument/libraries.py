@@ -30,18 +30,21 @@ HEAD = """\
 The calls that the agent records by itself, of {libraries} client libraries and {modules} of Python's own modules.
 Requests that come in are recorded by the [servers](run.md#servers), and log records by the [loggers](logs.md).
 
-`swagent run` and `swagent.instrument.instrument()` switch it on, each library for itself. Where another version is
-installed than the table names, the library is left alone, and one line says so. The tests run with the oldest and the
-newest version.
+Each kind of libraries has a page with an example, the spans that it records, settings and limits: {pages}.
 
-An operation stands for others like it. Tags in parentheses are collected only where a setting asks for them. The last
-column says what the libraries talk to in the tests. These have met only a fake, and no server of their kind: {fakes}.
+`swagent run` and `swagent.instrument.instrument()` switch the libraries on, each by itself. Where another version is
+installed than the table names, the agent does not change the library, and one log line reports it. The tests run with
+the oldest and the newest version.
+
+The operations are examples. Tags in parentheses are collected only where a setting asks for them. The last column names
+the server of the tests. These libraries have met only a fake, and no server of their kind: {fakes}.
 """
 SERVERS = frozenset({
     "aiohttp_server", "bottle", "django", "falcon", "flask", "granian", "gunicorn", "http_server", "hypercorn",
     "pyramid", "sanic", "tornado", "uvicorn", "werkzeug", "wsgiref",
 })  # fmt: skip
 LOGS = frozenset({"loguru"})
+PAGES = sorted((Path(__file__).parents[2] / "docs" / "libraries").glob("*.md"))
 COLUMNS = ("library", "versions", "by", "kind", "operations", "component", "layer", "tags", "tested against")
 
 
@@ -84,7 +87,8 @@ def client_libraries() -> list[str]:
 def _head(natives: list[Instrumentation]) -> str:
     libraries = len(client_libraries())
     fakes = ", ".join(each.name for each in natives if modules.met_only_a_fake(each.name))
-    return HEAD.format(libraries=libraries, modules=len(natives) - libraries, fakes=fakes)
+    pages = ", ".join(f"[{path.stem}](libraries/{path.name})" for path in PAGES)
+    return HEAD.format(libraries=libraries, modules=len(natives) - libraries, fakes=fakes, pages=pages)
 
 
 def _table(natives: list[Instrumentation], collected: Collected) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -56,8 +57,9 @@ class Rows:
         return self._thrift.TRowResult(row=row, columns=cells)
 
 
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
+@contextmanager
+def hbase() -> Iterator[int]:
+    """Serve the rows, and yield the port."""
     thrift: Any = import_module("Hbase_thrift")
     make_server: Any = import_module("thriftpy2.rpc").make_server
     (port,) = free_ports(1)
@@ -69,6 +71,12 @@ def port() -> Iterator[int]:
         time.sleep(0.01)  # another thread begins to listen, and says it nowhere
     yield port
     server.close()
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with hbase() as port:
+        yield port
 
 
 @pytest.fixture
