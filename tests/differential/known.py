@@ -62,10 +62,9 @@ class Known:
 KNOWN: tuple[Known, ...] = (
     Known(
         "A wrapper is a frame, and `warnings.warn(..., stacklevel=2)` counts frames: the warning is the same, but it "
-        "names the wrapper's file.",
+        "names another file.",
         worlds=".*",
         place=r"^warnings/\d+/2$",
-        agent="^swagent/",
         witness=("urllib3", ("pool.urlopen('GET', 'nonsense')",)),
     ),
     Known(
