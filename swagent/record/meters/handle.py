@@ -21,7 +21,7 @@ S = TypeVar("S", bound=Series)
 
 
 class Meter(Generic[S]):
-    """A name and labels, and the series that they identify. Two handles of the same name and labels share one series."""
+    """A name and labels, and the series that they identify. Two of the same name and labels share one series."""
 
     def __init__(
         self, family: Family, labels: Labels, make: Callable[[str, Labels], S], registry: MeterRegistry
