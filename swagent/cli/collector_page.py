@@ -1,4 +1,4 @@
-"""What a running collector's page answers: its JSON API, asked with nothing but the standard library."""
+"""A client of a running collector's JSON API, with nothing but the standard library."""
 
 from __future__ import annotations
 

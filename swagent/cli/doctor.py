@@ -1,8 +1,8 @@
-"""`swagent doctor`: what is configured, and whether it works.
+"""`swagent doctor`: shows the configuration, and checks whether it works.
 
-It does what the agent would do, one step at a time: read the configuration, reach each collector, tell it that the
-instance lives, and ask which settings it changes at run time. If a step fails, it says what to do. Exit status: 0 all
-is well, 1 some collector cannot be used, 2 the configuration is wrong.
+It does what the agent would do, one step at a time: read the configuration, reach each collector, send it a heartbeat,
+and ask which settings it changes at run time. If a step fails, the output contains advice. Exit status: 0 all is well,
+1 some collector cannot be used, 2 the configuration is wrong.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _shown(option: Option, value: Any) -> str:
 
 
 def _libraries(config: Config) -> list[str]:
-    """What is instrumented, by what, and what is left out and why."""
+    """The instrumented libraries, and those that are left out with the reason."""
     found = preview(config)
     width = max((len(each.name) for each in found), default=0)
     lines = [f"{each.name:<{width}}  {each.state.value}{': ' if each.reason else ''}{each.reason}" for each in found]

@@ -94,7 +94,7 @@ def _follow(page: CollectorPage, task: str, args: argparse.Namespace) -> int:
 
 
 def _wait(page: CollectorPage, task: str) -> Answer:
-    """What there is when the task is over and nothing more comes."""
+    """The answer when the task is over and no more data comes."""
     said, quiet, seen = "", 0, -1
     while True:
         found = page.get("profiles", task)

@@ -34,7 +34,7 @@ def render_profile(nodes: Sequence[Node], *, everything: bool = False) -> str:
 
 
 def _own(nodes: Sequence[Node]) -> list[Node]:
-    """What the requests do themselves, and not the tasks and threads beside them; all where there is nothing else."""
+    """The requests' own nodes, without the tasks and threads beside them; all nodes if there are no own ones."""
     found: list[Node] = []
     is_beside = False
     for node in nodes:

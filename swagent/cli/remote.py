@@ -1,4 +1,4 @@
-"""What a collector sets for the service at run time, for `swagent doctor`."""
+"""The settings that a collector sets for the service at run time, for `swagent doctor`."""
 
 from __future__ import annotations
 

@@ -46,10 +46,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         config, origins = Config.from_env(environ, folder=os.curdir), origins_of(environ)
         if "propagate_threads" not in origins:
-            # who instruments nothing by hand carries no context by hand
+            # a user who instruments nothing by hand does not carry contexts over by hand either
             environ["SW_AGENT_PROPAGATE_THREADS"] = "true"
         if "get_profile_task_interval" not in origins and all(each.is_loopback for each in config.addresses):
-            # a developer waits for the profile, and nobody else pays for the question
+            # a developer waits for the profile, and the requests cost nothing on a local collector
             environ["SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL"] = _LOCAL_INTERVAL
     except ConfigError as error:
         print(f"swagent run: {error}", file=sys.stderr)

@@ -7,13 +7,13 @@
 intake/  grpc (with message_reader, admission, connections, codec), http and kafka bring messages in; messages and
          translation make records of them, large ones in a thread; commands answers agents that ask for profile tasks
 store/   protocol and wire_check read bytes strictly; trace_translation, segment_index (with tag_text) and rows make
-         rows of them; store stands on contents, and both on database (with fair_lock) and schema (SQLite), ring and
+         rows of them; store uses contents, and both use database (with fair_lock) and schema (SQLite), ring and
          limits (bounds), series, instances, profile_tasks, bounded_map; tag_search, with globs, looks into the text of
          tags; arrivals wakes tasks that wait; records and trace_records are the values that it returns
 api/     app has an endpoint for each address, query_endpoint runs the query of it, which queries names, with
          parameters, in query_thread; changes announces new records. Queries are plain functions. They read the store
          piece by piece (pieces); their answers come page by page (cursor), or are kept (memo):
-         traces, heatmap, differences and tags stand on matching, which has query and conditions;
+         traces, heatmap, differences and tags use matching, which has query and conditions;
          trace has tree, clocks, references; loop finds the spans that waited for another;
          calls (with sums), compare (with sides), errors (with failure_index, failures, stacks);
          logs, meters, instances, processes, process, losses;

@@ -38,7 +38,7 @@ PLAIN = Palette()
 def render(trace_id: str, segments: list[Segment], palette: Palette = PLAIN, remark: str = "") -> str:
     """A trace's segments as a tree, as many lines as it needs, without a line break at the end.
 
-    :param remark: stands behind the trace's id
+    :param remark: is shown behind the trace's id
     """
     roots = join(segments)
     rows = list(walk(roots))

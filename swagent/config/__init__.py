@@ -41,7 +41,7 @@ from .without_meaning import KAFKA_CLIENT
 
 
 class _DrawnName(str):
-    """An instance's name that nobody chose.
+    """An instance's name that was generated.
 
     :ivar process: the id of the process that drew it
     """
@@ -56,7 +56,7 @@ def _new_instance_name() -> str:
 
 
 def is_drawn(instance: str) -> bool:
-    """Whether nobody chose this name of an instance."""
+    """Whether this name of an instance was generated."""
     return isinstance(instance, _DrawnName)
 
 
@@ -538,8 +538,8 @@ class Config(PluginOptions):
         """Read the environment, and the file of the project: `swagent.toml`, or `[tool.swagent]` in `pyproject.toml`.
         The environment wins over the file, and keyword arguments over both.
 
-        An `SW_` variable without a meaning is reported by one warning on the logger `swagent`, of the process's own
-        environment once in its life; those that mean something to the official agent alone are named there in one line.
+        An unknown `SW_` variable is reported by one warning on the logger `swagent`, of the process's own environment
+        once in its life; those that mean something to the official agent alone are named there in one line.
 
         :param environ: the variables; `os.environ` when left out
         :param folder: where the file is; the working directory when left out, unless `environ` is given: then no file

@@ -1,4 +1,4 @@
-"""Reading options from environment variables: one by one, and what is to be said about names that nobody knows."""
+"""Reads options from environment variables, and reports unknown names."""
 
 from __future__ import annotations
 

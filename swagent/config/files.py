@@ -23,7 +23,7 @@ class FileSettings(NamedTuple):
     """What one file says."""
 
     file: str
-    """Its name, as errors and reports tell it; empty: there is none."""
+    """Its name, as errors and reports show it; empty: there is none."""
     values: Mapping[str, Any]
     """Checked, by the names of the settings."""
 

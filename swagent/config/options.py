@@ -1,6 +1,7 @@
 """How one option is read and checked: from its text in the environment, or from a value given in code.
 
-Parsers turn text into a value or raise `ValueError`. Then the option's `allowed` text tells the user what is accepted.
+Parsers turn text into a value or raise `ValueError`. Then the option's `allowed` text shows the user the accepted
+values.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ class Option:
 
 
 def without_credentials(value: Any) -> Any:
-    """The value itself; with a text for it in which `***` stands for all before the last `@`, if there is one: a
-    password may hold any other character, the commas between addresses too."""
+    """The value itself. If its text has an `@`, that text with `***` for all before the last one: a password may
+    contain any other character, also the commas between addresses.
+    """
     _, at, rest = _joined(value).rpartition("@")
     return f"***@{rest}" if at else value
 
@@ -134,7 +136,7 @@ def parse_bool(text: str) -> bool:
     """Read a word for yes or no, in any case.
 
     The official agent knows `true` and `false` alone and takes every other word for the default. That would leave TLS
-    off where somebody wrote `SW_AGENT_FORCE_TLS=1`, so here such a word means what its writer meant.
+    off for a user of `SW_AGENT_FORCE_TLS=1`, so here such a word has its usual meaning.
     """
     lowered = text.strip().lower()
     if lowered not in _TRUE + _FALSE:
@@ -262,8 +264,8 @@ def level_number(name: str) -> int | None:
 
 
 class _AnyRecord(dict[str, Any]):
-    """Stands in for a log record. Fields that an application adds are not known before there is a record: 0 suits every
-    conversion."""
+    """Replaces a log record in a trial of the layout. Fields that an application adds are not known before there is a
+    record: 0 suits every conversion."""
 
     def __missing__(self, key: str) -> int:
         return 0

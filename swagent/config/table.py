@@ -49,7 +49,7 @@ less safe than its user believes.
 def render_text(origins: Mapping[str, str]) -> str:
     """One paragraph an option.
 
-    :param origins: where those come from that are set, as `origins_of` tells
+    :param origins: where the options come from that are set, as `origins_of` returns them
     """
     return "\n\n".join(
         f"{env} (in code: {field})\n    {meaning}\n    default: {default}; allowed: {allowed}"
@@ -75,7 +75,7 @@ def _rows() -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def _as_text(default: object) -> str:
-    """A default as it would stand in the environment; what is made anew for each process has none."""
+    """A default as text for the environment; a value that is generated in each process has none."""
     if default is None or default is dataclasses.MISSING or isinstance(default, Secret):
         return ""
     if isinstance(default, tuple):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-# What stands behind it is an argument of the Kafka client. The official agent wants it in lower case, any case will do.
+# The rest of such a name is an argument of the Kafka client. The official agent wants it in lower case, any case will
+# do.
 KAFKA_CLIENT = "SW_KAFKA_REPORTER_CONFIG_"
 
 _NO_PLUGIN = "no instrumentation here has such a setting"

@@ -6,11 +6,11 @@ One small module knows one library: it names the library, the versions that it w
 points of the group `swagent.instrumentations` name these modules, so that other packages add theirs.
 
 `instrument()` imports none of the libraries. It waits until the application does, then asks the gate whether the
-version fits, and calls the hook, which replaces functions of the library through its `Patches`. A library that nobody
-imports costs nothing. A hook that does not fit (it raises, or a function is not where it was) leaves the library as it
-is, and one line says so: the application goes on, unseen.
+version fits, and calls the hook, which replaces functions of the library through its `Patches`. A library that is not
+imported costs nothing. A hook that does not fit (it raises, or a function is not where it was) leaves the library as it
+is, and one line reports it: the application goes on unrecorded.
 
-What a hook puts in place never raises into the application, and keeps its hands off the agent's own calls.
+The wrappers of a hook never raise into the application, and do not record the agent's own calls.
 """
 
 import os

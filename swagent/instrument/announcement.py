@@ -1,4 +1,4 @@
-"""What is instrumented, by what, and what is left out and why: one line at the agent's start."""
+"""The instrumented libraries, and those that are left out with the reason: one line at the agent's start."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def announce() -> None:
 
 
 def summary(reports: list[Report]) -> str:
-    """One line. What is not installed is left out: it is most of what there is."""
+    """One line. Libraries that are not installed are left out: most are not."""
     recorded: defaultdict[str, list[str]] = defaultdict(list)
     left_out: list[str] = []
     for each in reports:

@@ -1,7 +1,8 @@
-"""What stands in the arguments of a call that is passed on as it was made.
+"""Reads and replaces arguments of a call, which is otherwise passed on unchanged.
 
 A wrapper takes `*args` and `**kwargs`, and gives them names of its own nowhere: the library's signature decides what is
-given by position and what by name, and it changes with its versions. What is looked at or rewritten is found by both.
+given by position and what by name, and it changes with its versions. An argument that is read or replaced is found by
+both.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The span of a call that an instrumented library makes: begun safely, ended with what came of it.
 
 A call inside a call is one call: where requests sends through urllib3, and SQLAlchemy asks asyncpg, the outer one has
-the span. The inner one finds it with `outer_call`, and may tell it what only the inner one knows.
+the span. The inner one finds it with `outer_call`, and may add facts that only the inner one knows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _EXIT = SpanKind.EXIT
 _limited = RateLimitedLog()
 
 is_setting_up: ContextVar[bool] = ContextVar("swagent_is_setting_up", default=False)
-"""True where a library sets up something of its own: what it calls for that is no call of the application's."""
+"""True where a library sets up something of its own: the calls that it makes for that are not the application's."""
 
 
 def safely(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | None:
@@ -79,7 +79,9 @@ def open_call(
     tags: tuple[tuple[str, str], ...] = (),
     make: type[Span] = Span,
 ) -> Span:
-    """As `begin_call`, where `is_outermost` has been asked already: what describes the call may take its time."""
+    """As `begin_call`, where `is_outermost` has been checked already, since computing the call's name and peer may take
+    long.
+    """
     span = make(name, _EXIT, peer, layer, component)
     if tags:
         span.tags.extend(tags)

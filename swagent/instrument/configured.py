@@ -1,4 +1,4 @@
-"""Instrumenting as the settings say: what is left out, and what is collected."""
+"""Instruments libraries by the settings: which ones, and which data they collect."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def instrument(
     `SW_AGENT_DISABLE_PLUGINS` names is left out. A second call does nothing but change `on_request` and `on_response`,
     where it has any.
 
-    Servers are among them: they put the middleware around the application that they load, and so start the agent, if
-    nobody else has. Call it before they are imported, as `swagent run` does.
+    Servers are among them: they put the middleware around the application that they load, and so start the agent,
+    unless it has been started. Call it before they are imported, as `swagent run` does.
 
     :param names: of instrumentations; none: all
     :param config: `Config.from_env()` when left out
@@ -49,8 +49,7 @@ def switched_off(config: Config, instrumentation: Instrumentation) -> str | None
 
 
 def preview(config: Config) -> list[Report]:
-    """What would become of each instrumentation whose library is installed. Nothing is imported for that, and nothing
-    hooked."""
+    """The state that each instrumentation would have whose library is installed. This imports and hooks nothing."""
     return [_expected(config, each) for each in known() if is_installed(each)]
 
 
@@ -65,7 +64,7 @@ def _expected(config: Config, instrumentation: Instrumentation) -> Report:
 
 
 def settings_of(config: Config) -> settings.Settings:
-    """What instrumentations collect, by the configuration."""
+    """The data that instrumentations collect, by the configuration."""
     return settings.Settings(
         sql_statements=config.plugin_sql_statements,
         sql_parameters_max_length=config.plugin_sql_parameters_max_length,

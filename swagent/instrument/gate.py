@@ -21,7 +21,7 @@ def why_unsupported(instrumentation: Instrumentation) -> str | None:
         return None
     found = _version_of(instrumentation.package)
     if found is None:
-        # imported from somewhere else than from an installed distribution: nobody knows what it is
+        # it is not imported from an installed distribution, so its version is unknown
         return f"its version is unknown; {instrumentation.versions} is supported"
     try:
         # a release candidate of a known version is as good as that

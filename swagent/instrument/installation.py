@@ -26,7 +26,7 @@ GROUP = "swagent.instrumentations"
 
 
 class State(enum.Enum):
-    """What became of an instrumentation."""
+    """The state of an instrumentation."""
 
     ABSENT = "not installed"
     WAITING = "not imported yet"
@@ -37,7 +37,7 @@ class State(enum.Enum):
 
 
 class Report(NamedTuple):
-    """One instrumentation, as `swagent doctor` tells of it."""
+    """One instrumentation, as `swagent doctor` reports it."""
 
     name: str
     state: State
@@ -101,7 +101,7 @@ class Installation:
             self.state, self.reason = State.OFF, reason
 
     def report(self) -> Report:
-        """What became of it. Only here is asked whether the library is there at all: that takes a while."""
+        """Its state. Whether the library is installed is checked only here, since that takes a while."""
         is_absent = self.state is State.WAITING and not gate.is_installed(self.instrumentation)
         return Report(self.instrumentation.name, State.ABSENT if is_absent else self.state, self.reason)
 
@@ -151,8 +151,8 @@ def instrument(
     the listeners, where it has any.
 
     :param names: of instrumentations; none: all
-    :param is_off: says why one is switched off; None: it is not
-    :param listeners: what is shown the libraries' calls; None: as before
+    :param is_off: returns the reason why one is switched off; None: it is not
+    :param listeners: functions that get the libraries' calls; None: as before
     :raises ConfigError: there is none of that name, or one does not show its calls
     """
     chosen = _chosen(names)
@@ -177,7 +177,7 @@ def _check_listeners(names: tuple[str, ...]) -> None:
 
 
 def uninstrument(*names: str) -> None:
-    """Let libraries be as they were. What somebody else has wrapped around ours meanwhile stays.
+    """Restore the libraries. Wrappers that others have put around the agent's meanwhile stay.
 
     :param names: of instrumentations; none: all
     :raises ConfigError: there is none of that name
@@ -188,7 +188,7 @@ def uninstrument(*names: str) -> None:
 
 
 def report() -> list[Report]:
-    """What became of each instrumentation, by name."""
+    """The state of each instrumentation, by name."""
     return [each.report() for each in _chosen(())]
 
 
@@ -222,7 +222,8 @@ def active() -> Iterator[Instrumentation]:
 
 def covering() -> Iterator[Instrumentation]:
     """The instrumentations whose library is not to be recorded in another way: those that record or will, and those
-    that somebody switched off. One that was never asked for, or does not fit, stands in nobody's way."""
+    that the user switched off. One that was never requested, or does not fit, prevents nothing.
+    """
     for each in _chosen(()):
         if each.state is State.OFF or (each.is_wanted and each.state in (State.ACTIVE, State.WAITING)):
             yield each.instrumentation
@@ -246,7 +247,7 @@ def _known() -> dict[str, Installation]:
 
 
 def _load(point: EntryPoint) -> tuple[Instrumentation, ...]:
-    """The instrumentations of an entry point: one, or a tuple of them. One that cannot be loaded is told of."""
+    """The instrumentations of an entry point: one, or a tuple of them. One that cannot be loaded is logged."""
     try:
         found: Instrumentation | tuple[Instrumentation, ...] = point.load()
     except Exception as error:  # noqa: BLE001, RUF100  (another package's fault is no reason to record nothing)

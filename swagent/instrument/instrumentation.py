@@ -1,4 +1,4 @@
-"""What an instrumentation says of itself."""
+"""The description of an instrumentation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import ModuleType
 from .patches import Patches
 
 STANDARD_LIBRARY = "-"
-"""Stands for the distribution of a module that comes with Python, which has no version of its own."""
+"""In place of the distribution of a module that comes with Python and has no version of its own."""
 
 Hook = Callable[[ModuleType, Patches], None]
 

@@ -1,4 +1,4 @@
-"""What `swagent run` does in each Python process of its command, before the command's own code."""
+"""Starts the agent in each Python process of the command of `swagent run`, before the command's own code."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""The agent in the program that a process under `swagent run` becomes or starts, whatever stands in front of it.
+"""The agent in the program that a process under `swagent run` becomes or starts, even if another program wraps the
+command.
 
 The agent comes into an interpreter by a folder on `PYTHONPATH` with a `sitecustomize`, of which Python imports only the
 first one. Programs that wrap a command, as `opentelemetry-instrument` does, put a folder of their own in front and
-become the command: the agent would not be there, and nothing would say so. So its folder is put in front again where
-one with another `sitecustomize` has come before it. Both are imported, the other one first: see
+become the command: the agent would be missing without any message. So its folder is put in front again where one with
+another `sitecustomize` has come before it. Both are imported, the other one first: see
 `cli/bootstrap/sitecustomize.py`.
 
-What has taken the agent's folder off the path is left as it is.
+If other code has removed the agent's folder from the path, it stays removed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The official agent in the same process: told of, since it would report every request a second time."""
+"""Warns of the official agent in the same process, since it would report every request a second time."""
 
 from __future__ import annotations
 

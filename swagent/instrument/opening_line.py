@@ -1,7 +1,7 @@
-"""The line by which a server under `swagent run` says that its agent is there.
+"""The line with which a server under `swagent run` reports that its agent runs.
 
-Most servers give their own loggers a handler and none to the root, so a line at INFO would reach nobody. Then it goes
-to stderr, as the last resort of `logging` does with warnings; stdout is the command's own.
+Most servers give their own loggers a handler and none to the root, so a line at INFO would be lost. Then it goes to
+stderr, as the last resort of `logging` does with warnings; stdout is the command's own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def say_opening(config: Config) -> None:
 
 
 def opening_line(config: Config) -> str:
-    """What is recorded, under which name, and where it is sent.
+    """The recorded signals, the service's name, and the address that they are sent to.
 
     :raises ConfigError: when there is no such transport, or an address of its cannot be used
     """
@@ -45,7 +45,7 @@ def opening_line(config: Config) -> str:
 
 
 def _is_heard() -> bool:
-    """Whether somebody handles what the agent's logger says at INFO."""
+    """Whether any handler gets the agent's log lines of level INFO."""
     logger: logging.Logger | None = log if log.isEnabledFor(logging.INFO) else None
     while logger is not None:
         for handler in logger.handlers:

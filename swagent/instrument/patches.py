@@ -1,4 +1,4 @@
-"""What a hook has replaced in a library, and the way back."""
+"""The functions that a hook has replaced in a library, and their restoration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class HookError(SwagentError):
 class Patches:
     """Replaces attributes of modules and classes, and puts them back.
 
-    :ivar listeners: what is to be shown the library's calls
+    :ivar listeners: functions that get the library's calls
     """
 
     def __init__(self, listeners: Listeners | None = None) -> None:
@@ -76,7 +76,7 @@ class Patches:
         self._undo.append(undo)
 
     def undo(self) -> None:
-        """Put everything back, the last first. What somebody else has replaced since stays as it is."""
+        """Put everything back, the last first. A function that others have replaced since stays as it is."""
         while self._undo:
             self._undo.pop()()
 

@@ -1,5 +1,6 @@
-"""Functions of a library that are called with other arguments: with a class of ours, a callback or an application that
-records. As in `wrapping.py`, what goes wrong leaves the call as it was made."""
+"""Functions of a library that are called with other arguments: with a class, a callback or an application that records.
+As in `wrapping.py`, an error leaves the call unchanged.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What instrumentations collect beside names, peers and outcomes. What may be private is off unless it is asked for."""
+"""The data that instrumentations collect beside names, peers and outcomes. Data that may be private is off by default."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Subclasses that take the place of a library's own class, whose methods cannot be replaced, or are not to be for all.
 
-An application finds them where it found the original, under its name; what it makes of them is made of the original,
-too. What was made before belongs to them all the same.
+An application finds them in the place of the original, under its name; their instances are instances of the original,
+too. Instances made before count as theirs as well.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def replacement_of(base: type, members: Mapping[str, Any] | None = None) -> Any:
 
 
 def subclass_like(of: type, bases: tuple[type, ...], members: Mapping[str, Any], meta: Any = type) -> Any:
-    """A subclass that is called as the original, and says so."""
+    """A subclass with the original's name."""
     names = {"__module__": of.__module__, "__qualname__": of.__qualname__, "__doc__": of.__doc__}
     return meta(of.__name__, bases, {**members, **names})
 

@@ -1,9 +1,9 @@
 """The span around a function of a library. `looking.py` and `rewriting.py` are for those that need none.
 
-What `begin`, `finish` and the others do is their library's own; that none of them, nor the span, ever gets between the
-application and its library is done here. A call is passed on as it was made. What takes the place of a coroutine
-function is one, too, and what takes that of a plain function is plain, even if it returns an awaitable: an application
-may ask, and it may rely on what a plain one does before anything is awaited.
+Each library has its own `begin`, `finish` and so on; this module keeps their errors, and the span's, away from the
+application. A call is passed on unchanged. A coroutine function is replaced by a coroutine function, and a plain
+function by a plain one, even if it returns an awaitable: an application may ask, and it may rely on what a plain one
+does before anything is awaited.
 """
 
 from __future__ import annotations

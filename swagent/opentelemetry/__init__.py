@@ -1,4 +1,4 @@
-"""What OpenTelemetry instrumentations record, as native segments: `from swagent.opentelemetry import install`.
+"""Turns the spans of OpenTelemetry instrumentations into native segments: `from swagent.opentelemetry import install`.
 
 Theory of operation
 -------------------
@@ -8,7 +8,8 @@ a provider whose spans are swagent's own (`provider.py`, `span.py`), and a conte
 in one segment, and a call's headers are those of the span that is sent.
 
 A bridged span keeps its attributes as they come. When it ends they are read once, by both the old and the stable
-conventions (`conventions.py`, `peers.py`, `tags.py`). What is said twice is recorded once (`duplicates.py`).
+conventions (`conventions.py`, `peers.py`, `tags.py`). A span that duplicates a native one is recorded once
+(`duplicates.py`).
 
 A fault of an instrumentation, or one in here, costs the span and never the application's call.
 """

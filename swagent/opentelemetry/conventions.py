@@ -1,7 +1,7 @@
-"""What a span of OpenTelemetry's says of itself, as a native span says it: name, layer, component, peer and tags.
+"""Converts a span of OpenTelemetry into the terms of a native span: name, layer, component, peer and tags.
 
-Asked once, when the span ends: instrumentations add attributes until then. The names are templates, since the collector
-keeps metrics for each: what looks like an identifier or a statement is taken out of them.
+This is done once, when the span ends: instrumentations add attributes until then. The names are templates, since the
+collector keeps metrics for each: parts that look like an identifier or a statement are removed.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _SOME_WORDS = 3
 
 
 class Described(NamedTuple):
-    """What a native span would say."""
+    """A span in the terms of a native one."""
 
     name: str
     layer: Layer

@@ -39,7 +39,7 @@ def entry_around(place: Any) -> Any:
 
 
 def is_same_request(library: Library, kind: SpanKind, attributes: Mapping[str, Any] | None) -> bool:
-    """Whether a span inside an entry span of ours says of the request what that says."""
+    """Whether a span inside a native entry span describes the same request."""
     given: Mapping[str, Any] = attributes or {}
     if kind is _LOCAL:
         return library.is_web and any(key in given for key in _HTTP_ATTRIBUTES)

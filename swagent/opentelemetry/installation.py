@@ -35,7 +35,7 @@ def install(*, instrument: bool = True, covered: Collection[str] | None = None) 
     global _bridge  # noqa: PLW0603, RUF100
     with _lock:
         bridge = _bridge or _new_bridge()
-        if bridge is None or not bridge.stand():
+        if bridge is None or not bridge.take_places():
             return False
         _bridge = bridge
         if instrument and find_spec("opentelemetry.instrumentation") is not None:
@@ -53,7 +53,7 @@ def uninstall() -> None:
 
 
 def report() -> list[BridgeReport]:
-    """What became of each OpenTelemetry instrumentation, by name; nothing before `install()`."""
+    """The state of each OpenTelemetry instrumentation, by name; empty before `install()`."""
     if _bridge is None or find_spec("opentelemetry.instrumentation") is None:
         return []
     from .instrumentors import reports  # noqa: PLC0415, RUF100
@@ -113,7 +113,7 @@ class Bridge:
         self._propagator: Any = None
         self.is_in_place = False
 
-    def stand(self) -> bool:
+    def take_places(self) -> bool:
         """Take the three places. False: a provider has been set."""
         if self.is_in_place:
             return True
@@ -158,7 +158,7 @@ class Bridge:
 
 
 class _Yielding:
-    """Stands where OpenTelemetry notes that a provider was set: the application may still set one."""
+    """Replaces OpenTelemetry's note that a provider was set: the application may still set one."""
 
     def __init__(self, once: Any, step_back: Callable[[], None]) -> None:
         self._once = once

@@ -24,7 +24,7 @@ from ..agent_log import say
 
 GROUP = "opentelemetry_instrumentor"
 _DISABLED = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
-# What distributions are called otherwise than their modules, and do not say so in a file of theirs.
+# Distributions whose names differ from their modules, and whose metadata do not name the modules.
 _MODULES = {
     "boto": "boto", "cassandra-driver": "cassandra", "confluent-kafka": "confluent_kafka", "grpcio": "grpc",
     "kafka-python": "kafka", "kafka-python-ng": "kafka", "mysql-connector-python": "mysql.connector",
@@ -36,7 +36,7 @@ _EXTRA = re.compile(r"""extra\s*==\s*["']instruments(-any|_any)?["']""")
 
 
 class BridgeState(enum.Enum):
-    """What became of an OpenTelemetry instrumentation."""
+    """The state of an OpenTelemetry instrumentation."""
 
     ABSENT = "not installed"
     WAITING = "not imported yet"
@@ -49,7 +49,7 @@ class BridgeState(enum.Enum):
 
 
 class BridgeReport(NamedTuple):
-    """One OpenTelemetry instrumentation, as `swagent doctor` tells of it."""
+    """One OpenTelemetry instrumentation, as `swagent doctor` reports it."""
 
     name: str
     state: BridgeState
@@ -156,7 +156,7 @@ def switch_off(reason: str) -> None:
 
 
 def reports() -> list[BridgeReport]:
-    """What became of each, by name."""
+    """The state of each, by name."""
     return [BridgeReport(each.name, each.state, each.reason) for each in _instrumentors()]
 
 
@@ -197,7 +197,7 @@ def _required_by(package: Distribution) -> tuple[list[str], list[str]]:
 
 
 def _is_ready(name: str) -> bool:
-    """Whether a module is imported, and not just being so: what imports it then would find the half of it."""
+    """Whether a module is imported completely: during its import, another importer would find only a part of it."""
     module = sys.modules.get(name)
     return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
 

@@ -1,4 +1,4 @@
-"""What `swagent run` does for OpenTelemetry's instrumentations in each Python process of its command."""
+"""Installs OpenTelemetry's instrumentations in each Python process of the command of `swagent run`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def summary() -> list[str]:
 
 
 def preview(config: Config) -> list[str]:
-    """What would become of each OpenTelemetry instrumentation that is installed. Nothing is imported for that."""
+    """The state that each installed OpenTelemetry instrumentation would have. This imports nothing."""
     if find_spec(NAME) is None:
         return []
     if is_left_out(config):

@@ -1,4 +1,4 @@
-"""What an instrumentation's name tells of its spans: the component, and whether they are to be left out.
+"""Facts that follow from an instrumentation's name: the component of its spans, and whether they are left out.
 
 The name is that of the tracer that an instrumentation asks for: `opentelemetry.instrumentation.redis`.
 """
@@ -40,8 +40,8 @@ class Library:
     """An instrumentation, by the name of its tracer.
 
     :ivar is_web: whether it traces requests that come in
-    :ivar is_left_out: whether its spans are no spans of ours: FastAPI emits its own as soon as a provider is set, and
-        knows nothing of our middleware, which has made one
+    :ivar is_left_out: whether its spans are not recorded: FastAPI emits its own as soon as a provider is set, although
+      the agent's middleware has recorded the request already
     """
 
     def __init__(self, scope: str) -> None:

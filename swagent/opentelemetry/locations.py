@@ -48,7 +48,7 @@ def location_of_caller(carrier: Carrier | Traceparent) -> SpanContext:
 
 
 def reference_of(context: Any) -> Reference | None:
-    """What a link to this span context refers to; None where it is not one of ours."""
+    """The span that a link to this span context refers to; None for a span context of another SDK."""
     return context.reference if isinstance(context, Location) else None
 
 

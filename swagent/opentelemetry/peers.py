@@ -1,4 +1,4 @@
-"""Who is at the other end, by the attributes of either semantic conventions: `host:port`."""
+"""The peer of a call, by the attributes of either semantic conventions: `host:port`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DEFAULT_PORTS = {
     "clickhouse": 9000, "rabbitmq": 5672, "amqp": 5672, "amqps": 5671, "kafka": 9092,
 }  # fmt: skip
 KEYS = frozenset((*_HOSTS, *_PORTS, *_URLS))
-"""What tells the peer of an outgoing call."""
+"""The attributes that name the peer of an outgoing call."""
 
 
 def server_of(attributes: Mapping[str, Any], system: str = "") -> str:

@@ -73,13 +73,14 @@ class SkyWalkingPropagator(textmap.TextMapPropagator):
 
     @property
     def fields(self) -> set[str]:
-        """What `inject` may write."""
+        """The headers that `inject` may write."""
         return {*_FIELDS, *(field for other in self._others for field in other.fields)}
 
 
 def beside(former: textmap.TextMapPropagator, has_values: Callable[[], bool]) -> SkyWalkingPropagator:
-    """A propagator of ours, and of what was there but for the W3C's, which ours writes: that of baggage, and what the
-    user chose by `OTEL_PROPAGATORS`."""
+    """The agent's propagator together with the former ones: that of baggage, and those that the user chose by
+    `OTEL_PROPAGATORS`. The W3C's is left out, since the agent's writes its headers.
+    """
     parts: Any = getattr(former, "_propagators", (former,))
     kept = [each for each in parts if not isinstance(each, TraceContextTextMapPropagator)]
     return SkyWalkingPropagator(kept, has_values)
@@ -117,7 +118,7 @@ def _headers_of(context: Context | None) -> dict[str, str]:
 
 
 def _passed_on(arrival: Arrival) -> dict[str, str]:
-    """A caller's headers, where nothing of ours is between the caller and the one who is called."""
+    """A caller's headers, where no span of this process is between the caller and the service that is called."""
     carrier = arrival.carrier
     if carrier is None:
         return {}

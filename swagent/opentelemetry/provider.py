@@ -1,4 +1,4 @@
-"""What OpenTelemetry instrumentations ask for spans: a provider and its tracers, on the API alone."""
+"""The provider and the tracers from which OpenTelemetry instrumentations get spans, on the API alone."""
 
 from __future__ import annotations
 
@@ -105,17 +105,17 @@ class BridgeTracer(trace.Tracer):
         tracer = running()
         if tracer is None or not self._provider.is_open or suppress_instrumentation.get():
             return INVALID_SPAN
-        library, stood = self._library, current.get()
-        parent = stood if context is None else self._parent_in(context, stood)
+        library, former_entry = self._library, current.get()
+        parent = former_entry if context is None else self._parent_in(context, former_entry)
         if library.is_left_out or (library.is_web and library.is_noise(name)):
-            return _absorbed(active_span(parent) or enclosing(stood))
+            return _absorbed(active_span(parent) or enclosing(former_entry))
         if kind is _EXIT:
             outer = outer_call(parent)
             if outer is not None:
                 return Absorbed(outer)
             withdraw_twin(library, name, parent)
         elif kind is _ENTRY or library.is_web:
-            around = enclosing(stood)
+            around = enclosing(former_entry)
             entry = entry_around(around)
             if entry is not None:
                 if is_same_request(library, kind, attributes) or is_same_message(entry, _carrier_of(parent)):
@@ -125,16 +125,17 @@ class BridgeTracer(trace.Tracer):
         span = BridgedSpan(library, name, kind, attributes, tracer)
         return _begin(span, parent, links, at)
 
-    def _parent_in(self, context: Context, stood: Any) -> Any:
-        """What a span begins below in a context that was given. The one that is current anyway says no more than what
-        stands here, which also knows of what has ended."""
+    def _parent_in(self, context: Context, former_entry: Any) -> Any:
+        """The parent of a span that begins in a given context. If that context is the current one, the entry of
+        swagent's variable is used: it also shows spans that have ended.
+        """
         if context is self._context.get_current():
-            return stood
+            return former_entry
         return entry_of(context.get(SPAN_KEY))
 
 
 class CurrentSpan:
-    """What `start_as_current_span` gives: a context manager, and a decorator."""
+    """The result of `start_as_current_span`: a context manager, and a decorator."""
 
     def __init__(
         self, tracer: BridgeTracer, context: SharedContext, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -227,8 +228,9 @@ def _carrier_of(parent: Any) -> Any:
 
 
 def _first_link(links: Sequence[Any]) -> Arrival | None:
-    """What a span without a parent continues, and one of a message in any case, since its parent is the one who asked
-    for messages: the first link to one of ours, as for the first message of a batch."""
+    """The first link to a native span, as of the first message of a batch. A span without a parent continues it. So
+    does the span of a message in any case, since its parent is the span of the code that asked for messages.
+    """
     for link in links:
         if reference_of(link.context) is not None:
             return Arrival(None, trace.NonRecordingSpan(link.context))

@@ -105,8 +105,8 @@ class Absorbed(SpanProxy):
 class RemoteSpan(NonRecordingSpan):
     """The caller's span, as a propagator has read it.
 
-    :ivar carrier: what its headers said
-    :ivar correlation: what travels with its trace
+    :ivar carrier: the context in its headers
+    :ivar correlation: the correlation context of its trace
     """
 
     def __init__(self, carrier: Carrier | Traceparent, correlation: dict[str, str] | None = None) -> None:

@@ -1,12 +1,12 @@
 """OpenTelemetry's context on top of swagent's context variable: one truth of what is active.
 
 A context of OpenTelemetry's holds a span and other values. The span in it is whatever is active in swagent's variable:
-attaching a context sets that variable, and asking for the current one looks at it. So native spans and bridged ones
-are each other's parents. The other values stand in a variable of their own.
+attaching a context sets that variable, and asking for the current one looks at it. So native spans and bridged ones are
+each other's parents. The other values are in a variable of their own.
 
-Attachments form a chain in each context, the last one first. Detaching gives back what stood before. One that is
-detached out of turn is taken out of the chain; in another context than its own it is not in the chain, and nothing
-happens. So nothing here raises.
+Attachments form a chain in each context, the last one first. Detaching restores the former entry. One that is detached
+out of turn is taken out of the chain; in another context than its own it is not in the chain, and nothing happens. So
+nothing here raises.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from .proxies import RemoteSpan, SpanProxy
 
 # The key is not public; the function that writes it is.
 SPAN_KEY = next(iter(set_span_in_context(INVALID_SPAN, Context())))
-# Who attaches and never detaches would hold all there ever was.
+# Code that attaches and never detaches would otherwise hold all contexts it ever had.
 _MOST_ATTACHED = 100
 _ALWAYS = float("-inf")
 
 
 class Arrival:
-    """Stands in the context variable where a context was attached whose span is not one of this process: a caller's,
-    or none at all. What begins here continues the caller's trace, or begins one.
+    """The entry of the context variable for an attached context whose span is not one of this process: a caller's span,
+    or none at all. A span that begins here continues the caller's trace, or begins one.
 
-    :ivar hidden: what was active before
+    :ivar hidden: the span that was active before
     :ivar carrier: the caller; None for none
     """
 
@@ -74,7 +74,7 @@ class Arrival:
         return _ALWAYS
 
     def reference(self) -> Any:
-        """What a segment opened here refers to."""
+        """The reference of a segment that is opened here."""
         return self._reference
 
     def find_trace_id(self) -> str:
@@ -88,25 +88,25 @@ class Arrival:
         """None: it is past."""
 
     def carried(self) -> dict[str, str]:
-        """What travels with the trace."""
+        """The correlation context of the trace."""
         return self.correlation or {}
 
 
 class Attachment:
     """A context that is attached; the token of it.
 
-    :ivar entry: what it put in swagent's variable
-    :ivar stood: what was there before
+    :ivar entry: its entry in swagent's variable
+    :ivar former_entry: the entry that was there before
     :ivar before: the attachment before it
     """
 
-    __slots__ = ("_context", "before", "depth", "entry", "stood")
+    __slots__ = ("_context", "before", "depth", "entry", "former_entry")
 
-    def __init__(self, context: Context | None, entry: Any, stood: Any, before: Attachment | None) -> None:
-        """:param context: None: what it was, and the entry, which is a span of OpenTelemetry's, in it"""
+    def __init__(self, context: Context | None, entry: Any, former_entry: Any, before: Attachment | None) -> None:
+        """:param context: None: the former one with the entry in it, which is a span of OpenTelemetry"""
         self._context = context
         self.entry = entry
-        self.stood = stood
+        self.former_entry = former_entry
         depth = before.depth + 1 if before is not None else 0
         self.before: Attachment | None = before if depth < _MOST_ATTACHED else None
         self.depth: int = depth if depth < _MOST_ATTACHED else 0
@@ -117,7 +117,7 @@ class Attachment:
         return self._context is None
 
     def context(self, former: RuntimeContext) -> Context:
-        """What is attached; most of the time it is not needed."""
+        """The attached context, which is made when it is needed: mostly it is not."""
         context = self._context
         if context is None:
             values = self.before.context(former) if self.before is not None else former.get_current()
@@ -126,7 +126,7 @@ class Attachment:
 
 
 _attached: ContextVar[Attachment | None] = ContextVar("swagent_opentelemetry_attached", default=None)
-# What was made last of what is active and of the other values: instrumentations ask several times a call.
+# The context made last from the active span and the other values: instrumentations ask for it several times a call.
 _made: ContextVar[tuple[Any, Context, Context] | None] = ContextVar("swagent_opentelemetry_made", default=None)
 
 
@@ -139,41 +139,41 @@ class SharedContext(RuntimeContext):
 
     def attach(self, context: Context) -> Any:
         """Make a context the current one, until its token is detached."""
-        stood = current.get()
+        former_entry = current.get()
         entry = entry_of(context.get(SPAN_KEY))
-        if entry is None and stood is not None:
-            entry = Arrival(active_span(stood) or getattr(stood, "hidden", None), context.get(SPAN_KEY))
+        if entry is None and former_entry is not None:
+            entry = Arrival(active_span(former_entry) or getattr(former_entry, "hidden", None), context.get(SPAN_KEY))
         elif type(entry) is Arrival:
-            entry.hidden = active_span(stood) or getattr(stood, "hidden", None)
-        attachment = Attachment(context, entry, stood, _attached.get())
+            entry.hidden = active_span(former_entry) or getattr(former_entry, "hidden", None)
+        attachment = Attachment(context, entry, former_entry, _attached.get())
         switch(_attached, attachment)
-        if entry is not stood:
+        if entry is not former_entry:
             switch(current, entry)
         return attachment
 
     def attach_span(self, span: Any) -> Attachment:
         """Make a span of this process the current one, as `attach` would with a context that has it."""
-        stood = current.get()
-        attachment = Attachment(None, span, stood, _attached.get())
+        former_entry = current.get()
+        attachment = Attachment(None, span, former_entry, _attached.get())
         switch(_attached, attachment)
         switch(current, span)
         return attachment
 
     def detach(self, token: Any) -> None:
-        """Give back what stood before the attachment of this token. A second time does nothing."""
+        """Restore the entry that was there before the attachment of this token. A second call does nothing."""
         if type(token) is not Attachment:
             self.former.detach(token)
             return
         last = _attached.get()
         if last is token:
             switch(_attached, token.before)
-            if current.get() is not token.stood:
-                switch(current, token.stood)
+            if current.get() is not token.former_entry:
+                switch(current, token.former_entry)
             return
         while last is not None and last.before is not token:
             last = last.before
         if last is not None:
-            last.before, last.stood = token.before, token.stood
+            last.before, last.former_entry = token.before, token.former_entry
 
     def has_values(self) -> bool:
         """Whether the current context holds more than a span, baggage for instance."""
@@ -186,10 +186,10 @@ class SharedContext(RuntimeContext):
     def get_current(self) -> Context:
         """The current context, with what is active now as its span."""
         last = _attached.get()
-        stood = current.get()
-        if last is not None and stood is last.entry and (stood is None or type(stood) is Arrival):
+        former_entry = current.get()
+        if last is not None and former_entry is last.entry and (former_entry is None or type(former_entry) is Arrival):
             return last.context(self.former)
-        active = visible(stood)
+        active = visible(former_entry)
         if last is not None and active is last.entry and active is not None:
             return last.context(self.former)
         values = last.context(self.former) if last is not None else self.former.get_current()
@@ -204,21 +204,21 @@ class SharedContext(RuntimeContext):
         return context
 
 
-def visible(stood: Any) -> Any:
-    """What OpenTelemetry sees as the current span: what is active, or what was carried over from another thread."""
-    active = active_span(stood)
-    if active is None and stood is not None and stood.is_recorded and stood.age() == _ALWAYS:
-        return stood
+def visible(former_entry: Any) -> Any:
+    """The current span for OpenTelemetry: the active one, or one that was carried over from another thread."""
+    active = active_span(former_entry)
+    if active is None and former_entry is not None and former_entry.is_recorded and former_entry.age() == _ALWAYS:
+        return former_entry
     return active
 
 
-def enclosing(stood: Any) -> Any:
-    """What is active, be it hidden by a context that was attached since; None for nothing."""
-    return active_span(stood) or active_span(getattr(stood, "hidden", None))
+def enclosing(former_entry: Any) -> Any:
+    """The active span, even if a context that was attached since hides it; None for none."""
+    return active_span(former_entry) or active_span(getattr(former_entry, "hidden", None))
 
 
 def entry_of(span: Any) -> Any:
-    """What a span of a context is in swagent's variable; None for none."""
+    """The entry in swagent's variable for the span of a context; None for none."""
     if span is None or span is INVALID_SPAN:
         return None
     if isinstance(span, Span):

@@ -66,7 +66,7 @@ class BridgedSpan(Span, trace.Span):
         self._is_ok = False
         self._is_settled = False
         self._last_error = 0
-        # what is being handled already is none of its own
+        # an exception that is being handled already is not one of this span
         self._in_flight = id(sys.exc_info()[1])
 
     # -- what OpenTelemetry's API asks for ----------------------------------------------------------------------------
@@ -109,14 +109,14 @@ class BridgedSpan(Span, trace.Span):
             said = {_EXCEPTION[key]: short(text_of(value)) for key, value in given.items() if key in _EXCEPTION}
             self._add_log({"event": "error", **said}, timestamp)
             return
-        # what models are asked and what they answer travels in such events
+        # such events contain the prompts and answers of models
         is_private = name.startswith("gen_ai.")
         known = {} if is_private else {tag_name(key): short(text_of(value)) for key, value in given.items()}
         known.pop("", None)
         self._add_log({"event": short(as_text(name)), **known}, timestamp)
 
     def add_link(self, context: SpanContext, attributes: Any = None) -> None:
-        """Refer to another span, where it is one of ours."""
+        """Refer to another span, if it is a native one."""
         reference = reference_of(context)
         if reference is not None:
             self.refer_to(reference)
@@ -159,7 +159,7 @@ class BridgedSpan(Span, trace.Span):
             self._add_log({"event": "error", **describe(exception)}, timestamp)
 
     def __enter__(self) -> Self:
-        # it is not active in the block: who wants that uses start_as_current_span, or use_span
+        # it is not active in the block; start_as_current_span and use_span make it active
         return self
 
     def __exit__(

@@ -1,8 +1,8 @@
 """Attributes become tags: under the wire's names where it has them, else under their own, and nothing that may be
 private.
 
-Both the old and the stable semantic conventions are met. What only says who the peer is has no tag: the span's peer
-says it.
+Both the old and the stable semantic conventions are met. Attributes that only name the peer get no tag: the span has a
+field for the peer.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _NAMES = {
     "thread.name": "",
 }
 _PEER = ("server.", "net.", "network.", "client.", "peer.", "host.")
-# What the application's users wrote, or what it was asked for and answered.
+# Texts of the application's users, requests and answers.
 _PRIVATE = (
     "http.request.header", "http.response.header", "http.request.body", "http.response.body",
     "rpc.grpc.request.metadata", "rpc.grpc.response.metadata", "rpc.request.metadata", "rpc.response.metadata",

@@ -1,1 +1,1 @@
-"""Why something was slow: what the event loop and the tasks of the application were doing meanwhile."""
+"""Explains slow requests: samples of the application's event loop and tasks meanwhile."""

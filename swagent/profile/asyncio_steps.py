@@ -11,7 +11,7 @@ note its begin and its end. Child tasks inherit the context. An eager start runs
 A loop that is held is late to see what has happened. A timer knows when it was due, and a thread when it called in:
 their callbacks say so to the tasks that they wake. When a socket had its bytes is not known.
 
-What a task's steps show of it besides is noted in `asyncio_tasks`: that it begins, is cancelled, has ended. An eager
+The other facts that a task's steps show are noted in `asyncio_tasks`: its begin, its cancellation, its end. An eager
 start has no first step here, so another attribute hides `create_task`.
 """
 
@@ -103,7 +103,7 @@ class AsyncioSteps:
     def call_soon_threadsafe(
         self, callback: Callable[..., object], *args: object, context: Context | None = None
     ) -> object:
-        """What a thread calls with its result."""
+        """The callback that a thread calls with its result."""
         if callable(callback):
             callback = _Late(self, callback, time.monotonic(), None)
         return self._call_soon_threadsafe(callback, *args, context=context)
@@ -128,7 +128,7 @@ class AsyncioSteps:
         if clock is None or clock.steps is not self or type(callback) is _Late or not callable(callback):
             return callback
         if not isinstance(delay, _NUMBERS):
-            return callback  # what is no delay is refused by the loop
+            return callback  # the loop refuses a delay that is not a number
         # a timer that was early, and waits for the rest
         seconds = self.late.seconds if self.late is not None and self.late.callback == callback else delay
         return _Late(self, callback, time.monotonic() + delay, seconds)

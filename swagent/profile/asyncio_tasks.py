@@ -37,15 +37,15 @@ def note_wake(task: object, tasks: RequestTasks, seconds: float | None) -> None:
     # where it cannot be seen, no cause is given
     waiter = getattr(task, _WAITER, None)
     if waiter is not None and asyncio.isfuture(waiter) and waiter.cancelled():
-        standing = cancellations_of(task)
+        pending = cancellations_of(task)
         awaited = tasks.find(waiter) or tasks.find_ended(waiter)
         if awaited is None:
             record.cancelled_by = cause_of(tasks, seconds)
-        elif standing:
+        elif pending:
             record.cancelled_by = awaited.cancelled_by
-        else:  # this one itself was not cancelled, or Python 3.10 does not say so
+        else:  # this one itself was not cancelled, or Python 3.10 does not report it
             record.cancelled_by = f"task {awaited.id} was cancelled"
-        record.cancellations = standing or 0
+        record.cancellations = pending or 0
 
 
 def _note_begin(task: object, tasks: RequestTasks) -> None:
@@ -70,20 +70,20 @@ def note_end(task: Any, tasks: RequestTasks) -> None:
     if record is None or record is tasks.own or not task.done():
         return
     if task.cancelled():
-        tasks.end(record, CANCELLED, _standing_cause(record, task))
+        tasks.end(record, CANCELLED, _pending_cause(record, task))
         return
     error = getattr(task, _ERROR, None)
     tasks.end(record, DONE if error is None else FAILED, "" if error is None else kind_of(error))
 
 
-def _standing_cause(record: TaskRecord, task: object) -> str:
-    """What cancelled it, unless that was taken back since."""
-    standing = cancellations_of(task)
-    return record.cancelled_by if standing is None or standing >= record.cancellations else ""
+def _pending_cause(record: TaskRecord, task: object) -> str:
+    """The cause of its cancellation, unless the cancellation was taken back since."""
+    pending = cancellations_of(task)
+    return record.cancelled_by if pending is None or pending >= record.cancellations else ""
 
 
 def cancellations_of(task: object) -> int | None:
-    """How many cancellations of a task stand; None: Python 3.10 does not count them."""
+    """How many cancellations of a task are pending; None: Python 3.10 does not count them."""
     ask = getattr(task, "cancelling", None)
     return int(ask()) if ask is not None else None
 

@@ -1,8 +1,8 @@
 """By what a request waits while all its tasks wait.
 
-The request's own task says it: what it awaits, at the end of its chain. Where that is another task of the request, or
-what waits for tasks that it began (a group, `gather`), this one says it: of several, the one that began first and has
-not ended. So each instant has one name, and the times sum to what the request awaited.
+The request's own task shows it: the object that it awaits at the end of its chain. Where that is another task of the
+request, or an object that waits for tasks (a group, `gather`), that task shows it: of several, the one that began first
+and has not ended. So each instant has one name, and the times sum to what the request awaited.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_NAME = 100
 _MAX_FOLLOWED = 16
 # Seconds. Looking at a chain takes some microseconds.
 _BRIEF = 0.0001
-# What waits for tasks: the function, and what in it leads to them, a group or the tasks. Other functions may be within.
+# Functions that wait for tasks, and their local variable that leads to them: a group or the tasks.
 _WAITS = {
     each.place: each
     for each in (
@@ -83,7 +83,7 @@ NO_TIMES = AwaitedTimes()
 
 
 def name_of_wait(tasks: RequestTasks) -> str:
-    """What it is that the request waits for now."""
+    """The call or task that the request waits for now."""
     record, name = tasks.own, OTHER
     for _ in range(_MAX_FOLLOWED):
         context = record.context_now()

@@ -1,4 +1,4 @@
-"""What is said of a loop that did not turn: who held it, where in the code, and who had to wait."""
+"""The report of a blocked loop: the task that held it, the place in the code, and the requests that had to wait."""
 
 from __future__ import annotations
 

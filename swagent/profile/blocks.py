@@ -1,4 +1,4 @@
-"""What the collector gets to know of blocked loops beside the spans: a meter, and an event now and then."""
+"""Reports of blocked loops beside the spans: a meter, and an event now and then."""
 
 from __future__ import annotations
 

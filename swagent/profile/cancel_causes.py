@@ -1,7 +1,7 @@
 """The cause of a cancellation on asyncio: it is on the stack while the task is woken by that.
 
 A cancellation carries no cause of its own. But timeouts, groups and scopes call it from functions that are known, and
-what they know is in these: the group has the task that failed, the timer has its deadline.
+the details are in these: the group has the task that failed, the timer has its deadline.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def cause_of(tasks: RequestTasks, seconds: float | None) -> str:
 
 
 def _cause_in(place: Place, frame: FrameType, tasks: RequestTasks, seconds: float | None) -> str:
-    """What this function knows of it; empty: nothing."""
+    """The cause that this function shows; empty: none."""
     if place in _DEADLINES and _DEADLINES[place].library.is_known:
         return deadline_text(seconds)
     if place in _SIBLINGS:

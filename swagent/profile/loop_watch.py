@@ -11,8 +11,9 @@ on looking until the answer is there: the span of that task gets the tag `loop.b
 span log with the stack. It cannot wait for the end: a handler that blocks and then returns has ended its request before
 the loop turns again.
 
-Who had to wait is seen in the loop itself, right after it: see `victims`. The loop is asked for that apart, while it is
-held: an answer may come in the very turn that held it, before the loop has looked at its sockets and timers again.
+The requests that had to wait are found in the loop itself, right afterwards: see `victims`. The loop is asked for that
+apart, while it is held: an answer may come in the very turn that held it, before the loop has looked at its sockets and
+timers again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A profile task: what a collector may ask for, read from its command and held within limits.
+"""A profile task: a collector's request to sample one endpoint, read from its command and held within limits.
 
 A number that is out of its range is brought into it: whatever a collector asks for, a profile costs no more than this.
-What cannot be read makes the whole command void.
+A command with an unreadable part is refused as a whole.
 """
 
 from __future__ import annotations

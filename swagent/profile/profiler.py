@@ -1,8 +1,7 @@
-"""What becomes of the commands that a collector answers with: one profile task at a time is carried out, and whatever
-else they say is counted.
+"""Handles the commands in a collector's answers: one profile task runs at a time, and all other commands are counted.
 
-Only the commands that stand here are looked at. None of them reaches a setting, a file or another host: all that a task
-can do is have requests of one endpoint sampled, within the limits of `profile_task`.
+Only the commands listed here are read. None of them reaches a setting, a file or another host: a task can only have
+requests of one endpoint sampled, within the limits of `profile_task`.
 """
 
 from __future__ import annotations

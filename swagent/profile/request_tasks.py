@@ -1,7 +1,7 @@
-"""The tasks of one request whose time is split: who began each, when, how it ended, and what cancelled it.
+"""The tasks of one request whose time is split: the code that began each, when, how it ended, and what cancelled it.
 
-Only what a loop shows is described. What it does not show is left out, and not guessed. The tasks are held weakly, so
-an application that forgets one loses it as it would without us.
+Only facts that a loop shows are described. The others are left out, not guessed. The tasks are held weakly, so an
+application that forgets one loses it as it would without us.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class RequestTasks:
             self.deadlines[id(scope)] = (scope, deadline, text)
 
     def note_scope(self, scope: object, cause: str) -> None:
-        """A scope was cancelled, which goes on telling its tasks."""
+        """A scope was cancelled. It goes on cancelling its tasks."""
         if len(self.scope_causes) < _MAX_DEADLINES:
             self.scope_causes.setdefault(id(scope), (scope, cause))
 

@@ -25,7 +25,7 @@ _limited = RateLimitedLog()
 
 
 class Limits(NamedTuple):
-    """What the settings allow."""
+    """The limits of the settings."""
 
     requests: int
     """How many are followed at the same time."""

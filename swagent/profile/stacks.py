@@ -47,7 +47,7 @@ def task_stack(view: LoopView, task: Task, context: Context, depth: int) -> list
 
 
 def coroutine_of(task: Task) -> object:
-    """What a task runs; None where it cannot be seen."""
+    """The coroutine that a task runs; None where it cannot be seen."""
     return task.get_coro() if hasattr(task, "get_coro") else getattr(task, "coro", None)
 
 
@@ -72,12 +72,12 @@ def signature(frame: FrameType) -> str:
 
 
 def name_awaited(chain: Chain, context: Context) -> str:
-    """What a task waits for: the call that is under way, or else the library's function that it is in."""
+    """The place where a task waits: the call that is under way, or else the library's function that it is in."""
     return call_under_way(context) or name_of_end(chain.awaited, reversed(chain.frames))
 
 
 def name_of_end(awaited: object, frames: Iterator[FrameType]) -> str:
-    """What a task waits for where no call is under way.
+    """The place where a task waits while no call is under way.
 
     :param frames: the innermost first
     """

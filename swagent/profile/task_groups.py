@@ -1,4 +1,4 @@
-"""What begins tasks: groups of asyncio, anyio and trio, and the functions of asyncio that begin one by itself.
+"""The origins of tasks: groups of asyncio, anyio and trio, and the functions of asyncio that begin a task on their own.
 
 The function that begins a task is on the stack at that moment. Nothing else shows it: to asyncio, all tasks are alike.
 """
@@ -22,7 +22,7 @@ _TRIO = frozenset({trio_inside.MODULE, trio_inside.INSTRUMENTS})
 
 
 class Group(NamedTuple):
-    """What began some tasks."""
+    """The object or function that began some tasks."""
 
     label: str
     ref: weakref.ref[object] | None

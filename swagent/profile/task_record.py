@@ -1,4 +1,4 @@
-"""What is known of one task of a request."""
+"""The facts about one task of a request."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TaskRecord:
     :ivar text: its `repr`, where its loop names tasks by that
     :ivar began: seconds after the request's begin, and so is `ended`
     :ivar cancelled_by: the cause of the last cancellation that it was woken by
-    :ivar cancellations: how many cancellations were standing then
+    :ivar cancellations: how many cancellations were pending then
     :ivar knows_disconnect: whether it has received that the client went away
     :ivar status: where its loop has scopes that must be looked at, the one that was seen last
     """

@@ -24,8 +24,8 @@ def steps_here() -> Steps:
 
 
 class TimedSteps:
-    """Awaited instead of a coroutine, it hands every step on. Who walks along what a task awaits sees the coroutine:
-    the attributes are the coroutine's."""
+    """Awaited instead of a coroutine, it passes every step on. Code that walks along a task's awaitables sees the
+    coroutine: the attributes are the coroutine's."""
 
     __slots__ = ("_inner", "_send", "_steps", "clock")
 

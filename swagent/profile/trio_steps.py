@@ -32,7 +32,7 @@ class TrioSteps(trio.abc.Instrument):
         self._users += 1
 
     def leave(self) -> None:
-        """One clock less. With the last one trio has no instrument of ours."""
+        """One clock less. The last one removes the agent's instrument from trio."""
         self._users -= 1
         if not self._users:
             garbage_time.leave()

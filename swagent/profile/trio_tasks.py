@@ -83,7 +83,7 @@ def note_step(task: trio.lowlevel.Task, tasks: RequestTasks, began: float) -> No
 
 
 def _cause_of(task: trio.lowlevel.Task, error: trio.Cancelled, tasks: RequestTasks) -> str:
-    """What cancelled a task; empty: it is not known."""
+    """The cause of a task's cancellation; empty: it is not known."""
     nursery = task.parent_nursery
     reason: Any = error
     if getattr(error, "source", None) == "unknown" and nursery is not None:

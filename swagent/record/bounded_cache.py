@@ -1,4 +1,4 @@
-"""Caches for what every request needs and what has few different values.
+"""Caches for values that every request needs and that have few variants.
 
 They are bounded, since the arguments come from outside: by their number, and by the bytes of the texts among them. A
 single text may be as long as its caller likes.

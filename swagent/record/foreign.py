@@ -10,7 +10,7 @@ _NAME: Any = type.__dict__["__name__"]
 _ENDINGS: tuple[type[BaseException], ...] = (
     KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError,
 )  # fmt: skip
-# Other libraries' cancellations. Who never imported the library cannot be cancelled by it.
+# Other libraries' cancellations. An application that never imported the library cannot be cancelled by it.
 _CANCELLATIONS = (("trio", "Cancelled"), ("greenlet", "GreenletExit"))
 
 

@@ -1,4 +1,4 @@
-"""How much of what the application says is kept, and how the rest is made visible."""
+"""Limits on the application's texts, and the marks that show where a text was cut."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ except ImportError:  # Python 2
     PathFinder = None  # type: ignore
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-# Set by `swagent run`, and taken away by the first interpreter in which the agent is: what this one starts is the
-# application's business, with or without the agent.
+# Set by `swagent run`, and taken away by the first interpreter in which the agent is: programs that this one starts are
+# the application's, with or without the agent.
 _EXPECTED = "SWAGENT_RUN"
 # Another `sitecustomize` may import the next one on the path by itself, and so this one again, while or after this one
 # imports it: `sys` keeps what was imported by then.
@@ -31,7 +31,7 @@ _STATE = "_swagent_sitecustomize"
 def _chain(done):
     # type: (set[str]) -> None
     here = [at for at, entry in enumerate(sys.path) if os.path.abspath(entry or ".") == _HERE]
-    # what comes before us was imported before us, and imports us
+    # a sitecustomize before this one was imported first, and imports this one
     for entry in sys.path[here[0] + 1 if here else 0 :]:
         where = os.path.abspath(entry or ".")
         if where != _HERE and where not in done and _import_from(entry, where, done):

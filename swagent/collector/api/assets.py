@@ -119,7 +119,7 @@ def _type_of(file: Path) -> str:
 
 
 def _make(changed: int, content: bytes, kind: str) -> Asset:
-    # a weak tag, since it stands for the plain bytes and for the compressed ones
+    # a weak tag, since it identifies the plain bytes and the compressed ones
     tag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
     compressed = gzip.compress(content, 6, mtime=0) if len(content) >= _WORTH_COMPRESSING else b""
     return Asset(changed, len(content), content, compressed if len(compressed) < len(content) else b"", tag, kind)

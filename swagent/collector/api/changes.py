@@ -1,4 +1,4 @@
-"""Tells the page of changes, as server-sent events."""
+"""Notifies the page of changes by server-sent events."""
 
 from __future__ import annotations
 

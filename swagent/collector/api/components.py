@@ -1,4 +1,4 @@
-"""Names of what a span's component number stands for, as OAP's table has them: those that our spans name."""
+"""Names for the component numbers of the agent's spans, from OAP's table."""
 
 from __future__ import annotations
 

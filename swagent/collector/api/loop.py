@@ -62,7 +62,7 @@ def neighbours(store: Store, trace_id: str) -> Answer:
 
 
 def _windows(store: Store, trace_id: str) -> list[_Window]:
-    """Of each process of a trace that says so, the time about its blocked loop."""
+    """For each process of a trace that reports a blocked loop, the time around it."""
     windows: dict[tuple[str, str], _Window] = {}
     for (number,) in store.read(_OF_TRACE, {"trace": trace_id, **_tags()}):
         segment = store.segment(number)

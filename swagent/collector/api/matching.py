@@ -33,7 +33,7 @@ JOIN (
     WHERE c.kind = 'entry' AND c.endpoint = :endpoint AND {service} AND {piece} GROUP BY s.trace
 ) AS called USING (trace)
 """
-# no other min or max may stand beside that of the rank
+# SQLite allows no other min or max beside that of the rank
 _MATCHING = """
 WITH roots AS (
     SELECT

@@ -101,8 +101,8 @@ def quantile(buckets: Buckets, part: float) -> float | None:
 
 
 def ledgers(store: Store, now: float) -> Answer:
-    """The ledger of each agent of ours, by its last report. An agent that is not alive reports no more: the
-    records that it had on their way then may have arrived, or not.
+    """The ledger of each swagent agent, by its last report. An agent that is not alive reports no more: the records
+    that it had on their way then may have arrived, or not.
 
     :param now: seconds since the epoch
     """

@@ -19,7 +19,7 @@ NOW = (
     "instance_pvm_process_mem_utilization",
     "instance_pvm_process_cpu_utilization",
 )
-"""The meters whose latest value stands beside a process."""
+"""The meters whose latest value is shown beside a process."""
 _KEPT = ("service", "state", "last_seen", "properties", "language", "meters")
 
 

@@ -88,7 +88,7 @@ def worse(before: Side, after: Side) -> float:
 
 
 def _quantile_range(ordered: Sequence[int], share: float) -> Range:
-    """By the ranks of a binomial distribution; without an end where there are too few calls to tell."""
+    """By the ranks of a binomial distribution; without an end where there are too few calls."""
     count = len(ordered)
     spread = _DEVIATIONS * math.sqrt(count * share * (1 - share))
     low, high = math.floor(count * share - spread) - 1, math.ceil(count * share + spread)

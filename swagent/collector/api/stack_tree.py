@@ -2,7 +2,7 @@
 
 A stack counts for the time until the next one of the same task or thread: those two have numbers that follow each
 other. So the times of the calls below one add up to its own. An OAP counts otherwise: a call's run of stacks from its
-first to its last, so each run loses a period, and what is seen once has taken no time. Its number stands beside.
+first to its last, so each run loses a period, and what is seen once has taken no time. Its number is shown beside.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class StackTree:
         self._path = path
 
     def _begin_turn(self, look: Look) -> int:
-        """Tell the calls of the last stack how long that lasted; gives the milliseconds."""
+        """Add the duration of the last stack to its calls; returns it in milliseconds."""
         last, self._last = self._last, look
         self._turn += 1
         if last is None or look.number != last.number + 1:

@@ -24,7 +24,7 @@ _CAUSES = (
 _CAUSED = re.compile(r"^[ \t]{0,50}(?:Caused by|Suppressed): ", re.MULTILINE)
 _LIBRARY_PATH = re.compile(
     r"(?:^|[/\\])(?:site-packages|dist-packages|node_modules|node:[^/]*|lib[/\\]python\d[.\d]*)(?:[/\\]|$)|^<|^node:"
-    # the agent, where it is installed from a checkout: its frames stand between those of a call that it records
+    # the agent, where it is installed from a checkout: its frames are between those of a call that it records
     r"|[/\\]swagent[/\\](?:asgi|instrument|opentelemetry|profile|record|runtime|wsgi)[/\\]"
 )
 _LIBRARY_NAMES = (

@@ -38,5 +38,5 @@ def encode(texts: Sequence[str]) -> str:
 
 @lru_cache(256)
 def decode(glob: str) -> Sequence[str]:
-    """What `encode` was given."""
+    """The argument that `encode` got."""
     return tuple(json.loads(glob))

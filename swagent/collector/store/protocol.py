@@ -1,7 +1,7 @@
 """The protocol's messages, read by protobuf's own runtime: strict, and fast where it is compiled.
 
-The descriptors go into a pool of our own, so that nothing clashes with another copy of the protocol in the process,
-such as the official agent's. All that this package touches of protobuf stands here; messages are `Any` elsewhere.
+The descriptors go into a separate pool, so that nothing clashes with another copy of the protocol in the process, such
+as the official agent's. This module alone in this package uses protobuf; messages are `Any` elsewhere.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false

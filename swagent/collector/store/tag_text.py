@@ -22,7 +22,7 @@ BETWEEN, EQUALS, CUT = "\x1f", "\x1e", "\x1d"
 ENDPOINT, OPERATION, PEER, ERROR = "\x01", "\x02", "\x03", "\x04"
 """The names of what is no tag: the operations of entry spans and of others, the peers of exits, kinds of errors."""
 SERVICE, INSTANCE = "\x05", "\x06"
-"""The names of what stands in columns of its own, where it is counted beside tags."""
+"""The names under which values of separate columns are counted beside tags."""
 _FEW = 16
 
 

@@ -66,7 +66,7 @@ class LogCapture:
             _running.append(self)
 
     def detach(self) -> None:
-        """Take back everything that `attach()` put in place. A second call does nothing."""
+        """Undo everything that `attach()` did. A second call does nothing."""
         if self in _running:
             _running.remove(self)
         self._loguru.detach()

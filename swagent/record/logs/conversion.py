@@ -23,7 +23,7 @@ from .plain import PlainRecords
 from .settings import LogSettings
 from .text import LogText
 
-# What structlog's processors add, and what the entry contains already or cannot be shown as text.
+# Fields that structlog's processors add, that the entry contains already, or that cannot be shown as text.
 _NOT_TAGS = frozenset({"event", "level", "logger", "timestamp", "exc_info", "stack_info", "trace_id"})
 
 
@@ -37,7 +37,7 @@ class Conversion:
         self.read_plain = PlainRecords(layout).read
         """The fast path, see there; None where a record has to take the full one."""
         self.from_plain = layout.entry
-        """The entry of what the fast path has noted."""
+        """The entry for a record that the fast path has noted."""
 
     def from_logging(self, record: logging.LogRecord) -> LogEntry:
         """An entry with the record's own time and thread: the record may come from a queue."""
@@ -54,12 +54,12 @@ class Conversion:
         return self._entry(record["time"].timestamp(), as_text(record["message"]), error, tags)
 
     def from_structlog(self, level: str, logger: object, event: object) -> LogEntry:
-        """What the event says as text, and its other fields as tags."""
+        """The event's text, and its other fields as tags."""
         fields: Mapping[object, object] = event if isinstance(event, Mapping) else {}  # pyright: ignore[reportUnknownVariableType]
         name = fields.get("logger") or getattr(logger, "name", None)
         tags = _core_tags(level, name if isinstance(name, str) else None, threading.current_thread().name)
         if not isinstance(event, Mapping):
-            # a renderer has made something of it before
+            # a renderer has converted it before
             return self._entry(time.time(), as_text(event), None, tags)
         error = fields.get("exc_info")
         error = sys.exc_info() if error is True else error
@@ -87,5 +87,5 @@ def _core_tags(level: object, logger: object, thread: object) -> tuple[tuple[str
 
 
 def unreadable(error: BaseException) -> LogEntry:
-    """In place of a record that cannot be converted at all."""
+    """A replacement for a record that cannot be converted at all."""
     return make_entry(time.time(), f"<a log record that cannot be read: {class_name(error)}>", (), NOWHERE)

@@ -11,8 +11,9 @@ _OURS = "swagent"
 
 
 class FirstRecord:
-    """Calls a function once, when a record of some level passes a logger, and lets that record pass then: whoever has
-    put a capture in place meanwhile gets it."""
+    """Calls a function once, when a record of some level passes a logger, and then lets that record pass: a capture
+    that was attached meanwhile gets it.
+    """
 
     def __init__(self, level: int, method: str, awaken: Callable[[], object]) -> None:
         """
@@ -25,11 +26,11 @@ class FirstRecord:
         self._patch = Patch(logging.Logger, method, self._wrap)
 
     def attach(self) -> None:
-        """Begin to look. A second call does nothing."""
+        """Start to watch. A second call does nothing."""
         self._patch.apply()
 
     def detach(self) -> None:
-        """Look no more. A second call does nothing."""
+        """Stop watching. A second call does nothing."""
         self._patch.remove()
 
     def _wrap(self, patch: Patch) -> Callable[..., object]:

@@ -23,8 +23,9 @@ T = TypeVar("T")
 
 
 class _Work:
-    """One record that is being reported. A plain flag would not do: foreign code may start a task meanwhile, which
-    inherits the context, and what that task logs later is the application's."""
+    """One record that is being reported. A plain flag would not be enough: foreign code may start a task meanwhile.
+    That task inherits the context, and its later log records are the application's.
+    """
 
     __slots__ = ("going_on",)
 
@@ -33,7 +34,7 @@ class _Work:
 
 
 class Thread:
-    """What a thread is doing. An object of its own, since each look at a thread's variables takes its time.
+    """The state of one thread. It is an object of its own, since each access to a thread-local variable takes time.
 
     :ivar reporting: whether it is inside `alone`
     :ivar dispatching: whether the application's handlers have a record that is reported anyway; they may forward it to

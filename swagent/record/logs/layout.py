@@ -25,7 +25,7 @@ Tags = tuple[tuple[str, str], ...]
 
 
 class Kind:
-    """What records of one level, logger and thread have in common. Looked up by identity, which takes no time.
+    """The common part of records of one level, logger and thread. Looked up by identity, which takes no time.
 
     :ivar form: the layout with these filled in, and with a gap for each other field
     :ivar tags: those that show them
@@ -53,7 +53,7 @@ _TIMES: BoundedCache[tuple[int, int], str] = BoundedCache(lambda at: time_text(*
 
 
 class Layout:
-    """What plain records look like by the settings. Any thread.
+    """The form that the settings give to plain records. Any thread may use it.
 
     :ivar is_simple: whether there are any
     :ivar more: the fields that it shows beside those which each plain record has
@@ -76,7 +76,7 @@ class Layout:
         messages: Sequence[str],
         more: Sequence[tuple[object, ...]],
     ) -> list[str]:
-        """What several plain records say, before anything is cut: from their fields, field by field."""
+        """The texts of several plain records, before they are cut, from their columns of fields."""
         shown: dict[str, Sequence[object]] = {"message": messages}
         if "asctime" in self._order:
             shown["asctime"] = [*map(_TIMES.__getitem__, zip(map(int, seconds), map(int, milliseconds), strict=True))]

@@ -1,4 +1,4 @@
-"""loguru: our sink, for as long as the capture is attached.
+"""loguru: the agent's sink, which is in place while the capture is attached.
 
 The work is done in the sink's filter, and the sink itself gets nothing. loguru formats a record and writes it to sinks
 under a lock of its own, and the application's code (an exception's `__str__`) must not run under that lock.
@@ -60,4 +60,4 @@ class _Filter:
 
 
 def _ignore(_: object) -> None:
-    """The sink, and what a copy of ours in another process reports to."""
+    """The sink. It does nothing: the filter has reported the record already."""

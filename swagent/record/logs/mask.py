@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 HIDDEN = "***"
-# What is before the last @ of a URL, whether it is a well-formed `user:password` or not. It is matched in one run,
-# so that the time grows with the text's length and not with its square.
+# The text before the last @ of a URL, whether it is a well-formed `user:password` or not. It is matched in one run, so
+# that the time grows with the text's length and not with its square.
 _URL = re.compile(r"""://([^\s"'<>]*)""")
 _VALUE = r"""(?:"[^"\n]*"|'[^'\n]*'|(?:(?:bearer|basic|digest|token)\s+)?["']?[^\s&;,"'<>(){}\[\]]+)"""
 _NAME = (

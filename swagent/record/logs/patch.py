@@ -1,4 +1,4 @@
-"""Puts a function of ours in the place of another one, and takes it out again, whatever others did meanwhile."""
+"""Replaces a function by one of the agent's, and takes it out again, even if others replaced it meanwhile."""
 
 from __future__ import annotations
 

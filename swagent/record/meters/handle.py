@@ -1,4 +1,4 @@
-"""The application's side of a meter: a name and labels, and the series that they stand for."""
+"""The application's side of a meter: a name and labels, and the series that they identify."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ S = TypeVar("S", bound=Series)
 
 
 class Meter(Generic[S]):
-    """A name and labels, and the series that they stand for. Making one twice makes two of these and one series."""
+    """A name and labels, and the series that they identify. Two of the same name and labels share one series."""
 
     def __init__(
         self, family: Family, labels: Labels, make: Callable[[str, Labels], S], registry: MeterRegistry

@@ -31,7 +31,7 @@ GivenLabels = Mapping[str, object] | Iterable[tuple[str, object]]
 
 
 def check_name(name: str) -> str:
-    """A meter's name, as its developer gave it. If the collector's rules cannot refer to it, a warning says so.
+    """A meter's name, as its developer gave it. If the collector's rules cannot refer to it, a warning is logged.
 
     :raises ValueError: when it is blank, too long, or has characters that cannot be printed
     """
@@ -53,7 +53,7 @@ def check_labels(labels: GivenLabels) -> Labels:
     if reserved := RESERVED.intersection(known):
         raise ValueError(f"the collector itself sets {sorted(reserved)}; give the label another name")
     if len(known) < len(pairs):
-        raise ValueError(f"a label stands twice: {[name for name, _ in pairs]}")
+        raise ValueError(f"a label is given twice: {[name for name, _ in pairs]}")
     if len(known) > MAX_LABELS:
         raise ValueError(f"{len(known)} labels; at most {MAX_LABELS} are possible")
     return with_labels((), known)

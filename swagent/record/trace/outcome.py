@@ -94,8 +94,9 @@ def _of_trio(name: str) -> tuple[type[BaseException], ...]:
 
 
 def _is_by_deadline(error: Any) -> bool:
-    """Whether the deadline of a scope has passed, as far as the library says so: trio does from its version 0.31 on.
-    asyncio's own timeouts do not say it, and who set them turns the cancellation into a TimeoutError."""
+    """Whether the deadline of a scope has passed, as far as the library reports it: trio does since its version 0.31.
+    asyncio's own timeouts do not report it; they turn the cancellation into a TimeoutError.
+    """
     try:
         if getattr(error, "source", None) == "deadline":
             return True

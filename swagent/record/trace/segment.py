@@ -7,12 +7,12 @@ ended by several tasks and threads that share a context; the tracer's lock keeps
 the pipeline, whole. No span may hold it up for ever, and none may be lost:
 
 * **Open spans are held weakly.** One that cannot be ended any more is collected, and ends by that.
-* **The root has ended and others are open.** They have a grace. Then the segment goes as it is: what is open ends
+* **The root has ended and others are open.** They have a grace. Then the segment is sent as it is: its open spans end
   at that moment, with the tag `incomplete`. So it does at once when the agent stops.
-* **The root lives long** (a websocket, a stream, a job of an hour). Then its children go in *parts*: segments without
-  a root, whose outermost spans refer to the root's place. A part goes when it is full, or old, and all its spans have
+* **The root lives long** (a websocket, a stream, a job of an hour). Then its children go in *parts*: segments without a
+  root, whose outermost spans refer to the root's place. A part goes when it is full, or old, and all its spans have
   ended. A websocket has parts from the start; any other segment is split when it is full or has lived for long: the
-  root moves to a segment of its own, and what it leaves behind is the first part.
+  root moves to a segment of its own, and the spans left behind are the first part.
 * **The root's place is known outside already** (by a header, a log record, a reference). Then the root cannot move:
   the segment waits for it, with the spans that are in it; the next ones go in parts.
 * **A span begins in a finished segment.** It opens a segment that refers back.
@@ -127,8 +127,9 @@ class Segment:
 
     @property
     def correlation(self) -> Mapping[str, str]:
-        """What travels with the trace. Replaced when it changes, never changed: another thread may be writing it into
-        headers."""
+        """The correlation context. It is replaced, never changed in place: another thread may be writing it into
+        headers.
+        """
         return self.root_segment._correlation
 
     @correlation.setter
@@ -137,7 +138,7 @@ class Segment:
 
     @property
     def tracestate(self) -> str:
-        """What others say of the trace in the header of that name; handed on as it came."""
+        """The other vendors' entries of the header `tracestate`; passed on unchanged."""
         return self.root_segment._tracestate
 
     @tracestate.setter
@@ -145,7 +146,7 @@ class Segment:
         self.root_segment._tracestate = entries
 
     def note_limit(self) -> None:
-        """Have the segment say that some of what its spans were to hold was left out."""
+        """Mark the segment: some of its spans' data was left out."""
         self.limited = True
 
     def reference(self, span: SpanRecord) -> Reference:
@@ -194,7 +195,7 @@ class Segment:
             span.ended = True
             segment: Segment = span.segment
             if segment.finished:
-                # it was being collected while the segment went
+                # it was being collected while the segment was sent
                 segment = segment._alone(span)
             segment.spans.append(span)
             still_open = segment._open
@@ -222,8 +223,9 @@ class Segment:
         return newest() if newest is not None else None
 
     def withdraw(self, span: SpanRecord) -> bool:
-        """Take an open span out that says what another one says, and forget it. False: something depends on it, or its
-        place is known outside, so it stays."""
+        """Remove an open span that duplicates another one. False: something depends on it, or its place is known
+        outside, so it stays.
+        """
         over: list[Segment] = []
         with self.tracer.lock:
             segment: Segment = span.segment
@@ -285,7 +287,7 @@ class Segment:
                     self.spans.append(span)
                     if span.id == 0 and self._root_segment is None:
                         self._endpoint = span.name
-            # what is missing here is being collected, and comes by itself
+            # spans missing here are being garbage-collected, which ends them
             self._open.clear()
             self._is_closed = self.finished = True
             if self._root_segment is None and self.root_ended is None:
@@ -300,7 +302,7 @@ class Segment:
         self.tracer.forget(self)
 
     def forget_spans(self) -> None:
-        """Let go of the spans once they are recorded. What later segments say about this one stays."""
+        """Drop the spans once they are recorded. The data that later segments need to refer to this one stays."""
         self.spans = []
 
     # -- with the lock held; spans of other segments are of this family, so what is private is theirs, too ------------
@@ -316,7 +318,7 @@ class Segment:
         """This segment, or the part that takes more spans. None: there is none.
 
         :param endpoint: the operation that this segment serves
-        :param over: gets what is finished by that
+        :param over: gets the segments that this finishes
         """
         if self.finished:
             return None
@@ -341,7 +343,7 @@ class Segment:
         return part
 
     def _move_root(self, endpoint: str) -> None:
-        """Give the root a segment of its own, unless its place is known outside. What is left becomes a part."""
+        """Give the root a segment of its own, unless its place is known outside. The remaining spans become a part."""
         root = self._open[0]()
         if root is None or self.is_root_known:
             return

@@ -1,7 +1,6 @@
-"""A segment of one span: what most requests leave behind. It takes the fast path, see
-`pipeline/segment_template.py`.
+"""A segment of one span, as most requests produce. It takes the fast path, see `pipeline/segment_template.py`.
 
-What its span has in common with others of its operation is worked out once, as its template.
+The fields that its span shares with others of its operation are computed once, as its template.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import NamedTuple
 
 
 class SpanTemplate:
-    """What the spans of one operation with one outcome have in common. Looked up by identity."""
+    """The common fields of the spans of one operation with one outcome. Looked up by identity."""
 
     __slots__ = ("component", "failed", "kind", "layer", "name", "tags")
 

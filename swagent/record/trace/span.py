@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # Looking up a member in its enum takes longer than most lines here.
 _ENTRY, _EXIT = SpanKind.ENTRY, SpanKind.EXIT
 _GENERATOR = 0x20 | 0x200  # CO_GENERATOR | CO_ASYNC_GENERATOR, see inspect
-# A worker started lazily inside a request inherits that request's context for ever; its later work is not that trace's.
+# A worker that starts lazily inside a request keeps that request's context for ever; its later work is not part of it.
 _CONTINUED_FOR = 60.0
 
 
@@ -251,7 +251,7 @@ class Span:
     def _open(self, live: Span | None, source: Active | None) -> None:
         """Open a segment, unless this trace is not recorded.
 
-        :param source: what the segment continues where no carrier says so: the live span, or what `parent_link` found
+        :param source: what the segment continues if there is no carrier: the live span, or what `parent_link` found
         """
         # where the application's instrumentation wraps a library that the agent sends with, each report would be
         # recorded, and so make the next one
@@ -321,8 +321,9 @@ class Span:
         return self.segment.reference(self).segment_id if self.segment is not None else ""
 
     def tag(self, key: str, value: object) -> Self:
-        """Add a tag. Values become text, shortened visibly beyond 2 KiB; tags beyond 128 are dropped and the segment
-        says so."""
+        """Add a tag. Values become text, shortened visibly beyond 2 KiB; tags beyond 128 are dropped, and the segment
+        is marked.
+        """
         if self.ended or not self.is_recorded:
             return self
         if len(self.tags) < MAX_TAGS:
@@ -385,8 +386,9 @@ class Span:
     # -- what it hands on ---------------------------------------------------------------------------------------------
 
     def headers(self) -> dict[str, str]:
-        """The headers that carry this context to the peer; empty when the trace is not recorded or the peer may
-        not know it. The peer then begins a trace of its own, which every SkyWalking agent does right."""
+        """The headers that carry this context to the peer; empty when the trace is not recorded or the peer may not get
+        it. The peer then begins a trace of its own, which every SkyWalking agent does right.
+        """
         return self.headers_for(self.peer)
 
     def headers_for(self, peer: str) -> dict[str, str]:
@@ -409,7 +411,7 @@ class Span:
         return headers
 
     def refer_to(self, reference: Reference) -> None:
-        """Add a reference: what else led to this operation, such as the other messages of a batch."""
+        """Add a reference to another cause of this operation, such as another message of a batch."""
         if not self.ended and self.segment is not None and reference not in self.refs:
             self.refs = (*self.refs, reference)
 
@@ -418,7 +420,7 @@ class Span:
         return self.segment.reference(self) if self.segment is not None else None
 
     def note_origin(self) -> Origin | None:
-        """Where a log record comes from that is logged here; None when the trace is not recorded."""
+        """The origin of a log record that is logged inside this span; None when the trace is not recorded."""
         place = self.reference()
         return None if place is None else (place.endpoint, place.trace_id, place.segment_id, place.span_id)
 
@@ -427,7 +429,7 @@ class Span:
         return self.segment.correlation if self.segment is not None else {}
 
     def to_span(self) -> Span:
-        """Itself: what a context holds and is no span yet becomes one by this."""
+        """The span itself. Other objects that a context holds create their span here."""
         return self
 
     def age(self) -> float:

@@ -1,4 +1,4 @@
-"""How an application opens spans: three functions, one decorator, and what is asked about the active trace."""
+"""The functions with which an application opens spans and reads the active trace."""
 
 from __future__ import annotations
 

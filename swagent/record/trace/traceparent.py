@@ -2,8 +2,8 @@
 
 One trace id goes in both, where it has the form: 32 hexadecimal digits, as this agent makes them. A span has no id of
 64 bits here, so one is folded from the ids of its segment and of the span in it, as OpenTelemetry's own receiver of
-SkyWalking's segments folds them. What comes back says too little for a reference, which names a service, an instance
-and an endpoint. So the trace's id is taken over, and a tag names the caller: nothing is made up.
+SkyWalking's segments folds them. A received header contains too little for a reference, which names a service, an
+instance and an endpoint. So the trace's id is taken over, and a tag names the caller; no value is invented.
 
 Reading is total, as in `carrier.py`.
 """
@@ -35,8 +35,9 @@ class Traceparent(NamedTuple):
 
     @property
     def sampled(self) -> bool:
-        """Whether this service may record the trace: always. What the caller records is its own affair, and a gateway
-        that samples one trace of a hundred is no reason to see nothing here."""
+        """Whether this service may record the trace: always. The caller samples for itself only: a gateway that samples
+        one trace of a hundred must not hide the traces here.
+        """
         return True
 
     @property
