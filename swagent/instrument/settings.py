@@ -1,4 +1,4 @@
-"""The data that instrumentations collect beside names, peers and outcomes. Data that may be private is off by default."""
+"""The data that instrumentations collect beside names, peers and outcomes. Private data is off by default."""
 
 from __future__ import annotations
 
