@@ -202,13 +202,20 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        "A wrapper of a coroutine function, or of a generator, takes any arguments: a call with wrong "
-        "ones fails where it is awaited, and not one step earlier, where it is made.",
+        "A wrapper of a coroutine function, or of a generator, takes any arguments: a call with wrong ones fails where "
+        "it is awaited, and not one step earlier, where it is made.",
         worlds=".*",
-        line=r"^(?!await )",
-        place="",
-        agent="coroutine|generator",
-        whole=True,
+        line=r"^(?!await |describe|surface)",
+        place="^(value|raises)$",
+        agent=r"^\{'type': 'builtins\.(coroutine|generator|async_generator)'|^\(nothing\)$",
+        witness=("opensearch-async", ("client.transport.perform_request(no_such=1)",)),
+    ),
+    Known(
+        "The same: and a coroutine that is not awaited says so.",
+        worlds=".*",
+        line="^$",
+        place="^warnings",
+        agent="was never awaited",
         witness=("opensearch-async", ("client.transport.perform_request(no_such=1)",)),
     ),
     Known(

@@ -32,6 +32,8 @@ _WITHOUT_WORLD = {
     "pulsar",
     # asks a Thrift server, whose program would be a world of its own
     "happybase",
+    # a job runs in another process, and its program would see no more than what comes back
+    "multiprocessing",
 }
 
 

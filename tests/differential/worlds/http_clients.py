@@ -201,6 +201,7 @@ HTTPX_ASYNC = World(
             _follow=_HTTPX_ASYNC_RESPONSE,
             _weight=2,
         ),
+        Line("describe(client.send)"),
         call(
             "await client.send",
             1,

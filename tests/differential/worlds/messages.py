@@ -371,7 +371,7 @@ CONFLUENT = World(
             callback="delivered",
             timestamp="1",
             headers=("[('x', b'1')]", "{'x': 'y'}", "17"),
-            _follow=("producer.flush(5)", "producer.poll(0)"),
+            _follow=("producer.flush(5)",),
             _weight=3,
         ),
         Line("producer.flush(5), len(producer)"),
