@@ -60,4 +60,4 @@ class _Filter:
 
 
 def _ignore(_: object) -> None:
-    """The sink, and the report of a filter that was pickled. The filter in the agent's process has reported the record."""
+    """The sink, and the report of a filter that was pickled: the filter in the agent's process reports."""
