@@ -372,7 +372,7 @@ CONFLUENT = World(
             timestamp="1",
             headers=("[('x', b'1')]", "{'x': 'y'}", "17"),
             _follow=("producer.flush(5)",),
-            _weight=3,
+            _weight=9,
         ),
         Line("producer.flush(5), len(producer)"),
         Line("type(producer)"),
