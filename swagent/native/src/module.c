@@ -1,0 +1,33 @@
+/* The module `swagent_native._native`. */
+#include "native.h"
+
+/* Raised with each change of what Python and C expect of each other. */
+#define API 1
+
+static int
+execute(PyObject *module)
+{
+    return PyModule_AddIntConstant(module, "API", API);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "swagent_native._native",
+    .m_doc = "The fast paths of swagent in C.",
+    .m_size = 0,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC
+PyInit__native(void)
+{
+    return PyModuleDef_Init(&definition);
+}
