@@ -53,13 +53,13 @@ def is_same_message(entry: Any, carrier: Any) -> bool:
     return any(each.segment_id == carrier.segment_id and each.span_id == carrier.span_id for each in entry.refs)
 
 
-def outer_call(parent: Active | None) -> Span | None:
+def outer_call(parent: Active[Span] | None) -> Span | None:
     """The call that a call with this parent is a part of; None where it is one of its own."""
     active = active_span(parent)
     return active if isinstance(active, Span) and active.kind is _EXIT else None
 
 
-def withdraw_twin(library: Library, name: str, parent: Active | None) -> None:
+def withdraw_twin(library: Library, name: str, parent: Active[Span] | None) -> None:
     """Withdraw the span that the same instrumentation has begun just before, in the same place, for the same query."""
     active = active_span(parent)
     segment = active.segment if isinstance(active, Span) else None

@@ -15,6 +15,7 @@ from ..agent_log import RateLimitedLog
 from ..record.foreign import must_reach_application
 from ..record.trace.carrier import format_correlation, format_sw8, parse_correlation, parse_sw8
 from ..record.trace.context import active_span, current
+from ..record.trace.span import Span
 from ..record.trace.traceparent import Traceparent, parse_traceparent
 from ..record.trace.tracer import Tracer, running
 from .proxies import RemoteSpan
@@ -113,7 +114,7 @@ def _headers_of(context: Context | None) -> dict[str, str]:
     if type(entry) is Arrival:
         return _passed_on(entry)
     active = active_span(entry)
-    span = active.to_span() if active is not None else None
+    span: Span | None = active.to_span() if active is not None else None
     return span.headers() if span is not None else {}
 
 

@@ -11,6 +11,7 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, Status, Sta
 from ..record.limits import name_of
 from ..record.trace.carrier import Carrier
 from ..record.trace.context import Active
+from ..record.trace.span import Span as RecordedSpan
 from ..record.trace.traceparent import Traceparent
 from .locations import location_of, location_of_caller
 from .tags import tag_name
@@ -25,10 +26,10 @@ class SpanProxy(Span):
 
     __slots__ = ("entry",)
 
-    def __init__(self, entry: Active) -> None:
+    def __init__(self, entry: Active[RecordedSpan]) -> None:
         self.entry = entry
 
-    def _span(self) -> Any:
+    def _span(self) -> RecordedSpan | None:
         """The span that takes tags and logs; None where there is none any more."""
         if self.entry.ended:
             return None

@@ -58,7 +58,7 @@ def span_of(task: Task | None) -> Span | None:
     """The active span of a task; None: there is none that is recorded."""
     context = context_of(task) if task is not None else None
     entry = active_span(context.get(current)) if context is not None else None
-    span = entry.to_span() if entry is not None else None
+    span: Span | None = entry.to_span() if entry is not None else None
     return span if span is not None and span.is_recorded else None
 
 

@@ -82,7 +82,7 @@ class PendingRequest:
         ):
             # the request before this one, in a server that keeps one context for a connection
             inherited = None
-        self.previous: Active | None = inherited
+        self.previous: Active[Span] | None = inherited
         self.start_time: float = monotonic()
         # not by `switch`: no finaliser serves a request
         current.set(self)
@@ -260,7 +260,7 @@ class PendingRequest:
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
-    def _open_among(self, inherited: Active | None) -> None:
+    def _open_among(self, inherited: Active[Span] | None) -> None:
         """Open at once, if not the request alone decides whether it is recorded."""
         watch = self.tracer.request_watch
         if watch is not None:
@@ -273,7 +273,7 @@ class PendingRequest:
         self.previous = nearest_open(inherited) or source
         self._open(live, source)
 
-    def _open(self, live: Span | None, source: Active | None) -> None:
+    def _open(self, live: Span | None, source: Active[Span] | None) -> None:
         facts = self.facts()
         carrier: Carrier | Traceparent | None = None
         correlation = None

@@ -15,7 +15,7 @@ NO_TRACE = "N/A"
 NOWHERE: Origin = ("", "", "", -1)
 
 
-def active_entry() -> Active | None:
+def active_entry() -> Active[Any] | None:
     """The span that is active, or what may become one."""
     entry = current.get()
     # most are open, and not of a generator: asked here, that takes no call

@@ -58,7 +58,7 @@ class PlainRecords:
         self._is_on = layout.is_simple
         self._more = layout.more
 
-    def read(self, record: logging.LogRecord, entry: Active | None) -> tuple[object, ...] | None:
+    def read(self, record: logging.LogRecord, entry: Active[Any] | None) -> tuple[object, ...] | None:
         """The fields of a `PlainRecord`; None: it takes the full path. Its class must be that of `logging`.
 
         :param entry: what was active when it was logged

@@ -25,21 +25,20 @@ import threading
 from collections.abc import Mapping
 from contextvars import ContextVar
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from .model import Origin, PendingOrigin, Reference, SpanKind
 
-if TYPE_CHECKING:
-    from .span import Span  # no more than the name of a type: what is active becomes a span, and a span is active
-
 T = TypeVar("T")
+SpanT = TypeVar("SpanT")
+SpanT_co = TypeVar("SpanT_co", covariant=True)
 
 _ENTRY = SpanKind.ENTRY
 
 
-class Active(Protocol):
-    """What the variable can hold: a span, a request that may become one, or a snapshot carried over from another
-    thread."""
+class Active(Protocol[SpanT_co]):
+    """The objects that the variable can hold: a span, a request that may become one, or a snapshot carried over from
+    another thread. The type of a span is a parameter, since spans are built on this module."""
 
     @property
     def ended(self) -> bool:
@@ -57,7 +56,7 @@ class Active(Protocol):
         ...
 
     @property
-    def previous(self) -> Active | None:
+    def previous(self) -> Active[SpanT_co] | None:
         """What was active before it."""
         ...
 
@@ -92,7 +91,7 @@ class Active(Protocol):
         """What travels with its trace."""
         ...
 
-    def to_span(self) -> Span | None:
+    def to_span(self) -> SpanT_co | None:
         """The span that it is or becomes by this; None: it is past, and never was one."""
         ...
 
@@ -101,10 +100,10 @@ class _Switch(Protocol):
     def __call__(self, variable: ContextVar[T], value: T, /) -> object: ...
 
 
-current: ContextVar[Active | None] = ContextVar("swagent_span", default=None)
+current: ContextVar[Active[Any] | None] = ContextVar("swagent_span", default=None)
 # What was active around each snapshot entered in this context, the last one first. Not kept in the snapshot itself,
 # which several threads of a pool may have entered.
-outer: ContextVar[tuple[Active | None, Any] | None] = ContextVar("swagent_outer", default=None)
+outer: ContextVar[tuple[Active[Any] | None, Any] | None] = ContextVar("swagent_outer", default=None)
 
 
 class _Collection:
@@ -140,7 +139,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_leave_spans_to_parent)
 
 
-def active_span(entry: Active | None) -> Active | None:
+def active_span(entry: Active[SpanT] | None) -> Active[SpanT] | None:
     """The nearest span, from `entry` outwards, that is still open and not shut in a suspended generator, as far as the
     first request that has ended."""
     while entry is not None:
@@ -153,11 +152,11 @@ def active_span(entry: Active | None) -> Active | None:
     return None
 
 
-def nearest_open(entry: Active | None) -> Active | None:
+def nearest_open(entry: Active[SpanT] | None) -> Active[SpanT] | None:
     """The nearest entry, from `entry` outwards, that is still open, be it shut in a suspended generator; or the request
     that has ended in front of it. It is what comes back when a span ends, and the request's own end brings back what
     was around it."""
-    request: Active | None = None
+    request: Active[SpanT] | None = None
     while entry is not None and entry.ended:
         if request is None and entry.kind is _ENTRY:
             request = entry

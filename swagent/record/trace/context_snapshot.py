@@ -27,7 +27,7 @@ class ContextSnapshot:
 
     ended = True
     kind = SpanKind.LOCAL
-    previous: Active | None = None
+    previous: Active[Span] | None = None
     frame: FrameType | None = None
 
     def __init__(self, span: Span | None) -> None:
@@ -85,5 +85,5 @@ class ContextSnapshot:
 
 def capture() -> ContextSnapshot:
     """Take a snapshot of the active span. Without one, the snapshot is empty and entering it has no effect."""
-    entry = active_span(current.get())
+    entry: Active[Span] | None = active_span(current.get())
     return ContextSnapshot(entry.to_span() if entry is not None else None)

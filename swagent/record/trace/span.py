@@ -104,7 +104,7 @@ class Span:
         self.start_time = 0.0
         self.end_time = 0.0
         self.epoch = 0.0
-        self.previous: Active | None = None
+        self.previous: Active[Span] | None = None
         self.frame: FrameType | None = None
         self.task = 0
         self._tracer = tracer
@@ -125,7 +125,7 @@ class Span:
         switch(current, self)
         return self
 
-    def start_below(self, parent: Active | None, at: float | None = None) -> Self:
+    def start_below(self, parent: Active[Span] | None, at: float | None = None) -> Self:
         """Begin below a parent, and do not become active. A second start does nothing.
 
         :param parent: what a context holds: a span, a request, a snapshot; None for none
@@ -142,7 +142,7 @@ class Span:
             self.start_time = at
         return self
 
-    def _begin(self, inherited: Active) -> None:
+    def _begin(self, inherited: Active[Span]) -> None:
         """Begin below what a context holds."""
         entry = active_span(inherited)
         live = entry.to_span() if entry is not None else None
@@ -248,7 +248,7 @@ class Span:
             # the segment has gone, or has no room and only the parent to refer to
             self._open(None, parent)
 
-    def _open(self, live: Span | None, source: Active | None) -> None:
+    def _open(self, live: Span | None, source: Active[Span] | None) -> None:
         """Open a segment, unless this trace is not recorded.
 
         :param source: what the segment continues if there is no carrier: the live span, or what `parent_link` found
@@ -258,7 +258,7 @@ class Span:
         if not suppress_instrumentation.get():
             self._open_segment(live, source)
 
-    def _open_segment(self, live: Span | None, source: Active | None) -> None:
+    def _open_segment(self, live: Span | None, source: Active[Span] | None) -> None:
         tracer = self._tracer or running()
         suppressed = live is not None and live.segment is None and self.carrier is None
         if tracer is None or suppressed or tracer.is_ignored(self.name):
@@ -445,7 +445,7 @@ def _reference_to(carrier: Carrier) -> Reference:
     return Reference(RefKind.CROSS_PROCESS, *carrier[1:])
 
 
-def parent_link(inherited: Active | None, kind: SpanKind) -> Active | None:
+def parent_link(inherited: Active[Span] | None, kind: SpanKind) -> Active[Span] | None:
     """What a span with nothing live around it continues: the past span or the snapshot in its context, if recent."""
     if inherited is None or not inherited.ended or not inherited.is_recorded:
         return None
