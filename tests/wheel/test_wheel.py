@@ -4,6 +4,7 @@ newest dependencies that there are, and with the oldest that pyproject.toml allo
 from __future__ import annotations
 
 import shutil
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,6 +61,10 @@ def test_the_wheel_delivers(
     settings = {"SW_AGENT_PROTOCOL": transport, "SW_AGENT_BACKEND": backend, **collectors[transport]}
     said = environment.run(["deliver.py"], settings)
     assert said.startswith("segment: offered 1, accepted 1, confirmed 1, queued 0"), said
+
+
+def test_the_accelerator_is_not_in_it(wheel: Path) -> None:
+    assert [name for name in zipfile.ZipFile(wheel).namelist() if "native" in name] == []
 
 
 def test_the_collector_of_the_wheel(environment: Environment) -> None:
