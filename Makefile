@@ -22,7 +22,7 @@ test-all:
 	$(MAKE) --no-print-directory test
 	$(MAKE) --no-print-directory test-rest
 
-# What `make test` leaves out, in two runs side by side, since both mostly wait for somebody else's deadline. The real
+# What `make test` leaves out, in two runs side by side, since both mostly wait for deadlines. The real
 # servers are started once, in one of them. The page's is a process of its own: see pyproject.toml.
 test-rest: $(VENV)/.bridge
 	$(MAKE) --no-print-directory -j2 test-slow test-e2e

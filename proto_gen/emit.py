@@ -1,6 +1,6 @@
 """Writes an encoder module: one function per message, the same functions whatever the codec.
 
-A dialect knows how its codec spells one field; everything else is common and stands here, so that the
+A dialect knows how its codec spells one field; everything else is common and is here, so that the
 two modules cannot differ in names or parameters.
 """
 
@@ -93,7 +93,7 @@ def parameter_type(one: Field) -> str:
 def wrap(start: str, items: Sequence[str], end: str) -> list[str]:
     """One line where it fits, else a line an item."""
     line = f"{start}{', '.join(items)}{end}"
-    if len(line) + 4 <= LINE_LENGTH:  # it may stand in a function's body
+    if len(line) + 4 <= LINE_LENGTH:  # it may be in a function's body
         return [line]
     return [start, *(f"    {item}," for item in items), end]
 

@@ -13,7 +13,7 @@ FIXED64 = 1  # the wire type of doubles
 class ProtobufDialect:
     header = '''"""Protobuf bytes of the messages that are recorded often: one function per message.
 
-Parameters stand in the order of the field numbers. A nested message is given already encoded, None where
+Parameters are in the order of the field numbers. A nested message is given already encoded, None where
 it is not set; key and value pairs are given as tuples. Never waits; any thread; raises ValueError, naming
 the field, for a number that does not fit.
 """

@@ -22,8 +22,8 @@ An agent goes through its phases once. What each event does in each phase, and t
 | `stop()`                | nothing        | stop: STOPPED        | waits for the stop   | nothing      | nothing |
 | `stop()`, other loop    | nothing        | error                | error                | nothing      | nothing |
 | `stop()`, loop closed   | nothing        | count: STOPPED       | count: STOPPED       | nothing      | nothing |
-| who stops is cancelled  |                | stop in 1 s: STOPPED | 1 s left: STOPPED    |              | nothing |
-| nobody is left to stop  |                | stop in 1 s: STOPPED | goes on              | nothing      | nothing |
+| the stop is cancelled   |                | stop in 1 s: STOPPED | 1 s left: STOPPED    |              | nothing |
+| no task is left to stop |                | stop in 1 s: STOPPED | goes on              | nothing      | nothing |
 | a task of ours crashes  |                | starts again         | starts again at once |              | |
 | a record is finished    | not recorded   | offered              | refused              | not recorded | not recorded |
 | `flush()`               | error          | flushes              | waits for the stop   | True         | True |
@@ -31,17 +31,17 @@ An agent goes through its phases once. What each event does in each phase, and t
 | `statistics()`          | empty          | of now               | of now               | the last     | empty |
 | in the child of a fork  | NEW            | FORKED               | FORKED               | FORKED       | FORKED |
 
-`error` is AgentStateError. An empty field: it cannot happen. Nobody is left to stop: the loop comes to its end, and the
-task that entered the block is gone, or the agent was started by `start()`.
+`error` is AgentStateError. An empty field: it cannot happen. No task is left to stop: the loop comes to its end, and
+the task that entered the block is gone, or the agent was started by `start()`.
 
 Start: check the configuration and build everything (a bad setting raises here and never later); start heartbeat,
 reporters and the report of meters under their supervisors (`runtime.agent_tasks`); let records in. It does not wait
 for the collector.
 
 Stop: end the recording, with a last report of the meters; close the intake; cut the backoff; let the reporters flush
-without retries until the deadline; if somebody cancelled them, flush in the stopping task instead; cancel what is
-left; close the transports hard; count what could not be delivered; say the last word. What each step may take stands
-in `stop_budgets`.
+without retries until the deadline; if they were cancelled from outside, flush in the stopping task instead; cancel what
+is left; close the transports hard; count what could not be delivered; write the last line of the log. `stop_budgets`
+has the time of each step.
 
 The agent's tasks live in a task of the agent's own (`backend.own_task`), in no group of the host's: so any task of the
 loop may stop it, be it in a hook or in another `run_until_complete`. Their scope is shielded from birth: a shield set
@@ -142,7 +142,7 @@ class Agent:
 
     async def start(self) -> Self:
         """Start it, for hosts that have a hook for the start and another one for the end: each may run in any task of
-        the same loop. Where there is a block to live in, `async with` is better: nobody can forget to leave it.
+        the same loop. Where there is a block to live in, `async with` is better: its end cannot be forgotten.
 
         Starting what runs does nothing.
 
@@ -173,7 +173,7 @@ class Agent:
     async def _begin(self, is_cancelled: Callable[[], bool], is_gone: Callable[[], bool]) -> None:
         """Start.
 
-        :param is_cancelled: whether somebody called `cancel()` on the host's task
+        :param is_cancelled: whether `cancel()` was called on the host's task
         :param is_gone: whether the host's task has ended
         """
         self._build()
@@ -236,7 +236,7 @@ class Agent:
             await self._end_alone()
 
     async def _end_alone(self) -> None:
-        """Stop where nobody is left to do it."""
+        """Stop where no task of the host's is left to do it."""
         if self._phase is not Phase.RUNNING:
             return
         try:
@@ -381,8 +381,8 @@ class Agent:
         return self._phase is Phase.RUNNING and not self._own.is_lost()
 
     def watch_loop(self) -> None:
-        """Tell when the running event loop is held up, too: it is the application's, and not the one of the start. A
-        second call does nothing, and so does one before the start."""
+        """Watch the running event loop, too, for whether it is held up: it is the application's, and not the one of the
+        start. A second call does nothing, and so does one before the start."""
         if self._phase is Phase.RUNNING:
             self._recording.watch_loop()
 
@@ -432,7 +432,7 @@ def at_start(call: Callable[[], object]) -> None:
 
 
 def running() -> Agent | None:
-    """The agent that records in this process. Of several, which are there by somebody's wish, the one started last."""
+    """The agent that records in this process. Of several, which the application wanted, the one started last."""
     return next((agent for agent in reversed(_agents) if agent.is_running), None)
 
 

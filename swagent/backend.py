@@ -42,7 +42,7 @@ def loop_notifier() -> LoopNotifier:
 
 
 def task_counter() -> Callable[[], int]:
-    """A function that tells how many tasks live on the running loop; for that loop's thread only."""
+    """A function that counts how many tasks live on the running loop; for that loop's thread only."""
     if sniffio.current_async_library() == "trio":
         import trio  # noqa: PLC0415, RUF100  (optional)
 
@@ -52,7 +52,7 @@ def task_counter() -> Callable[[], int]:
 
 
 def task_watch() -> Callable[[], bool]:
-    """A function that tells whether this task has ended. On trio it is always false: there no task ends before the
+    """A function that says whether this task has ended. On trio it is always false: there no task ends before the
     tasks that it has started."""
     task = asyncio.current_task() if sniffio.current_async_library() == "asyncio" else None
     return lambda: task is not None and task.done()
@@ -64,7 +64,7 @@ def cancelled_by_scope() -> bool:
 
 
 def native_cancellation() -> Callable[[], bool]:
-    """A function that tells whether somebody has called `cancel()` on this asyncio task.
+    """A function that says whether `cancel()` was called on this asyncio task.
 
     This tells a real cancellation from a stray CancelledError, which a client library leaks when one of its own futures
     is cancelled. Python 3.10 does not count requests to cancel: there every such error is taken for a stray one.
@@ -75,7 +75,7 @@ def native_cancellation() -> Callable[[], bool]:
 
 
 def cancelled_natively() -> bool:
-    """Whether somebody has called `cancel()` on this very asyncio task."""
+    """Whether `cancel()` was called on this very asyncio task."""
     return native_cancellation()()
 
 
@@ -156,7 +156,7 @@ def own_task(live: Callable[[], Coroutine[Any, Any, None]], at_end: Callable[[],
 
 
 class _AsyncioTask:
-    # a loop holds its tasks weakly, and nobody has to keep an agent that was started
+    # a loop holds its tasks weakly, and the application need not keep an agent that it has started
     _alive: set[asyncio.Task[None]] = set()  # noqa: RUF012
 
     def __init__(self, live: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -252,7 +252,7 @@ class _TrioTask:
             self._ended.set()
 
     async def _watch_end(self) -> None:
-        """Stand outside of every shield of ours, where the end of the run is heard."""
+        """Wait outside of every shield of ours, where the end of the run arrives."""
         try:
             await self._trio.sleep_forever()
         except self._trio.Cancelled:

@@ -129,15 +129,15 @@ class SignalStatistics:
     state: str = "on"
     """`on`, `orphaned`, or why this signal is off.
 
-    `orphaned`: somebody ended the agent's tasks from outside, as a server does that cancels all tasks of the loop.
-    Nobody empties the channel now.   Records still wait in it, within their bounds, and the agent's stop delivers them.
+    `orphaned`: the agent's tasks were ended from outside, as by a server that cancels all tasks of the loop. No task
+    empties the channel now. Records still wait in it, within their bounds, and the agent's stop delivers them.
     `off: ...`: switched off, or not carried by the transport. `disabled`: given up, since its task crashed five times
     within a minute. `shutdown`: the agent is stopping, or has stopped. `forked`: this is a forked child.
     """
     latency: tuple[int, ...] = ()
     """How many records were confirmed within each bucket of `LATENCY_BOUNDS_MS` since they were offered."""
     incomplete: int = 0
-    """How many spans were sent that nobody had ended: of segments only."""
+    """How many spans were sent that the application had not ended: of segments only."""
 
     @property
     def accepted(self) -> int:
@@ -204,7 +204,7 @@ class Statistics:
         return all(each.balanced for each in self)
 
     def with_incomplete(self, count: int) -> Statistics:
-        """The same, with how many spans were sent that nobody had ended."""
+        """The same, with how many spans were sent that the application had not ended."""
         segment = replace(self.segment, incomplete=count)
         return Statistics({**self.signals, Signal.SEGMENT: segment}) if count else self
 

@@ -132,7 +132,7 @@ def context_of(message: Any) -> dict[str, Any]:
     """What the producer sent along with a message, by its attribute or key `headers`: `sw8`, `correlation`,
     `traceparent` and `tracestate`, as `entry_span` takes them.
 
-    Of two headers of one name nobody knows which is right, and none counts.
+    Of two headers of one name it is not known which is right, and none counts.
     """
     sent: dict[str, list[Any]] = {"sw8": [], "sw8-correlation": [], "traceparent": [], "tracestate": []}
     for key, value in islice(_headers_of(message), _MAX_HEADERS):
@@ -153,5 +153,5 @@ def _headers_of(message: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """Asked without telling a type checker what is known by it, which would be little."""
+    """As `isinstance`, but a type checker concludes nothing from it: it would conclude too little."""
     return isinstance(value, kind)

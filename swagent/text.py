@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 REPLACEMENT = "\ufffd"
-"""Stands where an unsafe character stood. Removing it instead could join two parts that an attacker kept apart."""
+"""Replaces an unsafe character. Removing it instead could join two parts that an attacker kept apart."""
 
 # Terminal controls and line ends; marks that turn the reading direction around, so that a line reads as something else;
 # surrogates, which have no UTF-8 form.

@@ -67,7 +67,7 @@ async def _visit(store: Store, services: tuple[Service, ...], once: bool) -> Non
     shop = f"http://{services[0].address}"
     async with httpx.AsyncClient(base_url=shop, trust_env=False, timeout=30) as client:
         await _send_requests(client)
-        with suppress(TimeoutError):  # what has come is shown; the exit status tells whether that was all
+        with suppress(TimeoutError):  # what has come is shown; the exit status says whether that was all
             await store.wait_for(_is_complete, timeout=10)
         if once:
             return

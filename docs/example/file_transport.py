@@ -21,7 +21,7 @@ from swagent.errors import AmbiguousError, ConfigError, DeliveryError, RejectedE
 from swagent.signals import Signal
 
 VARIABLE = "TELEMETRY_FILE"
-# Seconds for which the agent leaves a path alone that names no file: somebody has to correct it first.
+# Seconds for which the agent leaves a path alone that names no file: it has to be corrected first.
 _PAUSE = 60.0
 
 
@@ -107,7 +107,7 @@ class FileTransport:
 class _Write:
     """One batch on its way into the file, and how far it came.
 
-    It runs in a thread, since a disk may block, and in one that nobody has to wait for, since a disk may hang.
+    It runs in a thread, since a disk may block, and in one that the agent can leave behind, since a disk may hang.
 
     :ivar ended: set in the event loop when the thread has ended
     :ivar verdict: None: everything was written

@@ -18,8 +18,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 RUN = (sys.executable, "-m", "swagent", "run", "--", sys.executable)
-# so that the charts and the ledgers keep nobody waiting, queries say what they ask, and requests where their time went;
-# the environment goes first
+# so that the charts and the ledgers show something soon, queries show their statements, and requests show
+# where their time went; the environment goes first
 SETTINGS = {
     "SW_AGENT_METER_REPORTER_PERIOD": "2",
     "SW_PLUGIN_SQL_STATEMENTS": "true",
@@ -37,7 +37,7 @@ PORTS = range(20_000, 32_000)
 class Service:
     """One program of the demo.
 
-    :param arguments: what Python is told to run
+    :param arguments: the arguments of Python: a script or a module, and its own
     :param process: in which it runs, once it was started
     """
 
@@ -94,7 +94,7 @@ async def _running(service: Service, environ: Mapping[str, str]) -> AsyncIterato
         yield
     finally:
         process.send_signal(signal.SIGTERM)
-        # in a thread: the collector in this loop has to take what the service still tells it
+        # in a thread: the collector in this loop has to take what the service still sends
         try:
             await asyncio.to_thread(process.wait, PATIENCE)
         finally:

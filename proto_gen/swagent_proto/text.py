@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 REPLACEMENT = "\ufffd"
-"""Stands where an unsafe character stood: a removal could join what an attacker kept apart."""
+"""Replaces an unsafe character: a removal could join two parts that an attacker kept apart."""
 
 # Terminal controls (tab and the line ends are legal in logs and stacks), marks that turn the reading
 # direction around and so make a line read as what it is not, and surrogates, which have no UTF-8 form.

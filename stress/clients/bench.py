@@ -1,4 +1,4 @@
-"""What a bench is told and what it tells: the process of one, `python -m stress.clients.bench NAME ADDRESS SECONDS`."""
+"""Arguments and result of a bench: the process of one, `python -m stress.clients.bench NAME ADDRESS SECONDS`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 
 Bench = Callable[[str, float], Awaitable[int]]
-"""Sends to an address for so many seconds, waits until all is acknowledged, and tells how many records that were."""
+"""Sends to an address for so many seconds, waits until all is acknowledged, and returns how many records that were."""
 MODULES: Mapping[str, str] = {
     "kafka": "stress.clients.kafka",
     "http": "stress.clients.http",

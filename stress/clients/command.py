@@ -34,7 +34,7 @@ Count = Callable[[str], int]
 class Result:
     """What one bench gave.
 
-    :ivar sent: what the client was told to be acknowledged
+    :ivar sent: how many records were acknowledged, as the client says
     :ivar delivered: what has arrived; where nothing travels, what was taken out, which the bench itself compares
     """
 

@@ -138,8 +138,8 @@ class OurChannel(Way):
         assert self._channel.offer(BINARY)
 
     async def take(self) -> int:
-        # the reporter sends what it took before, which lets others have their turn; nothing is awaited after the lease,
-        # where a take that is cancelled would be counted by nobody
+        # the reporter sends what it took before, which lets others have their turn; nothing is awaited after the lease:
+        # a take that is cancelled there would not be counted
         await asyncio.sleep(0)
         await self._channel.wait_due(self._batcher)
         lease = self._channel.lease(BATCH, _BOUNDS.batch_bytes)

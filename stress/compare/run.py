@@ -124,7 +124,7 @@ class Comparison:
             return None
 
     def _drop_unpaired(self) -> None:
-        """Without the bare application of its round a measurement compares with nothing; its failure is told."""
+        """Without the bare application of its round a measurement compares with nothing; the report has its failure."""
         bare = {(each.contestant, each.handler, each.number) for each in self.measurements}
         self.measurements = [
             each for each in self.measurements if (CONTESTANTS[each.contestant].bare, each.handler, each.number) in bare

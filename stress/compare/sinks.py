@@ -54,7 +54,7 @@ class Sink(Protocol):
     address: str
 
     def count(self) -> Delivered:
-        """What came so far, when nobody is sending any more."""
+        """What came so far, when no agent is sending any more."""
         ...
 
 

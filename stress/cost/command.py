@@ -1,7 +1,7 @@
 """`python -m stress cost`: how many instructions a request takes, bare and with the agent.
 
-Time is what users pay, and on a machine that is shared it cannot be told to ten percent. Instructions can, to a
-fraction of one: so these are what CI judges, and the ratios of `stress compare` are what the docs say.
+Users pay with time, but on a shared machine a time is not exact to ten percent. A number of instructions is exact to a
+fraction of one percent. So CI judges instructions, and the docs show the ratios of `stress compare`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
  *
  * The clock. Valgrind makes a process some fifty times slower. By a true clock each request would have a millisecond of
  * its own, and whatever remembers a time for a millisecond would never be right. So the clocks go slower at first, and
- * from the first `cost_advance` on they stand still and go on only by what that says: the same at each run.
+ * from the first `cost_advance` on they stop and go on only by what that says: the same at each run.
  *
  * The requests to callgrind, which are a few instructions in a row that a compiler has to put there.
  */

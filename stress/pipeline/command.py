@@ -152,7 +152,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--turn", type=int, default=64, metavar="SEGMENTS",
                         help="that a producer finishes before others have their turn (%(default)d)")  # fmt: skip
     parser.add_argument("--outage", type=float, default=0.0, metavar="MINUTES",
-                        help="also measure the memory while nobody answers for so long")  # fmt: skip
+                        help="also measure the memory while no collector answers for so long")  # fmt: skip
     parser.add_argument("--plot", action="store_true", help="also draw pipeline.svg, in an environment of its own")
     parser.add_argument("--short", action="store_true", help="under a minute; compare with the recorded ratios")
     parser.add_argument("--record", action="store_true", help="as --short, and record its ratios")

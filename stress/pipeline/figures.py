@@ -49,7 +49,7 @@ def median(values: Iterable[float]) -> float:
 
 
 def fallen(ratios: Mapping[str, float], recorded: Mapping[str, float]) -> list[str]:
-    """What is to be said against some ratios, larger being better: which fell too far, and which nobody recorded."""
+    """What is wrong with some ratios, where more is better: those that fell too far or were never recorded."""
     found = [f"{name}: never recorded, see --record" for name in ratios if name not in recorded]
     for name, before in recorded.items():
         now = ratios.get(name)

@@ -28,7 +28,7 @@ class Outage:
 
     :ivar answer: what the sender says of itself
     :ivar delivered: how many segments arrived, before and after
-    :ivar seconds: how long nobody answered
+    :ivar seconds: how long no collector answered
     """
 
     transport: str

@@ -1,4 +1,4 @@
-"""What is told of the measurements, for people and for programs."""
+"""The report of the measurements, for people and for programs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def render_outage(outage: Outage) -> str:
     """The memory through an outage, and the ledger."""
     answer = outage.answer
     lines = [
-        f"{outage.transport}: {RATE:,.0f} segments/s, and nobody answers for {outage.seconds:,.0f} s",
+        f"{outage.transport}: {RATE:,.0f} segments/s, and no answer for {outage.seconds:,.0f} s",
         f"- resident memory before {answer['rss_before'] / MIB:.1f} MiB, at most {answer['rss_peak'] / MIB:.1f} MiB; "
         f"once the channel was full it changed by {outage.growth / MIB:+.2f} MiB",
         f"- offered {answer['offered']:,}, confirmed {answer['confirmed']:,}, refused {answer['refused']}, "

@@ -22,5 +22,5 @@ SIGTERM ended it in time.
 
 `plan` the faults, `faults` what they do, `applications` and `application` what is under test, `sinks`, `sink_process`
 and `broker` where the records go, `load` the requests, `places` one of each for each cell, `evidence` what was seen,
-`verdict`, `growth` and `trend` what is wrong with it, `report` how it is told, `run` from start to end.
+`verdict`, `growth` and `trend` what is wrong with it, `report` its text, `run` from start to end.
 """

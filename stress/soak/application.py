@@ -42,7 +42,7 @@ def witness(transport: type[Transport], file: IO[bytes]) -> type[Transport]:
 
 
 class LogLines(logging.Handler):
-    """Prints the agent's own lines so that the reason of each can be told from its parameters."""
+    """Prints the agent's own lines so that a reader can tell a line's reason from its parameters."""
 
     def emit(self, record: logging.LogRecord) -> None:
         line = {"at": record.created, "level": record.levelname, "form": str(record.msg), "text": record.getMessage()}
@@ -55,7 +55,7 @@ def _prepare_logging() -> logging.Logger:
     agents_own.addHandler(LogLines())
     agents_own.propagate = False
     work = logging.getLogger("soak.work")
-    # captured by the agent, and by nobody else: the output is looked through for what should not be there
+    # captured by the agent only: the output is looked through for what should not be there
     work.addHandler(logging.NullHandler())
     work.propagate = False
     return work

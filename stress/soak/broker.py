@@ -37,7 +37,7 @@ class ProxiedKafka(Kafka):
         """
         :param own: the ports of the broker and of its controller
         :param inner: for each name where to listen
-        :param outer: for each name where clients are told to go
+        :param outer: for each name the port that clients get from the broker
         """
         super().__init__()
         self.ports = (*own, *inner.values())

@@ -108,7 +108,7 @@ class Evidence:
 
 
 def read_samples(path: Path) -> list[Sample]:
-    """The samples that an application has told."""
+    """The samples that an application has written."""
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
     return [_sample(json.loads(line)) for line in lines if line.endswith("\n")]
 

@@ -1,4 +1,4 @@
-"""What is told of a run, for people and for programs."""
+"""The report of a run, for people and for programs."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Sink(Protocol):
         """As `kill -9`."""
 
     def freeze(self) -> None:
-        """The kernel takes connections and bytes, nobody reads them."""
+        """The kernel takes connections and bytes, and no program reads them."""
 
     def thaw(self) -> None:
         """Go on."""
@@ -64,7 +64,7 @@ class Collectors:
         while missing := [port for port in self._ports.values() if not is_listening(port)]:
             if process.poll() is not None or time.monotonic() > deadline:
                 command = " ".join(self._command)
-                raise RuntimeError(f"nobody listens at {missing}, the status is {process.returncode}: {command}")
+                raise RuntimeError(f"nothing listens at {missing}, the status is {process.returncode}: {command}")
             time.sleep(0.05)
 
     def kill(self) -> None:

@@ -18,7 +18,7 @@ LONGEST_RECOVERY = 45.0
 LONGEST_STOP = 10.0
 """Seconds: 5.5 of the agent, and the server's own."""
 QUIET = 29.5
-"""Seconds in which a reason is told once; half a second is for the clocks."""
+"""Seconds in which a reason is logged once; half a second is for the clocks."""
 
 _EXPLAINED: Mapping[Signal, frozenset[str]] = {
     Signal.SEGMENT: frozenset({"ambiguous", "expired"}),
@@ -137,7 +137,7 @@ def _log_lines(evidence: Evidence) -> Iterator[str]:
         if close:
             yield f"{close} times within 30 s of the one before: {form!r}"
     if ends > sum(map(len, begins.values())):
-        yield f"{ends} times it was told that trouble is over, and its begin was told fewer times"
+        yield f"{ends} lines say that trouble is over, and fewer say that it began"
 
 
 def _stopping(evidence: Evidence) -> Iterator[str]:

@@ -19,7 +19,7 @@ async def overridden(runner: Runner, transport: Transport, instance: Instance) -
     try:
         return _sentences(await runner(ask, instance, ""))
     except DeliveryError as error:
-        return [f"• whether it changes settings at run time cannot be told ({error})"]
+        return [f"• whether it changes settings at run time is not known ({error})"]
 
 
 def _sentences(commands: Sequence[Command]) -> list[str]:

@@ -59,7 +59,7 @@ def name_without_meaning(environ: Mapping[str, str], level: str) -> None:
     names = ", ".join(without_meaning(environ))
     if not names or (level_number(level.upper()) or 0) > logging.INFO:
         return
-    message = "these variables are the official agent's and mean nothing here (`swagent doctor` tells why): %s"
+    message = "these variables are the official agent's and mean nothing here (`swagent doctor` says why): %s"
     with suppress(Exception):
         log.handle(log.makeRecord(log.name, logging.INFO, __file__, 0, message, (names,), None))
 

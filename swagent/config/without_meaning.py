@@ -1,6 +1,6 @@
 """The variables of the official Python agent that mean nothing here, each with the reason.
 
-They are no mistakes of their user's: one line names those that are set, and `swagent doctor` tells the reasons. With
+They are no mistakes of their user's: one line names those that are set, and `swagent doctor` says the reasons. With
 the option table this covers every variable that versions 1.2 and 1.3 of that agent read.
 """
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from . import sqlalchemy_inside
 
 MAX_FRAMES = 500
-# Where the frame and the awaited object stand: in coroutines, asynchronous generators and generators.
+# The attributes of the frame and of the awaited object: in coroutines, asynchronous generators and generators.
 _LINKS = (("cr_frame", "cr_await"), ("ag_frame", "ag_await"), ("gi_frame", "gi_yieldfrom"))
 # Between two of these there may be an object that shows neither.
 _WRAPPERS = frozenset({

@@ -22,7 +22,7 @@ def announce() -> None:
             return
         line = summary(report())
     except Exception as error:  # noqa: BLE001, RUF100  (another package's instrumentation, and it is a word only)
-        say(logging.WARNING, "it cannot be told what is recorded: %r", error)
+        say(logging.WARNING, "cannot list what is recorded: %r", error)
     else:
         say(logging.INFO, "%s", line)
 

@@ -1,6 +1,6 @@
 """Log records become bytes: put together from parts that most of them share.
 
-Protobuf merges messages that stand one behind the other. So a record may be put together from parts, each with some of
+Protobuf merges messages that follow one another. So a record may be put together from parts, each with some of
 its fields: the time, the place, the text, and everything else, which is known from records before it except for both
 ids and the name of the task. All is rendered from one format with gaps. JSON has no such rule, so its records are
 encoded each as a whole. So is what can have no format.

@@ -1,6 +1,6 @@
 """What waits in a channel: records, the oldest first, each with when it was offered and its number.
 
-They stand in one flat row, as they were offered: several records, their times, the number of the first, and so on. A
+They are in one flat row, as they were offered: several records, their times, the number of the first, and so on. A
 tuple for each record would be an object that the garbage collector counts. 500 of them wait for a batch, and with those
 on their way the collector would run at each batch. What it finds alive then brings a full collection nearer, which
 holds a web application for 40 ms. Bytes, floats and ints are not counted, and two lists serve a whole group of records.

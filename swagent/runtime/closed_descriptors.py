@@ -2,7 +2,7 @@
 
 uvloop aborts the process when its selector is gone, and asyncio and trio end with an error. So `os.closerange` is
 replaced for as long as an agent has a thread: before descriptors are closed, the agent stops, and afterwards another
-one starts with new ones. Nobody can say which descriptors a loop has opened, so any open one in the range counts.
+one starts with new ones. It is not known which descriptors a loop has opened, so any open one in the range counts.
 
 `os.close` stays as it is: it is called too often.
 """

@@ -49,7 +49,7 @@ class MeterReport:
         """Report every period until cancelled. Cancellation loses nothing: what was not reported is in the next report.
 
         Periods are counted from the start, so a report that comes late does not delay the next. Periods that were
-        missed because the loop stood still are left out.
+        missed because the loop was held up are left out.
         """
         due = anyio.current_time() + self._period
         while True:

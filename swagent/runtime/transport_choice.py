@@ -38,7 +38,7 @@ def find_transport(config: Config) -> type[Transport]:
 
 
 def warn_of_plaintext(addresses: Sequence[Address]) -> None:
-    """Say where telemetry can be read on its way. It is no error: many collectors stand inside a trusted network."""
+    """Say where telemetry can be read on its way. It is no error: many collectors are inside a trusted network."""
     exposed = [str(each) for each in addresses if each.is_exposed]
     if exposed:
         way_out = "see force_tls, grpcs:// and https://"

@@ -40,7 +40,7 @@ class Arrived:
 
     @property
     def spans(self) -> list[Span]:
-        """Every span of every segment, in order of arrival. The spans of one segment stand in the order in which they
+        """Every span of every segment, in order of arrival. The spans of one segment are in the order in which they
         ended."""
         return [span for segment in self.segments for span in segment.spans]
 
@@ -76,7 +76,7 @@ class RunningCollector(Arrived):
 
     :ivar address: of gRPC, as `Config(collector=...)` takes it
     :ivar http_address: of the HTTP intake, as `Config(collector=..., protocol="http")` takes it
-    :ivar page_address: of the page to look at while the test stands still
+    :ivar page_address: of the page to look at while the test is stopped
     """
 
     address: str

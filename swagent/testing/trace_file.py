@@ -52,10 +52,10 @@ def outline(segments: Iterable[Segment], *, tags: Iterable[str] = (), peers: boo
     """What happened in traces, without ids and times: a line for each span, below its parent, with service, kind,
     operation, peer, and whether it failed. Two runs of the same request have the same outline.
 
-    Siblings stand in the order of their lines, since those that run side by side begin in any order.
+    The children of a span are in the order of their lines, since those that run side by side begin in any order.
 
-    :param tags: the keys of tags that are told, too
-    :param peers: whether peers are told; their ports may be other ones in each run
+    :param tags: the keys of tags that the lines show, too
+    :param peers: whether the lines show peers; their ports may be other ones in each run
     """
     from swagent.collector.api.tree import join  # noqa: PLC0415, RUF100  (its needs are an extra)
 
@@ -74,7 +74,7 @@ def outline(segments: Iterable[Segment], *, tags: Iterable[str] = (), peers: boo
 
 def _line(node: Node, tags: tuple[str, ...], peers: bool) -> str:
     span = node.span
-    told = [f"{key}={value}" for key in tags for name, value in span.tags if name == key]
+    shown = [f"{key}={value}" for key in tags for name, value in span.tags if name == key]
     peer = [f"-> {span.peer}"] if peers and span.peer else []
     failed = ["FAILED"] if span.is_error else []
-    return " ".join([node.segment.service, span.kind.lower(), span.operation, *peer, *told, *failed])
+    return " ".join([node.segment.service, span.kind.lower(), span.operation, *peer, *shown, *failed])

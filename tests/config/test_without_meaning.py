@@ -78,7 +78,7 @@ def test_every_reason_is_one_sentence_without_an_end() -> None:
 @pytest.mark.parametrize("name", WITHOUT_MEANING)
 def test_it_is_named_in_one_line_of_level_info(caplog: pytest.LogCaptureFixture, name: str) -> None:
     assert _records(caplog, **{name: "true"}) == [
-        ("INFO", f"these variables are the official agent's and mean nothing here (`swagent doctor` tells why): {name}")
+        ("INFO", f"these variables are the official agent's and mean nothing here (`swagent doctor` says why): {name}")
     ]
 
 

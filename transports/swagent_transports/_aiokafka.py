@@ -1,6 +1,6 @@
 """Every touch of aiokafka's internals, in one place; `tests/transports/kafka/test_internals.py` fails when they change.
 
-What AIOKafkaProducer does not offer, and is needed inside somebody else's process:
+What AIOKafkaProducer does not offer, and is needed inside an application's process:
 
 * It sends a batch again when the connection broke while the answer was outstanding, so the broker may have it twice.
   Here each batch has one attempt, see `_kafka_attempt`. Its deadline in the accumulator is over from the start, so
@@ -68,7 +68,7 @@ class Producer:
 
     @property
     def is_broken(self) -> bool:
-        """Whether a task that it cannot do without has ended, as when somebody cancels all tasks of the loop."""
+        """Whether a task that it cannot do without has ended, as when a server cancels all tasks of the loop."""
         needed = (self._sender.sender_task, self.client._sync_task)
         return self._is_abandoned or any(task is not None and task.done() for task in needed)
 
@@ -130,7 +130,7 @@ class Producer:
         )
         self.client._sync_task = asyncio.ensure_future(self.client._md_synchronizer())
         if not await self.client.force_metadata_update():
-            raise KafkaConnectionError("no broker tells about the cluster")
+            raise KafkaConnectionError("no broker describes the cluster")
         await self._sender.start()
 
     async def _connect_to_broker(self, node_id: int, *, group: Any = ConnectionGroup.DEFAULT, **_: Any) -> Any:
@@ -159,6 +159,6 @@ class Producer:
 
 
 def retrieve(future: asyncio.Future[Any]) -> None:
-    """Look at the outcome of a future that nobody may wait for, or asyncio reports it to the application's handler."""
+    """Look at the outcome of a future that perhaps no task awaits, or asyncio reports it to the application."""
     if not future.cancelled():
         future.exception()

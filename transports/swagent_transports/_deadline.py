@@ -1,4 +1,4 @@
-"""The deadline of a call, in a loop that may stand still.
+"""The deadline of a call, in a loop that may be held up.
 
 An application may hold its loop for longer than a call may take. When it lets go, the deadline has passed. But the
 answer may have been in the socket for a long time, or our own next frame may not have left. So the time for which the

@@ -25,7 +25,7 @@ ASK_CONFIGURATION = "/skywalking.v3.ConfigurationDiscoveryService/fetchConfigura
 _MAX_BYTES = 8 * 1024
 # A task has some thirty, a setting three. betterproto takes tens of microseconds for each.
 _MAX_FIELDS = 128
-# Where the commands stand in the answer, and the arguments in a command.
+# The field numbers of the commands in the answer, and of the arguments in a command.
 _NESTED = (1, 2)
 
 

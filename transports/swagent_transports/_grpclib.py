@@ -1,7 +1,7 @@
 """grpclib's channel and call, hardened. Every touch of grpclib's internals is here, in `_grpclib_connection`, in
 `_grpclib_slices` and in `_grpclib_processor`; `tests/transports/test_grpclib_touch.py` fails when grpclib changes.
 
-What grpclib 0.4 does not offer, and is needed inside somebody else's process:
+What grpclib 0.4 does not offer, and is needed inside an application's process:
 
 * A frame that it does not know, or a 1xx answer, raises inside `data_received` and so lands in the *application's* loop
   exception handler. Here such events are ignored, and bytes that h2 cannot digest close the connection.
@@ -12,17 +12,17 @@ What grpclib 0.4 does not offer, and is needed inside somebody else's process:
 * All that has arrived is worked through in one callback: thousands of frames, or compressed headers that take a tenth
   of a second to unpack. Here it goes slice by slice, and a single frame that takes too long is refused, see
   `_grpclib_slices`.
-* A stream that the peer provably did not process (GOAWAY with a lower last stream id, REFUSED_STREAM) is not told apart
-  from one that it may have. Here it is, since such a batch may be sent again.
+* A stream that the peer provably did not process (GOAWAY with a lower last stream id, REFUSED_STREAM) is treated as
+  one that it may have. Here it is not, since such a batch may be sent again.
 * A graceful GOAWAY ends all calls at once. Here the connection retires: the calls that the peer took finish on it. A
   peer that asks for calm with it is left alone for a while.
 * The first call is sent before the peer has said anything. Here its SETTINGS are waited for, so that a port where
   something else listens hears neither token nor records.
 * hpack logs every header at level DEBUG. Here it logs nothing.
-* A call is not told when its stream ends without a status, when its answer comes before all was sent, or when the
+* A call does not notice when its stream ends without a status, when its answer comes before all was sent, or when the
   connection breaks while it waits for its turn; and a complete answer is thrown away when the connection breaks behind
   it. Here each call ends as soon as its outcome is known, and what is answered stays answered.
-* The loop's own resolver runs in a thread that the loop waits for. Here nobody waits, see `_resolver`.
+* The loop's own resolver runs in a thread that the loop waits for. Here the loop does not wait, see `_resolver`.
 * `Channel.close()` lets asyncio drain the write buffer first, which a dead peer never does. Here it is aborted.
 """
 

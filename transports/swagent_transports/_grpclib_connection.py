@@ -39,10 +39,10 @@ class GrpcProtocol(H2Protocol):
 
     processor: GrpcProcessor
 
-    def __init__(self, siblings: set[GrpcProtocol], *args: Any) -> None:
-        """:param siblings: where the connection is listed for as long as it is open"""
+    def __init__(self, listed: set[GrpcProtocol], *args: Any) -> None:
+        """:param listed: the set in which the connection is listed for as long as it is open"""
         super().__init__(*args)
-        self._siblings = siblings
+        self._listed = listed
         self._frames = 0
         self._unread = SlicedFrames()
         self._is_lost = False
@@ -57,7 +57,7 @@ class GrpcProtocol(H2Protocol):
         h2.encoder.header_table = _SilentTable()
         h2._receive_frame = self._receive_counted(h2._receive_frame)
         h2.incoming_buffer = self._unread
-        self._siblings.add(self)
+        self._listed.add(self)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         if not (self._unread.is_cut and self._is_open):
@@ -70,7 +70,7 @@ class GrpcProtocol(H2Protocol):
 
     def _end(self, exc: BaseException | None = None) -> None:
         super().connection_lost(exc)
-        self._siblings.discard(self)
+        self._listed.discard(self)
         # it refers to us
         vars(self.connection._connection).pop("_receive_frame", None)
 
@@ -126,7 +126,7 @@ class GrpcProtocol(H2Protocol):
 
 
 class _NoTransport:
-    """Stands for that of a connection which is lost, while what arrived over it is still worked through."""
+    """Replaces the transport of a connection that is lost, while what arrived over it is still worked through."""
 
     def is_closing(self) -> bool:
         return True
@@ -135,7 +135,7 @@ class _NoTransport:
         return 0
 
     def write(self, data: bytes) -> None:
-        """Nobody hears it."""
+        """Drop it."""
 
     def close(self) -> None:
         """There is nothing to do."""

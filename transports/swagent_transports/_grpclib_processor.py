@@ -55,8 +55,8 @@ class GrpcProcessor(EventsProcessor):
     :ivar sending: streams whose batch is not out yet
     :ivar greeted: set when the peer's SETTINGS have come, or never will
     :ivar ended: why the connection has come to its end
-    :ivar pause: seconds for which the peer wants to be left alone, which no call was told yet
-    :ivar on_answer: told when an answer is complete
+    :ivar pause: seconds for which the peer wants to be left alone, which no call has read yet
+    :ivar on_answer: called when an answer is complete
     """
 
     def __init__(self, handler: AbstractHandler, connection: Connection, on_answer: Callable[[], None]) -> None:

@@ -18,14 +18,15 @@ from ._http_exchange import Exchange
 from ._http_reading import Frugal
 
 # Shorter than what OAP (30 s) and proxies allow, so that it is our side that hangs up. Otherwise the server's FIN and
-# our request could cross on the way, and nobody could say what became of the batch.
+# our request could cross on the way, and the fate of the batch would be unknown.
 _KEEP_ALIVE = 5.0
 # As many connections as there are calls at the same time. The caller bounds that.
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_ALIVE)
 # What a reply may fill unread. With the system's default, uvloop reads 8 MiB at once from a fast collector.
 _RECEIVE_BUFFER = (socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
-# Without TLS httpx wants a context all the same: one that trusts nobody. Not one for each pool, made while we report:
-# OpenSSL takes locks for it that it does not renew after a fork, and a child forked meanwhile would hang at its end.
+# Without TLS httpx wants a context all the same: one that trusts no certificate. Not one for each pool, made while we
+# report: OpenSSL takes locks for it that it does not renew after a fork, and a child forked meanwhile would hang at its
+# end.
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 

@@ -36,7 +36,7 @@ class Attempt(_Handler):  # type: ignore[misc]
         self._sender._muted_partitions.difference_update(batches)
 
     def handle_response(self, response: Any) -> None:
-        # A batch that was written has an offset, even if it then lost its leader and counts as failed. Both are told
+        # A batch that was written has an offset, even if it then lost its leader and counts as failed. These are told
         # apart here, so that a plain NotLeaderForPartitionError is what aiokafka gives a batch that it never sent.
         for topic, partitions in response.topics:
             for partition, code, offset, *_ in partitions:

@@ -1,7 +1,8 @@
 """aiokafka's connection to one broker, hardened against what the broker sends.
 
 * It buffers whatever length a reply declares; a port where HTTP answers seems to declare 1.2 GB. Here that is capped.
-* A login that takes an unexpected turn ends in an error that nobody expects. Here it is a KafkaConnectionError.
+* A login that takes an unexpected turn ends in an error that aiokafka does not expect. Here it is a
+  KafkaConnectionError.
 * At level DEBUG it logs each request, a password in the clear among them. Here the password hides.
 * A broker names the number of rounds in which a SCRAM password is hashed, in a thread that cannot be interrupted and
   that the loop waits for at its end. Here that is capped.
@@ -22,7 +23,7 @@ from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from ._deadline import wait_done
 
-# Enough for what a cluster of some hundred thousand partitions tells about itself.
+# Enough for what a cluster of some hundred thousand partitions says about itself.
 MAX_REPLY = 16 * 1024 * 1024
 # Kafka itself allows 16,384.
 MOST_ROUNDS = 100_000
@@ -68,7 +69,7 @@ class _CappedReader:
 
 async def _wait_for(reply: Coroutine[Any, Any, Any], seconds: float) -> Any:
     waiting = asyncio.ensure_future(reply)
-    # cancelled, nobody looks at its outcome, and asyncio would report that to the application
+    # when we are cancelled, its outcome is not looked at, and asyncio would report that to the application
     waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
         await wait_done(waiting, seconds)

@@ -23,7 +23,7 @@ from ._kafka_verdicts import answered, together, unsent
 Record = tuple[bytes, bytes]
 """Key and value."""
 
-# A topic that is being created needs a moment until the brokers tell about it.
+# A topic that is being created needs a moment until the brokers know it.
 _LOOKS, _BETWEEN_LOOKS = 6, 0.1
 _partition_of_key: Callable[[bytes, Sequence[int], Sequence[int]], int] = DefaultPartitioner()
 
@@ -79,7 +79,7 @@ async def _choose(producer: Producer, topic: str, key: bytes | None) -> int:
 async def _ask_for(producer: Producer, topic: str) -> None:
     producer.client.add_topic(topic)
     if not await producer.client.force_metadata_update():
-        raise KafkaConnectionError("no broker tells about its topics")
+        raise KafkaConnectionError("no broker names its topics")
     if topic in producer.client.cluster.unauthorized_topics:
         raise TopicAuthorizationFailedError(topic)
 

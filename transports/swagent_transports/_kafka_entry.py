@@ -1,4 +1,4 @@
-"""The way into a Kafka cluster: connections to the servers that we know, and to the brokers that these tell of."""
+"""The way into a Kafka cluster: connections to the servers that we know, and to the brokers that these name."""
 # ruff: noqa: SLF001
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Connection: Any = Connection
 
 
 class _Dialler:
-    """The loop as a connection needs it, except that nobody waits for a name that is looked up, see `_resolver`."""
+    """The loop as a connection needs it, except that it does not wait for a name that is looked up, see `_resolver`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -67,7 +67,7 @@ async def connect_to_one(hosts: Sequence[tuple[str, int, int]], milliseconds: in
 
 
 async def connect_to_broker(client: Any, node_id: int, group: Any, options: Mapping[str, Any]) -> Any:
-    """Connect, for aiokafka's client, to a broker that the cluster has told of, unless there is a connection.
+    """Connect, for aiokafka's client, to a broker that the cluster has named, unless there is a connection.
 
     :param options: what aiokafka's connection takes
     :returns: the AIOKafkaConnection, which the client keeps; None when that fails

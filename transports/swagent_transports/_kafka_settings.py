@@ -76,7 +76,7 @@ def is_over_tls(config: Config) -> bool:
 
 
 def entry_address(config: Config) -> Address:
-    """The first bootstrap server. It stands for the whole cluster."""
+    """The first bootstrap server. It represents the whole cluster."""
     return parse_address(config.kafka_bootstrap_servers[0], is_over_tls(config))
 
 

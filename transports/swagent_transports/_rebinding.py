@@ -1,5 +1,5 @@
-"""Copies of a library's functions in which some global names stand for other objects. One object uses the copy; nobody
-else in the process notices a change."""
+"""Copies of a library's functions in which some global names mean other objects. One object uses the copy; nothing
+else in the process changes."""
 
 from __future__ import annotations
 

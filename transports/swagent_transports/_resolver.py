@@ -1,4 +1,4 @@
-"""From a host's name to its addresses, in a thread that nobody waits for.
+"""From a host's name to its addresses, in a thread that the process does not wait for.
 
 asyncio waits at its end for the threads of its own resolver, even where the call was cancelled. So a name server that
 does not answer would hold up the end of the application.
@@ -14,7 +14,7 @@ import anyio
 
 from swagent.backend import loop_notifier
 
-# Seconds for which an address is tried while there are others. A name may stand for several servers, and one that is
+# Seconds for which an address is tried while there are others. A name may have several servers, and one that is
 # silently dead must not use up the time of the rest.
 PATIENCE = 1.0
 

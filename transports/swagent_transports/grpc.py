@@ -165,7 +165,7 @@ class GrpcTransport:
         channel.abort()
 
     def _forget(self, task: asyncio.Future[bytes]) -> None:
-        """Look at the outcome of a call that perhaps nobody waits for, or asyncio reports it to the application."""
+        """Look at the outcome of a call that perhaps no task awaits, or asyncio reports it to the application."""
         self._calls.discard(task)
         if not task.cancelled():
             task.exception()

@@ -91,7 +91,7 @@ def build(local_span: LocalSpan = no_span, fetch: Fetch = fetch) -> FastAPI:
             return {"ok": True}
 
     @app.get("/counts")
-    async def tell() -> dict[str, int]:
+    async def counted() -> dict[str, int]:
         counts.asked += 1
         return dict(vars(counts))
 

@@ -82,7 +82,7 @@ def parse(text: str) -> list[Term]:
 
 
 def quote(value: str, *, always: bool = False) -> str:
-    """A value as it stands in a query, in quotes where it needs them."""
+    """A value as it is written in a query, in quotes where it needs them."""
     if not always and re.fullmatch(r'[^\s"*\\]+', value):
         return value
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
@@ -101,7 +101,7 @@ def _term(word: str, at: int) -> Term:
     name, operator, value = comparison.groups()
     key = _value(name, stars=False).text if name else ""
     if not key:
-        raise _error(at, f"no tag stands before {operator}; if {word} is a text, put it in quotes")
+        raise _error(at, f"there is no tag before {operator}; if {word} is a text, put it in quotes")
     if not value:
         raise _error(at + len(word), f"{key}{operator} has no value; write {key}{operator}VALUE without a space")
     if name == DURATION:

@@ -1,7 +1,7 @@
 """Connection pools through which a message library speaks to a cache that serves it as its broker.
 
-Such a library asks for messages, tells that it is alive, and cleans up, again and again, for nobody's request: each of
-these commands would be a trace of its own. Within a request, its commands are calls as any other.
+Such a library asks for messages, reports that it is alive, and cleans up, again and again, outside of any request: each
+of these commands would be a trace of its own. Within a request, its commands are calls as any other.
 """
 
 from __future__ import annotations
@@ -19,6 +19,6 @@ def note_broker_pool(pool: Any) -> None:
     _pools.add(pool)
 
 
-def speaks_for_itself(client: Any) -> bool:
-    """Whether a client's command is one of those that a message library sends for nobody."""
+def is_upkeep(client: Any) -> bool:
+    """Whether a client's command is one of those that a message library sends outside of any request."""
     return bool(_pools) and getattr(client, "connection_pool", None) in _pools and active_span(current.get()) is None

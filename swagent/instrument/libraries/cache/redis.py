@@ -1,9 +1,9 @@
 """Redis and Valkey: `execute_command` of their clients, a pipeline's `execute`, and the same of a cluster.
 
 One span for what the user would call one call: a command with its retries and redirections, a pipeline with all of its
-commands. What waits for somebody else has none: subscriptions, and reads that block until there is something. It would
-last as long as nobody writes, which says nothing of the server, and the collector would take it for the time that the
-cache needs.
+commands. A command that waits for another client has none: subscriptions, and reads that block until there is
+something. Its span would last until the other client writes, which says nothing of the server, and the collector would
+take that time for the time that the cache needs.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from ...looking import before_call
 from ...patches import Patches
 from ...showing import showing
 from ...wrapping import around_call
-from .broker_pools import speaks_for_itself
+from .broker_pools import is_upkeep
 from .cache_call import Command, begin_command
-from .redis_commands import KEY_ELSEWHERE, READS, WAITING, WAITING_IF_TOLD, WITH_SUBCOMMANDS, WRITES
+from .redis_commands import KEY_ELSEWHERE, READS, WAITING, WAITING_ON_REQUEST, WITH_SUBCOMMANDS, WRITES
 
 # How many commands of a pipeline are looked at: some send a million.
 _LOOKED_AT = 100
@@ -58,9 +58,9 @@ def _begin_for(system: str) -> Callable[..., Span | None]:
     def begin(client: Any, args: Args, _: Kwargs) -> Span | None:
         word = args[0]
         command = _describe(system, word)
-        if command is None or (command.tags[1][1] in WAITING_IF_TOLD and _is_told_to_wait(args)):
+        if command is None or (command.tags[1][1] in WAITING_ON_REQUEST and _has_block(args)):
             return None
-        if speaks_for_itself(client):
+        if is_upkeep(client):
             return None
         return begin_command(command, _peer_of(client), args[1] if command.has_key and len(args) > 1 else None)
 
@@ -69,7 +69,7 @@ def _begin_for(system: str) -> Callable[..., Span | None]:
 
 def _begin_pipeline_for(system: str) -> Callable[..., Span | None]:
     def begin(pipeline: Any, _: Args, __: Kwargs) -> Span | None:
-        if speaks_for_itself(pipeline):
+        if is_upkeep(pipeline):
             return None
         words = tuple(dict.fromkeys(islice(_words_of(pipeline), _LOOKED_AT)))
         return begin_command(_describe_pipeline(system, words), _peer_of(pipeline)) if words else None
@@ -113,7 +113,7 @@ def _describe_pipeline(system: str, words: tuple[object, ...]) -> Command:
 def _name_of(word: object) -> str:
     """A command's name in upper case. Its first argument may hold others behind it: a subcommand, or a key."""
     if isinstance(word, (str, bytes)):
-        # what stands behind it may be as long as a value
+        # what follows it may be as long as a value
         word = word[:_MAX_WORD]
     text = word.decode("utf-8", "replace") if isinstance(word, bytes) else as_text(word)[:_MAX_WORD]
     first, *others = text.upper().split() or [""]
@@ -126,7 +126,7 @@ def _operation_of(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return (("cache.op", "read"),) if not READS.isdisjoint(names) else ()
 
 
-def _is_told_to_wait(args: tuple[Any, ...]) -> bool:
+def _has_block(args: tuple[Any, ...]) -> bool:
     # in front of the streams' names: XREADGROUP GROUP group consumer COUNT 1 BLOCK 0 STREAMS …
     return any(arg in ("BLOCK", b"BLOCK", "block") for arg in args[1:8])
 

@@ -1,4 +1,4 @@
-"""What is known of Redis's commands: which of them read, which write, and which wait for somebody else."""
+"""What is known of Redis's commands: which of them read, which write, and which wait for another client."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ KEY_ELSEWHERE = _set_of(
 )
 """Those of them whose first argument is no key."""
 WAITING = _set_of("BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP BZPOPMAX BZPOPMIN")
-"""They wait until somebody else has something for them."""
-WAITING_IF_TOLD = frozenset(("XREAD", "XREADGROUP"))
+"""They wait until another client has written something."""
+WAITING_ON_REQUEST = frozenset(("XREAD", "XREADGROUP"))
 """They wait with the argument `BLOCK`."""
 WITH_SUBCOMMANDS = _set_of(
     "ACL CLIENT CLUSTER COMMAND CONFIG DEBUG FUNCTION LATENCY MEMORY MODULE OBJECT PUBSUB SCRIPT SLOWLOG XGROUP XINFO"

@@ -88,7 +88,7 @@ def _switched(span: Span, *_: object) -> None:
 
 
 def _failed(span: Span, error: BaseException) -> None:
-    """A status that an exception tells of, with `raise_for_status` or of a handshake that was refused."""
+    """A status that an exception carries, with `raise_for_status` or of a handshake that was refused."""
     status = getattr(error, "status", None)
     if isinstance(status, int) and status > 0:
         note_status(span, status)

@@ -70,7 +70,7 @@ def peer_of(scheme: str, host: str, port: int | None) -> str:
 
 
 def propagate(span: Span, peer: str, headers: MutableMapping[str, str]) -> None:
-    """Write a span's context into the headers of a request, where its peer may be told of it. What stood there goes: it
+    """Write a span's context into the headers of a request, where its peer may get it. A header that was there goes: it
     is of the request before a redirect, or of a caller whose headers the application passes on.
 
     :param peer: whom this request goes to, which after a redirect is not the span's own

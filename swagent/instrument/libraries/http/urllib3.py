@@ -67,7 +67,7 @@ def timeouts_of(module: Any) -> tuple[type[BaseException], ...]:
 def answered(span: Span, status: int, response: Any) -> None:
     """Note what came back, and end the span, or leave it open while the body holds the connection.
 
-    :param response: of urllib3, or of somebody's that only looks like it
+    :param response: of urllib3, or of another class that looks like it
     """
     note_status(span, status)
     if getattr(response, "connection", None) is None:
@@ -131,7 +131,7 @@ def _answered(span: Span, response: Any, *_: object) -> None:
 
 
 def _failed(span: Span, error: BaseException) -> None:
-    """What a call ends with when it has no try left tells of the last one."""
+    """End a call that has no try left: its exception has the cause of the last one."""
     reason = getattr(error, "reason", None)
     timed_out = isinstance(reason, BaseException) and outcome_of(reason) is Outcome.TIMED_OUT
     end_call(span, reason if timed_out else error)

@@ -1,4 +1,4 @@
-"""websockets: the handshake of a client's connection, with all that `connect` does until it stands: redirects, TLS.
+"""websockets: the handshake of a client's connection, with all that `connect` does until it is open: redirects, TLS.
 
 A connection lives long, and what it carries is the application's: it has no span. There are four clients, on asyncio (a
 new one and the one before it), trio and threads; the first, third and fourth send their requests by one protocol.

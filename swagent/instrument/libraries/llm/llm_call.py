@@ -4,7 +4,7 @@ It says which model was asked and which one answered, how many tokens went in an
 milliseconds the first one came. It says nothing of prompts and answers, nor what an error's message says, which may
 quote them. A stream belongs to its call: the span ends when the stream does, or when it is closed.
 
-Whoever answers is a stranger: the trace's context goes to no host that `propagate_to` does not name.
+The service belongs to another company: the trace's context goes to no host that `propagate_to` does not name.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _INPUT = ("input_tokens", "prompt_tokens")
 _OUTPUT = ("output_tokens", "completion_tokens")
 
 
-class StrangersSpan(Span):
-    """The span of a call to somebody who need not know of the trace."""
+class ForeignSpan(Span):
+    """The span of a call to a service of another company, which need not know of the trace."""
 
     __slots__ = ()
 
     def headers_for(self, peer: str) -> dict[str, str]:
         segment = self.segment
-        # a host that is not there may be told: so every host may, and none is named
+        # the context may go to a host that does not exist: so it may go to every host, and none is named
         if segment is None or segment.tracer.propagates_to(""):
             return {}
         return super().headers_for(peer)
@@ -72,7 +72,7 @@ def _begin(system: str, client: Any, args: Args, kwargs: Kwargs) -> Span | None:
     url = client.base_url
     path = template_of(f"/{options.url.partition('?')[0].lstrip('/')}")
     peer = peer_of(url.scheme, url.host, url.port)
-    return begin_call(name_of(f"{system}{path}"), peer, Layer.HTTP, Component.HTTPX, tuple(tags), StrangersSpan)
+    return begin_call(name_of(f"{system}{path}"), peer, Layer.HTTP, Component.HTTPX, tuple(tags), ForeignSpan)
 
 
 def _asked_model(body: object) -> str:
@@ -132,7 +132,7 @@ class _Reading:
             span.tag("gen_ai.server.time_to_first_token", round((span.now() - span.start_time) * 1000))
         self.note_facts(event)
         fields = _fields(event)
-        # where the answer as a whole is told of, at the beginning or at the end
+        # the events of the answer as a whole, at the beginning or at the end
         for name in ("message", "response"):
             if fields.get(name) is not None:
                 self.note_facts(fields[name])

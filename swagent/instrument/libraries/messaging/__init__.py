@@ -1,1 +1,1 @@
-"""Brokers' clients, and the queues of jobs that stand on them."""
+"""Brokers' clients, and the queues of jobs that are built on them."""

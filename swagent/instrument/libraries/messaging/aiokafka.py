@@ -1,11 +1,12 @@
 """aiokafka: the producer's `send`, which `send_and_wait` comes through, and `send_batch`; the consumer's `getone`,
 which `async for` comes through, and `getmany`.
 
-A message's exit span lasts until the broker has acknowledged it, or delivery has failed, whether anybody waits for that
-or not. The messages of a batch are written before the batch is sent: they carry the context that was active then.
+A message's exit span lasts until the broker has acknowledged it, or delivery has failed, whether the application waits
+for that or not. The messages of a batch are written before the batch is sent: they carry the context that was active
+then.
 
 A message that was handed out has an entry span until the next one is asked for, the loop is left or the consumer is
-stopped. Who asks in a task of its own, as `asyncio.wait_for` does before Python 3.12, gets the span, but it is not
+stopped. A task that asks on its own, as `asyncio.wait_for` does before Python 3.12, gets the span, but it is not
 active where the message is worked on.
 """
 
@@ -51,7 +52,7 @@ def _end_with(span: Span, future: asyncio.Future[Any], *_: object) -> None:
 
 
 def _delivered(span: Span, future: asyncio.Future[Any]) -> None:
-    # asked for by `exception()`, an error that nobody looks at would no longer be logged
+    # asked for by `exception()`, an error that the application does not look at would no longer be logged
     error = asyncio.CancelledError() if future.cancelled() else getattr(future, "_exception", None)
     if error is None:
         span.stop()

@@ -110,7 +110,7 @@ def _begin_fetched(_: object, message: Any, *__: object) -> Span | None:
 
 
 def _begin_delivery(message: Any) -> Span | None:
-    """For a message of aiormq, and for aio-pika's, which stands for one."""
+    """For a message of aiormq, and for aio-pika's, which wraps one."""
     header = getattr(message, "header", None)
     headers = header.properties.headers if header is not None else message.headers
     return begin_delivery(message.exchange, message.routing_key, _broker_of(message.channel), headers)

@@ -76,7 +76,7 @@ def _carrying(serializer: Any) -> Callable[[Any], Any] | None:
 
 
 def _of_arq(name: str) -> Callable[[Any], Any]:
-    """What arq itself writes and reads its jobs with, where nobody says otherwise."""
+    """The function with which arq writes or reads its jobs, unless the application chose another one."""
     function: Callable[[Any], Any] = getattr(vars(sys.modules["arq.jobs"])["pickle"], name)
     return function
 
@@ -110,7 +110,7 @@ def _with_suppression(is_suppressed: bool, function: Callable[..., Any]) -> Call
         try:
             return await function(*args, **kwargs)
         finally:
-            # one that is closed by somebody else is in another context
+            # an iterator that is closed elsewhere is in another context
             with suppress(ValueError):
                 suppress_instrumentation.reset(token)
 

@@ -1,7 +1,7 @@
-"""confluent-kafka: `produce`, and the consumer's `poll` and `consume`. Its classes are C types, which nobody can
-change: subclasses take their places, and the originals' own subclasses, which are of Python, are wrapped.
+"""confluent-kafka: `produce`, and the consumer's `poll` and `consume`. Its classes are C types, which cannot be
+changed: subclasses take their places, and the originals' own subclasses, which are of Python, are wrapped.
 
-A record's exit span lasts as long as `produce`, which queues it: when the delivery is told of depends on when the
+A record's exit span lasts as long as `produce`, which queues it: the delivery is reported when the
 application calls `poll`. A delivery that failed has a span of its own, which follows the first, and is local since the
 call has been counted. What a consumer has handed out has an entry span until the next is asked for, or it is closed.
 """
@@ -83,7 +83,7 @@ def _carry(places: dict[str, int], span: Span | None, _: object, args: Args, kwa
 
 
 class _Delivery:
-    """Told of a delivery, in the thread that asks for such reports."""
+    """The callback of a delivery, in the thread that asks for such reports."""
 
     __slots__ = ("_callback", "_span", "_topic")
 

@@ -23,7 +23,7 @@ Receive = Callable[..., "Span | None"]
 
 
 class Inbox:
-    """What one consumer has handed out last.
+    """The message or batch that one consumer returned last.
 
     :ivar is_off: whether the application opens the spans itself, by `swagent.messages.consume`
     """
@@ -34,7 +34,7 @@ class Inbox:
         self._span: Span | None = None
         self.is_off = False
 
-    def hand_out(self, begin: Callable[..., Span | None], *args: Any) -> None:
+    def receive(self, begin: Callable[..., Span | None], *args: Any) -> None:
         """Begin the span of a message, or of a batch."""
         if not self.is_off:
             self._span = begin(*args)
@@ -67,14 +67,14 @@ def handing_out(begin: Receive) -> Make:
             safely(_end_last, self)
             found = ask(self, *args, **kwargs)
             if found is not None and (type(found) not in _BATCHES or found):
-                safely(_hand_out, begin, self, found, args, kwargs)
+                safely(_receive, begin, self, found, args, kwargs)
             return found
 
         async def traced_async(self: Any, *args: Any, **kwargs: Any) -> Any:
             safely(_end_last, self)
             found = await ask(self, *args, **kwargs)
             if found is not None and (type(found) not in _BATCHES or found):
-                safely(_hand_out, begin, self, found, args, kwargs)
+                safely(_receive, begin, self, found, args, kwargs)
             return found
 
         return traced_async if inspect.iscoroutinefunction(ask) else traced
@@ -82,8 +82,8 @@ def handing_out(begin: Receive) -> Make:
     return make
 
 
-def _hand_out(begin: Receive, consumer: Any, found: Any, args: Args, kwargs: Kwargs) -> None:
-    inbox_of(consumer).hand_out(begin, consumer, found, args, kwargs)
+def _receive(begin: Receive, consumer: Any, found: Any, args: Args, kwargs: Kwargs) -> None:
+    inbox_of(consumer).receive(begin, consumer, found, args, kwargs)
 
 
 def leave_to_caller(consumer: Any) -> None:

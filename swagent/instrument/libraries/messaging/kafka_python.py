@@ -1,7 +1,8 @@
 """kafka-python: the producer's `send`, the consumer's `poll`, and its iterator.
 
-A record's exit span lasts until the broker has acknowledged it, or delivery has failed, whether anybody waits for that
-or not. What a consumer has handed out has an entry span until the next is asked for, the loop is left or it is closed.
+A record's exit span lasts until the broker has acknowledged it, or delivery has failed, whether the application waits
+for that or not. What a consumer has handed out has an entry span until the next is asked for, the loop is left or it is
+closed.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _carry(span: Span | None, producer: Any, args: Args, kwargs: Kwargs) -> tupl
 
 
 def _end_with(span: Span, future: Any, *_: object) -> None:
-    """End a span with the delivery, which another thread tells of; it is not the active one meanwhile."""
+    """End a span with the delivery, which another thread reports; it is not the active one meanwhile."""
     span.step_aside()
     future.add_callback(partial(_delivered, span))
     future.add_errback(partial(_failed, span))

@@ -114,7 +114,7 @@ def _carriers_of(messages: Iterable[Any], tracer: Tracer) -> tuple[list[Carrier]
 
 
 def _traceparent_of(messages: Iterable[Any], tracer: Tracer) -> Traceparent | None:
-    """The trace of the first producer that sent no `sw8`, but told its trace."""
+    """The trace of the first producer that sent a `traceparent`, and no `sw8`."""
     if not tracer.traceparent or tracer.trust_incoming is False:
         return None
     for message in messages:

@@ -86,7 +86,7 @@ def _around_generator(consume: Callable[..., Any]) -> Callable[..., Any]:
         inbox = Inbox()
         try:
             for message in consume(self, *args, **kwargs):
-                safely(inbox.hand_out, _begin_fetched, self, message)
+                safely(inbox.receive, _begin_fetched, self, message)
                 yield message
                 safely(inbox.end)
         finally:

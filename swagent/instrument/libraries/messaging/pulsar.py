@@ -167,7 +167,7 @@ def _begin_receive(broker: str, messages: Any) -> Span | None:
 
 @remembered(1024)
 def _names(topic: str, role: str) -> tuple[str, str]:
-    """A span's name, and the topic without the partition, which the client tells apart for itself."""
+    """A span's name, and the topic without the partition, which is the client's own affair."""
     topic = _PARTITION.sub("", topic)
     return f"Pulsar/Topic/{topic}/{role}", topic
 

@@ -1,4 +1,4 @@
-"""What the clients of RabbitMQ have in common: names, and what stands in a message's properties."""
+"""What the clients of RabbitMQ have in common: names, and the properties of a message."""
 
 from __future__ import annotations
 

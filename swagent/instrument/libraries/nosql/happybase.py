@@ -35,7 +35,7 @@ def _beginning(operation: str) -> Begin:
 
 
 def _begin_batch(batch: Any, *_: object) -> Span | None:
-    return _begin("batch", batch._table)  # noqa: SLF001  (nothing public tells)
+    return _begin("batch", batch._table)  # noqa: SLF001  (nothing public has it)
 
 
 def _around_scan(scan: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:

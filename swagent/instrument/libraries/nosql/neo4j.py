@@ -32,7 +32,7 @@ def _hook(module: Any, patches: Patches) -> None:
 
 def _begin_in_session(session: Any, args: Args, kwargs: Kwargs) -> Span | None:
     # the server's default database has no name here
-    database = session._config.database or ""  # noqa: SLF001  (nothing public tells)
+    database = session._config.database or ""  # noqa: SLF001  (nothing public has it)
     return _begin("Neo4j/Session/run", session._pool.address, database, args, kwargs)  # noqa: SLF001
 
 

@@ -1,6 +1,6 @@
-"""pymongo, its asyncio client, and what stands on them, such as Motor: a listener to the commands of all clients.
+"""pymongo, its asyncio client, and what is built on them, such as Motor: a listener to the commands of all clients.
 
-It hears of a command in the task or thread that waits for it, so the span has the caller's context. Nobody tells it of
+It hears of a command in the task or thread that waits for it, so the span has the caller's context. It does not hear of
 a command whose wait was cancelled; that is seen where the connection gives up. A command that the driver tries again is
 a command more. What the driver asks on its own account (hellos, credentials, sessions) has no span.
 """
@@ -48,7 +48,7 @@ class _Spans:
     """The spans of the commands that are under way, by their requests' ids."""
 
     def __init__(self) -> None:
-        # weak: nobody tells of the end of one that is given up, and its segment sees to the span
+        # weak: the end of a command that is given up is not reported, and its segment sees to the span
         self._open: WeakValueDictionary[int, Span] = WeakValueDictionary()
         self._is_closed = False
 
@@ -85,7 +85,7 @@ class _Spans:
     def fail(self, event: Any) -> None:
         span = self._open.pop(event.request_id, None)
         if span is not None:
-            # it is told while the exception is handled
+            # the driver reports it while the exception is handled
             error = sys.exc_info()[1]
             if error is None:
                 span.error()

@@ -20,7 +20,7 @@ from ...call import begin_call
 from ...settings import current
 from ..http.http_call import CONTEXT_HEADERS
 
-# What an agent reports by, this one or another: a collector does not record what it is told.
+# The services that agents report to, this one or another: a collector records none of these calls.
 _REPORTS = "/skywalking.v3."
 _CODES = (
     "OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
@@ -103,7 +103,7 @@ def name_of_code(code: object) -> str:
 
 
 def with_context(pairs: Iterable[tuple[str, Any]] | None, span: Span) -> list[tuple[str, Any]]:
-    """Metadata with a span's context in it, where its peer may be told of it."""
+    """Metadata with a span's context in it, where its peer may get it."""
     kept = [(name, value) for name, value in pairs or () if name.lower() not in CONTEXT_HEADERS]
     return [*kept, *span.headers().items()]
 

@@ -1,6 +1,6 @@
 """grpc: the client's interceptors, of blocking channels and of those on asyncio.
 
-They stand next to the wire, below those of the application: what one of these tries again is one call each time. A
+They are next to the wire, below those of the application: what one of these tries again is one call each time. A
 call ends when its status is known, which for one that streams is when the stream ends.
 """
 
@@ -67,7 +67,7 @@ def _await_end(span: Span, call: Any, *_: object) -> None:
     span.step_aside()
     add = getattr(call, "add_done_callback", None)
     if add is None:
-        span.stop()  # what a call returns that is no call: nobody can tell when it is over
+        span.stop()  # what a call returns that is no call: its end is not known
     else:
         add(functools.partial(_ended, span))
 

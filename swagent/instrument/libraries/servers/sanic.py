@@ -1,5 +1,5 @@
 """Sanic's own server. Sanic compiles its request handling anew when it starts, so no function of that can be wrapped: a
-middleware in front of all others begins the request, its last piece ends it, and a signal tells of exceptions.
+middleware in front of all others begins the request, its last piece ends it, and a signal reports exceptions.
 
 Under an ASGI server the request has its span already.
 """

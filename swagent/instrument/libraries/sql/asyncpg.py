@@ -1,11 +1,11 @@
 """asyncpg: what connections and prepared statements do, cursors and COPY.
 
 Only public methods are replaced: the signatures of the private ones change. A pool's connections call them on the
-class, and so are seen, too. What the pool asks to reset a connection that is given back is nobody's query.
+class, and so are seen, too. The query with which the pool resets a connection that is given back is not recorded.
 
 Iterating a cursor is one call, however many times it asks for more rows: its span is open until the last row, an error,
-or the iterator's end, and is not the active one meanwhile. Who opens a cursor and fetches from it by hand makes a call
-each time.
+or the iterator's end, and is not the active one meanwhile. A cursor that is opened and fetched from by hand makes a
+call each time.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def traced_iterator(base: Any, begin: Begin) -> Any:
                 settle(end_query, span, error)
 
         def __del__(self) -> None:
-            # nobody wants the other rows
+            # the application does not want the other rows
             self._swagent_end(None)
             base.__del__(self)
 

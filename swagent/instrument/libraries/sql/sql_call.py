@@ -58,7 +58,7 @@ def begin_query(
     frame.
 
     :param name: such as `Mysql/PyMsql/execute`
-    :param database: None: nobody knows, since the connection is closed
+    :param database: None: it is not known, since the connection is closed
     :param statement: text, bytes, or what the driver takes; shown only where `sql_statements` is on
     :param parameters: shown only as far as `sql_parameters_max_length` says
     """

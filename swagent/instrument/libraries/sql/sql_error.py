@@ -2,7 +2,7 @@
 
 Databases write values into their messages: the duplicate key, the text that is no number, the line of the statement.
 None of that is shown unless statements are: then the first line is, and even then not the details below it. Of any
-other message only what stands before the first quotation or colon stays. The class and the code say what happened.
+other message only the part before the first quotation or colon stays. The class and the code say what happened.
 """
 
 from __future__ import annotations

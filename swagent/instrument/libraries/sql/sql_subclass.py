@@ -14,12 +14,12 @@ from .sql_cursor import Begin, Make, around_query
 
 
 class Cursors(NamedTuple):
-    """How a connection's `cursor` is told of which class the cursor is to be."""
+    """How a connection's `cursor` gets the class that the cursor is to have."""
 
     keyword: str
     position: int
     default: type
-    """Of which it is where nobody chooses."""
+    """The class of a cursor where the application chooses none."""
     traced: Callable[[type], type]
     """Gives the class that records for a class."""
 
@@ -58,7 +58,7 @@ def traced_connection(
 
 def between(base: type, ours: type) -> Any:
     """A class for connections whose class the application has made of the driver's own, before that was replaced. Ours
-    stands between the two: the application's `cursor` may choose another class of cursors, and has chosen when ours is
+    is between the two: the application's `cursor` may choose another class of cursors, and has chosen when ours is
     called."""
     return subclass_like(base, (base, ours), {})
 

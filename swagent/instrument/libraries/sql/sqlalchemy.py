@@ -57,7 +57,7 @@ def _hook(module: Any, patches: Patches) -> None:
 
 
 def _around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
-    """A new connection asks the server for what the dialect must know of it, by the driver: no query of anybody's."""
+    """A new connection asks the server, by the driver, for what the dialect must know: no query of the application."""
 
     def traced(*args: Any, **kwargs: Any) -> Any:
         token = is_setting_up.set(True)
