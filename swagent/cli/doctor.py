@@ -15,6 +15,7 @@ from typing import Any
 
 import anyio
 
+from .. import acceleration
 from ..abc import Transport, addresses_of
 from ..config import Config, options, origins_of
 from ..config.environment import without_meaning
@@ -44,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"✗ {error}")
         return 2
     print("\n".join(_configuration(config, os.environ)))
+    print(f"\nRequests, logs and spans are recorded by {acceleration.describe(config.native)}.")
     print("\n".join(_libraries(config)))
     for sentence in other_agents(os.environ):
         print(f"\n! {sentence}.")

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import acceleration
 from ..errors import ConfigError
 from . import environment as environment
 from . import files as files
@@ -458,6 +459,13 @@ class Config(PluginOptions):
         "SW_AGENT_GC_FREEZE",
         "Collect garbage once the application has started, and leave all that is alive then out of every later "
         "collection: under load they take far less time, and what the start has made is never collected.",
+    )
+    native: str = kinds.choice(
+        "auto",
+        acceleration.VARIABLE,
+        "Whether requests, logs and spans are recorded by the accelerator, where `swagent[native]` is installed; "
+        "off: by Python, with the same records. Read when swagent is imported, so from the environment alone.",
+        *acceleration.CHOICES,
     )
     log_level: str = kinds.choice(
         "info",

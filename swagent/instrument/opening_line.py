@@ -10,6 +10,7 @@ import logging
 import sys
 from contextlib import suppress
 
+from .. import acceleration
 from ..abc import addresses_of
 from ..agent_log import log, say
 from ..config import Config
@@ -32,15 +33,15 @@ def say_opening(config: Config) -> None:
 
 
 def opening_line(config: Config) -> str:
-    """The recorded signals, the service's name, and the address that they are sent to.
+    """The recorded signals, the service's name, the address that they are sent to, and what records them.
 
     :raises ConfigError: when there is no such transport, or an address of its cannot be used
     """
     addresses = ", ".join(str(each) for each in addresses_of(find_transport(config), config))
     recorded = ", ".join(recording()) or "no libraries"
     return (
-        f"service {config.service_name!r} reports to {addresses} over {config.protocol}; recorded so far: {recorded} "
-        "(SW_AGENT_LOGGING_LEVEL=warning leaves this line out)"
+        f"service {config.service_name!r} reports to {addresses} over {config.protocol}; recorded so far: {recorded}; "
+        f"recorded by {acceleration.describe(config.native)} (SW_AGENT_LOGGING_LEVEL=warning leaves this line out)"
     )
 
 

@@ -76,6 +76,11 @@ def test_it_tells_why_a_variable_of_the_official_agent_means_nothing(swagent: Ru
     assert "without a meaning" not in swagent("doctor", "--no-network").stdout
 
 
+def test_it_tells_what_records_and_why(swagent: Run) -> None:
+    result = swagent("doctor", "--no-network", SW_AGENT_NATIVE="off")
+    assert "Requests, logs and spans are recorded by Python (SW_AGENT_NATIVE is off)." in result.stdout.splitlines()
+
+
 def test_it_tells_which_file_a_setting_comes_from(swagent: Run, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.swagent]\nservice = "shop"\nnamespace = "file"')
     result = swagent("doctor", "--no-network", SW_AGENT_NAMESPACE="variable")

@@ -44,10 +44,11 @@ def _serve(swagent: Run, folder: Path, *command: str, logging: str = "", **envir
 
 
 def test_a_server_says_once_that_its_agent_is_there(swagent: Run, tmp_path: Path) -> None:
-    stdout, [line] = _serve(swagent, tmp_path)
+    stdout, [line] = _serve(swagent, tmp_path, SW_AGENT_NATIVE="off")
     assert stdout == ""
     assert line.startswith(f"swagent: service 'shop' reports to {ADDRESS} over grpc; recorded so far: ")
     assert "uvicorn" in line
+    assert "; recorded by Python (SW_AGENT_NATIVE is off) (" in line
 
 
 def test_a_script_that_serves_says_so_too(swagent: Run, tmp_path: Path) -> None:

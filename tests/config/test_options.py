@@ -116,6 +116,7 @@ CASES: dict[str, Case] = {
     "http_url_real_path": _flag(),
     "endpoint_style": _choice("Path", "path", "method"),
     "gc_freeze": _flag(),
+    "native": _choice("Off", "off", "on", "true", "0"),
     "kafka_bootstrap_servers": _list("a:1,b", ("a:1", "b:9092")),
     "kafka_namespace": _text("test", "a b", "a/b"),
     "kafka_topic_management": _text("managements", "a b", "a/b"),

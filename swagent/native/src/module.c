@@ -7,6 +7,11 @@
 static int
 execute(PyObject *module)
 {
+    /* One that shares the lock with the main interpreter may load whatever it likes, and before 3.12 so may all. */
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "it is for the main interpreter alone");
+        return -1;
+    }
     return PyModule_AddIntConstant(module, "API", API);
 }
 

@@ -9,6 +9,10 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#ifdef Py_GIL_DISABLED
+#error "swagent-native needs the global interpreter lock. swagent works without it on a free-threaded build"
+#endif
+
 /* Each returns 0, or -1 with an exception set. */
 
 #endif
