@@ -25,7 +25,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Instance:
-    """Who reports: the service, this instance of it, and what is known of it."""
+    """The instance that reports: its service, its name, and what is known of it."""
 
     service: str
     name: str
@@ -59,11 +59,11 @@ class Transport(Protocol):
         ...
 
     async def report_properties(self, instance: Instance) -> None:
-        """Tell the collector who reports."""
+        """Report the instance to the collector."""
         ...
 
     async def keep_alive(self, instance: Instance) -> None:
-        """Tell the collector that the instance lives."""
+        """Report to the collector that the instance lives."""
         ...
 
     async def aclose(self) -> None:
@@ -83,7 +83,7 @@ class CommandTransport(Transport, Protocol):
         ...
 
     async def report_profile_finish(self, instance: Instance, task: str) -> None:
-        """Tell the collector that a profile task is over."""
+        """Report to the collector that a profile task is over."""
         ...
 
 

@@ -154,7 +154,7 @@ class Agent:
         elif self._phase is not Phase.NEW:
             raise AgentStateError(f"this agent is {self._phase.value} already; make another one")
         else:
-            # whoever starts it may be gone soon: no task is its host
+            # the task that starts it may be gone soon: no task is its host
             await self._begin(_always, _always)
         self._check_not_stopped()
         return self

@@ -132,7 +132,7 @@ async def call_beside(task: OwnTask, function: Callable[[], Awaitable[T]]) -> T:
     async def call() -> None:
         try:
             outcome.append(await function())
-        except BaseException as error:  # noqa: BLE001, RUF100  (for who waits; it is no task of that loop's host)
+        except BaseException as error:  # noqa: BLE001, RUF100  (for the caller; it is no task of that loop's host)
             errors.append(error)
         finally:
             notify(ended.set)

@@ -40,9 +40,9 @@ def consume(
 ) -> Messages[T]:
     """The messages of a source, each with an entry span. Any async iterable will do, on asyncio and trio.
 
-    The span ends when the next message is asked for, and when the loop ends, however it does. What the body of the loop
-    raises is not to be seen from here: the span of that message ends without an error. Who wants to see it there says
-    `current_span().error(exception)`, or wraps the work in a `local_span`. One task at a time may iterate.
+    The span ends when the next message is asked for, and when the loop ends, however it does. An exception that the
+    body of the loop raises does not come here: the span of that message ends without an error. To record it, call
+    `current_span().error(exception)`, or wrap the work in a `local_span`. One task at a time may iterate.
 
     The producer's context is read from the message's headers: those of its attribute `headers`, or of its key of that
     name, as a mapping or as pairs.

@@ -9,7 +9,7 @@
 | `CALL_END` | a transport's call that was cancelled, before it is left behind | `CLOSE` |
 | `TRANSPORT_CALL_END` | what transports allow their own tasks for the same | `CALL_END` |
 | `REQUESTS_END` | requests that the server has cut off, before the agent stops | |
-| `THREAD_END` | the agent thread, beyond `shutdown_timeout`, for who waits for it | |
+| `THREAD_END` | the agent thread, beyond `shutdown_timeout`, for the caller that waits for it | |
 
 So an agent has stopped after `shutdown_timeout + CLOSE` at the latest, whatever the peer does.
 """

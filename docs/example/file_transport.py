@@ -56,7 +56,7 @@ class FileTransport:
         await self._append(b"".join(b'{"%b": %b}\n' % (signal.value.encode(), record) for record in records))
 
     async def report_properties(self, instance: Instance) -> None:
-        """Say who reports. The heartbeat calls this before any record flows: so it also tries whether we can write."""
+        """Report the instance. The heartbeat calls this before any record flows, so it also tries to write."""
         said = {"service": instance.service, "instance": instance.name, "properties": dict(instance.properties)}
         await self._append(json.dumps({"properties": said}).encode() + b"\n")
 

@@ -57,7 +57,7 @@ def write_report(
 
 
 def describe_run(folder: Path, violations: Sequence[str]) -> list[str]:
-    """The last lines for who started the run."""
+    """The last lines for the person who started the run."""
     verdict = [f"FAILED: {each}" for each in violations] or ["passed: nothing of ours lost, nothing below its record"]
     return ["", f"written to {folder}", *verdict]
 

@@ -59,7 +59,7 @@ class Sink(Protocol):
 
 
 class Nothing:
-    """The sink of who sends nothing."""
+    """The sink of a contestant that sends nothing."""
 
     address = ""
 
@@ -88,7 +88,7 @@ class Collector:
         return self._process.stdout.readline()
 
     def count(self) -> Delivered:
-        """What came so far. The connections of those who ended are read to their end first."""
+        """What came so far. Connections that ended are read to their end first."""
         self._wait_alone()
         counts = cast("dict[str, int]", json.loads(self._ask("\n")))
         return Delivered(

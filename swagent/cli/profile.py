@@ -28,8 +28,8 @@ _SHOWN_NAMES = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
     add = parser.add_argument
-    add("--service", required=True, help="whose requests are profiled")
-    add("--endpoint", required=True, help="of which endpoint, as the page shows it, such as GET:/orders/{item}")
+    add("--service", required=True, help="the service whose requests are profiled")
+    add("--endpoint", required=True, help="the endpoint, as the page shows it, such as GET:/orders/{item}")
     add("--seconds", default=60, type=_within(1, 900), help="for which requests are followed (default: %(default)s)")
     add("--period", default=10, type=_within(10, 60_000), metavar="MS",
         help="milliseconds between two looks (default: %(default)s)")  # fmt: skip

@@ -1,4 +1,4 @@
-"""One agent a process: who comes second takes what runs.
+"""One agent a process: a second caller takes the agent that runs.
 
 Two agents would report each log line twice, as two instances. So the middleware and `swagent.start()` look here first.
 An `Agent` that is entered by hand is a wish of its own, and is not kept from running beside another one.

@@ -164,7 +164,7 @@ _lock = threading.Lock()
 def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
     """Start the process's agent in a thread of its own. It is stopped by `stop()` or when the interpreter exits.
 
-    Where an agent runs in this process already, that one is returned and goes on: it is whose settings count. Who
+    Where an agent runs in this process already, that one is returned and goes on, with its settings. The code that
     started it stops it, so the `stop()` that belongs to this call flushes only.
 
     :param config: `Config.from_env()` when left out

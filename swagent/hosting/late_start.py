@@ -5,7 +5,7 @@
 | a script | at once, in a thread |
 | a server, a child of multiprocessing, a forked child | when it serves, or with its first record, whichever is first |
 | a wrapper, which becomes another program | with its first record |
-| who only looks after workers, as gunicorn's master does | never: nothing is alive when it forks |
+| a process that only supervises workers, as gunicorn's master does | never: nothing is alive when it forks |
 
 A server's agent lives in its application's lifespan, where there is one, and in a thread otherwise.
 

@@ -1,4 +1,4 @@
-"""Which request a worker thread of a pool works for: that in whose context the pool runs what it was given.
+"""Finds the request for which a worker thread of a pool works: the pool runs a call in the context of the request.
 
 No thread can be asked for its context. The pools of anyio, asyncio and trio have it at hand in a frame of theirs.
 """

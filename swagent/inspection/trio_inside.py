@@ -88,7 +88,7 @@ def deadline_that_wakes(task: Any) -> float:
 
 
 def outcome_on_stack(frame: FrameType | None) -> Any:
-    """How the task ended whose end trio reports now; UNKNOWN where that cannot be seen.
+    """The outcome of the task whose end trio reports now; UNKNOWN where that cannot be seen.
 
     :param frame: the innermost of those outside
     """

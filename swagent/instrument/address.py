@@ -1,4 +1,4 @@
-"""The address of whom a call goes to, as spans have it."""
+"""The address that a call goes to, as spans have it."""
 
 from __future__ import annotations
 

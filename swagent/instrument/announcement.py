@@ -8,7 +8,7 @@ from collections import defaultdict
 from ..agent_log import log, say
 from .installation import Report, State, is_any_wanted, report
 
-# Those that record, and those that will once their library is imported, by the words for who does it.
+# Those that record, and those that will once their library is imported, by the words for the recorder.
 _RECORDED = {State.ACTIVE: State.ACTIVE.value, State.WAITING: State.ACTIVE.value}
 
 

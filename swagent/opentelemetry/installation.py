@@ -1,7 +1,7 @@
 """Putting the bridge in place, and taking it out again.
 
 OpenTelemetry's API has three places: its provider, its context, and its propagator. The bridge is in all three or
-in none. Whoever set a provider before keeps it, and whoever sets one later gets the place: then the bridge steps back.
+in none. A provider that was set before stays, and one that is set later gets the place: then the bridge steps back.
 """
 
 from __future__ import annotations

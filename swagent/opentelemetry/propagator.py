@@ -32,7 +32,7 @@ class SkyWalkingPropagator(textmap.TextMapPropagator):
         self, others: Sequence[textmap.TextMapPropagator] = (), has_values: Callable[[], bool] = lambda: True
     ) -> None:
         """
-        :param others: whose headers are written and read as well, such as those of baggage
+        :param others: propagators that write and read headers as well, such as that of baggage
         :param has_values: says whether there can be any baggage
         """
         self._others = others

@@ -18,8 +18,8 @@ from .tags import tag_name
 
 
 class SpanProxy(Span):
-    """A span, a request or a snapshot of swagent's own, as OpenTelemetry's API sees it. It is not ended from here: who
-    began it does that.
+    """A span, a request or a snapshot of swagent's own, as OpenTelemetry's API sees it. It is not ended from here: the
+    code that began it does that.
 
     :ivar entry: the original
     """

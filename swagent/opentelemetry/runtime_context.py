@@ -134,7 +134,7 @@ class SharedContext(RuntimeContext):
     """Takes the place of OpenTelemetry's own."""
 
     def __init__(self, former: RuntimeContext) -> None:
-        """:param former: whose values count where nothing was attached here"""
+        """:param former: the context that has the values where nothing was attached here"""
         self.former = former
 
     def attach(self, context: Context) -> Any:

@@ -190,7 +190,7 @@ class BridgedSpan(Span, trace.Span):
         """The same, for a peer that the caller knows."""
         self.is_known = True
         if self.kind is _EXIT and not self.peer:
-            # the library inside knows whom it calls
+            # the library inside knows the peer
             self.peer = peer
         return super().headers_for(peer)
 

@@ -26,7 +26,7 @@ class Encoder:
     def __init__(self, codec: Codec, service: str = "", instance: str = "") -> None:
         """
         :param codec: `protobuf` for the wire of gRPC and Kafka, `json` for HTTP
-        :param service: who reports, for the records that do not say so themselves
+        :param service: the name of the service, for the records that do not have it themselves
         """
         # two modules of the same functions, generated from the same .proto files
         wire: Any

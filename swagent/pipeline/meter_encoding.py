@@ -14,8 +14,8 @@ _MOST_LABELS = 2500
 
 
 def encode_meters(wire: Any, samples: Sequence[Sample], service: str, instance: str, now_ms: int) -> Any:
-    """A MeterDataCollection. Only its first element says who reports and when: the collector takes all elements as one
-    input set.
+    """A MeterDataCollection. Only its first element has the instance and the time: the collector takes all elements
+    as one input set.
 
     :param wire: the codec, one of the two generated modules
     :param now_ms: milliseconds since the epoch

@@ -74,7 +74,7 @@ class Victims:
                 if request is not None:
                     self._tag(request, since=self._began if came_in else request.start_time - request.epoch)
         except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is no public interface)
-            _limited.warn("victims", "who waited for the event loop could not be seen: %r", error)
+            _limited.warn("victims", "cannot see the requests that wait for the event loop: %r", error)
 
     def _add(self, task: Task) -> Span | None:
         """Remember the request of a task. None: it has none yet, or it is known."""

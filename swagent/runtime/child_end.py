@@ -25,7 +25,7 @@ def before_child_ends(stop: Callable[[], object]) -> None:
     :param stop: the same at each call
     """
     global _is_watching  # noqa: PLW0603, RUF100
-    # not imported: who is its child has it
+    # not imported: its children have it
     util: Any = sys.modules.get("multiprocessing.util")
     process: Any = sys.modules.get("multiprocessing.process")
     if util is None or process is None:

@@ -95,11 +95,11 @@ class MemoryTransport:
         await self._call(lambda: self.collector.take(signal, records))
 
     async def report_properties(self, instance: Instance) -> None:
-        """Tell the collector who reports."""
+        """Report the instance to the collector."""
         await self._call(lambda: self.collector.meet(instance))
 
     async def keep_alive(self, instance: Instance) -> None:  # noqa: ARG002, RUF100
-        """Tell the collector that the instance lives."""
+        """Report to the collector that the instance lives."""
         await self._call(self.collector.hear)
 
     async def aclose(self) -> None:

@@ -85,12 +85,12 @@ class GrpcTransport:
             await self._call(path, pack(list(elements(collection))))
 
     async def report_properties(self, instance: Instance) -> None:
-        """Tell the collector who reports."""
+        """Report the instance to the collector."""
         message = wire.instance_properties(instance.service, instance.name, instance.properties, "")
         await self._call(_REPORT_PROPERTIES, pack([message]))
 
     async def keep_alive(self, instance: Instance) -> None:
-        """Tell the collector that the instance lives."""
+        """Report to the collector that the instance lives."""
         await self._call(_KEEP_ALIVE, pack([wire.instance_ping_pkg(instance.service, instance.name, "")]))
 
     async def profile_commands(self, instance: Instance, since: int) -> Sequence[Command]:
@@ -99,7 +99,7 @@ class GrpcTransport:
         return await commands.read_commands(reply)
 
     async def report_profile_finish(self, instance: Instance, task: str) -> None:
-        """Tell the collector that a profile task is over."""
+        """Report to the collector that a profile task is over."""
         await self._call(commands.FINISH, pack([commands.finish(instance, task)]))
 
     async def configuration_commands(self, instance: Instance, uuid: str) -> Sequence[Command]:

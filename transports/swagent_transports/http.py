@@ -73,12 +73,12 @@ class HttpTransport:
         await self._call(_COLLECT[signal], b"[%b]" % b",".join(records))
 
     async def report_properties(self, instance: Instance) -> None:
-        """Tell the collector who reports; raises as `send` does."""
+        """Report the instance to the collector; raises as `send` does."""
         text = wire_json.instance_properties(instance.service, instance.name, instance.properties, "")
         await self._call(_REPORT_PROPERTIES, text.encode())
 
     async def keep_alive(self, instance: Instance) -> None:
-        """Tell the collector that the instance lives; raises as `send` does."""
+        """Report to the collector that the instance lives; raises as `send` does."""
         await self._call(_KEEP_ALIVE, wire_json.instance_ping_pkg(instance.service, instance.name, "").encode())
 
     async def aclose(self) -> None:

@@ -66,12 +66,12 @@ class KafkaTransport:
         await self._call(self._settings.topics[signal], pairs, by_key=signal is Signal.METER)
 
     async def report_properties(self, instance: Instance) -> None:
-        """Tell the collector who reports."""
+        """Report the instance to the collector."""
         message = wire.instance_properties(instance.service, instance.name, instance.properties, "")
         await self._manage(b"register-" + instance.name.encode(), message)
 
     async def keep_alive(self, instance: Instance) -> None:
-        """Tell the collector that the instance lives."""
+        """Report to the collector that the instance lives."""
         await self._manage(instance.name.encode(), wire.instance_ping_pkg(instance.service, instance.name, ""))
 
     async def aclose(self) -> None:

@@ -1,7 +1,7 @@
 """Exit spans for the usual kinds of calls, with the tags and the layer by which the collector knows them.
 
 None of them asks for what may be private: the parameters of a statement, the key and the value of a cache, the body of
-a message. Who wants them at the collector tags them.
+a message. An application that wants them at the collector tags them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def message_span(
     topic: str | None = None,
     queue: str | None = None,
 ) -> Span:
-    """A span for sending a message; a context manager. Send `span.headers()` along with it. Who receives messages uses
+    """A span for sending a message; a context manager. Send `span.headers()` along with it. To receive messages, use
     `swagent.messages.consume`.
 
     :param name: such as `Kafka/orders/Producer`

@@ -1,4 +1,4 @@
-"""How an operation ended, by the exception that left it, and in whose task.
+"""How an operation ended, by the exception that left it, and in which task.
 
 Only a failure is an error. A cancellation says that the result is not waited for any more, and a timeout that the
 caller wanted to wait no longer: both say more about the caller than about the operation.
@@ -88,7 +88,7 @@ def leaves_of(error: BaseException) -> list[BaseException]:
 
 
 def _of_trio(name: str) -> tuple[type[BaseException], ...]:
-    """A class of trio's. Who never imported it cannot be cancelled by it."""
+    """A class of trio's. A process that never imported trio cannot be cancelled by it."""
     found = getattr(sys.modules.get("trio"), name, None)
     return (found,) if isinstance(found, type) else ()
 

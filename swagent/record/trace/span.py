@@ -354,7 +354,7 @@ class Span:
 
     def note_outcome(self, error: BaseException) -> None:
         """Say how the operation ended, by the exception that left it: as failed, cancelled or timed out, and the latter
-        two in whose task."""
+        two in which task."""
         outcome = outcome_of(error)
         if outcome is Outcome.FAILED:
             self.error(error)

@@ -73,7 +73,7 @@ def propagate(span: Span, peer: str, headers: MutableMapping[str, str]) -> None:
     """Write a span's context into the headers of a request, where its peer may get it. A header that was there goes: it
     is of the request before a redirect, or of a caller whose headers the application passes on.
 
-    :param peer: whom this request goes to, which after a redirect is not the span's own
+    :param peer: the address that this request goes to, which after a redirect is not the span's own
     """
     if "sw8" in headers:
         for name in CONTEXT_HEADERS:

@@ -1,7 +1,7 @@
 """urllib3: `PoolManager.urlopen`, and a pool's own for those who use one without a manager.
 
 Both call themselves again for a retry and a redirect, and the manager's calls the pool's: the outermost has the span.
-The context's headers are written by the pool's, which knows whom it calls, into a copy.
+The context's headers are written by the pool's, which knows the peer, into a copy.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _with_context(_: object, pool: Any, args: Args, kwargs: Kwargs) -> tuple[Arg
 
 
 def _place(pool: Any, url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port of whom is called. The pool is the proxy's where the URL has a host."""
+    """Scheme, host and port of the peer. The pool is the proxy's where the URL has a host."""
     if not url.startswith("/"):
         parts = split(url)
         if parts.hostname:

@@ -69,7 +69,7 @@ def _uri_of(place: Any) -> Any:
             break
     if not isinstance(place, str):
         return place
-    from websockets.uri import parse_uri  # noqa: PLC0415, RUF100  (who connects has imported it)
+    from websockets.uri import parse_uri  # noqa: PLC0415, RUF100  (a client has imported it)
 
     return parse_uri(place)
 

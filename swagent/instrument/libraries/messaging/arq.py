@@ -159,7 +159,7 @@ def _end_failed(
     span: Span, error: BaseException, deadline: float | None, again: tuple[type[BaseException], ...]
 ) -> None:
     if isinstance(error, again):
-        # who asks for one more attempt has failed of what he says that it is from
+        # a job that asks for one more attempt has failed of the exception that it raises this from
         end_call(span, error.__cause__)
     elif isinstance(error, asyncio.CancelledError) and deadline is not None and time.monotonic() >= deadline:
         # the worker alone knows that this is its timeout

@@ -131,7 +131,7 @@ def _note_failure(task: Any, error: Any) -> None:
 
 
 def _retried(sender: Any = None, reason: Any = None, **_: Any) -> None:
-    """What an attempt failed of is what the retry says; who retries for no reason has not failed."""
+    """An attempt failed of the exception that the retry names; one that retries for no reason has not failed."""
     safely(_note_failure, sender, getattr(reason, "exc", None))
 
 

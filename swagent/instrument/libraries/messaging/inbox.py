@@ -109,7 +109,7 @@ class _Loop:
         self._inbox = inbox_of(consumer)
 
     def __getattr__(self, name: str) -> Any:
-        # who has asked a consumer for its iterator may know that it is the consumer itself
+        # the application may know that a consumer's iterator is the consumer itself
         return getattr(self.__dict__["_consumer"], name)
 
     def swagent_leaves_to_caller(self) -> None:

@@ -60,7 +60,7 @@ def _hook_asyncio(module: Any, patches: Patches) -> None:
             patches.wrap(getattr(module, kind), "close", ending_last)
 
 
-# -- whom they talk to ------------------------------------------------------------------------------------------------
+# -- the peer ----------------------------------------------------------------------------------------------------------
 
 
 def _note_broker(client: Any, args: Args, kwargs: Kwargs) -> None:

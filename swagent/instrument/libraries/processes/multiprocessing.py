@@ -1,4 +1,4 @@
-"""multiprocessing and concurrent.futures: a job in another process belongs to the trace of whoever handed it over.
+"""multiprocessing and concurrent.futures: a job in another process belongs to the trace of its caller.
 
 The context travels beside the job, in a place that neither pickle nor a child without the agent minds: as an attribute
 of an object that is pickled anyway (`Process`, an executor's call), or of the empty dictionary of keywords that a

@@ -50,7 +50,7 @@ def _record(handler: Any, details: Any, asked_by: str) -> Any:
 def _recording(handler: Any, details: Any, asked_by: str) -> Any:
     method: Any = details.method
     method = method.decode() if isinstance(method, bytes) else method
-    # who has no such method answers so himself
+    # a server that has no such method answers so itself
     if handler is None or is_left_out(method):
         return handler
     kind = f"{_streams(handler.request_streaming)}_{_streams(handler.response_streaming)}"

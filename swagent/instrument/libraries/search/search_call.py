@@ -44,7 +44,7 @@ def begin_search(system: str, method: str, target: str, peer: str, body: object)
 
 
 def around_choice(system: str, address: Callable[[Any], str]) -> Callable[..., Any]:
-    """For `Patches.wrap`: the method that chooses whom to ask, anew for each try.
+    """For `Patches.wrap`: the method that chooses the server to ask, anew for each try.
 
     :param address: of what it has chosen
     """
