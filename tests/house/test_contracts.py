@@ -10,7 +10,7 @@ import pytest
 from .project import PROJECT, ROOT
 
 CONTRACTS: Mapping[str, Any] = {each["name"]: each for each in PROJECT["tool"]["importlinter"]["contracts"]}
-LAYERS = "The core has layers: record, pipeline, runtime, agent, hosting, and what stands around it"
+LAYERS = "The core has layers: record, pipeline, runtime, agent, hosting, and what is around it"
 TRANSPORTS = "Transports see abc, errors, signals, the settings, the log, the loop and the time to stop, and no more"
 # The contracts about all of swagent/, and the modules to which each does not apply.
 LEFT_OUT: Mapping[str, Mapping[str, str]] = {
