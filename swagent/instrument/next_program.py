@@ -93,9 +93,11 @@ def _leading(at: int, folder: str, *, is_needed: bool = True) -> Make:
 
 def _changed(environ: Mapping[Any, Any], folder: str) -> dict[Any, Any] | None:
     """A copy of an environment, with the folder in front; None: it may stay as it is."""
+    # plain, since `os.environ` raises where bytes are looked for, and `os.environb` where text is
+    copy = dict(environ)
     for name in (_NAME, os.fsencode(_NAME)):
-        if name in environ:
-            path = with_first(os.fsdecode(environ[name]), folder)
+        if name in copy:
+            path = with_first(os.fsdecode(copy[name]), folder)
             if path is not None:
-                return {**environ, name: path if isinstance(name, str) else os.fsencode(path)}
+                return {**copy, name: path if isinstance(name, str) else os.fsencode(path)}
     return None

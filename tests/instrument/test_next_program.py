@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from swagent.instrument import call as recording
 from swagent.instrument.next_program import _POPEN_ENVIRONMENT, lead, with_first
 
 SHOW = [sys.executable, "-c", "import os; print(os.environ['PYTHONPATH'])"]
@@ -65,6 +67,22 @@ def test_a_child_of_subprocess_has_it_in_front_in_every_form_of_the_call(leading
     assert said(SHOW, stdout=pipe, env=as_bytes) == leading
     assert said(SHOW, stdout=pipe, env={**before, "PYTHONPATH": "plain"}) == "plain"
     assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize("path", [None, "plain"])
+@pytest.mark.parametrize("name", ["nothing", "environ", "environb"])
+def test_a_path_that_needs_no_change_is_handed_on_without_a_warning(
+    leading: str, path: str | None, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults: list[object] = []
+    monkeypatch.setattr(recording, "_limited", SimpleNamespace(warn=lambda *args: faults.append(args)))
+    if path is None:
+        monkeypatch.delenv("PYTHONPATH")
+    else:
+        monkeypatch.setenv("PYTHONPATH", path)
+    environ = getattr(os, name, None)
+    subprocess.run([sys.executable, "-S", "-c", ""], check=True, env=environ)
+    assert faults == []
 
 
 @NEEDS_SPAWN
