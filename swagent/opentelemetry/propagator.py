@@ -45,25 +45,26 @@ class SkyWalkingPropagator(textmap.TextMapPropagator):
         try:
             for name, value in _headers_of(context).items():
                 setter.set(carrier, name, value)
+            for other in self._others:
+                if type(other) is not W3CBaggagePropagator or context is not None or self._has_values():
+                    other.inject(carrier, context, setter)
         except BaseException as error:  # noqa: BLE001, RUF100  (a carrier with a will of its own)
+            # a library that records by itself calls this in a request that succeeds without the agent
             if must_reach_application(error):
                 raise
             _limited.warn("inject", "the context could not be written into a carrier: %r", error)
-        for other in self._others:
-            if type(other) is not W3CBaggagePropagator or context is not None or self._has_values():
-                other.inject(carrier, context, setter)
 
     def extract(
         self, carrier: Any, context: Context | None = None, getter: textmap.Getter[Any] = textmap.default_getter
     ) -> Context:
         """The context with the caller's span in it, where a carrier names one."""
         context = Context() if context is None else context
-        for other in self._others:
-            context = other.extract(carrier, context, getter)
-        tracer = running()
-        if tracer is None or tracer.trust_incoming is False:
-            return context
         try:
+            for other in self._others:
+                context = other.extract(carrier, context, getter)
+            tracer = running()
+            if tracer is None or tracer.trust_incoming is False:
+                return context
             span = _read(carrier, getter, tracer)
         except BaseException as error:  # noqa: BLE001, RUF100  (as above)
             if must_reach_application(error):

@@ -170,3 +170,11 @@ def test_a_carrier_that_fails_costs_the_context_and_not_the_call(recorder: Recor
 
         SkyWalkingPropagator().inject(Broken())
         assert trace.get_current_span(SkyWalkingPropagator().extract(Broken())) is INVALID_SPAN
+
+
+def test_nor_does_it_where_another_propagator_writes_and_reads(recorder: Recorder) -> None:
+    # FastAPI asks the installed one in each request, as soon as there is a provider
+    installed = propagate.get_global_textmap()
+    assert "baggage" in installed.fields
+    installed.inject(Broken(), baggage.set_baggage("user", "17"))
+    assert trace.get_current_span(installed.extract(Broken())) is INVALID_SPAN
