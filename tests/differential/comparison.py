@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from differential.program import Program
@@ -22,7 +24,7 @@ class Difference(NamedTuple):
 
     def __str__(self) -> str:
         where = self.line or "the whole program"
-        return f"  {where}\n    {self.place}\n      bare:  {self.bare}\n      agent: {self.agent}"
+        return f"  {where}\n    {self.place}\n      bare:  {_short(self.bare)}\n      agent: {_short(self.agent)}"
 
 
 def compare(program: Program, bare: Any, agent: Any) -> list[Difference]:
@@ -32,7 +34,7 @@ def compare(program: Program, bare: Any, agent: Any) -> list[Difference]:
         is_line = len(place) > 1 and place[0] == "lines" and isinstance(place[1], int)
         line = program.lines[place[1]][1] if is_line and place[1] < len(program.lines) else ""
         shown = place[2:] if line else place
-        found.append(Difference(line, "/".join(map(str, shown)), _short(left), _short(right)))
+        found.append(Difference(line, "/".join(map(str, shown)), _text(left), _text(right)))
     return found
 
 
@@ -41,17 +43,30 @@ def _differing(bare: Any, agent: Any, place: tuple[Any, ...]) -> Iterator[tuple[
         for name in [*bare, *(name for name in agent if name not in bare)]:
             if bare.get(name, _NOTHING) != agent.get(name, _NOTHING):
                 yield from _differing(bare.get(name, _NOTHING), agent.get(name, _NOTHING), (*place, name))
-    elif isinstance(bare, list) and isinstance(agent, list) and len(bare) == len(agent):
-        for index, (left, right) in enumerate(zip(bare, agent, strict=True)):
-            if left != right:
-                yield from _differing(left, right, (*place, index))
+    elif isinstance(bare, list) and isinstance(agent, list):
+        for index, left, right in _aligned(bare, agent):
+            yield from _differing(left, right, (*place, index))
     elif bare != agent:
         yield place, bare, agent
 
 
+def _aligned(bare: list[Any], agent: list[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """The items that differ, side by side: one that only one side has leaves the places of those after it."""
+    matcher = SequenceMatcher(None, [*map(repr, bare)], [*map(repr, agent)], autojunk=False)
+    for kind, start, stop, other, end in matcher.get_opcodes():
+        if kind != "equal":
+            pairs = zip_longest(bare[start:stop], agent[other:end], fillvalue=_NOTHING)
+            yield from ((start + number, left, right) for number, (left, right) in enumerate(pairs))
+
+
 _NOTHING = "(nothing)"
+_SHOWN = 1000
+"""Characters of an observation."""
 
 
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) < 1000 else text[:1000] + "..."
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _short(text: str) -> str:
+    return text if len(text) < _SHOWN else text[:_SHOWN] + "..."

@@ -188,7 +188,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "The same: it is a step behind, so less of it has arrived when it is cancelled.",
         worlds="grpc-aio",
-        place=r"^(elsewhere|events|logs)\b",
+        place=r"^(elsewhere|events|logs|warnings)\b",
         witness=("grpc-aio", ("await cancelled(2, lambda: channel.unary_unary('/stock.Stock/Look')(b'lamp'))",)),
     ),
     Known(

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from differential.comparison import compare
+from differential.comparison import Difference, compare
 from differential.harness import Harness, seeds_of
+from differential.known import unknown
 from differential.observation import observe
 from differential.peers import Peers
 from differential.planted import PLANTED
@@ -82,6 +83,22 @@ def test_a_difference_says_where_it_is() -> None:
     program = Program("w", 1, "", True, (("r0", "f()"),))
     (found,) = compare(program, {"lines": [{"value": "int 1"}]}, {"lines": [{"value": "int 2"}]})
     assert (found.line, found.place, found.bare, found.agent) == ("f()", "value", "int 1", "int 2")
+
+
+def test_what_one_side_has_more_is_a_difference_of_its_own() -> None:
+    program = Program("w", 1, "", True, (("r0", "f()"),))
+    long = ["x" * 2000, *"abc"]
+    found = compare(program, {"events": long}, {"events": [long[0], "more", "a", "B", "c"]})
+    assert [each[1:] for each in found] == [("events/1", "(nothing)", "more"), ("events/2", "b", "B")]
+    found = compare(program, {"events": [*long, "d"]}, {"events": long})
+    assert [each[1:] for each in found] == [("events/4", "d", "(nothing)")]
+
+
+def test_a_known_difference_is_known_after_any_other() -> None:
+    difference = Difference("", "events/3", "(nothing)", "x" * 2000 + "lifespan.startup.complete")
+    assert unknown("asgi", [difference]) == []
+    assert len(str(difference)) < 1500
+    assert unknown("asgi", [difference._replace(agent="x")]) != []
 
 
 def test_errors_are_observed_with_their_chains() -> None:

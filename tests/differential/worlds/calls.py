@@ -46,6 +46,8 @@ _SERVICE = """
     })
     """
 _REQUESTS = ("b'lamp'", "b'abort'", "b'broken'", "b'code'", "b'none'", "'text'")
+# a server that fails in a stream logs that at some time, or never where the stream is not read to its end
+_ANSWERED = tuple(each for each in _REQUESTS if each != "b'broken'")
 _STREAMS = ("iter([b'a', b'b'])", "[b'a']", "iter([])", "iter([1])")
 _CALLED = {
     "timeout": ("5", "5.0"),
@@ -122,7 +124,7 @@ GRPC = World(
             "channel.unary_stream('/stock.Stock/Many')",
             1,
             6,
-            request=_REQUESTS,
+            request=_ANSWERED,
             **_CALLED,
             _follow=("list({})", "next({})", "{}.cancel()", *_ERROR),
         ),
