@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import acceleration
 from ..abc import Codec
 from ..agent_log import RateLimitedLog
 from ..record.bounded_cache import BoundedCache
@@ -49,6 +50,12 @@ class Encoder:
         """Encodes a SegmentReference, field by field, as a part of what is encoded."""
         self._span_object: Callable[..., Any] = wire.span_object
         self._log: Callable[..., Any] = wire.log
+        self._native: Any = None
+        """Encodes spans of the usual types, in the place of `wire`."""
+        if self.is_binary and acceleration.native is not None:
+            from swagent_proto.text import clean  # noqa: PLC0415, RUF100
+
+            self._native = acceleration.native.SpanEncoder(clean, max(Layer))
         self.write_time = write_time
         """Writes a time in milliseconds."""
         self.times = BoundedCache(write_time)
@@ -62,6 +69,12 @@ class Encoder:
         """
         segment, spans = finished
         tracer = segment.tracer
+        if self._native is not None:
+            written: bytes | None = self._native.segment(
+                segment.trace_id, segment.id, spans, tracer.service, tracer.instance, segment.limited
+            )
+            if written is not None:
+                return written
         return _as_bytes(self._segment_object(
             segment.trace_id, segment.id, [self._span(span) for span in spans], tracer.service, tracer.instance,
             segment.limited,
@@ -83,8 +96,9 @@ class Encoder:
         """
         span, trace_id, segment_id, start, end, peer = segment
         refs = (reference,) if reference else ()
-        written = self._span_object(0, -1, start, end, refs, span.name, peer, span.kind, span.layer, span.component,
-                                    span.failed, span.tags, (), False)  # fmt: skip
+        fields = (0, -1, start, end, refs, span.name, peer, span.kind, span.layer, span.component, span.failed,
+                  span.tags, (), False)  # fmt: skip
+        written = (self._native and self._native.span_object(*fields)) or self._span_object(*fields)
         return _as_bytes(self._segment_object(trace_id, segment_id, (written,), self.service, self.instance, False))
 
     def template(self, span: SpanTemplate, lengths: Lengths, prefixes: tuple[str, str] = ("", "")) -> bytes | None:

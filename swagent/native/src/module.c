@@ -2,7 +2,7 @@
 #include "native.h"
 
 /* Raised with each change of what Python and C expect of each other. */
-#define API 1
+#define API 2
 
 static int
 execute(PyObject *module)
@@ -10,6 +10,9 @@ execute(PyObject *module)
     /* One that shares the lock with the main interpreter may load whatever it likes, and before 3.12 so may all. */
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
         PyErr_SetString(PyExc_ImportError, "it is for the main interpreter alone");
+        return -1;
+    }
+    if (add_spans(module) < 0) {
         return -1;
     }
     return PyModule_AddIntConstant(module, "API", API);

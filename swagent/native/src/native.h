@@ -14,5 +14,6 @@
 #endif
 
 /* Each returns 0, or -1 with an exception set. */
+int add_spans(PyObject *module);
 
 #endif
