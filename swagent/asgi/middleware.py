@@ -36,6 +36,7 @@ from ..record.trace.tracer import Tracer
 from ..request.faults import Faults
 from ..request.pending import PendingRequest
 from ..request.serving import serves
+from .accelerated import Serving, serving
 from .frameworks import follow_routes
 from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
 from .send import end, traced_send
@@ -61,6 +62,8 @@ class SkyWalkingMiddleware:
         # of the agent; looked up once
         self._tracer: Tracer | None = None
         self._may_start_thread = True
+        # with the accelerator, from the first request on
+        self._serving: Serving | None = None
         self._under_way = 0
         self._all_ended: anyio.Event | None = None
         self.faults = Faults()
@@ -68,12 +71,20 @@ class SkyWalkingMiddleware:
     @serves
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one scope."""
+        if self._serving is not None and (served := self._serving(self.app, scope, receive, send)) is not None:
+            await served
+            return
         if MARK in scope or scope["type"] not in _TRACED:
             await self._pass_on(scope, receive, send)
             return
+        tracer = self._tracer
+        if tracer is None:
+            tracer = self._try_to_find_tracer()
+            if self._serving is not None:
+                await self(scope, receive, send)
+                return
         request = None
         try:
-            tracer = self._tracer or self._find_tracer()
             if tracer is not None:
                 # not the request itself: scope and request would hold each other
                 scope[MARK] = True
@@ -95,8 +106,8 @@ class SkyWalkingMiddleware:
                 end(request, error, send)
             error = None  # or it would hold this frame, and this frame it
             self._under_way -= 1
-            if self._all_ended is not None and not self._under_way:
-                self._all_ended.set()
+            if self._all_ended is not None:
+                self._note_all_ended()
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a lifespan, another kind of scope, or a request that another middleware has taken."""
@@ -111,12 +122,21 @@ class SkyWalkingMiddleware:
                 adopt(self._config)
         await self.app(scope, receive, send)
 
+    def _try_to_find_tracer(self) -> Tracer | None:
+        """As `_find_tracer`, and never raises."""
+        try:
+            return self._find_tracer()
+        except Exception as fault:  # noqa: BLE001, RUF100  (ours, and it costs no request)
+            self.faults.note("opening the span of a request", fault)
+            return None
+
     def _find_tracer(self) -> Tracer | None:
         """The tracer of the agent, at the first request of the agent; None without an agent."""
         agent = self._agent or self._start_thread()
         if agent is None:
             return None
         self._tracer = agent.tracer
+        self._serving = serving(agent.tracer, self.faults)
         note_serving()
         agent.watch_loop()
         follow_routes()
@@ -145,7 +165,7 @@ class SkyWalkingMiddleware:
                 await lifespan.finish()
             raise
         finally:
-            self._agent = self._tracer = None
+            self._agent = self._tracer = self._serving = None
         await lifespan.finish()
 
     def _freeze(self) -> None:
@@ -155,11 +175,21 @@ class SkyWalkingMiddleware:
     async def _let_requests_end(self) -> None:
         """Wait a little for requests that the server has cancelled, because their spans end a few steps later: uvicorn
         cancels requests just before it sends the shutdown, or cancels everything when it is interrupted."""
-        if self._under_way:
+        accelerated = self._serving
+        if self._under_way or (accelerated is not None and accelerated.under_way):
             self._all_ended = anyio.Event()
+            if accelerated is not None:
+                accelerated.waiting = self._note_all_ended
             with anyio.move_on_after(stop_budgets.REQUESTS_END, shield=True):
                 await self._all_ended.wait()
             self._all_ended = None
+            if accelerated is not None:
+                accelerated.waiting = None
+
+    def _note_all_ended(self) -> None:
+        is_idle = not self._under_way and (self._serving is None or not self._serving.under_way)
+        if self._all_ended is not None and is_idle:
+            self._all_ended.set()
 
     def _start_thread(self) -> Agent | None:
         """The process's agent, for a server that sends no lifespan. Tried once."""

@@ -60,7 +60,7 @@ def traced_send(request: PendingRequest, send: Send) -> Send:
             request.faults.note("following a response", error)
         if request.following is None:
             return await send(message)
-        return await _send_and_follow(request, send, message)
+        return await send_and_follow(request, send, message)
 
     return follow
 
@@ -95,7 +95,8 @@ class _TracedObject:
         await self._follow(message)
 
 
-async def _send_and_follow(request: PendingRequest, send: Send, message: Message) -> None:
+async def send_and_follow(request: PendingRequest, send: Send, message: Message) -> None:
+    """Send a message, and note it when the server has it."""
     try:
         await send(message)
     except OSError:
@@ -104,6 +105,25 @@ async def _send_and_follow(request: PendingRequest, send: Send, message: Message
     try:
         _note_sent(request, message)
     except Exception as error:  # noqa: BLE001, RUF100  (ours)
+        request.faults.note("following a response", error)
+
+
+def note_message(request: PendingRequest, message: Message) -> None:
+    """Note a message that goes to the server. Never raises."""
+    try:
+        kind = message["type"]
+        if kind == "http.response.start":
+            request.status = int(message["status"])
+        elif (
+            kind == "http.response.body"
+            and 0 < request.status < 500
+            and request.following is None
+            and not message.get("more_body", False)
+        ):
+            request.finish()
+        elif request.following is None:
+            request.following = Following()
+    except Exception as error:  # noqa: BLE001, RUF100  (ours, or a message that the server will judge)
         request.faults.note("following a response", error)
 
 

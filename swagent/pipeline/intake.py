@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Generic, Protocol, TypeVar, cast
 
+from ..acceleration import native
 from ..agent_log import RateLimitedLog
 from ..ledger import Refusal
 from ..request.finished import END, FIELDS, NO_FACTS, NO_REQUEST, NUMBER, SEGMENT, FinishedRequest
@@ -158,6 +159,9 @@ class SegmentIntake(Pending):
         super().__init__(channel, limited)
         self._encode = encode
         self._requests = requests
+        if native is not None:
+            # it takes what C has noted of a request, and makes no tuple of it
+            self.offer_request = native.Rows(self._pending, _FULL, self.encode, channel)  # type: ignore[method-assign]
 
     def offer(self, segment: Any) -> None:
         """Hand a finished segment over, as `Intake.offer`."""

@@ -11,6 +11,7 @@ from itertools import repeat
 from math import floor
 from typing import Any
 
+from ..acceleration import native
 from ..record.bounded_cache import BoundedCache
 from ..record.trace.carrier import parse_sw8
 from ..record.trace.ids import id_prefixes, ids_of
@@ -39,8 +40,12 @@ class RequestEncoder:
         self._peers = BoundedCache(_plain_peer)
         self._callers = CallerEncoder(encoder)
         # by what the requests of one template have in common, and the lengths of what they have not
-        self._templates: dict[tuple[Any, ...], bytes] = {}
+        self._templates: dict[tuple[Any, ...], Any] = {}
         self._most = 1024
+        self._renderer: Any = None
+        if native is not None:
+            references = self._callers.templates
+            self._renderer = native.Renderer(self._templates, self._peers, references, ODD, encoder.is_binary)
 
     def encode_alike(self, row: Sequence[Any], epoch: float) -> Sequence[bytes | None]:
         """SegmentObjects of the requests that are like others before them; None for each other. Never raises.
@@ -49,6 +54,9 @@ class RequestEncoder:
         :param epoch: added to the requests' times it gives seconds since the epoch
         """
         try:
+            if self._renderer is not None:
+                tracer = self._tracer
+                return self._renderer.render(row, epoch, tracer.ignores_dots_only, self._is_ignored)  # type: ignore[no-any-return]
             return self._render(row, epoch)
         except Exception:  # noqa: BLE001, RUF100  (what no server says: each is looked at by itself, and may raise)
             return [None] * (len(row) // FIELDS)
@@ -82,6 +90,9 @@ class RequestEncoder:
             trace_ids or segment_ids, segment_ids, times, times[len(numbers) :], references, peers, strict=False
         )
         return [None if form is None else form % each for form, each in zip(forms, parts, strict=True)]
+
+    def _is_ignored(self, method: str, path: str) -> bool:
+        return self._tracer.is_ignored(name_by_path(method, path))
 
     def encode(self, finished: Sequence[Any], epoch: float) -> bytes | None:
         """A SegmentObject of one request, whatever it is like; None where it is not recorded."""
@@ -126,7 +137,8 @@ class RequestEncoder:
             if len(self._templates) >= self._most:
                 self._templates.clear()
             kind = (facts.template, facts.status, facts.method, facts.host, facts.scheme, facts.component, len(peer))
-            self._templates[(*kind, len(trace_id), len(reference)) if trace_id else kind] = template
+            key = (*kind, len(trace_id), len(reference)) if trace_id else kind
+            self._templates[key] = template if native is None else native.Form(template)
 
 
 def _plain_times(write_time: Callable[[int], bytes]) -> BoundedCache[int, bytes]:

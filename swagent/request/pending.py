@@ -14,80 +14,25 @@ from typing import Any
 from ..record.suppression import suppress_instrumentation
 from ..record.trace.carrier import Carrier, parse_sw8
 from ..record.trace.context import Active, active_span, current, nearest_open, switch
-from ..record.trace.ids import new_number, segment_id_of, trace_id_of
-from ..record.trace.model import Component, Origin, PendingOrigin, Reference, RefKind, SpanKind
+from ..record.trace.ids import segment_id_of, trace_id_of
+from ..record.trace.model import Origin, PendingOrigin, Reference, RefKind, SpanKind
 from ..record.trace.span import Span, parent_link
 from ..record.trace.traceparent import Traceparent
-from ..record.trace.tracer import Tracer
 from .description import name_by_path, name_so_far
-from .facts import OTHER, Facts
-from .faults import Faults
-from .scope import Scope, read_carrier, read_facts, read_headers, read_operation, read_traceparent
+from .facts import Facts
+from .scope import read_carrier, read_facts, read_headers, read_operation, read_traceparent
 from .serving import is_served_here
 from .span import RequestSpan
-
-UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
-UNREAD: Any = object()
-"""A header that has not been looked for yet."""
-_NOTHING: Scope = {}
+from .state import NOTHING, UNREAD, UNREADABLE, ChosenState, RequestState
+from .state import Following as Following
 
 
-class Following:
-    """A response that is followed message by message.
+class PendingRequest(ChosenState):
+    """One http or websocket scope."""
 
-    :ivar client_is_gone: whether the server said so
-    """
-
-    __slots__ = ("client_is_gone",)
-
-    def __init__(self) -> None:
-        self.client_is_gone = False
-
-
-class PendingRequest:
-    """One http or websocket scope.
-
-    It does not hold the server's `send`, nor the scope after its end. The timers of a server keep the context of the
-    request, and so the request, as long as the connection is idle. All that the request held would be kept too, and
-    left to the garbage collector.
-
-    :ivar status: of the response; 0 until it has begun
-    :ivar span: None until it is needed
-    :ivar previous: the entry that was active before the request
-    :ivar following: the state of a response that is followed message by message; None for a status and one body
-    """
-
-    __slots__ = ("_caller", "_facts", "_host", "_trace_id", "end_time", "ended", "faults", "following",
-                 "number", "previous", "scope", "span", "start_time", "status", "tracer")  # fmt: skip
+    __slots__ = ()
     frame = None
     kind = SpanKind.ENTRY
-
-    def __init__(self, tracer: Tracer, scope: Scope, faults: Faults) -> None:
-        """Begins the request, and makes it the active entry of this context."""
-        self.tracer = tracer
-        self.scope = scope
-        self.faults = faults
-        self.number = new_number()
-        self.status = 0
-        self.ended = False
-        self.span: RequestSpan | None = None
-        self.following: Following | None = None
-        self._caller: bytes | None = UNREAD
-        self._trace_id: str | None = None
-        self._facts: tuple[Any, ...] | None = None
-        inherited = current.get()
-        # most inherit nothing, and this is the quickest check for that
-        if inherited is not None and (
-            type(inherited) is PendingRequest and inherited.ended and inherited.previous is None
-        ):
-            # the request before this one, in a server that keeps one context for a connection
-            inherited = None
-        self.previous: Active[Span] | None = inherited
-        self.start_time: float = monotonic()
-        # not by `switch`: no finaliser serves a request
-        current.set(self)
-        if inherited is not None or not tracer.decides_late or suppress_instrumentation.get():
-            self._open_among(inherited)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -206,39 +151,8 @@ class PendingRequest:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def finish(self) -> None:
-        """End now. The request stays active: the work after the response still belongs to the trace. A second end does
-        nothing."""
-        offer = self.tracer.offer_request
-        if offer is None:
-            self.to_span()
-        if self.span is None and not self.ended:
-            try:
-                caller, scope = self._caller, self.scope
-                if caller is UNREAD:
-                    # as in `_read_caller`, without the call
-                    self._host, caller, is_traced_otherwise = read_headers(scope)
-                    if caller is not None or is_traced_otherwise:
-                        caller = self._judge(caller, is_traced_otherwise)
-                facts = read_facts(scope, self._host, self.status, self.faults)
-                client = scope.get("client")
-            except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
-                self.faults.note("reading a request", error)
-                facts, caller, client = UNREADABLE, None, None
-            now = monotonic()
-            # no call in these lines, so they are one step for another thread that opens the span
-            if self.span is None and not self.ended:
-                self.end_time = now
-                self.ended = True
-                self._caller = caller
-                self._facts = facts
-                self.scope = _NOTHING
-                if offer is not None:
-                    # a FinishedRequest; joining takes half as long as unpacking
-                    offer((self.number, self.start_time, now, client, caller) + facts)  # noqa: RUF005
-                return
-        if self.span is not None:
-            self.span.stop()
+    _finish_otherwise = RequestState.finish
+    """The end of a request that is unusual, for the accelerator."""
 
     def end(self) -> None:
         """End with the span, which has ended now."""
@@ -247,7 +161,7 @@ class PendingRequest:
         self.end_time = monotonic()
         self.ended = True
         self._facts = self._read()
-        self.scope = _NOTHING
+        self.scope = NOTHING
 
     def leave(self) -> None:
         """Be active no longer: the server may serve its next request in the same context."""
@@ -256,7 +170,7 @@ class PendingRequest:
 
     def runs_here(self) -> bool:
         """Whether the current task is the one that serves the request."""
-        return is_served_here(self)
+        return self.is_stepped_here() or is_served_here(self)
 
     # -- opening ------------------------------------------------------------------------------------------------------
 

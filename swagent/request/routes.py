@@ -37,9 +37,9 @@ def route_template(scope: Mapping[str, Any]) -> str | None:
     if "fastapi" in scope and type(fastapi := scope["fastapi"]) is dict:
         # FastAPI composes the prefix of `include_router()` here; its `route` knows only its own part
         included: Any = fastapi.get("effective_route_context")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        path = _path_of(included) if included is not None else None
+        path = path_of(included) if included is not None else None
     if path is None and "route" in scope and (route := scope["route"]) is not None:
-        # as in `_path_of`, without the call
+        # as in `path_of`, without the call
         try:
             path = _PATHS[id(route)][1]
         except KeyError:
@@ -64,7 +64,8 @@ _PATHS: dict[int, tuple[object, str | None]] = {}
 _MOST_PATHS = 1024
 
 
-def _path_of(route: Any) -> str | None:
+def path_of(route: Any) -> str | None:
+    """The template of a route object; None if it has none."""
     try:
         return _PATHS[id(route)][1]
     except KeyError:

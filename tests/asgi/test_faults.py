@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -14,13 +15,14 @@ from starlette.routing import Route
 
 from asgi.calling import answers, body, call, http_scope, start, traced
 from swagent import Agent, Config, current_span, exit_span
+from swagent.acceleration import native
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi.lifespan import App, Receive, Scope, Send
 from swagent.pipeline.channel import Channel
 from swagent.record.trace.carrier import parse_sw8
 from swagent.record.trace.segment import Segment
 from swagent.record.trace.tracer import Tracer
-from swagent.request import pending
+from swagent.request import pending, state
 from swagent.request import scope as scope_module
 from swagent.request import span as span_module
 from swagent.request.pending import PendingRequest
@@ -39,15 +41,16 @@ def broken(*args: object, **kwargs: object) -> Any:
 
 PLANTS: dict[str, tuple[Any, str]] = {
     "beginning the request": (PendingRequest, "__init__"),
-    "reading the scope": (pending, "read_facts"),
+    "reading the scope": (state, "read_facts"),
     "naming": (scope_module, "route_template"),
     "finding the framework": (scope_module, "component_of"),
-    "ending the request": (PendingRequest, "finish"),
+    "ending the request": (PendingRequest, "finish" if native is None else "_finish_otherwise"),
     "putting off": (Channel, "wake_reader"),
 }
 # What fails only where somebody has needed the span before the end.
 EARLY = {
     **PLANTS,
+    "reading the scope": (pending, "read_facts"),
     "making the span": (RequestSpan, "__init__"),
     "opening the segment": (Segment, "__init__"),
     "asking the sampler": (Tracer, "samples"),
@@ -57,6 +60,21 @@ EARLY = {
     "handing on": (Tracer, "finish"),
 }
 del EARLY["putting off"]
+
+
+@contextmanager
+def planted(plant: tuple[Any, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """One place that breaks."""
+    with monkeypatch.context() as patch:
+        patch.setattr(*plant, broken)
+        if native is not None and plant == PLANTS["beginning the request"]:
+            # the accelerator begins a request without that method
+            native.set_clock(broken)
+        try:
+            yield
+        finally:
+            if native is not None:
+                native.set_clock(None)
 
 
 def asks_early(status: int) -> App:
@@ -83,8 +101,7 @@ async def test_the_request_is_served_whatever_breaks(
     plant: tuple[Any, str], make: Callable[[int], App], status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with traced(make(status)) as shop:
-        with monkeypatch.context() as patch:
-            patch.setattr(*plant, broken)
+        with planted(plant, monkeypatch):
             assert await call(shop.app, http_scope()) == [start(status), body(b"ok")]
             await shop.agent.flush()
         assert shop.app.faults.count
@@ -103,10 +120,8 @@ async def test_the_applications_exception_passes_whatever_breaks(
         raise LookupError("no such lamp")
 
     async with traced(app) as shop:
-        with monkeypatch.context() as patch:
-            patch.setattr(*plant, broken)
-            with pytest.raises(LookupError):
-                await call(shop.app, http_scope())
+        with planted(plant, monkeypatch), pytest.raises(LookupError):
+            await call(shop.app, http_scope())
         assert current_span() is None
 
 
@@ -127,9 +142,9 @@ async def test_a_fault_is_logged_once_and_then_counted(
 ) -> None:
     caplog.set_level(logging.WARNING, "swagent")
     async with traced(answers()) as shop:
-        monkeypatch.setattr(*PLANTS["beginning the request"], broken)
-        for _ in range(20):
-            await call(shop.app, http_scope())
+        with planted(PLANTS["beginning the request"], monkeypatch):
+            for _ in range(20):
+                await call(shop.app, http_scope())
     assert shop.app.faults.count == 20
     assert [record.getMessage() for record in caplog.records] == [
         "opening the span of a request failed, and the request goes on: BugError()"]  # fmt: skip

@@ -2,12 +2,73 @@
  *
  * The module belongs to the main interpreter of a process with a global interpreter lock: its state is static, and
  * the lock guards it. `swagent/acceleration.py` refuses to load it anywhere else.
+ *
+ * C has the plain cases only. Whatever is unusual goes to the Python code beside it, which is the only source of
+ * templates and of every slow path.
  */
 #ifndef SWAGENT_NATIVE_H
 #define SWAGENT_NATIVE_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <structmember.h>
+
+/* One http or websocket scope, see swagent/request/state.py, which has the same fields. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *tracer;
+    PyObject *scope;
+    PyObject *faults;
+    PyObject *number;
+    PyObject *span;
+    PyObject *following;
+    PyObject *caller;
+    PyObject *trace_id;
+    PyObject *facts;
+    PyObject *host;
+    PyObject *previous;
+    double start_time;
+    double end_time;
+    long status;
+    char ended;
+    /* whether C serves it, how many steps of it are under way, and in which thread */
+    char is_served;
+    int steps;
+    unsigned long thread;
+} Request;
+
+extern PyTypeObject *Request_Type;
+
+/* Monotonic seconds. On an error -1.0 with an exception set. */
+double monotonic_now(void);
+/* Begin: note the clock, become the active entry. 0, or -1 with an exception set. */
+int request_begin(Request *self, PyObject *tracer, PyObject *scope, PyObject *faults);
+/* End now; a second end does nothing. 0, or -1 with an exception set. */
+int request_finish(Request *self);
+
+/* The row of finished requests, see rows.c. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *pending;
+    PyObject *encode;
+    PyObject *channel;
+    Py_ssize_t full;
+    vectorcallfunc vectorcall;
+} Rows;
+
+extern PyTypeObject *Rows_Type;
+
+#define FIELDS 12
+/* Append one request's fields, and encode a full group. Steals the references. */
+int rows_append(Rows *self, PyObject *fields[FIELDS]);
+
+/* The server's `send` around which ours is, or a Python callable for an unusual one. */
+PyObject *make_send(Request *request, PyObject *send);
+
+/* Takes the exception that is set, normalised and with its traceback; NULL where there is none. */
+PyObject *take_error(void);
+/* Sets an exception again. Steals the reference. */
+void give_back_error(PyObject *error);
 
 #ifdef Py_GIL_DISABLED
 #error "swagent-native needs the global interpreter lock. swagent works without it on a free-threaded build"
@@ -15,5 +76,9 @@
 
 /* Each returns 0, or -1 with an exception set. */
 int add_spans(PyObject *module);
+int add_request(PyObject *module);
+int add_rows(PyObject *module);
+int add_send(PyObject *module);
+int add_served(PyObject *module);
 
 #endif

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, final
 
 API: int
@@ -34,3 +34,63 @@ class SpanEncoder:
         is_size_limited: bool,
         /,
     ) -> bytes | None: ...
+
+class RequestState:
+    tracer: Any
+    scope: Any
+    faults: Any
+    number: int
+    span: Any
+    following: Any
+    previous: Any
+    start_time: float
+    end_time: float
+    status: int
+    ended: bool
+    @property
+    def is_served(self) -> bool: ...
+    def __init__(self, tracer: Any, scope: Any, faults: Any) -> None: ...
+    def finish(self) -> None: ...
+    def is_stepped_here(self) -> bool: ...
+
+class Serving:
+    waiting: Callable[[], object] | None
+    def __init__(
+        self, request_type: type[RequestState], tracer: Any, faults: Any, end: Callable[..., object]
+    ) -> None: ...
+    @property
+    def under_way(self) -> int: ...
+    def __call__(self, app: Any, scope: Any, receive: Any, send: Any, /) -> Awaitable[object] | None: ...
+
+class Rows:
+    def __init__(self, pending: list[Any], full: int, encode: Callable[[], object], channel: Any) -> None: ...
+    def __call__(self, finished: tuple[Any, ...], /) -> None: ...
+
+class Form:
+    def __init__(self, form: bytes) -> None: ...
+    def fill(self, *texts: bytes) -> bytes: ...
+
+class Renderer:
+    def __init__(
+        self,
+        forms: dict[tuple[Any, ...], Form],
+        peers: Mapping[Any, bytes],
+        references: Mapping[Any, Any],
+        odd: bytes,
+        is_binary: bool,
+    ) -> None: ...
+    def render(
+        self, row: list[Any], epoch: float, dots_only: bool, is_ignored: Callable[[str, str], bool], /
+    ) -> list[bytes | None]: ...
+
+def configure(**known: object) -> None: ...
+def configure_send(
+    *,
+    make_otherwise: Callable[..., Any],
+    send_and_follow: Callable[..., Any],
+    following: type,
+    note: Callable[[Any, MutableMapping[str, Any]], None],
+    face: dict[str, Any],
+) -> None: ...
+def set_clock(clock: Callable[[], float] | None, /) -> None: ...
+def traced_send(request: RequestState, send: Any, /) -> Any: ...

@@ -1,0 +1,68 @@
+"""The middleware's part in the accelerator: `serve` and `send` in C, and the Python functions for all that is unusual.
+
+Nothing in here runs where the accelerator does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from types import ModuleType
+from typing import Any, Protocol
+
+from ..acceleration import native
+from ..record.trace.tracer import Tracer
+from ..request.faults import Faults
+from ..request.pending import PendingRequest
+from ..request.state import Following
+from .lifespan import App, Receive, Scope, Send
+from .send import end, note_message, send_and_follow, traced_send
+
+
+class Serving(Protocol):
+    """Serves the requests of one middleware.
+
+    :ivar under_way: how many requests have not ended
+    :ivar waiting: called when the last one ends; None: nothing waits for it
+    """
+
+    under_way: int
+    waiting: Any
+
+    def __call__(self, app: App, scope: Scope, receive: Receive, send: Send, /) -> Awaitable[object] | None:
+        """Call the application. None: this is no request, or a middleware outside of this one has taken it.
+
+        :raises BaseException: whatever the application raises before it is awaited
+        """
+        ...
+
+
+def serving(tracer: Tracer, faults: Faults) -> Serving | None:
+    """A new one; None where the accelerator does not run."""
+    if native is None:
+        return None
+    made: Serving = native.Serving(PendingRequest, tracer, faults, end)
+    return made
+
+
+def _configure(native: ModuleType) -> None:
+    # what code finds that looks at a function: a coroutine function by its flags, and a signature
+    native.configure_send(
+        make_otherwise=traced_send,
+        send_and_follow=send_and_follow,
+        following=Following,
+        note=note_message,
+        face=_face_of_function(_send),
+    )
+
+
+async def _send(message: Any) -> None:
+    """Send one message to the server."""
+
+
+def _face_of_function(function: Any) -> dict[str, Any]:
+    names = ("__code__", "__defaults__", "__kwdefaults__", "__annotations__", "__name__", "__qualname__", "__module__")
+    return {name: getattr(function, name) for name in names}
+
+
+if native is not None:
+    _configure(native)

@@ -1,0 +1,689 @@
+/* Rows of finished requests: how they come into the intake, and how they become bytes.
+ *
+ * The layout of a row is that of swagent/request/finished.py. A request like one before it is rendered from the form
+ * that Python has made of that one: an encoded segment with gaps.
+ */
+#include "native.h"
+
+PyTypeObject *Rows_Type;
+static PyTypeObject *Form_Type, *Renderer_Type;
+static PyObject *s_ring_at, *s_wake_reader;
+
+enum { NUMBER, START, END, CLIENT, CALLER, METHOD, SCHEME, HOST, PATH, TEMPLATE, COMPONENT, STATUS };
+
+/* -- into the intake ---------------------------------------------------------------------------------------------- */
+
+/* As `SegmentIntake.offer_request`, after the row. */
+static int
+look_at_group(Rows *self)
+{
+    if (PyList_GET_SIZE(self->pending) >= self->full) {
+        PyObject *done = PyObject_CallNoArgs(self->encode);
+        Py_XDECREF(done);
+        return done == NULL ? -1 : 0;
+    }
+    PyObject *ring_at = PyObject_GetAttr(self->channel, s_ring_at);
+    if (ring_at == NULL) {
+        return -1;
+    }
+    double least = PyFloat_AsDouble(ring_at);
+    Py_DECREF(ring_at);
+    if (least == -1.0 && PyErr_Occurred()) {
+        return -1;
+    }
+    if (least > 1.0) {
+        return 0;
+    }
+    /* not for the first record only: two threads may each find the other's here */
+    PyObject *done = PyObject_CallMethodNoArgs(self->channel, s_wake_reader);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+int
+rows_append(Rows *self, PyObject *fields[FIELDS])
+{
+    Py_ssize_t before = PyList_GET_SIZE(self->pending);
+    int failed = 0;
+    for (int i = 0; i < FIELDS; i++) {
+        failed = failed || PyList_Append(self->pending, fields[i]) < 0;
+    }
+    for (int i = 0; i < FIELDS; i++) {
+        Py_DECREF(fields[i]);
+    }
+    if (failed) {
+        /* half a row would shift all that follow it */
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyList_SetSlice(self->pending, before, PY_SSIZE_T_MAX, NULL);
+        PyErr_Restore(type, value, trace);
+        return -1;
+    }
+    return look_at_group(self);
+}
+
+/* A row made by Python: a tuple of the fields. */
+static PyObject *
+rows_call(Rows *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    if (PyVectorcall_NARGS(count) != 1 || (names != NULL && PyTuple_GET_SIZE(names)) || !PyTuple_Check(args[0]) ||
+        PyTuple_GET_SIZE(args[0]) != FIELDS) {
+        PyErr_SetString(PyExc_TypeError, "one finished request is offered at a time");
+        return NULL;
+    }
+    PyObject *fields[FIELDS];
+    for (int i = 0; i < FIELDS; i++) {
+        fields[i] = Py_NewRef(PyTuple_GET_ITEM(args[0], i));
+    }
+    if (rows_append(self, fields) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+rows_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"pending", "full", "encode", "channel", NULL};
+    PyObject *pending, *encode, *channel;
+    Py_ssize_t full;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!nOO", names, &PyList_Type, &pending, &full, &encode, &channel)) {
+        return NULL;
+    }
+    Rows *self = (Rows *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->pending = Py_NewRef(pending);
+        self->encode = Py_NewRef(encode);
+        self->channel = Py_NewRef(channel);
+        self->full = full;
+        self->vectorcall = (vectorcallfunc)rows_call;
+    }
+    return (PyObject *)self;
+}
+
+static int
+rows_traverse(Rows *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->pending);
+    Py_VISIT(self->encode);
+    Py_VISIT(self->channel);
+    return 0;
+}
+
+static int
+rows_clear(Rows *self)
+{
+    Py_CLEAR(self->encode);
+    Py_CLEAR(self->channel);
+    return 0;
+}
+
+static void
+rows_dealloc(Rows *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    rows_clear(self);
+    Py_CLEAR(self->pending);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef rows_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Rows, vectorcall), READONLY, NULL},
+    {NULL},
+};
+
+static PyType_Slot rows_slots[] = {
+    {Py_tp_doc, "Takes finished requests, as `SegmentIntake.offer_request`."},
+    {Py_tp_new, rows_new},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_dealloc, rows_dealloc},
+    {Py_tp_traverse, rows_traverse},
+    {Py_tp_clear, rows_clear},
+    {Py_tp_members, rows_members},
+    {0, NULL},
+};
+
+static PyType_Spec rows_spec = {
+    .name = "swagent_native._native.Rows",
+    .basicsize = sizeof(Rows),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .slots = rows_slots,
+};
+
+/* -- forms: bytes with gaps --------------------------------------------------------------------------------------- */
+
+#define GAPS 8
+
+typedef struct {
+    PyObject_HEAD
+    Py_ssize_t gaps;
+    Py_ssize_t size;              /* of the pieces, without what is in the gaps */
+    Py_ssize_t lengths[GAPS + 1]; /* of each piece */
+    char *pieces;                 /* one behind the other */
+} Form;
+
+typedef struct {
+    const char *at;
+    Py_ssize_t size;
+} Text;
+
+/* Take a format of `%b` and `%%` apart. */
+static int
+split_form(Form *self, const char *form, Py_ssize_t length)
+{
+    char *to = self->pieces;
+    Py_ssize_t piece = 0;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        if (form[i] != '%') {
+            *to++ = form[i];
+            self->lengths[piece]++;
+            continue;
+        }
+        i++;
+        if (i < length && form[i] == '%') {
+            *to++ = '%';
+            self->lengths[piece]++;
+        }
+        else if (i < length && form[i] == 'b' && piece < GAPS) {
+            piece++;
+        }
+        else {
+            PyErr_SetString(PyExc_ValueError, "not a form");
+            return -1;
+        }
+    }
+    self->gaps = piece;
+    self->size = to - self->pieces;
+    return 0;
+}
+
+static PyObject *
+form_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"form", NULL};
+    PyObject *form;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "S", names, &form)) {
+        return NULL;
+    }
+    Form *self = (Form *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->pieces = PyMem_Malloc(PyBytes_GET_SIZE(form) + 1);
+    if (self->pieces == NULL) {
+        PyErr_NoMemory();
+        Py_DECREF(self);
+        return NULL;
+    }
+    if (split_form(self, PyBytes_AS_STRING(form), PyBytes_GET_SIZE(form)) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static void
+form_dealloc(Form *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyMem_Free(self->pieces);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* The form with its gaps filled. There must be as many as the form has. */
+static PyObject *
+fill(Form *self, const Text *texts)
+{
+    Py_ssize_t size = self->size;
+    for (Py_ssize_t i = 0; i < self->gaps; i++) {
+        size += texts[i].size;
+    }
+    PyObject *filled = PyBytes_FromStringAndSize(NULL, size);
+    if (filled == NULL) {
+        return NULL;
+    }
+    char *to = PyBytes_AS_STRING(filled);
+    const char *piece = self->pieces;
+    for (Py_ssize_t i = 0;; i++) {
+        memcpy(to, piece, self->lengths[i]);
+        to += self->lengths[i];
+        piece += self->lengths[i];
+        if (i == self->gaps) {
+            return filled;
+        }
+        memcpy(to, texts[i].at, texts[i].size);
+        to += texts[i].size;
+    }
+}
+
+static PyObject *
+form_fill(Form *self, PyObject *const *args, Py_ssize_t count)
+{
+    Text texts[GAPS];
+    if (count != self->gaps) {
+        PyErr_SetString(PyExc_TypeError, "a text for each gap");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!PyBytes_CheckExact(args[i])) {
+            PyErr_SetString(PyExc_TypeError, "gaps are filled with bytes");
+            return NULL;
+        }
+        texts[i] = (Text){PyBytes_AS_STRING(args[i]), PyBytes_GET_SIZE(args[i])};
+    }
+    return fill(self, texts);
+}
+
+static PyMethodDef form_methods[] = {
+    {"fill", (PyCFunction)(void (*)(void))form_fill, METH_FASTCALL, "The form with a text in each gap."},
+    {NULL},
+};
+
+static PyType_Slot form_slots[] = {
+    {Py_tp_doc, "A format of `%b` and `%%`, ready to be filled."},
+    {Py_tp_new, form_new},
+    {Py_tp_dealloc, form_dealloc},
+    {Py_tp_methods, form_methods},
+    {0, NULL},
+};
+
+static PyType_Spec form_spec = {
+    .name = "swagent_native._native.Form",
+    .basicsize = sizeof(Form),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = form_slots,
+};
+
+/* -- the renderer ------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *forms;      /* dict: by what requests have in common, see `RequestEncoder` */
+    PyObject *peers;      /* cache: the peer as it is written, by the client */
+    PyObject *references; /* cache: the form of references, by the rest of a header and two lengths */
+    PyObject *odd;        /* in the place of a text that is not written as it is */
+    int is_binary;
+} Renderer;
+
+/* Milliseconds that have as many bytes as a form has for them, see segment_template.py. */
+#define EARLIEST 1000000000000LL
+#define LATEST ((1LL << 42) - 1)
+#define TIME_SIZE 13
+
+static int
+write_time(Renderer *self, double seconds, char *to, Text *text)
+{
+    double exact = seconds * 1000.0;
+    if (!(exact >= (double)EARLIEST && exact < (double)LATEST)) {
+        return 0;
+    }
+    long long milliseconds = (long long)exact;
+    text->at = to;
+    if (self->is_binary) {
+        text->size = 6;
+        for (int i = 0; i < 5; i++, milliseconds >>= 7) {
+            to[i] = (char)((milliseconds & 127) | 128);
+        }
+        to[5] = (char)milliseconds;
+        return 1;
+    }
+    text->size = TIME_SIZE;
+    for (int i = TIME_SIZE - 1; i >= 0; i--, milliseconds /= 10) {
+        to[i] = (char)('0' + milliseconds % 10);
+    }
+    return 1;
+}
+
+static int
+write_number(PyObject *number, char *to, Text *text)
+{
+    unsigned long long left = PyLong_AsUnsignedLongLong(number);
+    if (left == (unsigned long long)-1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    int size = 0;
+    char digits[16];
+    do {
+        digits[size++] = "0123456789abcdef"[left & 15];
+        left >>= 4;
+    } while (left);
+    for (int i = 0; i < size; i++) {
+        to[i] = digits[size - 1 - i];
+    }
+    text->at = to;
+    text->size = size;
+    return 1;
+}
+
+/* As `cache[key]`; a new reference. */
+static PyObject *
+look_up(PyObject *cache, PyObject *key)
+{
+    PyObject *value = PyDict_GetItemWithError(cache, key);
+    if (value != NULL) {
+        return Py_NewRef(value);
+    }
+    return PyErr_Occurred() ? NULL : PyObject_GetItem(cache, key);
+}
+
+/* -- the caller of a request -------------------------------------------------------------------------------------- */
+
+#define MAX_ID 96
+
+static int
+value_of_letter(unsigned char letter)
+{
+    if (letter >= 'A' && letter <= 'Z') {
+        return letter - 'A';
+    }
+    if (letter >= 'a' && letter <= 'z') {
+        return letter - 'a' + 26;
+    }
+    if (letter >= '0' && letter <= '9') {
+        return letter - '0' + 52;
+    }
+    return letter == '+' ? 62 : letter == '/' ? 63 : -1;
+}
+
+/* An id of ASCII letters, digits and dots out of its Base64, as it is written but in one way only; -1: Python looks. */
+static Py_ssize_t
+decode_id(const unsigned char *from, Py_ssize_t size, char *to)
+{
+    Py_ssize_t written = 0, padding = 0;
+    if (size == 0 || size % 4 || size / 4 * 3 > MAX_ID) {
+        return -1;
+    }
+    padding = from[size - 1] != '=' ? 0 : from[size - 2] != '=' ? 1 : 2;
+    for (Py_ssize_t i = 0; i < size; i += 4) {
+        int last = i + 4 == size, bits = 0;
+        for (int k = 0; k < 4; k++) {
+            int value = last && k >= 4 - padding ? 0 : value_of_letter(from[i + k]);
+            if (value < 0) {
+                return -1;
+            }
+            bits = bits << 6 | value;
+        }
+        int bytes = last ? 3 - (int)padding : 3;
+        if (last && (bits & (padding == 2 ? 0xFFFF : padding == 1 ? 0xFF : 0))) {
+            return -1;
+        }
+        for (int k = 0; k < bytes; k++) {
+            unsigned char letter = (unsigned char)(bits >> (16 - 8 * k));
+            if (!Py_ISALNUM(letter) && letter != '.') {
+                return -1;
+            }
+            to[written++] = (char)letter;
+        }
+    }
+    return written;
+}
+
+typedef struct {
+    char trace[MAX_ID], segment[MAX_ID];
+    Text trace_id;
+    PyObject *reference;
+} Caller;
+
+/* The form of the references of one caller: a new reference; NULL: Python looks. */
+static Form *
+find_reference(Renderer *self, const char *rest, Py_ssize_t size, Py_ssize_t trace_size, Py_ssize_t segment_size)
+{
+    PyObject *key = Py_BuildValue("(y#nn)", rest, size, trace_size, segment_size);
+    PyObject *form = key == NULL ? NULL : look_up(self->references, key);
+    Py_XDECREF(key);
+    if (form == NULL || Py_TYPE(form) != Form_Type) {
+        PyErr_Clear();
+        Py_XDECREF(form);
+        return NULL;
+    }
+    return (Form *)form;
+}
+
+/* As `CallerEncoder.encode` for a header whose like was seen before. 0: Python looks. */
+static int
+read_caller(Renderer *self, PyObject *header, Caller *caller)
+{
+    if (!PyBytes_CheckExact(header) || PyBytes_GET_SIZE(header) > 2048) {
+        return 0;
+    }
+    const char *at = PyBytes_AS_STRING(header), *end = at + PyBytes_GET_SIZE(header);
+    if (end - at < 2 || at[0] != '1' || at[1] != '-') {
+        return 0;
+    }
+    const char *trace = at + 2, *dash = memchr(trace, '-', end - trace);
+    const char *segment = dash == NULL ? NULL : dash + 1;
+    const char *second = segment == NULL ? NULL : memchr(segment, '-', end - segment);
+    if (second == NULL) {
+        return 0;
+    }
+    Py_ssize_t trace_size = decode_id((const unsigned char *)trace, dash - trace, caller->trace);
+    Py_ssize_t segment_size = decode_id((const unsigned char *)segment, second - segment, caller->segment);
+    if (trace_size <= 0 || segment_size <= 0) {
+        return 0;
+    }
+    Form *form = find_reference(self, second + 1, end - second - 1, trace_size, segment_size);
+    if (form == NULL) {
+        return 0;
+    }
+    Text ids[2] = {{caller->trace, trace_size}, {caller->segment, segment_size}};
+    caller->trace_id = ids[0];
+    caller->reference = form->gaps == 2 ? fill(form, ids) : NULL;
+    Py_DECREF(form);
+    if (caller->reference == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    return 1;
+}
+
+/* -- one request -------------------------------------------------------------------------------------------------- */
+
+/* The form for a request: a new reference; NULL: it is like none before it. */
+static Form *
+find_form(Renderer *self, PyObject **row, Py_ssize_t peer, Caller *caller)
+{
+    PyObject *lengths[3] = {PyLong_FromSsize_t(peer), NULL, NULL}, *key = NULL;
+    if (caller == NULL) {
+        key = lengths[0] == NULL ? NULL : PyTuple_Pack(7, row[TEMPLATE], row[STATUS], row[METHOD], row[HOST],
+                                                       row[SCHEME], row[COMPONENT], lengths[0]);
+    }
+    else {
+        lengths[1] = PyLong_FromSsize_t(caller->trace_id.size);
+        lengths[2] = PyLong_FromSsize_t(PyBytes_GET_SIZE(caller->reference));
+        key = lengths[0] == NULL || lengths[1] == NULL || lengths[2] == NULL
+                  ? NULL
+                  : PyTuple_Pack(9, row[TEMPLATE], row[STATUS], row[METHOD], row[HOST], row[SCHEME], row[COMPONENT],
+                                 lengths[0], lengths[1], lengths[2]);
+    }
+    PyObject *form = key == NULL ? NULL : PyDict_GetItemWithError(self->forms, key);
+    Py_XINCREF(form);
+    Py_XDECREF(key);
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(lengths[i]);
+    }
+    if (form == NULL || Py_TYPE(form) != Form_Type || ((Form *)form)->gaps != 6) {
+        PyErr_Clear();
+        Py_XDECREF(form);
+        return NULL;
+    }
+    return (Form *)form;
+}
+
+static PyObject *
+render_as(Renderer *self, PyObject **row, double epoch, PyObject *peer, Caller *caller)
+{
+    char number[16], start[16], end[16];
+    Text texts[6] = {{0}};
+    Form *form = find_form(self, row, PyBytes_GET_SIZE(peer), caller);
+    if (form == NULL) {
+        return NULL;
+    }
+    PyObject *rendered = NULL;
+    if (PyFloat_CheckExact(row[START]) && PyFloat_CheckExact(row[END]) && write_number(row[NUMBER], number, &texts[1]) &&
+        write_time(self, epoch + PyFloat_AS_DOUBLE(row[START]), start, &texts[2]) &&
+        write_time(self, epoch + PyFloat_AS_DOUBLE(row[END]), end, &texts[3])) {
+        texts[0] = caller == NULL ? texts[1] : caller->trace_id;
+        if (caller != NULL) {
+            texts[4] = (Text){PyBytes_AS_STRING(caller->reference), PyBytes_GET_SIZE(caller->reference)};
+        }
+        texts[5] = (Text){PyBytes_AS_STRING(peer), PyBytes_GET_SIZE(peer)};
+        rendered = fill(form, texts);
+    }
+    Py_DECREF(form);
+    return rendered;
+}
+
+/* A new reference: the bytes, or None where Python has to look. Never with an exception. */
+static PyObject *
+render(Renderer *self, PyObject **row, double epoch)
+{
+    Caller caller = {0};
+    PyObject *rendered = NULL, *peer = NULL;
+    int is_called = row[CALLER] != Py_None;
+    int is_plain = PyLong_CheckExact(row[NUMBER]) && row[NUMBER] != Py_False && PyObject_IsTrue(row[NUMBER]);
+    if (is_plain && (!is_called || read_caller(self, row[CALLER], &caller))) {
+        peer = look_up(self->peers, row[CLIENT]);
+        if (peer != NULL && PyBytes_CheckExact(peer) && peer != self->odd) {
+            rendered = render_as(self, row, epoch, peer, is_called ? &caller : NULL);
+        }
+    }
+    PyErr_Clear();
+    Py_XDECREF(peer);
+    Py_XDECREF(caller.reference);
+    return rendered == NULL ? Py_NewRef(Py_None) : rendered;
+}
+
+/* Whether Python has to ask if an operation is ignored. */
+static int
+is_asked_for(PyObject *path, int dots_only)
+{
+    if (!dots_only || !PyUnicode_CheckExact(path)) {
+        return 1;
+    }
+    return PyUnicode_FindChar(path, '.', 0, PyUnicode_GET_LENGTH(path), 1) != -1;
+}
+
+static int
+is_ignored(PyObject *asked, PyObject **row)
+{
+    PyObject *args[2] = {row[METHOD], row[PATH]};
+    PyObject *answer = PyObject_Vectorcall(asked, args, 2, NULL);
+    int ignored = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    return ignored;
+}
+
+static PyObject *
+renderer_render(Renderer *self, PyObject *args)
+{
+    PyObject *row, *asked;
+    double epoch;
+    int dots_only;
+    if (!PyArg_ParseTuple(args, "O!dpO", &PyList_Type, &row, &epoch, &dots_only, &asked)) {
+        return NULL;
+    }
+    Py_ssize_t count = PyList_GET_SIZE(row) / FIELDS;
+    PyObject *payloads = PyList_New(count);
+    for (Py_ssize_t i = 0; payloads != NULL && i < count; i++) {
+        /* the row is the caller's own: nothing else changes it */
+        PyObject **fields = &((PyListObject *)row)->ob_item[i * FIELDS];
+        int ignored = is_asked_for(fields[PATH], dots_only) ? is_ignored(asked, fields) : 0;
+        if (ignored < 0) {
+            PyErr_Clear();
+        }
+        PyList_SET_ITEM(payloads, i, ignored ? Py_NewRef(Py_None) : render(self, fields, epoch));
+    }
+    return payloads;
+}
+
+static PyObject *
+renderer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"forms", "peers", "references", "odd", "is_binary", NULL};
+    PyObject *forms, *peers, *references, *odd;
+    int is_binary;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOSp", names, &PyDict_Type, &forms, &peers, &references, &odd,
+                                     &is_binary)) {
+        return NULL;
+    }
+    Renderer *self = (Renderer *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->forms = Py_NewRef(forms);
+        self->peers = Py_NewRef(peers);
+        self->references = Py_NewRef(references);
+        self->odd = Py_NewRef(odd);
+        self->is_binary = is_binary;
+    }
+    return (PyObject *)self;
+}
+
+static int
+renderer_traverse(Renderer *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->forms);
+    Py_VISIT(self->peers);
+    Py_VISIT(self->references);
+    return 0;
+}
+
+static void
+renderer_dealloc(Renderer *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(self->forms);
+    Py_XDECREF(self->peers);
+    Py_XDECREF(self->references);
+    Py_XDECREF(self->odd);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef renderer_methods[] = {
+    {"render", (PyCFunction)renderer_render, METH_VARARGS,
+     "Segments of the requests in a row that are like others before them; None for each other one."},
+    {NULL},
+};
+
+static PyType_Slot renderer_slots[] = {
+    {Py_tp_doc, "Renders requests from forms."},
+    {Py_tp_new, renderer_new},
+    {Py_tp_dealloc, renderer_dealloc},
+    {Py_tp_traverse, renderer_traverse},
+    {Py_tp_methods, renderer_methods},
+    {0, NULL},
+};
+
+static PyType_Spec renderer_spec = {
+    .name = "swagent_native._native.Renderer",
+    .basicsize = sizeof(Renderer),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = renderer_slots,
+};
+
+int
+add_rows(PyObject *module)
+{
+    s_ring_at = PyUnicode_InternFromString("ring_at");
+    s_wake_reader = PyUnicode_InternFromString("wake_reader");
+    if (s_ring_at == NULL || s_wake_reader == NULL) {
+        return -1;
+    }
+    Rows_Type = (PyTypeObject *)PyType_FromSpec(&rows_spec);
+    Form_Type = (PyTypeObject *)PyType_FromSpec(&form_spec);
+    Renderer_Type = (PyTypeObject *)PyType_FromSpec(&renderer_spec);
+    if (Rows_Type == NULL || Form_Type == NULL || Renderer_Type == NULL) {
+        return -1;
+    }
+    if (PyModule_AddObjectRef(module, "Rows", (PyObject *)Rows_Type) < 0 ||
+        PyModule_AddObjectRef(module, "Form", (PyObject *)Form_Type) < 0) {
+        return -1;
+    }
+    return PyModule_AddObjectRef(module, "Renderer", (PyObject *)Renderer_Type);
+}
