@@ -74,21 +74,15 @@ class SkyWalkingMiddleware:
         if self._serving is not None and (served := self._serving(self.app, scope, receive, send)) is not None:
             await served
             return
-        if MARK in scope or scope["type"] not in _TRACED:
+        tracer = self._tracer
+        if tracer is None or MARK in scope or scope["type"] not in _TRACED:
             await self._pass_on(scope, receive, send)
             return
-        tracer = self._tracer
-        if tracer is None:
-            tracer = self._try_to_find_tracer()
-            if self._serving is not None:
-                await self(scope, receive, send)
-                return
         request = None
         try:
-            if tracer is not None:
-                # not the request itself: scope and request would hold each other
-                scope[MARK] = True
-                request = PendingRequest(tracer, scope, self.faults)
+            # not the request itself: scope and request would hold each other
+            scope[MARK] = True
+            request = PendingRequest(tracer, scope, self.faults)
         except Exception as fault:  # noqa: BLE001, RUF100  (ours, and it costs no request)
             self.faults.note("opening the span of a request", fault)
         if request is None:
@@ -110,7 +104,7 @@ class SkyWalkingMiddleware:
                 self._note_all_ended()
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a lifespan, another kind of scope, or a request that another middleware has taken."""
+        """Serve a lifespan, another kind of scope, a request that another middleware has taken, or the first one."""
         if scope["type"] == "lifespan":
             if MARK not in scope:
                 scope[MARK] = self
@@ -120,15 +114,18 @@ class SkyWalkingMiddleware:
             elif self._config is not None:
                 # the middleware outside of this one has the agent: this logs which settings have no effect
                 adopt(self._config)
+        elif MARK not in scope and scope["type"] in _TRACED and self._has_tracer():
+            await self(scope, receive, send)
+            return
         await self.app(scope, receive, send)
 
-    def _try_to_find_tracer(self) -> Tracer | None:
-        """As `_find_tracer`, and never raises."""
+    def _has_tracer(self) -> bool:
+        """Whether there is an agent to record requests. Never raises."""
         try:
-            return self._find_tracer()
+            return self._find_tracer() is not None
         except Exception as fault:  # noqa: BLE001, RUF100  (ours, and it costs no request)
             self.faults.note("opening the span of a request", fault)
-            return None
+            return False
 
     def _find_tracer(self) -> Tracer | None:
         """The tracer of the agent, at the first request of the agent; None without an agent."""

@@ -58,9 +58,9 @@ typedef struct {
 
 extern PyTypeObject *Rows_Type;
 
-#define FIELDS 12
+#define ROW_FIELDS 12
 /* Append one request's fields, and encode a full group. Steals the references. */
-int rows_append(Rows *self, PyObject *fields[FIELDS]);
+int rows_append(Rows *self, PyObject *fields[ROW_FIELDS]);
 
 /* The server's `send` around which ours is, or a Python callable for an unusual one. */
 PyObject *make_send(Request *request, PyObject *send);

@@ -418,7 +418,7 @@ end_plainly(Request *self, Rows *rows, Found *found)
         Py_XDECREF(facts);
         return -1;
     }
-    PyObject *fields[FIELDS] = {
+    PyObject *fields[ROW_FIELDS] = {
         Py_NewRef(self->number), start, end, Py_NewRef(found->client), Py_NewRef(found->caller),
         Py_NewRef(found->method), Py_NewRef(found->scheme), Py_NewRef(found->host), Py_NewRef(found->path),
         Py_NewRef(found->template), Py_NewRef(found->component), status,

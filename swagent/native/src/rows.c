@@ -41,14 +41,14 @@ look_at_group(Rows *self)
 }
 
 int
-rows_append(Rows *self, PyObject *fields[FIELDS])
+rows_append(Rows *self, PyObject *fields[ROW_FIELDS])
 {
     Py_ssize_t before = PyList_GET_SIZE(self->pending);
     int failed = 0;
-    for (int i = 0; i < FIELDS; i++) {
+    for (int i = 0; i < ROW_FIELDS; i++) {
         failed = failed || PyList_Append(self->pending, fields[i]) < 0;
     }
-    for (int i = 0; i < FIELDS; i++) {
+    for (int i = 0; i < ROW_FIELDS; i++) {
         Py_DECREF(fields[i]);
     }
     if (failed) {
@@ -67,12 +67,12 @@ static PyObject *
 rows_call(Rows *self, PyObject *const *args, size_t count, PyObject *names)
 {
     if (PyVectorcall_NARGS(count) != 1 || (names != NULL && PyTuple_GET_SIZE(names)) || !PyTuple_Check(args[0]) ||
-        PyTuple_GET_SIZE(args[0]) != FIELDS) {
+        PyTuple_GET_SIZE(args[0]) != ROW_FIELDS) {
         PyErr_SetString(PyExc_TypeError, "one finished request is offered at a time");
         return NULL;
     }
-    PyObject *fields[FIELDS];
-    for (int i = 0; i < FIELDS; i++) {
+    PyObject *fields[ROW_FIELDS];
+    for (int i = 0; i < ROW_FIELDS; i++) {
         fields[i] = Py_NewRef(PyTuple_GET_ITEM(args[0], i));
     }
     if (rows_append(self, fields) < 0) {
@@ -587,11 +587,11 @@ renderer_render(Renderer *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!dpO", &PyList_Type, &row, &epoch, &dots_only, &asked)) {
         return NULL;
     }
-    Py_ssize_t count = PyList_GET_SIZE(row) / FIELDS;
+    Py_ssize_t count = PyList_GET_SIZE(row) / ROW_FIELDS;
     PyObject *payloads = PyList_New(count);
     for (Py_ssize_t i = 0; payloads != NULL && i < count; i++) {
         /* the row is the caller's own: nothing else changes it */
-        PyObject **fields = &((PyListObject *)row)->ob_item[i * FIELDS];
+        PyObject **fields = &((PyListObject *)row)->ob_item[i * ROW_FIELDS];
         int ignored = is_asked_for(fields[PATH], dots_only) ? is_ignored(asked, fields) : 0;
         if (ignored < 0) {
             PyErr_Clear();

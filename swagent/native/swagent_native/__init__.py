@@ -1,12 +1,12 @@
 """The accelerator of swagent. Nothing but `swagent.acceleration` imports it, and swagent works without it."""
 
 from ._native import API as API
-from ._native import SpanEncoder as SpanEncoder
 from ._native import Form as Form
 from ._native import Renderer as Renderer
 from ._native import RequestState as RequestState
 from ._native import Rows as Rows
 from ._native import Serving as Serving
+from ._native import SpanEncoder as SpanEncoder
 from ._native import configure as configure
 from ._native import configure_send as configure_send
 from ._native import set_clock as set_clock
