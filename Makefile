@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test test-all test-rest test-slow test-e2e test-oldest fuzz soak compare pipeline cost profile check docs generate libraries clean
+.PHONY: demo test native test-native test-same-bytes test-all test-rest test-slow test-e2e test-oldest fuzz soak compare pipeline cost profile check docs generate libraries clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -17,6 +17,22 @@ ifdef ARGS
 else
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not e2e"
 endif
+
+# Python alone records in the tests, whatever is installed; SW_AGENT_NATIVE=auto make test-e2e has them with the accelerator.
+test test-slow test-e2e: export SW_AGENT_NATIVE ?= off
+
+# the accelerator, compiled into the environment
+native: $(VENV)/.native
+
+# The suites of all that the accelerator does, with it.
+SUITES_OF_NATIVE = $(addprefix tests/,asgi wsgi record logs pipeline profile runtime wire native)
+test-native: $(VENV)/.native
+	SW_AGENT_NATIVE=auto SWAGENT_TESTS_NATIVE=required $(BIN)/python -m pytest \
+		-n 2 --dist worksteal -m "not slow and not e2e" $(or $(ARGS),$(SUITES_OF_NATIVE))
+
+# random requests by both implementations, compared byte by byte; make test-same-bytes ARGS="--count 1000000 --seed 7"
+test-same-bytes: $(VENV)/.native
+	PYTHONPATH=tests $(BIN)/python -m native.run $(ARGS)
 
 test-all:
 	$(MAKE) --no-print-directory test
@@ -111,6 +127,10 @@ $(VENV)/.demo: pyproject.toml
 $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(VENV)/.native: $(VENV)/.dev swagent/native/pyproject.toml $(wildcard swagent/native/src/*) $(wildcard swagent/native/swagent_native/*.py*)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e swagent/native
 	touch $@
 
 # what only the slow tests of OpenTelemetry's bridge need

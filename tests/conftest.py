@@ -18,7 +18,7 @@ import pytest
 from kit.one_loop import left_out
 from kit.seeds import FIXED, session_seed
 
-pytest_plugins = ["e2e.fixtures", "faults.counted", "instrument.lost"]
+pytest_plugins = ["e2e.fixtures", "faults.counted", "instrument.lost", "kit.implementation"]
 
 # with an example database a failure would come back; without one the seed alone decides
 if find_spec("hypothesis") is not None:  # not on PyPy

@@ -23,7 +23,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
 }
 """By Python the packages; the first one's name is the command's."""
 _SUITE = "unstable"
-_INCLUDED = "ca-certificates,make"
+_TOOLS = ("ca-certificates", "make")
 # The machine's way to the network and to its package index; both files and variables may be missing.
 _FILES = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", "/etc/ssl/certs/ca-certificates.crt")
 _OWN_FILES = (".config/pip/pip.conf", ".pip/pip.conf")
@@ -58,12 +58,15 @@ class BareRoot:
         own = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(_HOME), "LANG": "C.UTF-8"}
         return subprocess.run(enter, env={**_passed_on(), **own, **environ}, check=False).returncode
 
-    def find(self, version: str) -> Interpreter:
+    def find(self, version: str, *, has_headers: bool = False) -> Interpreter:
         """A Python, installed where it is missing.
 
+        :param has_headers: whether extensions are compiled for it here
         :raises UnavailableError: when Debian does not have it
         """
         command, *_ = packages = PACKAGES[version]
+        if has_headers:
+            packages = (*packages, f"{command}-dev")
         interpreter = Interpreter(version, command, self)
         if not self.outside(Path("/usr/bin", command)).exists():
             install = f"apt-get install -y --no-install-recommends {' '.join(packages)} > /dev/null"
@@ -88,18 +91,20 @@ def _passed_on() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if _VARIABLES.fullmatch(name)}
 
 
-def make() -> BareRoot:
+def make(name: str = "bare-root", tools: Sequence[str] = _TOOLS) -> BareRoot:
     """The root of the last time, or a new one: that takes a minute.
 
+    :param name: of its folder below `.cache`
+    :param tools: the packages that it has beside Debian's smallest set
     :raises UnavailableError: when this machine cannot make one
     """
     missing = [each for each in ("debootstrap", "unshare", "bash") if shutil.which(each) is None]
     if os.geteuid() != 0 or missing:
         raise UnavailableError(f"{missing[0]} is missing" if missing else "only root can make and enter a bare Debian")
-    root, unfinished = CACHE / "bare-root", CACHE / "bare-root.unfinished"
+    root, unfinished = CACHE / name, CACHE / f"{name}.unfinished"
     if not root.exists():
         shutil.rmtree(unfinished, ignore_errors=True)
-        options = ["--variant=minbase", f"--include={_INCLUDED}"]
+        options = ["--variant=minbase", f"--include={','.join(tools)}"]
         command = ["debootstrap", *options, _SUITE, str(unfinished), *_mirror()]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST, check=False)
         if done.returncode != 0:

@@ -1,0 +1,106 @@
+"""The same random cases by both implementations, each in a process of its own: the first difference between them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from native.frozen_clock import build
+from native.observations import Frame, read
+
+_REPOSITORY = Path(__file__).parents[2]
+_PATHS = ("tests", ".", "transports", "proto_gen")
+_BEFORE = 25
+
+
+@dataclass
+class Comparison:
+    """What came of it.
+
+    :ivar frames: how many of each kind were the same
+    :ivar implementations: what ran, as the two processes say
+    :ivar difference: empty, or what differs, with what was seen before it
+    """
+
+    frames: dict[str, int]
+    implementations: tuple[str, str] = ("", "")
+    difference: str = ""
+
+
+def compare(
+    count: int,
+    seed: int,
+    loop: str = "asyncio",
+    natives: tuple[str, str] = ("off", "auto"),
+    *,
+    python: str = sys.executable,
+    clock: Path | None = None,
+    others: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
+) -> Comparison:
+    """Run the cases twice.
+
+    :param natives: the setting of each process
+    :param clock: the library of the clock; left out, it is built
+    :param others: more variables of each process
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        library = clock or build(Path(folder))
+        environs = [_environ(native, library, more) for native, more in zip(natives, others, strict=True)]
+        command = [python, "-m", "native.worker", "--loop", loop, "--seed", str(seed), "--count", str(count)]
+        with _running(command, environs[0]) as one, _running(command, environs[1]) as other:
+            return _compare(read(one), read(other))
+
+
+def _environ(native: str, library: Path, more: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SW_", "PYTHON"))}
+    kept |= {name: value for name, value in os.environ.items() if name == "PYTHONMALLOC"}
+    paths = os.pathsep.join([*(str(_REPOSITORY / each) for each in _PATHS), more.get("PYTHONPATH", "")])
+    preload = " ".join(filter(None, [os.environ.get("LD_PRELOAD", ""), str(library)]))
+    return {**kept, "SW_AGENT_NATIVE": native, "LD_PRELOAD": preload, "PYTHONPATH": paths, "PYTHONHASHSEED": "0"}
+
+
+@contextmanager
+def _running(command: list[str], environ: Mapping[str, str]) -> Iterator[BinaryIO]:
+    with subprocess.Popen(command, env=dict(environ), cwd=_REPOSITORY, stdout=subprocess.PIPE) as process:
+        try:
+            yield cast("BinaryIO", process.stdout)
+        finally:
+            process.kill()
+
+
+def _compare(one: Iterator[Frame], other: Iterator[Frame]) -> Comparison:
+    found = Comparison({})
+    before: deque[Frame] = deque(maxlen=_BEFORE)
+    block = "nothing"
+    for left, right in itertools.zip_longest(one, other):
+        if left is not None and right is not None and left.kind == right.kind == "e":
+            found.implementations = left.note, right.note
+            return found
+        if left != right:
+            found.difference = _describe(block, before, left, right)
+            return found
+        found.frames[left.kind] = found.frames.get(left.kind, 0) + 1
+        before.append(left)
+        block = left.note if left.kind == "b" else block
+    found.difference = "both ended too soon"
+    return found
+
+
+def _describe(block: str, before: deque[Frame], left: Frame | None, right: Frame | None) -> str:
+    lines = [f"in {block}", *(_shown(each) for each in before), "", f"one:   {_shown(left)}", f"other: {_shown(right)}"]
+    return "\n".join(lines)
+
+
+def _shown(frame: Frame | None) -> str:
+    if frame is None:
+        return "the process has ended"
+    return f"{frame.kind} {frame.note}{frame.data!r}" if frame.data else f"{frame.kind} {frame.note}"
