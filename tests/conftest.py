@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     # A consumer that a suite keeps in another thread shuffles at each fetch, and hypothesis fails a test during which
-    # anybody draws from the generator that all modules share.
+    # any code draws from the generator that all modules share.
     for name in ("client", "conn", "consumer.fetcher", "partitioner"):
         if (module := sys.modules.get(f"aiokafka.{name}")) is not None:
             vars(module)["random"] = Random()

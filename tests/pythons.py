@@ -74,8 +74,8 @@ def report(outcomes: Sequence[Outcome]) -> Iterable[str]:
 
 
 def _row(outcome: Outcome, transport: str) -> tuple[str, ...]:
-    told = [outcome.cells.get((transport, loop), _said(outcome, "not run")) for loop in LOOPS]
-    return (outcome.version, transport, *told)
+    found = [outcome.cells.get((transport, loop), _said(outcome, "not run")) for loop in LOOPS]
+    return (outcome.version, transport, *found)
 
 
 def _said(outcome: Outcome, well: str) -> str:

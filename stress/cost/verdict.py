@@ -40,7 +40,7 @@ def _judge(case: str, stages: Mapping[str, Count], was: Mapping[str, int] | None
     if own(stages) <= expected * (1 + TOLERANCE):
         return ""
     return (
-        f"{case}: the agent adds {own(stages):,} instructions to a request, {_tell(expected, was)}, and more than "
+        f"{case}: the agent adds {own(stages):,} instructions to a request, {_say(expected, was)}, and more than "
         f"{TOLERANCE:.0%} above that is a regression; where it is meant to be so, record it anew with {_ANEW}"
     )
 
@@ -50,7 +50,7 @@ def _expected(stages: Mapping[str, Count], was: Mapping[str, int]) -> int:
     return round(was["agent"] * stages[BARE].each / was["bare"])
 
 
-def _tell(expected: int, was: Mapping[str, int]) -> str:
+def _say(expected: int, was: Mapping[str, int]) -> str:
     is_other = abs(expected - was["agent"]) > was["agent"] * _BARE_TOLERANCE
     return f"recorded is {was['agent']:,}" + (f", which is {expected:,} on this build of Python" if is_other else "")
 
@@ -71,7 +71,7 @@ def find_doubts(counts: Counts, recorded: Recorded) -> Sequence[str]:
         expected = _expected(stages, was)
         if own(stages) < expected * (1 - TOLERANCE):
             found.append(
-                f"{case}: the agent adds {own(stages):,} instructions only, {_tell(expected, was)}: hold what was "
+                f"{case}: the agent adds {own(stages):,} instructions only, {_say(expected, was)}: hold what was "
                 f"gained with {_ANEW}"
             )
     return found

@@ -87,23 +87,23 @@ async def _live(receive: Any, send: Any) -> None:
     await receive()
     end_with_the_run()
     async with agent, anyio.create_task_group() as group:
-        group.start_soon(_tell_samples)
+        group.start_soon(_write_samples)
         await send({"type": "lifespan.startup.complete"})
         await receive()
         group.cancel_scope.cancel()
-    _tell_sample(len(anyio.get_running_tasks()), _ledgers(), is_last=True)
+    _write_sample(len(anyio.get_running_tasks()), _ledgers(), is_last=True)
     await send({"type": "lifespan.shutdown.complete"})
 
 
-async def _tell_samples() -> None:
+async def _write_samples() -> None:
     while True:
         # from another thread, as any thread may: what is written there must balance in every moment
         ledgers = await anyio.to_thread.run_sync(_ledgers)
-        _tell_sample(len(anyio.get_running_tasks()), ledgers)
+        _write_sample(len(anyio.get_running_tasks()), ledgers)
         await anyio.sleep(SAMPLE_PERIOD)
 
 
-def _tell_sample(tasks: int, ledgers: dict[str, Any], *, is_last: bool = False) -> None:
+def _write_sample(tasks: int, ledgers: dict[str, Any], *, is_last: bool = False) -> None:
     with process.oneshot():
         sample = {
             "at": time.monotonic(),

@@ -20,10 +20,10 @@ def watch_for_official_agent() -> None:
     with _lock:
         was_watched, _is_watched = _is_watched, True
     if not was_watched:
-        register_post_import_hook(_tell, _MODULE)
+        register_post_import_hook(_say, _MODULE)
 
 
-def _tell(_: object) -> None:
+def _say(_: object) -> None:
     say(
         logging.WARNING,
         "the application loads the official agent (apache-skywalking) as well, which reports every request a second "

@@ -20,7 +20,7 @@ from .stacks import call_under_way, coroutine_of, name_of_end
 from .task_record import TaskRecord
 
 OTHER = "other"
-_MAX_TOLD = 8
+_MAX_SHOWN = 8
 _MAX_NAMES = 64
 _MAX_NAME = 100
 _MAX_FOLLOWED = 16
@@ -70,8 +70,8 @@ class AwaitedTimes:
             return ()
         named = {name: seconds for name, seconds in self._seconds.items() if name != OTHER}
         longest = sorted(named, key=named.__getitem__, reverse=True)
-        if len(self._seconds) > _MAX_TOLD:
-            longest = longest[: _MAX_TOLD - 1]
+        if len(self._seconds) > _MAX_SHOWN:
+            longest = longest[: _MAX_SHOWN - 1]
         rest = sum(self._seconds.values()) - sum(named[name] for name in longest)
         shown = [[name, ms] for name in longest if (ms := round(named[name] * 1000))]
         shown += [[OTHER, ms]] if (ms := round(rest * 1000)) else []

@@ -43,19 +43,19 @@ class MemoryCollector:
         await self._behave()
         self.records[signal].extend(records)
         self.batches.append(len(records))
-        self._tell()
+        self._report()
 
     async def meet(self, instance: Instance) -> None:
         """Take the properties of an instance."""
         await self._behave()
         self.properties.append(instance)
-        self._tell()
+        self._report()
 
     async def hear(self) -> None:
         """Take a heartbeat."""
         await self._behave()
         self.heartbeats += 1
-        self._tell()
+        self._report()
 
     async def wait_until(self, condition: Callable[[MemoryCollector], bool], timeout: float = 5.0) -> None:
         """Wait for a condition on what arrived.
@@ -71,7 +71,7 @@ class MemoryCollector:
         if self.behaviour is not None:
             await self.behaviour()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
 
@@ -155,7 +155,7 @@ async def check_transport(peer: Peer, sample: Callable[[int], bytes], runner: Ca
     :param runner: awaits a method of the transport where it can run: `runner(transport.send, signal, records)`
     """
     await _confirms_what_arrived(peer, sample, runner)
-    await _sends_nothing_to_nobody(peer, sample, runner)
+    await _empty_batch_is_confirmed(peer, sample, runner)
     await _reports_silence_as_ambiguous(peer, sample, runner)
     await _can_be_cancelled(peer, sample, runner)
     await _reports_refusal(peer, sample, runner)
@@ -186,7 +186,7 @@ async def _confirms_what_arrived(peer: Peer, sample: _Sample, run: _Run) -> None
     await run(transport.aclose)
 
 
-async def _sends_nothing_to_nobody(peer: Peer, sample: _Sample, run: _Run) -> None:
+async def _empty_batch_is_confirmed(peer: Peer, sample: _Sample, run: _Run) -> None:
     await peer.vanish()
     transport = peer.connect()
     error = await _failure(run, transport.send, Signal.SEGMENT, [sample(1)])

@@ -19,7 +19,7 @@ from swagent.record.trace.carrier import Carrier, format_sw8
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
-# On a busy machine any loop is held now and then, which would be told in a span.
+# On a busy machine any loop is held now and then, which a span would record.
 SEGMENTS_ONLY: dict[str, Any] = {
     "log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False,
     "profile_active": False, "loop_block_limit": 0,

@@ -31,7 +31,7 @@ SERVERS = {
     "hypercorn-uvloop": [*_HYPERCORN, "-k", "uvloop"],
     "hypercorn-trio": [*_HYPERCORN, "-k", "trio"],
 }
-# Far away, so that a server which waits for one of them to pass is told from one on a busy machine.
+# Far away, so that a server which waits for one of them to pass differs from one on a busy machine.
 _DEADLINES = {"SW_AGENT_SHUTDOWN_TIMEOUT": "30", "SW_AGENT_REQUEST_TIMEOUT": "30"}
 _LISTENING = re.compile(r"unning on (http://127\.0\.0\.1:\d+)")
 
@@ -50,9 +50,9 @@ class Server:
         assert self.process.stdout is not None
         async for text in TextReceiveStream(self.process.stdout, errors="replace"):
             self.output += text
-            self._tell()
+            self._notify()
         self._has_ended = True
-        self._tell()
+        self._notify()
 
     async def wait_printed(self, pattern: re.Pattern[str] | str, timeout: float = 50) -> re.Match[str]:
         """Wait for a line, and not beyond the end of the output."""
@@ -77,7 +77,7 @@ class Server:
     def client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=10)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
 

@@ -135,7 +135,7 @@ async def waits_for_ever(scope: Scope, receive: Receive, send: Send) -> None:
                 await anyio.sleep(0.01)
 
 
-async def test_a_request_cut_off_at_shutdown_is_told_as_well(
+async def test_a_request_cut_off_at_shutdown_is_recorded_as_well(
     collector: MemoryCollector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """uvicorn cancels its last requests and says shutdown in the same breath."""

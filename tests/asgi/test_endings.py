@@ -64,7 +64,7 @@ async def test_an_exit_passes_and_is_no_error(ending: BaseException) -> None:
 
 
 async def test_a_client_that_hangs_up_on_a_stream_is_no_error() -> None:
-    """From version 2.4 of the specification on, a server tells by an OSError out of `send`."""
+    """From version 2.4 of the specification on, a server raises an OSError out of `send`."""
 
     class GoneError(OSError):
         pass
@@ -104,7 +104,7 @@ async def test_a_client_that_hangs_up_in_the_middle_of_its_request_is_no_error()
         span = await shop.span()
     assert type(raised.value).__name__ == "ClientDisconnect"
     assert not span.is_error
-    assert "http.status_code" not in tags(span), "what Starlette answers here reaches nobody"
+    assert "http.status_code" not in tags(span), "what Starlette answers here reaches no client"
 
 
 async def test_an_oserror_of_the_applications_own_is_an_error() -> None:

@@ -47,7 +47,7 @@ PLANTS: dict[str, tuple[Any, str]] = {
     "ending the request": (PendingRequest, "finish" if native is None else "_finish_otherwise"),
     "putting off": (Channel, "wake_reader"),
 }
-# What fails only where somebody has needed the span before the end.
+# What fails only where the span was needed before the end.
 EARLY = {
     **PLANTS,
     "reading the scope": (pending, "read_facts"),
@@ -156,18 +156,18 @@ async def test_a_frameworks_object_that_raises_when_looked_at_costs_the_template
         def path_format(self) -> str:
             raise BugError
 
-    told: dict[str, str] = {}
+    found: dict[str, str] = {}
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         scope["route"] = Odd()
         with exit_span("GET:/stock", peer="stock:80") as span:
-            told.update(span.headers())
+            found.update(span.headers())
         await answers()(scope, receive, send)
 
     async with traced(app) as shop:
         await call(shop.app, http_scope("/items/7"))
         [segment] = await shop.segments()
-    carrier = parse_sw8(told["sw8"])
+    carrier = parse_sw8(found["sw8"])
     assert carrier is not None
     assert carrier.endpoint == "GET:/items/7"
     assert len(segment.spans) == 2

@@ -22,7 +22,7 @@ FREEZING = replace(CONFIG, gc_freeze=True)
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is asked of the collector of garbage, and in between the words that the server is told."""
+    """What is asked of the collector of garbage, and in between the messages that the server gets."""
     calls: list[str] = []
     monkeypatch.setattr("swagent.asgi.lifespan.gc.collect", lambda: calls.append("collect"))
     monkeypatch.setattr("swagent.asgi.lifespan.gc.freeze", lambda: calls.append("freeze"))
@@ -30,7 +30,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def live(app: App, config: Config, calls: list[str]) -> None:
-    """One lifespan, with the words that the server is told."""
+    """One lifespan, with the messages that the server gets."""
     to_say = ["lifespan.startup", "lifespan.shutdown"]
 
     async def receive() -> Message:
@@ -50,7 +50,7 @@ async def test_it_is_off(collector: MemoryCollector, calls: list[str]) -> None:
 
 
 @pytest.mark.parametrize("app", [conversing.starlette(), conversing.listens_on()], ids=["starlette", "by hand"])
-async def test_collected_and_frozen_once_before_the_server_is_told(
+async def test_collected_and_frozen_once_before_the_server_gets_its_answer(
     app: App, collector: MemoryCollector, calls: list[str]
 ) -> None:
     await live(app, FREEZING, calls)

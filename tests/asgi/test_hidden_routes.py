@@ -1,4 +1,4 @@
-"""Django and Quart keep the matched route out of the scope, and tell it all the same."""
+"""Django and Quart keep the matched route out of the scope, and show it elsewhere."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def quart() -> App:
     @app.get("/items/<int:id>")
     @part.get("/items/<id>")
     async def item(**parts: object) -> str:
-        return told_to("stock:80")
+        return endpoint_sent_to("stock:80")
 
     @app.get("/fails/<id>")
     async def fail(id: str) -> str:  # noqa: A002
@@ -54,7 +54,7 @@ def quart() -> App:
     return served
 
 
-def told_to(peer: str) -> str:
+def endpoint_sent_to(peer: str) -> str:
     with exit_span("call", peer) as span:
         carrier = parse_sw8(span.headers()["sw8"])
     assert carrier is not None
@@ -62,7 +62,7 @@ def told_to(peer: str) -> str:
 
 
 async def async_view(request: Any, **parts: object) -> HttpResponse:
-    return HttpResponse(told_to("stock:80"))
+    return HttpResponse(endpoint_sent_to("stock:80"))
 
 
 def sync_view(request: Any, **parts: object) -> HttpResponse:
@@ -143,7 +143,7 @@ async def test_django(django_app: App, url: str, expected: str) -> None:
     assert (await operation(django_app, url))[0] == expected
 
 
-async def test_the_next_service_is_told_the_template_too(django_app: App) -> None:
+async def test_the_next_service_gets_the_template_too(django_app: App) -> None:
     assert (await operation(quart(), "/items/7"))[1] == "GET:/items/<int:id>"
     assert (await operation(django_app, "/items/7/"))[1] == "GET:/items/<int:id>/"
 

@@ -219,7 +219,7 @@ def raising(scope: Any) -> bool:
 
 
 @pytest.mark.parametrize("trust", [raising, Awaited()], ids=["raises", "async"])
-async def test_a_trust_that_gives_no_answer_trusts_nobody_and_is_said_once(
+async def test_a_trust_that_gives_no_answer_trusts_no_caller_and_is_logged_once(
     trust: Callable[[Any], bool], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("swagent.record.trace.tracer._limited", RateLimitedLog())

@@ -1,4 +1,4 @@
-"""A request's span is opened when somebody asks, or after the end, and nobody can tell which it was."""
+"""A request's span is opened on demand, or after the end, and the record is the same."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def routed() -> App:
     return app
 
 
-def told(*messages: Any) -> Callable[[], App]:
+def found(*messages: Any) -> Callable[[], App]:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         for message in messages:
             await send(message)
@@ -50,16 +50,16 @@ CASES: dict[str, tuple[Callable[[], App], Scope]] = {
     "an image, which is ignored": (answers, http_scope("/lamp.png")),
     "an odd method": (answers, http_scope(method="BREW")),
     "a failed response": (lambda: answers(503), http_scope()),
-    "no response": (told(), http_scope()),
-    "half a response": (told(start()), http_scope()),
-    "a stream": (told(start(), body(b"a", more=True), body(b"b")), http_scope()),
+    "no response": (found(), http_scope()),
+    "half a response": (found(start()), http_scope()),
+    "a stream": (found(start(), body(b"a", more=True), body(b"b")), http_scope()),
     "a route with a prefix": (routed, http_scope("/v1/items/7")),
     "a route that fails": (routed, http_scope("/v1/items/8")),
     "no route": (routed, http_scope("/v2/items/7")),
     "a caller": (answers, http_scope(headers=[(b"sw8", SW8)])),
     "a caller, not sampled": (answers, http_scope(headers=[(b"sw8", b"0" + SW8[1:])])),
     "a broken caller": (answers, http_scope(headers=[(b"sw8", b"1-x")])),
-    "a websocket": (told({"type": "websocket.accept"}, {"type": "websocket.close"}), websocket_scope("/talk")),
+    "a websocket": (found({"type": "websocket.accept"}, {"type": "websocket.close"}), websocket_scope("/talk")),
     "no client": (answers, http_scope(client=None)),
     "an odd client": (answers, http_scope(client=('a "quoted" höst', 1))),
 }

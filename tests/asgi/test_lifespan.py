@@ -150,7 +150,7 @@ async def test_a_setting_that_cannot_be_used_fails_the_start_by_a_clear_line(mon
 
 
 async def test_whatever_keeps_the_agent_from_starting_fails_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bare exception would tell the server that there is no lifespan, and the application would never be started."""
+    """By a bare exception the server would find no lifespan, and the application would never be started."""
 
     def no_agent(config: Config) -> Agent:
         raise OSError("no file descriptors left")
@@ -162,7 +162,7 @@ async def test_whatever_keeps_the_agent_from_starting_fails_the_start(monkeypatc
     assert isinstance(talk.error, OSError)
 
 
-async def test_a_config_error_of_the_applications_own_is_told_as_the_applications(collector: MemoryCollector) -> None:
+async def test_a_config_error_of_the_applications_own_is_reported_as_theirs(collector: MemoryCollector) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "lifespan.startup.complete"})

@@ -50,7 +50,7 @@ async def test_the_messages_of_a_websocket_arrive_while_it_is_open() -> None:
                 assert (reference.segment_id, reference.span_id) == (home.segment_id, root.span_id)
 
 
-# trio says so of a generator that nobody closes, as this application does not
+# trio says so of a generator that is not closed, as this application does not
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 async def test_a_stream_that_is_cut_off_leaves_no_generator_holding_a_span() -> None:
     class GoneError(OSError):
@@ -83,7 +83,7 @@ async def test_a_stream_that_is_cut_off_leaves_no_generator_holding_a_span() -> 
     assert names == {"GET:/": 20, "pieces": 20, "piece 0": 20}
 
 
-async def test_what_is_open_at_the_stop_is_told_as_it_stands() -> None:
+async def test_what_is_open_at_the_stop_is_recorded_as_it_is() -> None:
     is_open, may_end = anyio.Event(), anyio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""The operation's name: the route's template where the framework tells it, and the path where it does not."""
+"""The operation's name: the route's template where the framework shows it, and the path where it does not."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ async def test_fastapi(path: str, expected: str) -> None:
     assert await operation(fastapi(), path) == expected
 
 
-async def test_fastapi_tells_itself_by_its_component() -> None:
+async def test_fastapi_is_known_by_its_component() -> None:
     async with traced(fastapi()) as shop, shop.client() as client:
         await client.get("/items/7")
         assert (await shop.span()).component_id == Component.FASTAPI
@@ -152,18 +152,18 @@ async def test_the_applications_root_path_is_no_part_of_the_name(path: str) -> N
     assert await operation(fastapi(root_path="/api"), path) == expected
 
 
-async def test_what_is_told_to_the_next_service_is_the_template_too() -> None:
-    told = {}
+async def test_what_the_next_service_gets_is_the_template_too() -> None:
+    found = {}
 
     async def ask(id: int) -> None:  # noqa: A002
         with exit_span("GET:/stock", peer="stock:80") as span:
-            told.update(span.headers())
+            found.update(span.headers())
 
     app = FastAPI()
     app.add_api_route("/orders/{id}", ask)
     async with traced(app) as shop, shop.client() as client:
         await client.get("/orders/7")
-    carrier = parse_sw8(told["sw8"])
+    carrier = parse_sw8(found["sw8"])
     assert carrier is not None
     assert carrier.endpoint == "GET:/orders/{id}"
 
@@ -183,13 +183,13 @@ async def test_a_method_that_is_not_known(method: str) -> None:
     assert (span.operation, tags(span)["http.method"]) == ("_OTHER:/items", "_OTHER")
 
 
-async def test_what_a_middleware_before_the_router_tells_the_next_service_is_the_path() -> None:
-    told = []
+async def test_what_a_middleware_before_the_router_sends_the_next_service_is_the_path() -> None:
+    found = []
 
     def asking(app: App) -> App:
         async def ask(scope: Scope, receive: Receive, send: Send) -> None:
             with exit_span("GET:/who", peer="auth:80") as span:
-                told.append(span.headers())
+                found.append(span.headers())
             await app(scope, receive, send)
 
         return ask
@@ -199,7 +199,7 @@ async def test_what_a_middleware_before_the_router_tells_the_next_service_is_the
         await client.get("/sub/items/7")
         (segment,) = await shop.segments()
     assert segment.spans[-1].operation == "GET:/sub/items/{id}"
-    carriers = [parse_sw8(headers["sw8"]) for headers in told]
+    carriers = [parse_sw8(headers["sw8"]) for headers in found]
     assert [carrier and carrier.endpoint for carrier in carriers] == ["GET:/sub/items/7"] * 2
 
 

@@ -66,7 +66,7 @@ async def test_operations_have_the_official_agents_names_on_request(is_looked_at
             for number in range(4):
                 await call(shop.app, http_scope(f"/items/{number}"))
             names = [segment.spans[0].operation for segment in await shop.segments()]
-        assert names == ["/items/0", "/items/1", "_overflow", "_overflow"], "half of the room, since anybody may ask"
+        assert names == ["/items/0", "/items/1", "_overflow", "_overflow"], "half of the room, since any client may ask"
     finally:
         use_endpoint_style("route")
 

@@ -73,7 +73,7 @@ async def test_from_500_on_the_operation_failed(status: int) -> None:
     assert tags(span)["http.status_code"] == str(int(status))
 
 
-async def test_an_exception_passes_and_is_told() -> None:
+async def test_an_exception_passes_and_is_recorded() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         raise LookupError("no such lamp")
 
@@ -89,7 +89,7 @@ async def test_an_exception_passes_and_is_told() -> None:
     assert "test_requests.py" in data["stack"]
 
 
-async def test_an_exception_behind_a_frameworks_500_is_told() -> None:
+async def test_an_exception_behind_a_frameworks_500_is_recorded() -> None:
     async def fail(request: Request) -> Response:
         raise LookupError("no such lamp")
 

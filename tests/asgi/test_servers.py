@@ -50,7 +50,7 @@ def silence() -> Iterator[str]:
 
 
 @pytest.fixture
-def nobody() -> Iterator[str]:
+def dead_address() -> Iterator[str]:
     """An address where nothing listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -58,7 +58,7 @@ def nobody() -> Iterator[str]:
 
 
 def assert_no_error_of_ours(output: str) -> None:
-    """uvicorn shows where it cut a request off; there the middleware stands by, between server and application."""
+    """uvicorn shows where it cut a request off: the middleware is in that stack, between server and application."""
     ours = set(re.findall(r'/swagent/([\w/]+\.py)", line \d+, in (\w+)', output))
     # the first request comes by `_pass_on`
     assert ours <= {("asgi/middleware.py", name) for name in ("__call__", "_pass_on")}, output
@@ -120,7 +120,7 @@ async def test_an_open_stream_holds_uvicorn_up_but_not_what_was_answered(kind: s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", proving("P01", UVICORNS))
-async def test_an_open_stream_that_uvicorn_cuts_is_told_as_well(kind: str, collector: Collector) -> None:
+async def test_an_open_stream_that_uvicorn_cuts_is_recorded_as_well(kind: str, collector: Collector) -> None:
     options = ["--timeout-graceful-shutdown", "1"]
     async with serve(kind, *options, collector=collector.address) as server, open_stream(server) as streamed:
         ids = await ask(server, 5)
@@ -195,8 +195,8 @@ async def test_every_worker_is_an_instance_of_its_own(collector: Collector) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["uvicorn-asyncio", "uvicorn-uvloop", "hypercorn-trio"])
-async def test_without_a_collector_the_application_lives_as_usual(kind: str, nobody: str) -> None:
-    async with serve(kind, collector=nobody) as server:
+async def test_without_a_collector_the_application_lives_as_usual(kind: str, dead_address: str) -> None:
+    async with serve(kind, collector=dead_address) as server:
         assert len(await ask(server, 20)) == 20
         assert await server.end() < PROMPT
         assert "Traceback" not in server.output
@@ -213,8 +213,8 @@ async def test_a_silent_collector_holds_the_end_up_no_longer_than_the_deadline(k
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_a_wrong_setting_ends_the_server_by_a_clear_line(kind: str, nobody: str) -> None:
-    async with launch(kind, collector=nobody, environ={"SW_AGENT_SHUTDOWN_TIMEOUT": "soon"}) as server:
+async def test_a_wrong_setting_ends_the_server_by_a_clear_line(kind: str, dead_address: str) -> None:
+    async with launch(kind, collector=dead_address, environ={"SW_AGENT_SHUTDOWN_TIMEOUT": "soon"}) as server:
         await server.wait_printed("SW_AGENT_SHUTDOWN_TIMEOUT='soon' cannot be used; allowed: a number from 0 to 300")
         status = await server.wait_ended()
         assert status or kind not in UVICORNS, "hypercorn always ends with 0 here"

@@ -52,7 +52,7 @@ async def test_a_client_that_leaves_is_no_error() -> None:
     assert tags(span)["http.status_code"] == "101"
 
 
-async def test_an_exception_passes_and_is_told() -> None:
+async def test_an_exception_passes_and_is_recorded() -> None:
     async def fail(socket: WebSocket) -> None:
         await socket.accept()
         raise LookupError("no such room")

@@ -186,7 +186,7 @@ def test_a_context_can_be_handed_to_another_thread(recorder: Recorder) -> None:
     assert recorder.parent_of("there") == "here"
 
 
-async def test_a_span_that_nobody_ends_holds_up_nothing(recorder: Recorder) -> None:
+async def test_a_span_that_is_not_ended_holds_up_nothing(recorder: Recorder) -> None:
     with entry_span("request"):
         tracer.start_span("leaked", kind=SpanKind.INTERNAL)
     assert sorted(recorder.only.names) == ["leaked", "request"]

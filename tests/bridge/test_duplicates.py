@@ -85,7 +85,7 @@ def test_two_calls_of_one_library_at_the_same_time_are_two(recorder: Recorder) -
         (QUERY, lambda span: span.set_status(trace.StatusCode.ERROR)),
         (QUERY, lambda span: span.get_span_context()),
     ],
-    ids=["another peer", "another kind of database", "another layer", "a failure", "a place that is told"],
+    ids=["another peer", "another kind of database", "another layer", "a failure", "a place that was sent"],
 )
 def test_a_bridged_call_that_says_more_stays(
     attributes: dict[str, str], before_end: Callable[[Any], None], recorder: Recorder

@@ -17,7 +17,7 @@ from swagent.opentelemetry.provider import BridgeProvider
 
 
 class OtherProvider(trace.NoOpTracerProvider):
-    """Stands for an SDK's."""
+    """Replaces an SDK's."""
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_all_places_are_taken_and_given_back(without_bridge: None) -> None:
     assert trace._TRACER_PROVIDER_SET_ONCE is once
 
 
-def test_a_tracer_from_before_records_while_the_bridge_stands(without_bridge: None, recorder: Recorder) -> None:
+def test_a_tracer_from_before_records_while_the_bridge_is_installed(without_bridge: None, recorder: Recorder) -> None:
     tracer = trace.get_tracer("early")
     tracer.start_span("too early").end()
     for _ in range(2):
@@ -72,7 +72,7 @@ def test_what_was_attached_before_is_still_known(without_bridge: None, recorder:
     assert context.get_value("key") is None
 
 
-def test_a_provider_that_is_set_already_stays_and_is_told_of(
+def test_a_provider_that_is_set_already_stays_and_is_reported(
     without_bridge: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     provider = OtherProvider()
@@ -155,5 +155,5 @@ def test_native_instrumentations_that_are_asked_for_cover_theirs(monkeypatch: py
     install()
     uninstrument("shop")
     install()
-    # what was never asked for covers nothing, and what somebody switched off is not to be recorded by others
+    # what was never asked for covers nothing, and what was switched off is not to be recorded by others
     assert covered == [set(), {"shop", "stock"}, {"shop", "stock"}]

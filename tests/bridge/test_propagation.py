@@ -102,7 +102,7 @@ def test_a_caller_that_is_not_trusted_is_not_continued(trusted: bool, count: int
     assert len(recorder.span("receive").refs) == count
 
 
-def test_only_those_are_told_who_may_be() -> None:
+def test_only_hosts_that_may_get_it_get_the_context() -> None:
     headers: list[dict[str, str]] = []
     with recording(propagate_to=["shop"]):
         for host in ("shop", "other"):
@@ -133,7 +133,7 @@ def test_baggage_travels_as_before(recorder: Recorder) -> None:
     assert propagate.get_global_textmap().fields >= {"sw8", "sw8-correlation", "traceparent", "baggage"}
 
 
-def test_a_caller_is_handed_on_where_nothing_of_ours_stands_between(recorder: Recorder) -> None:
+def test_a_caller_is_handed_on_where_nothing_of_ours_is_between(recorder: Recorder) -> None:
     with exit_span("send", "kafka:9092") as call:
         put_correlation("user", "17")
         sent = {name: value for name, value in call.headers().items() if name.startswith("sw8")}
@@ -143,7 +143,7 @@ def test_a_caller_is_handed_on_where_nothing_of_ours_stands_between(recorder: Re
         assert passed == headers
 
 
-def test_an_extracted_context_tells_its_ids(recorder: Recorder) -> None:
+def test_an_extracted_context_has_its_ids(recorder: Recorder) -> None:
     with exit_span("send", "kafka:9092") as call:
         ours = trace.get_current_span().get_span_context()
         headers = call.headers()

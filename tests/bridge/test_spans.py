@@ -1,4 +1,4 @@
-"""What an OpenTelemetry span is told, and what the native span says."""
+"""What an OpenTelemetry span gets, and what the native span says."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_events_are_logs(recorder: Recorder) -> None:
     assert recorder.span("work").logs[0][0] == at / 1e9
 
 
-def test_an_exception_that_leaves_is_a_failure_told_once(recorder: Recorder) -> None:
+def test_an_exception_that_leaves_is_one_recorded_failure(recorder: Recorder) -> None:
     with suppress(ValueError), tracer.start_as_current_span("work") as span:
         try:
             raise ValueError("no")
@@ -148,7 +148,7 @@ def test_links_to_spans_of_ours_are_references(recorder: Recorder) -> None:
     assert recorder.of("batch").trace_id == segments[0].trace_id
 
 
-def test_a_native_span_can_be_told_things_too(recorder: Recorder) -> None:
+def test_a_native_span_takes_facts_too(recorder: Recorder) -> None:
     with local_span("native"):
         span = get_current_span()
         span.set_attributes({"items": 3, "http.request.header.cookie": "secret"})

@@ -96,7 +96,7 @@ CHILDREN: dict[str, Any] = {"spawn": SpawnChild, "fork": ForkChild, "forkserver"
 
 
 def outcome(call: Callable[[], Any]) -> str:
-    """What a call came to, with all that an error tells of where it came from in the child."""
+    """What a call came to, with all that an error says of its origin in the child."""
     try:
         return repr(call())
     except BaseException as error:

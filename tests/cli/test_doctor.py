@@ -11,7 +11,7 @@ import pytest
 from cli.conftest import Run
 from kit import answers
 from kit.h2_peer import Call, H2Peer, message
-from kit.servers import Parrot, nobody
+from kit.servers import Parrot, dead_address
 from swagent.collector.server import Collector
 from swagent_proto.messages import Command, Commands, KeyStringValuePair
 
@@ -39,7 +39,7 @@ def test_all_is_well_with_a_collector_that_takes_the_token(swagent: Run, collect
         ("x", "! its settings for this service are not followed: agent.sample_n_per_3_secs is no whole number"),
     ],
 )
-def test_it_tells_what_the_collector_sets_at_run_time(swagent: Run, setting: str, said: str) -> None:
+def test_it_says_what_the_collector_sets_at_run_time(swagent: Run, setting: str, said: str) -> None:
     pairs = [KeyStringValuePair("UUID", "u"), KeyStringValuePair("agent.sample_n_per_3_secs", setting)]
     command = bytes(Commands([Command("ConfigurationDiscoveryCommand", pairs)]))
 
@@ -56,7 +56,7 @@ def test_it_tells_what_the_collector_sets_at_run_time(swagent: Run, setting: str
     assert said not in silent.stdout
 
 
-def test_it_tells_where_each_value_comes_from_and_shows_no_secret(swagent: Run, collector: Collector) -> None:
+def test_it_says_where_each_value_comes_from_and_shows_no_secret(swagent: Run, collector: Collector) -> None:
     result = swagent("doctor", "--no-network", SW_AGENT_NAME="shop", SW_AGENT_AUTHENTICATION="sesame")
     lines = {line.split()[0]: line for line in result.stdout.splitlines() if line}
     assert lines["service"].endswith("shop  (from SW_AGENT_NAME)")
@@ -67,7 +67,7 @@ def test_it_tells_where_each_value_comes_from_and_shows_no_secret(swagent: Run, 
     assert result.returncode == 0
 
 
-def test_it_tells_why_a_variable_of_the_official_agent_means_nothing(swagent: Run) -> None:
+def test_it_says_why_a_variable_of_the_official_agent_means_nothing(swagent: Run) -> None:
     settings = {"SW_AGENT_QUEUE_TIMEOUT": "1", "SW_PLUGIN_NEW_THING": "512"}
     result = swagent("doctor", "--no-network", **settings)
     lines = result.stdout.splitlines()
@@ -76,12 +76,12 @@ def test_it_tells_why_a_variable_of_the_official_agent_means_nothing(swagent: Ru
     assert "without a meaning" not in swagent("doctor", "--no-network").stdout
 
 
-def test_it_tells_what_records_and_why(swagent: Run) -> None:
+def test_it_says_what_records_and_why(swagent: Run) -> None:
     result = swagent("doctor", "--no-network", SW_AGENT_NATIVE="off")
     assert "Requests, logs and spans are recorded by Python (SW_AGENT_NATIVE is off)." in result.stdout.splitlines()
 
 
-def test_it_tells_which_file_a_setting_comes_from(swagent: Run, tmp_path: Path) -> None:
+def test_it_says_which_file_a_setting_comes_from(swagent: Run, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.swagent]\nservice = "shop"\nnamespace = "file"')
     result = swagent("doctor", "--no-network", SW_AGENT_NAMESPACE="variable")
     lines = {line.split()[0]: line for line in result.stdout.splitlines() if line}
@@ -92,7 +92,7 @@ def test_it_tells_which_file_a_setting_comes_from(swagent: Run, tmp_path: Path) 
     assert settings.count("set here by pyproject.toml [tool.swagent]: service") == 1
 
 
-def test_it_tells_what_is_instrumented_and_what_is_left_out(swagent: Run) -> None:
+def test_it_says_what_is_instrumented_and_what_is_left_out(swagent: Run) -> None:
     result = swagent("doctor", "--no-network", SW_AGENT_DISABLE_PLUGINS="sw_http_server")
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in result.stdout.splitlines() if line}
     assert lines["http_server"] == "switched off: by SW_AGENT_DISABLE_PLUGINS: sw_http_server"
@@ -125,7 +125,7 @@ def test_it_names_the_official_agent_beside_this_one(swagent: Run, tmp_path: Pat
     assert result.returncode == 0
 
 
-def test_it_tells_when_sw_python_starts_the_official_agent_here(swagent: Run, tmp_path: Path) -> None:
+def test_it_says_when_sw_python_starts_the_official_agent_here(swagent: Run, tmp_path: Path) -> None:
     loader = tmp_path / "skywalking" / "bootstrap" / "loader"
     loader.mkdir(parents=True)
     result = swagent("doctor", "--no-network", PYTHONPATH=os.pathsep.join(["/nowhere", str(loader)]))
@@ -133,14 +133,14 @@ def test_it_tells_when_sw_python_starts_the_official_agent_here(swagent: Run, tm
     assert "is installed as well" not in result.stdout
 
 
-def test_it_tells_when_opentelemetrys_agent_starts_here(swagent: Run, tmp_path: Path) -> None:
+def test_it_says_when_opentelemetrys_agent_starts_here(swagent: Run, tmp_path: Path) -> None:
     loader = tmp_path / "opentelemetry" / "instrumentation" / "auto_instrumentation"
     loader.mkdir(parents=True)
     result = swagent("doctor", "--no-network", PYTHONPATH=str(loader))
     assert "! opentelemetry-instrument starts OpenTelemetry's agent in this environment." in result.stdout
 
 
-def test_it_tells_when_swagent_run_starts_the_agent_anyway(swagent: Run) -> None:
+def test_it_says_when_swagent_run_starts_the_agent_anyway(swagent: Run) -> None:
     result = swagent("run", "--", sys.executable, "-m", "swagent", "doctor", "--no-network")
     assert "! `swagent run` starts the agent in every Python process of this environment." in result.stdout
 
@@ -157,7 +157,7 @@ def test_a_refused_token_is_named_as_the_cause(swagent: Run, collector: Collecto
 
 
 def test_a_port_where_nothing_listens_is_named(swagent: Run) -> None:
-    with nobody() as address:
+    with dead_address() as address:
         result = swagent("doctor", SW_AGENT_COLLECTOR_BACKEND_SERVICES=address)
     assert result.returncode == 1
     assert f"{address}: the connection is refused" in result.stdout
@@ -188,7 +188,7 @@ def test_tls_to_a_plaintext_port_is_named(swagent: Run, collector: Collector) ->
 
 
 def test_one_bad_collector_of_several_fails_the_examination(swagent: Run, collector: Collector) -> None:
-    with nobody() as address:
+    with dead_address() as address:
         result = swagent(
             "doctor",
             SW_AGENT_COLLECTOR_BACKEND_SERVICES=f"{collector.address},{address}",

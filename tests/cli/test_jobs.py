@@ -58,7 +58,7 @@ if __name__ == "__main__":
     main(*sys.argv[1:])
 """
 
-# Workers of a pool that nobody looks after but this: three wait when a signal ends them, and one has a job.
+# Workers of a pool that only this supervises: three wait when a signal ends them, and one has a job.
 ENDED = """
 import multiprocessing, multiprocessing.pool, os, signal, sys, time, swagent
 

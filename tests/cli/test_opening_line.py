@@ -35,7 +35,7 @@ UVICORN = (sys.executable, "-m", "uvicorn", "--port", "0", "--log-level", "criti
 
 
 def _serve(swagent: Run, folder: Path, *command: str, logging: str = "", **environ: str) -> tuple[str, list[str]]:
-    """What a server says in its life on stdout, and of its agent on stderr: nobody listens at that address, which is
+    """What a server says in its life on stdout, and of its agent on stderr: nothing listens at that address, which is
     warned of as well."""
     (folder / "shop_app.py").write_text(APP.format(logging=logging))
     result = swagent("run", "--", *(command or UVICORN), **{"PYTHONPATH": str(folder), **NAMED, **environ})

@@ -1,4 +1,4 @@
-"""`swagent profile` makes a task at a running collector, tells how far it is, and prints what came of it."""
+"""`swagent profile` makes a task at a running collector, says how far it is, and prints what came of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Run
-from kit.servers import collector_thread, nobody
+from kit.servers import collector_thread, dead_address
 from swagent.cli import main, profile
 from swagent.cli.collector_page import CollectorError, CollectorPage
 from swagent.cli.profile_tree import render_profile
@@ -139,7 +139,7 @@ def test_a_service_that_is_busy_is_said_so(swagent: Run, page: Collector) -> Non
 
 def test_no_collector_another_server_and_no_address(swagent: Run, page: Collector) -> None:
     options = ("profile", "--service", "shop", "--endpoint", "GET:/slow", "--collector")
-    with nobody() as address:
+    with dead_address() as address:
         result = swagent(*options, address)
     assert (result.returncode, "Start one with: swagent collector" in result.stderr) == (1, True)
     result = swagent(*options, f"http://{page.page_address}/assets")
@@ -157,7 +157,7 @@ def test_a_wrong_command_line_is_said(swagent: Run) -> None:
         assert more[0] in result.stderr
 
 
-def test_a_task_that_nobody_takes_or_that_sees_nothing_fails(
+def test_a_task_that_no_instance_takes_or_that_sees_nothing_fails(
     page: Collector, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(profile, "_POLL", 0.01)

@@ -262,9 +262,9 @@ def test_spans_of_opentelemetry_in_threads_belong_to_the_trace(
     assert sorted(sorted(trace) for trace in found) == traces
 
 
-def test_doctor_tells_of_the_bridge(swagent: Run) -> None:
-    told = swagent("doctor", "--no-network", SW_AGENT_DISABLE_PLUGINS="opentelemetry").stdout
-    assert "the bridge is switched off by SW_AGENT_DISABLE_PLUGINS" in told
+def test_doctor_mentions_the_bridge(swagent: Run) -> None:
+    seen = swagent("doctor", "--no-network", SW_AGENT_DISABLE_PLUGINS="opentelemetry").stdout
+    assert "the bridge is switched off by SW_AGENT_DISABLE_PLUGINS" in seen
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_pytest_does_not_warn_of_what_the_agent_has_imported(
     assert WARNING not in result.stdout + result.stderr
 
 
-def test_pytest_still_warns_of_what_somebody_else_has_imported(swagent: Run, tmp_path: Path) -> None:
+def test_pytest_still_warns_of_what_another_plugin_has_imported(swagent: Run, tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TEST)
     (tmp_path / "sitecustomize.py").write_text("import anyio")
     result = swagent("run", "--", sys.executable, "-m", "pytest", PYTHONPATH=str(tmp_path))

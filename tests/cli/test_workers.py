@@ -172,7 +172,7 @@ def ask_until(address: str, workers: int) -> Counter[str]:
 
 
 def processes(collector: Collector) -> dict[str, str]:
-    """The process ids that instances told of."""
+    """The process ids that instances reported."""
     return {each.instance: dict(each.properties)["Process No."] for each in collector.store.instances}
 
 
@@ -212,10 +212,10 @@ def test_workers_with_a_middleware_have_one_agent_each(collector: Collector, tmp
     with served([*command.split(), "served_app:app"], tmp_path, collector) as address:
         answers = ask_until(address, 2)
     assert traced_by(collector) == answers
-    told = Counter(processes(collector).values())
-    assert set(told.values()) == {1}, "two instances in one process"
+    found = Counter(processes(collector).values())
+    assert set(found.values()) == {1}, "two instances in one process"
     # the workers, and neither who started them nor what Python runs beside them
-    assert len(told) == 2
+    assert len(found) == 2
 
 
 def traced_by(collector: Collector) -> Counter[str]:

@@ -20,7 +20,7 @@ AT = START + 1_000_000
 def request(
     number: int, start: int, took: int, queries: int = 0, error: bool = False, path: str = "/orders"
 ) -> Segment:
-    """A request of `shop` that asks a database so often, and calls somebody else."""
+    """A request of `shop` that asks a database so often, and calls another service."""
     spans = [Span(0, -1, start, start + took, path, kind="Entry", layer="Http", is_error=error)]
     spans += [Span(1 + each, 0, start + 1, start + 2, "SELECT", "db", "Exit", "Database") for each in range(queries)]
     spans.append(Span(90, 0, start + 1, start + 2, "/next", "next:80", "Exit", "Http"))

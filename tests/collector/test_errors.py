@@ -83,7 +83,7 @@ def ask(store: Store, order: str = "last", **filters: Any) -> Any:
         ),
     ],
 )
-def test_the_frame_that_tells_is_the_innermost_of_the_applications_own(stack: str, expected: Any) -> None:
+def test_the_frame_that_counts_is_the_innermost_of_the_applications_own(stack: str, expected: Any) -> None:
     frame = own_frame(stack)
     if expected is None:
         assert frame is None or frame.is_library
@@ -97,7 +97,7 @@ def test_text_that_is_no_stack_does_not_take_long() -> None:
         assert list(frames(text)) == []
 
 
-def test_a_traceback_alone_tells_kind_and_message() -> None:
+def test_a_traceback_alone_says_kind_and_message() -> None:
     span = Span(0, -1, 1, 2, "x", is_error=True, logs=(SpanLog(1, (("Traceback", TRACEBACK),)),))
     assert exception(span)[:2] == ("shop.errors.PaymentFailed", "the card: was refused")
 
@@ -147,7 +147,7 @@ def test_an_exception_that_passes_several_spans_counts_once() -> None:
     segment = Segment("t", "s", "shop", "i", tuple(chain))
     (found,) = failures(1, segment).failures
     assert (found.name, found.endpoint, found.operation) == ("s:3", "/pay", "inside")
-    # another exception, raised because of the first, is told as well
+    # another exception, raised because of the first, is shown as well
     outer = Span(0, -1, START, START + 9, "/pay", is_error=True, logs=(raised("shop.Refused"),))
     both = failures(1, Segment("t", "s", "shop", "i", (outer, *chain[1:]))).failures
     assert [each.group.kind for each in both] == ["shop.Refused", "shop.PaymentFailed"]

@@ -90,7 +90,7 @@ async def test_a_task_is_over_when_all_that_took_it_are_through(served: Served) 
     assert [each["TaskId"] for each in await ask(collector, since=made["created"])] == [again["id"]]
 
 
-def test_a_task_that_nobody_takes_is_missed_and_one_that_is_not_told_to_end_ends() -> None:
+def test_a_task_that_no_instance_takes_is_missed_and_one_that_gets_no_order_to_end_ends() -> None:
     now = NOW / 1000
     store = Store(clock=lambda: now)
     store.order_profile(task())
@@ -292,11 +292,11 @@ def test_the_rarest_calls_are_left_out_and_no_gap_comes_of_it() -> None:
         ("[awaiting asyncio.sleep]", False),
     ],
 )
-def test_calls_into_libraries_are_told_by_their_module(call: str, is_lib: bool) -> None:
+def test_calls_into_libraries_are_known_by_their_module(call: str, is_lib: bool) -> None:
     assert is_library(call) is is_lib
 
 
-def test_tasks_without_a_name_are_one_and_stand_beside_the_request() -> None:
+def test_tasks_without_a_name_are_one_and_are_beside_the_request() -> None:
     tree = StackTree()
     names = ("GET:/a", "GET:/a / task Task-1", "GET:/a / task Task-22", "GET:/a / task fetch", "GET:/a / thread")
     for number, name in enumerate(names):

@@ -156,7 +156,7 @@ async def test_terms_and_filters_combine(api: Api) -> None:
     ],
 )
 @pytest.mark.parametrize("path", ["traces", "heatmap", "differences"])
-async def test_what_cannot_be_read_is_told_with_its_place(
+async def test_what_cannot_be_read_is_reported_with_its_place(
     api: Api, path: str, query: str, place: int, way_out: str
 ) -> None:
     fill(api.store, 1)

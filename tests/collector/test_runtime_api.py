@@ -67,7 +67,7 @@ async def test_a_process_has_names_a_beginning_and_its_latest_values(
     assert (other["host"], other["started"], other["signals"], other["reported"]) == ("", None, [], None)
 
 
-async def test_one_process_over_time_has_the_meters_that_tell_how_it_does_and_its_own_events(
+async def test_one_process_over_time_has_the_meters_that_say_how_it_does_and_its_own_events(
     served: tuple[Store, httpx.AsyncClient],
 ) -> None:
     store, client = served
@@ -129,7 +129,7 @@ async def test_of_losses_before_the_first_report_the_beginning_is_not_known(
     assert (found["count"], found["from"], found["to"]) == (2, None, START + 20)
 
 
-async def test_log_lines_tell_how_many_match_on_every_page(served: tuple[Store, httpx.AsyncClient]) -> None:
+async def test_log_lines_say_how_many_match_on_every_page(served: tuple[Store, httpx.AsyncClient]) -> None:
     store, client = served
     for number in range(9):
         store.add(line(number, "ERROR" if number % 3 == 0 else "INFO"))

@@ -101,7 +101,7 @@ async def test_client_that_does_not_read_cannot_hold_the_stop_up() -> None:
     _, writer = await asyncio.open_connection(host, int(port), limit=1)
     pings = bytes([0, 0, 8, 6, 0, 0, 0, 0, 0]) + bytes(8)
     writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
-    for _ in range(200):  # each ping asks for a reply that nobody takes
+    for _ in range(200):  # each ping asks for a reply that is not taken
         writer.write(pings * 1000)
         await asyncio.sleep(0)
     watch = Stopwatch()
@@ -117,7 +117,7 @@ async def test_who_comes_while_it_stops_is_hung_up_on(way: str, turns: int) -> N
     collector = Collector(http_port=0)
     await collector.start()
     host, port = getattr(collector, way).rsplit(":", 1)
-    with warnings.catch_warnings(record=True) as told, socket.create_connection((host, int(port)), timeout=5) as client:
+    with warnings.catch_warnings(record=True) as seen, socket.create_connection((host, int(port)), timeout=5) as client:
         warnings.simplefilter("always")
         for _ in range(turns):
             await asyncio.sleep(0)
@@ -127,7 +127,7 @@ async def test_who_comes_while_it_stops_is_hung_up_on(way: str, turns: int) -> N
             while client.recv(1000):  # its settings, where it had the time to send them
                 pass
         gc.collect()
-    assert not [str(each.message) for each in told]
+    assert not [str(each.message) for each in seen]
 
 
 async def test_starting_twice_and_stopping_twice() -> None:

@@ -143,7 +143,7 @@ async def test_clocks_are_corrected_by_the_callers_span(
     assert spans["a:1"]["shift"] == 0
 
 
-async def test_moved_spans_stand_in_the_order_of_the_moved_time(api: Api) -> None:
+async def test_moved_spans_are_in_the_order_of_the_moved_time(api: Api) -> None:
     first, second = call(-4000)
     late = Span(2, 0, START + 5, START + 9, "before the call")
     add(api, replace(first, spans=(*first.spans, late)), second)

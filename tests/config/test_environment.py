@@ -22,7 +22,7 @@ def test_the_process_environment_is_read_when_no_other_is_given(monkeypatch: pyt
     assert Config().service != "cart"
 
 
-def test_a_name_that_nobody_knows_is_questioned_with_a_suggestion(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unknown_name_is_questioned_with_a_suggestion(caplog: pytest.LogCaptureFixture) -> None:
     assert _warnings(caplog, "SW_AGENT_NAMESPCE") == [
         "the environment variable SW_AGENT_NAMESPCE is not known; did you mean SW_AGENT_NAMESPACE?"
     ]

@@ -84,7 +84,7 @@ def test_a_file_that_cannot_be_read_is_a_mistake(tmp_path: Path) -> None:
         Config.from_env({}, folder=tmp_path)
 
 
-def test_it_is_told_where_each_setting_comes_from(tmp_path: Path) -> None:
+def test_the_source_of_each_setting_is_known(tmp_path: Path) -> None:
     (tmp_path / "swagent.toml").write_text('service = "file"\nnamespace = "file"')
     origins = origins_of({"SW_AGENT_NAMESPACE": "variable"}, tmp_path)
     assert origins == {"service": "swagent.toml: service", "namespace": "SW_AGENT_NAMESPACE"}

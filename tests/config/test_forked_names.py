@@ -1,4 +1,4 @@
-"""The name of an instance that nobody chose belongs to one process."""
+"""The name of an instance that was not chosen belongs to one process."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def test_every_option_has_a_variable_of_its_own_and_is_explained() -> None:
 
 
 @pytest.mark.parametrize("field", ["meter_reporter_max_buffer_size"])
-def test_another_meaning_than_the_official_agents_is_told(field: str) -> None:
+def test_another_meaning_than_the_official_agents_is_documented(field: str) -> None:
     assert "For the official agent it is" in OPTIONS[field].help
 
 
@@ -315,7 +315,7 @@ def test_trust_is_yes_or_no_or_a_decision(value: Any) -> None:
     assert Config(trust_incoming=False).trust_incoming is False
 
 
-def test_a_namespace_stands_behind_the_services_name() -> None:
+def test_a_namespace_follows_the_services_name() -> None:
     assert Config(service="cart").service_name == "cart"
     assert Config(service="cart", namespace="test").service_name == "cart|test"
 

@@ -85,7 +85,7 @@ class CollectorPeer:
 
 
 class BarePeer:
-    """An HTTP/2 server that answers as told, and shows the very bytes that came."""
+    """An HTTP/2 server that answers as ordered, and shows the very bytes that came."""
 
     def __init__(self, server: H2Peer) -> None:
         self._server = server

@@ -249,7 +249,7 @@ def execute(
     while True:
         threads = _left(_threads, before[0])
         descriptors = _left(lambda: _descriptors(variables), before[1])
-        # what was told to end takes a moment to do so
+        # what was asked to end takes a moment to do so
         if not (threads or descriptors) or time.monotonic() > deadline or not settles:
             break
         time.sleep(0.01)
@@ -308,7 +308,7 @@ def _made(loop: str) -> asyncio.AbstractEventLoop:
 
 @contextlib.contextmanager
 def _watching(seen: dict[str, Any]) -> Iterator[None]:
-    """What goes past the lines: warnings, log records, output, errors that nobody could raise."""
+    """What goes past the lines: warnings, log records, output, errors that could not be raised."""
     records: list[Any] = []
     strays: list[Any] = []
     handler = _Handler(records)

@@ -15,7 +15,7 @@ from typing_extensions import Self
 
 from differential.service_peers import provider_peer, search_peer
 from differential.web_peer import web_peer
-from kit.servers import collector_thread, nobody
+from kit.servers import collector_thread, dead_address
 from swagent.collector.store.trace_records import Segment
 
 
@@ -36,7 +36,7 @@ class Peers:
                 self.spans[record.instance] += own
 
         collector.store.subscribe(note)
-        nowhere = self._stack.enter_context(nobody())
+        nowhere = self._stack.enter_context(dead_address())
         self._common = {"COLLECTOR": collector.address, "NOWHERE": nowhere}
         return self
 

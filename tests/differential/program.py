@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-# What stands in place of an argument that the function expects, now and then.
+# What replaces an argument that the function expects, now and then.
 ODD = ("None", "17", "-1.5", "b'x'", "''", "object()", "[]", "{}", "Odd()", "'é\\ud800'", "lambda *a: a")
 _OPTIONAL = 0.3
 _ODD = 0.06

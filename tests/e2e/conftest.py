@@ -12,7 +12,7 @@ from e2e.graphql import OapQuery
 from kit.real.oap import Oap
 
 _HERE = Path(__file__).parent
-_SECONDS = 600  # the first run fetches the jars within somebody's fixture
+_SECONDS = 600  # the first run fetches the jars within some test's fixture
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -26,7 +26,7 @@ TOKEN = "open sesame"
 
 @pytest.fixture(scope="session")
 def oap() -> Iterator[Oap]:
-    """For tests that leave it running and tell their data apart by service names of their own."""
+    """For tests that leave it running and distinguish their data by service names of their own."""
     with make(Oap) as server:
         yield server
 

@@ -13,7 +13,7 @@ app = FastAPI()
 
 @app.websocket("/talk")
 async def talk(websocket: WebSocket) -> None:
-    """Tells the trace's id, and then answers each message once it is stored."""
+    """Sends the trace's id, and then answers each message once it is stored."""
     await websocket.accept()
     await websocket.send_text(current_trace_id())
     async for message in websocket.iter_text():
@@ -24,7 +24,7 @@ async def talk(websocket: WebSocket) -> None:
 
 @app.get("/cancelled")
 async def cancelled() -> str:
-    """A call that nobody waits for any more; the request goes on without it."""
+    """A call that is no longer awaited; the request goes on without it."""
 
     async def call() -> None:
         with exit_span("ask", "stock:80"):

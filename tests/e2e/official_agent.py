@@ -38,7 +38,7 @@ def official_app(protocol: str, address: str, port: int) -> Iterator[None]:
     """The application, on a port, reporting to an address; it is up at some time within the block."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SW_"))}
     environ |= {"PROTOCOL": protocol, "BACKEND": address, "PORT": str(port), "NO_PROXY": "*"}
-    # read when the agent is imported, before it can be told otherwise
+    # read when the agent is imported, before it can be set otherwise
     environ |= {"SW_AGENT_METER_REPORTER_PERIOD": "1", "SW_AGENT_COLLECTOR_HEARTBEAT_PERIOD": "1"}
     process = subprocess.Popen(
         [str(environment()), str(_APP)], env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

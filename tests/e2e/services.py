@@ -18,7 +18,7 @@ from kit.real.ports import free_ports, is_listening
 
 APPLICATIONS = Path(__file__).parent / "by_hand"
 
-# how each server is told which application and port to serve, and on which event loop
+# how each server gets the application and the port to serve, and on which event loop
 SERVERS: Mapping[str, tuple[str, ...]] = {
     "uvicorn-asyncio": ("uvicorn", "{app}", "--port", "{port}", "--loop", "asyncio"),
     "uvicorn-uvloop": ("uvicorn", "{app}", "--port", "{port}", "--loop", "uvloop"),
@@ -48,7 +48,7 @@ def serve_pair(server: str, environ: Mapping[str, str], suffix: str) -> Iterator
     """
     shop_port, stock_port = free_ports(2)
     pair = Pair(f"shop-{suffix}", f"stock-{suffix}", f"http://127.0.0.1:{shop_port}")
-    # on a busy machine any loop is held now and then, which would be told as an event
+    # on a busy machine any loop is held now and then, which would be recorded as an event
     environ = {"SW_AGENT_LOOP_BLOCK_LIMIT": "0", **environ, "STOCK": f"127.0.0.1:{stock_port}"}
     shop, stock = ({**environ, "SW_AGENT_NAME": name} for name in (pair.shop, pair.stock))
     with _serve(server, "shop", shop_port, shop), _serve(server, "stock", stock_port, stock):

@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaProducer
 
 import swagent
 from kit.real.kafka import Kafka
-from kit.servers import nobody
+from kit.servers import dead_address
 from swagent.agent import Agent
 from swagent.collector.server import Collector
 from swagent.collector.store.records import ThreadSnapshot
@@ -87,7 +87,7 @@ async def test_every_topic_wrong_records_and_a_restart(
 
 
 async def test_no_broker_is_an_os_error_and_nothing_stays_open() -> None:
-    with nobody() as address:
+    with dead_address() as address:
         collector = Collector(kafka=address)
         with pytest.raises(OSError, match=f"no Kafka broker at {address}"):
             await collector.start()

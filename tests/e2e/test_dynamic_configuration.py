@@ -88,7 +88,7 @@ async def test_sampling_follows_the_oap(
 
 async def _request(client: httpx.AsyncClient, phase: str) -> None:
     for _ in range(REQUESTS):
-        # a method of its own tells the requests of a phase apart
+        # a method of its own marks the requests of a phase
         assert (await client.request(METHODS[phase], "/orders/chair")).status_code == 200
 
 

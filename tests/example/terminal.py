@@ -56,7 +56,7 @@ class Terminal:
     def _read(self) -> str:
         try:
             return self._decode(os.read(self._ours, 65536))
-        except OSError:  # EIO: nobody has the terminal any more
+        except OSError:  # EIO: no process has the terminal any more
             return ""
 
     def close(self) -> None:

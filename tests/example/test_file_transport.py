@@ -83,7 +83,7 @@ class FilePeer:
         self.path.mkdir()
 
     async def hang(self) -> None:
-        """A pipe that nobody reads: opening it for writing blocks."""
+        """A pipe without a reader: opening it for writing blocks."""
         await self.serve()
         self.clear()
         os.mkfifo(self.path)

@@ -1,4 +1,4 @@
-"""An agent in a process of its own. It does what it is told, one line of JSON at a time, and says what became of it.
+"""An agent in a process of its own. It obeys orders, one line of JSON at a time, and says what became of it.
 
 python driven_agent.py BACKEND      commands come on stdin, one answer to each goes to stdout
 
@@ -54,7 +54,7 @@ class LogLines(logging.Handler):
 
 
 class Driven:
-    """The agent and what it is told. Each public method is a command; what it returns goes into the answer."""
+    """The agent and its orders. Each public method is a command; what it returns goes into the answer."""
 
     def __init__(self, group: TaskGroup) -> None:
         self._group = group
@@ -96,7 +96,7 @@ class Driven:
         return {"seconds": time.monotonic() - began}
 
     async def sample(self) -> Answer:
-        """Record one trace of two segments; tells its id."""
+        """Record one trace of two segments; returns its id."""
         return {"trace_id": record_sample()}
 
     async def load(self, rate: int, size: int = 0) -> Answer:
@@ -124,7 +124,7 @@ class Driven:
             "settled": lambda: not (self._segments.queued or self._segments.in_flight),
         }
         with anyio.move_on_after(within):
-            while not wanted[what]():  # noqa: ASYNC110  (the agent under test tells nobody)
+            while not wanted[what]():  # noqa: ASYNC110  (the agent under test has no event for it)
                 await anyio.sleep(TICK)
         return {"reached": bool(wanted[what]()), "seconds": time.monotonic() - began, "at": time.monotonic()}
 
@@ -138,7 +138,7 @@ class Driven:
         return {"notes": [vars(each) for each in self._notes], "log": list(self._log.lines)}
 
     async def stop(self) -> Answer:
-        """End the agent's life; tells how long that took it, without what it waited for a processor, and all notes and
+        """End the agent's life; returns how long it took, without its waits for a processor, and all notes and
         log lines."""
         self._busy.cancel()
         watch = Stopwatch()

@@ -1,4 +1,4 @@
-"""Agents in processes of their own, one for each cell, that are told what to do all at the same time."""
+"""Agents in processes of their own, one for each cell, that get their orders all at the same time."""
 
 from __future__ import annotations
 

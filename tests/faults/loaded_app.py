@@ -28,7 +28,7 @@ async def wait_delivered(port: int, but: int) -> None:
     base_url = f"http://127.0.0.1:{port}"
     async with httpx.AsyncClient(base_url=base_url, timeout=30, trust_env=False) as client:
         with anyio.fail_after(60):
-            while int((await client.get("/unconfirmed")).text) > but:  # noqa: ASYNC110  (another process tells it)
+            while int((await client.get("/unconfirmed")).text) > but:  # noqa: ASYNC110  (another process knows it)
                 await anyio.sleep(0.05)
 
 
@@ -60,7 +60,7 @@ def serve_app(server: str, port: int, environ: Mapping[str, str], output: IO[str
     """Run the application for as long as the block lasts."""
     arguments = [part.format(app="ledger_app:app", port=port) for part in SERVERS[server]]
     environ = {**os.environ, **environ, "PYTHONPATH": str(HERE)}
-    # a pipe that nobody reads would block the application on its access log
+    # a pipe without a reader would block the application on its access log
     process = subprocess.Popen([sys.executable, "-m", *arguments], env=environ, stdout=output, stderr=subprocess.STDOUT)
     try:
         yield process

@@ -15,7 +15,7 @@ from swagent_transports._kafka_keys import segment_key
 
 @dataclass
 class Note:
-    """One call, told when it ended; times are those of CLOCK_MONOTONIC, the same in all processes."""
+    """One call, noted when it ended; times are those of CLOCK_MONOTONIC, the same in all processes."""
 
     call: str
     address: str

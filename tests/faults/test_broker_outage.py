@@ -17,7 +17,7 @@ from faults.covering import covers
 from faults.loaded_app import load, serve_app, stop, wait_delivered
 from kit.real.kafka import Kafka
 from kit.real.ports import free_ports
-from kit.servers import nobody
+from kit.servers import dead_address
 
 pytestmark = [pytest.mark.anyio, pytest.mark.e2e]
 
@@ -82,7 +82,7 @@ async def test_the_ledger_equals_what_a_consumer_reads(server: str, broker: Kafk
 async def test_stopping_while_the_broker_is_away_keeps_its_deadline(server: str, tmp_path: Path) -> None:
     (app_port,) = free_ports(1)
     output = tmp_path / "output"
-    with nobody() as away, output.open("w") as file:
+    with dead_address() as away, output.open("w") as file:
         environ = {"SW_AGENT_PROTOCOL": "kafka", "SW_KAFKA_BOOTSTRAP_SERVERS": away}
         with serve_app(server, app_port, environ, file) as app:
             assert await load(app_port, RATE, 1) == RATE

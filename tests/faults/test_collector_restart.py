@@ -1,4 +1,4 @@
-"""The collector is killed and started again under load: the application serves on, and the ledger tells the truth."""
+"""The collector is killed and started again under load: the application serves on, and the ledger is right."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _at_random(name: str, seconds: float, seed: int) -> int:
 
     quieten()
     target, known, dice = TARGETS[name], seeds(name), random.Random(seed)
-    began = told = time.monotonic()
+    began = seen = time.monotonic()
     count = 0
     while (now := time.monotonic()) - began < seconds:
         data = known[count] if count < len(known) else mutate(known, dice)
@@ -73,8 +73,8 @@ def _at_random(name: str, seconds: float, seed: int) -> int:
             traceback.print_exc()
             print(f"input {count}: {_keep(name, data)}")
             return 1
-        if now - told > _REPORT_EVERY:
-            told = now
+        if now - seen > _REPORT_EVERY:
+            seen = now
             print(f"{count} inputs, {count / (now - began):.0f} a second", flush=True)
     print(f"{count} inputs, none breaks a property")
     return 0

@@ -185,5 +185,5 @@ def seeds(target: str) -> list[bytes]:
 
 
 def quieten() -> None:
-    """CardinalityLimit that nobody knows are warned about, which is not looked at here."""
+    """CardinalityLimit that are unknown are warned about, which is not looked at here."""
     logging.getLogger("swagent").setLevel(logging.CRITICAL)

@@ -51,11 +51,11 @@ def test_started_stopped_delivered(collector: MemoryCollector, backend: str) -> 
 def test_it_reports_while_the_host_blocks(collector: MemoryCollector, backend: str) -> None:
     arrived = threading.Event()
 
-    async def tell() -> None:
+    async def say() -> None:
         if collector.properties:
             arrived.set()
 
-    collector.behaviour = tell
+    collector.behaviour = say
     swagent.start(config(backend=backend))
     record(512)
     assert arrived.wait(5)

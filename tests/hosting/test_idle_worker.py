@@ -81,9 +81,9 @@ way = sys.argv[1]
 idle_worker.begin_idle()
 if way == "other thread":
     # nothing interrupts the wait of the main thread
-    def tell():
+    def say():
         signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
-    threading.Thread(target=tell).start()
+    threading.Thread(target=say).start()
 elif way == "handler gone":
     # as CPython does it between its look at the signals and the end of the handler
     import os

@@ -38,8 +38,8 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryCollector]:
 
 
 def ignored(caplog: pytest.LogCaptureFixture) -> list[str]:
-    told = [each.getMessage() for each in caplog.records if IGNORED in each.getMessage()]
-    return [each.partition(f"{IGNORED}: ")[2] for each in told]
+    found = [each.getMessage() for each in caplog.records if IGNORED in each.getMessage()]
+    return [each.partition(f"{IGNORED}: ")[2] for each in found]
 
 
 class TestStart:
@@ -79,7 +79,7 @@ class TestStart:
         assert "pigeon" not in caplog.text
         swagent.stop()
 
-    def test_a_name_that_nobody_chose_is_no_difference(
+    def test_a_name_that_was_not_chosen_is_no_difference(
         self, collector: MemoryCollector, caplog: pytest.LogCaptureFixture
     ) -> None:
         swagent.start(Config(service="shop"))
@@ -89,7 +89,7 @@ class TestStart:
         assert ignored(caplog) == ["instance"]
         swagent.stop()
 
-    def test_a_setting_that_cannot_be_used_is_told_as_ever(self, collector: MemoryCollector) -> None:
+    def test_a_setting_that_cannot_be_used_is_reported_as_ever(self, collector: MemoryCollector) -> None:
         swagent.start(config())
         with pytest.raises(ConfigError):
             swagent.start(config(span_limit=-1))

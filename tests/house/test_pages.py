@@ -21,7 +21,7 @@ TEXTS = [*PAGES, ROOT / "pyproject.toml", ROOT / "Makefile", ROOT / ".ci" / "run
 PATH = re.compile(rf"(?<![\w./{{}}\\-])((?:{'|'.join(FOLDERS)})/[\w./-]*\w)(?![\w{{}}*\\])")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`([^`\n]+)`")
-# Paths that stand for others.
+# Paths that represent others.
 EXAMPLES = {
     "docs/testing.md": {"tests/order.json"},
     "tests/fuzz/run.py": {"tests/fuzz/corpus/TARGET"},

@@ -30,7 +30,7 @@ class Form(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What somebody who looks at a function takes it for."""
+    """What a caller that inspects a function takes it for."""
 
     is_coroutine_function: bool
     is_generator_function: bool

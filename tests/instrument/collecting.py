@@ -46,7 +46,7 @@ class Spans:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """What tells kinds of spans apart."""
+        """What distinguishes kinds of spans."""
         return self.kind, self.component, self.layer
 
     def add(self, other: Spans) -> None:
@@ -75,7 +75,7 @@ Collected = dict[str, list[Spans]]
 
 
 def describe(span: SpanRecord) -> Spans | None:
-    """A span as the page tells of it. None: the application's own, by hand."""
+    """A span as the page shows it. None: the application's own, by hand."""
     if not (span.component or span.layer):
         return None
     tags = sorted({key for key, _ in span.tags if not _OF_THE_AGENT.fullmatch(key)})
@@ -87,7 +87,7 @@ def describe(span: SpanRecord) -> Spans | None:
 
 
 def owners(span: SpanRecord, module: ModuleType) -> Iterable[str]:
-    """The instrumentations of a test module that a span tells of."""
+    """The instrumentations of a test module that a span shows."""
     names: tuple[str, ...] = getattr(module, "COLLECTS", getattr(module, "INSTRUMENTED", ()))
     named: Any = getattr(module, "collected_by", None)
     if named is not None:

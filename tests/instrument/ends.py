@@ -13,7 +13,7 @@ PATIENCE = 10.0
 
 def wait_for_ends(recorder: Recorder, count: int) -> tuple[list[Finished], list[Finished]]:
     """The segments of the client and of the server, once there are so many: a server's may end after its answer has
-    come, in a thread of its library's, which tells nobody."""
+    come, in a thread of its library's, without a word."""
     deadline = time.monotonic() + PATIENCE
     while len(recorder.segments) < count and time.monotonic() < deadline:
         time.sleep(0.001)

@@ -75,7 +75,7 @@ def instrumentations() -> Iterator[Instrumentation]:
 
 
 def calls() -> Iterator[Instrumentation]:
-    """Those that record calls. Servers record what comes in, and stand in docs/run.md; log records have a page, too."""
+    """Those that record calls. Servers record what comes in, and are in docs/run.md; log records have a page, too."""
     yield from (each for each in instrumentations() if each.name not in SERVERS | LOGS)
 
 

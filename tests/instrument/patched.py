@@ -26,7 +26,7 @@ from swagent.record.logs.settings import LogSettings
 
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 AGENT = "the agent"
-"""Stands where no instrumentation replaces something, but an agent that runs."""
+"""Marks what no instrumentation replaces, but an agent that runs."""
 
 
 @dataclass

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from kit.servers import nobody
+from kit.servers import dead_address
 from record.recorded import Recorder, recording
 from swagent import exit_span, local_span
 from swagent.record.suppression import suppress_instrumentation
@@ -68,7 +68,7 @@ async def test_a_session_with_trace_configs_of_its_own_is_recorded_too(recorder:
     assert server.carriers != [None]
 
 
-async def test_a_redirect_belongs_to_its_call_and_tells_each_host_its_own_address(
+async def test_a_redirect_belongs_to_its_call_and_sends_each_host_its_own_address(
     recorder: Recorder, session: aiohttp.ClientSession, server: HttpServer
 ) -> None:
     await (await session.get(f"{server.url}/moved")).read()
@@ -106,7 +106,7 @@ async def test_a_status_of_an_error_shows(raises: bool, recorder: Recorder, serv
 
 
 async def test_a_refused_connection_shows(recorder: Recorder, session: aiohttp.ClientSession) -> None:
-    with nobody() as address, pytest.raises(aiohttp.ClientConnectorError):
+    with dead_address() as address, pytest.raises(aiohttp.ClientConnectorError):
         await session.get(f"http://{address}/orders")
     assert recorder.span("/orders").failed
     assert recorder.span("/orders").logs
@@ -184,7 +184,7 @@ async def test_of_a_websocket_the_handshake_is_recorded(recorder: Recorder, sess
     assert [carrier and carrier.segment_id for carrier in carriers] == [recorder.segments[0].id]
 
 
-async def test_calls_at_once_are_told_apart(
+async def test_calls_at_once_are_kept_apart(
     recorder: Recorder, session: aiohttp.ClientSession, server: HttpServer
 ) -> None:
     async def job(number: int) -> None:

@@ -37,7 +37,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> Any:
 
 
 class Broker:
-    """Stands where aiokafka's producer puts what it will send, and where its consumer takes what has come in."""
+    """Replaces the queue of aiokafka's producer, and that from which its consumer takes."""
 
     def __init__(self) -> None:
         self.headers: list[dict[str, bytes]] = []
@@ -69,7 +69,7 @@ class Broker:
         # as the start finds out, until aiokafka 0.12
         producer.client._api_version = self.version
         producer._producer_magic = 2
-        producer._closed = True  # nobody has to close what never began
+        producer._closed = True  # what never began need not be closed
         return producer
 
     def consumer(self, *records: Any) -> Any:

@@ -91,7 +91,7 @@ async def test_a_callback_s_message_joins_its_producer_s_trace(
             work()
         done.set()
 
-    # the message may come before the broker's word on it: with nobody there, the producer's segment is the first
+    # the message may come before the broker's word on it: without a consumer, the producer's segment is the first
     await send(exchange, tenant="acme")
     tag = await queue.consume(on_message)
     await done.wait()
@@ -102,7 +102,7 @@ async def test_a_callback_s_message_joins_its_producer_s_trace(
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_a_callback_that_fails_shows(recorder: Recorder, exchange: Any, queue: Any) -> None:
-    asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # it is nobody's
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # no test looks at it
     over = asyncio.Event()
 
     async def on_message(message: Any) -> None:
@@ -158,7 +158,7 @@ async def test_a_message_that_is_fetched_has_its_span_until_the_next(
     assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"]
 
 
-async def test_what_nobody_will_get_fails(recorder: Recorder, rabbitmq: RabbitMQ) -> None:
+async def test_a_message_without_a_queue_fails(recorder: Recorder, rabbitmq: RabbitMQ) -> None:
     async with await aio_pika.connect(rabbitmq.url) as connection:
         channel = await connection.channel(on_return_raises=True)
         with pytest.raises(aio_pika.exceptions.DeliveryError):

@@ -91,7 +91,7 @@ async def test_a_job_joins_its_sender_s_trace(recorder: Recorder, redis: Any, re
     assert joins(recorder) == ["arq/price <- arq/price"]
 
 
-async def test_each_attempt_is_told_of(recorder: Recorder, redis: Any) -> None:
+async def test_each_attempt_is_recorded(recorder: Recorder, redis: Any) -> None:
     await redis.enqueue_job("again")
     await work_off(redis)
     assert joins(recorder) == ["arq/again <- arq/again"] * 2
@@ -108,7 +108,7 @@ async def test_a_failure_and_a_timeout_show(recorder: Recorder, redis: Any) -> N
     assert not spans["arq/hang"].failed
 
 
-async def test_jobs_at_once_are_told_apart(recorder: Recorder, redis: Any) -> None:
+async def test_jobs_at_once_are_kept_apart(recorder: Recorder, redis: Any) -> None:
     for number in range(20):
         with local_span(f"job {number}"):
             await redis.enqueue_job("price", number)

@@ -168,7 +168,7 @@ async def test_a_statement_is_shown_where_settings_say_so(connection: Any, monke
     [span] = recorder.only.spans
     assert dict(span.tags)["db.statement"] == "INSERT INTO orders VALUES ($1, 'a'), ($1, 'b')"
     assert dict(span.tags)["db.sql.parameters"] == "(7,)"
-    # what stands in PostgreSQL's lines below, such as DETAIL, is not
+    # what is in PostgreSQL's lines below, such as DETAIL, is not
     assert dict(span.logs[0][1])["message"] == 'duplicate key value violates unique constraint "orders_pkey"'
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 import urllib3.exceptions
 
-from kit.servers import nobody
+from kit.servers import dead_address
 from record.recorded import Recorder, recording
 from swagent import exit_span, local_span
 from swagent.record.suppression import suppress_instrumentation
@@ -56,7 +56,7 @@ def test_a_call_is_one_span_and_carries_the_context(recorder: Recorder, client: 
     assert (carrier.span_id, carrier.address) == (1, server.address)
 
 
-def test_a_redirect_belongs_to_its_call_and_tells_each_host_its_own_address(
+def test_a_redirect_belongs_to_its_call_and_sends_each_host_its_own_address(
     recorder: Recorder, client: Client, server: HttpServer
 ) -> None:
     with local_span("job"):
@@ -78,7 +78,7 @@ def test_a_status_of_an_error_shows(recorder: Recorder, client: Client, server: 
 
 
 def test_a_refused_connection_shows(recorder: Recorder, client: Client) -> None:
-    with nobody() as address, suppress(OSError, urllib3.exceptions.HTTPError):
+    with dead_address() as address, suppress(OSError, urllib3.exceptions.HTTPError):
         client.get(f"http://{address}/orders")
     assert recorder.span("/orders").failed
     assert recorder.span("/orders").logs

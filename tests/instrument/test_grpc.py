@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
-from kit.servers import nobody
+from kit.servers import dead_address
 from record.recorded import Recorder, recording
 from swagent import exit_span, local_span
 from swagent.instrument import settings
@@ -159,7 +159,7 @@ def test_what_the_caller_gives_up_is_no_failure(recorder: Recorder, channel: Any
 
 
 def test_a_server_that_is_not_there_shows(recorder: Recorder) -> None:
-    with nobody() as address, grpc.insecure_channel(f"dns:///{address}") as channel, pytest.raises(grpc.RpcError):
+    with dead_address() as address, grpc.insecure_channel(f"dns:///{address}") as channel, pytest.raises(grpc.RpcError):
         channel.unary_unary("/stock.Stock/Look")(b"lamp")
     span = recorder.span("/stock.Stock/Look")
     assert (span.peer, dict(span.tags)["grpc.status_code"], span.failed) == (address, "UNAVAILABLE", True)

@@ -178,7 +178,7 @@ def _on_asyncio(method: Any, is_stream: bool) -> Seen:
     return asyncio.run(serve())
 
 
-# a coroutine that nobody awaits is what makes some of them wrong
+# a coroutine that is not awaited is what makes some of them wrong
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("serve", [_blocking, _on_asyncio], ids=["blocking", "asyncio"])

@@ -13,7 +13,7 @@ from grpclib.encoding.base import CodecBase
 from grpclib.exceptions import GRPCError
 from grpclib.server import Server
 
-from kit.servers import nobody
+from kit.servers import dead_address
 from record.recorded import Recorder
 from swagent import Agent, Config, exit_span, local_span
 from swagent.testing import collector
@@ -151,7 +151,7 @@ async def test_what_the_caller_gives_up_is_no_failure(recorder: Recorder, channe
 
 
 async def test_a_server_that_is_not_there_shows(recorder: Recorder) -> None:
-    with nobody() as address:
+    with dead_address() as address:
         host, _, port = address.rpartition(":")
         async with Channel(host, int(port), codec=Bytes()) as channel:
             with pytest.raises(OSError):

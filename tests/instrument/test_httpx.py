@@ -104,7 +104,7 @@ async def test_a_call_of_the_async_client_too(recorder: Recorder, async_client: 
     )
 
 
-def test_a_redirect_belongs_to_its_call_and_tells_each_host_its_own_address(
+def test_a_redirect_belongs_to_its_call_and_sends_each_host_its_own_address(
     recorder: Recorder, client: httpx.Client, peer: Peer
 ) -> None:
     with local_span("job"):
@@ -262,7 +262,7 @@ async def test_the_trace_goes_on_at_the_other_end(recorder: Recorder) -> None:
     assert reference.address == "stock.test:80"
 
 
-async def test_calls_at_once_are_told_apart(recorder: Recorder, async_client: httpx.AsyncClient, peer: Peer) -> None:
+async def test_calls_at_once_are_kept_apart(recorder: Recorder, async_client: httpx.AsyncClient, peer: Peer) -> None:
     async def job(number: int) -> None:
         with local_span(f"job {number}"):
             await async_client.get(f"http://stock.test/part{number}")

@@ -24,7 +24,7 @@ class Base:
 
 
 class Library(Base):
-    """Stands for a class of a library."""
+    """Replaces a class of a library."""
 
     def call(self, text: str) -> str:
         return text
@@ -34,7 +34,7 @@ class Library(Base):
         return cls.__name__
 
     @staticmethod
-    def of_nobody() -> str:
+    def of_no_library() -> str:
         return "static"
 
     value = 1
@@ -54,7 +54,7 @@ def _louder(function: Callable[..., str]) -> Callable[..., str]:
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    for name in ("call", "of_class", "of_nobody", "inherited"):
+    for name in ("call", "of_class", "of_no_library", "inherited"):
         patches.wrap(module.Library, name, _louder)
 
 
@@ -64,7 +64,7 @@ def _state(installation: Installation) -> State:
 
 def _said() -> list[str]:
     library = Library()
-    return [library.call("a"), Library.of_class(), Library.of_nobody(), library.inherited()]
+    return [library.call("a"), Library.of_class(), Library.of_no_library(), library.inherited()]
 
 
 def _installation(hook: Any = _hook, **said: Any) -> Installation:
@@ -89,14 +89,14 @@ def test_what_is_wrapped_is_undone(library: ModuleType) -> None:
     installation.switch_off("by the test")
 
 
-def test_what_somebody_else_has_wrapped_since_stays(library: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_library_has_wrapped_since_stays(library: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     installation = _installation()
     installation.install()
-    monkeypatch.setattr(Library, "of_nobody", staticmethod(lambda: "theirs"))
+    monkeypatch.setattr(Library, "of_no_library", staticmethod(lambda: "theirs"))
     installation.switch_off("by the test")
     assert _said() == ["a", "Library", "theirs", "base"]
     monkeypatch.undo()
-    Library.of_nobody = staticmethod(_original)  # type: ignore[method-assign]
+    Library.of_no_library = staticmethod(_original)  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("names", [("requests", "urllib3"), ("urllib3", "requests")])
@@ -132,7 +132,7 @@ def test_a_hook_that_does_not_fit_changes_nothing_and_says_so_once(
     ]
 
 
-def test_a_type_that_cannot_be_changed_is_told_of() -> None:
+def test_a_type_that_cannot_be_changed_is_reported() -> None:
     with pytest.raises(HookError, match="upper cannot be replaced"):
         Patches().wrap(str, "upper", lambda function: lambda *args: function(*args))
 

@@ -137,7 +137,7 @@ def asked_claude(**others: Any) -> dict[str, Any]:
 
 
 def drawn(recorder: Recorder, peer: HttpPeer) -> list[str]:
-    """The trees, without what is never the same; and nobody's secret is anywhere in the record."""
+    """The trees, without what is never the same; and no secret is anywhere in the record."""
     kept = [(span.name, span.peer, span.tags, span.logs) for each in recorder.segments for span in each.spans]
     assert SECRET not in repr(kept)
     text = trees(recorder).replace(peer.address, "llm:443")
@@ -171,8 +171,8 @@ async def test_a_call_of_the_async_clients_too(recorder: Recorder, peer: HttpPee
 
 
 def _streamed(name: str, asked: str, model: str) -> str:
-    told = f"gen_ai.server.time_to_first_token=… gen_ai.response.model={model}"
-    return f"  Exit {name} HTTPX/HTTP llm:443 {asked} {told} gen_ai.usage.input_tokens=11 gen_ai.usage.output_tokens=7"
+    found = f"gen_ai.server.time_to_first_token=… gen_ai.response.model={model}"
+    return f"  Exit {name} HTTPX/HTTP llm:443 {asked} {found} gen_ai.usage.input_tokens=11 gen_ai.usage.output_tokens=7"
 
 
 STREAMED = [
@@ -243,7 +243,7 @@ def test_a_stream_that_is_broken_off_by_an_error_failed(recorder: Recorder, chat
 
 
 @pytest.mark.anyio
-async def test_a_stream_that_nobody_waits_for_any_more_was_cancelled(
+async def test_a_stream_that_is_no_longer_awaited_was_cancelled(
     recorder: Recorder, provider: Provider, peer: HttpPeer
 ) -> None:
     provider.may_go_on.clear()
@@ -275,10 +275,8 @@ def _over_httpx(peer: HttpPeer) -> Any:
     return openai.OpenAI(base_url=peer.url, api_key=SECRET, http_client=httpx.Client())
 
 
-@pytest.mark.parametrize(("hosts", "is_told"), [([], False), (["other.test"], False), (["127.0.0.1"], True)])
-def test_a_stranger_is_told_of_the_trace_only_where_it_is_named(
-    hosts: list[str], is_told: bool, peer: HttpPeer
-) -> None:
+@pytest.mark.parametrize(("hosts", "is_sent"), [([], False), (["other.test"], False), (["127.0.0.1"], True)])
+def test_a_foreign_host_gets_the_trace_only_where_it_is_named(hosts: list[str], is_sent: bool, peer: HttpPeer) -> None:
     instrument("httpx")
     try:
         with recording(propagate_to=hosts) as recorder, _over_httpx(peer) as client, local_span("job"):
@@ -286,7 +284,7 @@ def test_a_stranger_is_told_of_the_trace_only_where_it_is_named(
     finally:
         uninstrument("httpx")
     assert recorder.names == [["job", "OpenAI/chat/completions"]]
-    assert ["sw8" in request.headers for request in peer.requests] == [is_told]
+    assert ["sw8" in request.headers for request in peer.requests] == [is_sent]
 
 
 def test_a_call_inside_a_call_has_no_span_of_its_own(recorder: Recorder, chats: Any) -> None:

@@ -25,7 +25,7 @@ def test_records_are_reported_from_its_import_on(monkeypatch: pytest.MonkeyPatch
         loguru.logger.warning("low")
         captured.capture.attach_loguru()
         loguru.logger.warning("empty")
-    loguru.logger.warning("nobody takes it")
+    loguru.logger.warning("it is not taken")
     assert captured.texts == ["low", "empty"]
     for name in [name for name in sys.modules if name.partition(".")[0] == "loguru"]:
         monkeypatch.delitem(sys.modules, name, raising=False)

@@ -1,4 +1,4 @@
-"""The page for those who come from the official agent says of every plugin what stands for it."""
+"""The page about the official agent says of every plugin what replaces it."""
 
 from __future__ import annotations
 

@@ -148,8 +148,8 @@ def test_a_closed_cursor_fails_as_ever(mariadb: Mariadb, caplog: pytest.LogCaptu
         cursor.execute("SELECT 1")
     connection.close()
     # what other tests left behind may have its say meanwhile, in threads of its own
-    told = [record for record in caplog.records if record.thread == threading.get_ident()]
-    assert (recorder.segments, told) == ([], [])
+    found = [record for record in caplog.records if record.thread == threading.get_ident()]
+    assert (recorder.segments, found) == ([], [])
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ async def test_an_error_and_a_cancellation_show(driver: Any, connect: Any) -> No
 
 @not_blocking
 @on_asyncio
-async def test_jobs_at_once_are_told_apart(driver: Any, mariadb: Mariadb) -> None:
+async def test_jobs_at_once_are_kept_apart(driver: Any, mariadb: Mariadb) -> None:
     place = {"host": "127.0.0.1", "port": mariadb.port, "user": "root", "db": "shop"}
     async with driver.create_pool(**place, minsize=2, maxsize=2) as pool:
         with recording() as recorder:

@@ -67,7 +67,7 @@ async def test_a_query_of_the_async_driver_too(recorder: Recorder, peer: BoltPee
             transaction = await session.begin_transaction()
             await transaction.run(QUERY, name="secret")
             await transaction.commit()
-    # whoever names no database may be told its name by the server
+    # a client that names no database may get its name from the server
     lines = [line.replace(" db.instance=neo4j", "") for line in drawn(recorder, peer)]
     assert lines == ["Local job", _line("Session"), _line("Transaction")]
 

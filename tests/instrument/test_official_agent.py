@@ -1,4 +1,4 @@
-"""The official agent in the same process is told of when the application loads it."""
+"""The official agent in the same process is reported when the application loads it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from swagent.instrument import instrument, uninstrument
 
 
-def test_it_is_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_it_is_logged_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     package = tmp_path / "skywalking"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -24,14 +24,14 @@ def test_it_is_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
         monkeypatch.setitem(sys.modules, name, None)
         del sys.modules[name]
 
-    def told() -> list[str]:
+    def found() -> list[str]:
         # what other tests left behind may have its say meanwhile, in threads of its own
         return [record.getMessage() for record in caplog.records if record.thread == threading.get_ident()]
 
     with caplog.at_level(logging.WARNING, "swagent"):
         instrument("urllib-request")
         instrument("urllib-request")
-        assert told() == []
+        assert found() == []
         importlib.import_module("skywalking.agent")
     uninstrument("urllib-request")
-    assert ["the official agent" in text for text in told()] == [True]
+    assert ["the official agent" in text for text in found()] == [True]

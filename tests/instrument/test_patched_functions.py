@@ -221,12 +221,12 @@ def test_they_look_like_the_originals(found: Found) -> None:
             different.append(f"{each.id}: asyncio.iscoroutinefunction")
         if type(each.before) in (staticmethod, classmethod) and type(each.before) is not type(each.after):
             different.append(f"{each.id}: {type(each.after)}")
-        if _told_signature(before) != _told_signature(after):
-            different.append(f"{each.id}: {_told_signature(before)} -> {_told_signature(after)}")
+        if _recorded_signature(before) != _recorded_signature(after):
+            different.append(f"{each.id}: {_recorded_signature(before)} -> {_recorded_signature(after)}")
     assert not different, "\n".join(different)
 
 
-def _told_signature(function: Any) -> object:
+def _recorded_signature(function: Any) -> object:
     try:
         return inspect.signature(function)
     except (TypeError, ValueError) as error:
@@ -245,7 +245,7 @@ def test_they_are_pickled_as_the_originals(found: Found) -> None:
 
 
 def _is_pickled(function: Any, each: Replaced, expected: Any) -> bool:
-    """Whether it can be, where it stands in its owner."""
+    """Whether it can be, where it is in its owner."""
     now = inspect.getattr_static(each.owner, each.name)
     own = each.name in vars(each.owner)
     setattr(each.owner, each.name, each.before if function is _bare(each.before) else each.after)

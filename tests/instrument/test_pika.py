@@ -126,7 +126,7 @@ def test_a_message_that_is_fetched_has_its_span_until_the_next(
     assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"]
 
 
-def test_what_nobody_will_get_fails(recorder: Recorder, channel: Any) -> None:
+def test_a_message_without_a_queue_fails(recorder: Recorder, channel: Any) -> None:
     channel.confirm_delivery()
     with pytest.raises(pika.exceptions.UnroutableError):
         channel.basic_publish("", "nowhere", b"1", mandatory=True)

@@ -25,7 +25,7 @@ BROKER = "a.test:6650;b.test:6650"
 
 
 class Below:
-    """Stands for the C++ client, its producers and consumers: what is sent comes in again."""
+    """Replaces the C++ client, its producers and consumers: what is sent comes in again."""
 
     def __init__(self) -> None:
         self.messages: list[Any] = []
@@ -137,15 +137,15 @@ def test_a_batch_refers_to_each_producer(recorder: Recorder, client: Any) -> Non
 def test_a_span_lasts_until_the_message_is_acknowledged(
     content: bytes, failed: bool, recorder: Recorder, client: Any, below: Below
 ) -> None:
-    told: list[Any] = []
+    found: list[Any] = []
     with local_span("job"):
-        client.create_producer("orders").send_async(content, lambda *args: told.append(args))
+        client.create_producer("orders").send_async(content, lambda *args: found.append(args))
         with local_span("work"):
             pass
     assert recorder.names == []
     assert below.deliver is not None
     below.deliver()
-    assert len(told) == 1
+    assert len(found) == 1
     assert recorder.names == [["job", f"{NAME}/Producer", "work"]]
     assert recorder.parent_of("work") == "job"
     assert recorder.span(f"{NAME}/Producer").failed is failed

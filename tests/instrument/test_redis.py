@@ -18,7 +18,7 @@ import valkey
 import valkey.asyncio
 
 from kit.real.redis import Redis, RedisCluster
-from kit.servers import nobody
+from kit.servers import dead_address
 from record.recorded import Recorder
 from swagent import exit_span, local_span
 from swagent.instrument import settings, uninstrument
@@ -87,7 +87,7 @@ async def test_a_command_of_the_async_client_too(recorder: Recorder, redis_serve
 
 @real
 @on_asyncio
-async def test_valkey_is_told_by_its_own_name(recorder: Recorder, redis_server: Redis) -> None:
+async def test_valkey_has_its_own_name(recorder: Recorder, redis_server: Redis) -> None:
     with valkey.Valkey(port=redis_server.port) as client, local_span("job"):
         client.get("user:17")
     async with valkey.asyncio.Valkey(port=redis_server.port) as async_client:
@@ -145,7 +145,7 @@ def test_a_key_is_shown_where_it_is_asked_for(recorder: Recorder, client: Any) -
 
 
 @real
-def test_what_waits_for_somebody_else_has_no_span(recorder: Recorder, client: Any) -> None:
+def test_what_waits_for_another_client_has_no_span(recorder: Recorder, client: Any) -> None:
     assert client.blpop("queue", timeout=0.01 if redis.__version__ > "6" else 1) is None
     assert not client.xread({"stream": "$"}, block=1)
     with client.pubsub() as subscription:
@@ -171,7 +171,7 @@ def test_an_error_of_the_server_shows(recorder: Recorder, client: Any) -> None:
 async def test_a_refused_connection_is_one_span_whatever_is_tried_again(recorder: Recorder) -> None:
     retry = redis.retry.Retry(redis.backoff.NoBackoff(), 3)
     async_retry = redis.asyncio.retry.Retry(redis.backoff.NoBackoff(), 3)
-    with nobody() as address:
+    with dead_address() as address:
         port = int(address.rpartition(":")[2])
         with pytest.raises(redis.exceptions.ConnectionError):
             redis.Redis("127.0.0.1", port, retry=retry).get("user:17")
@@ -206,7 +206,7 @@ def _refuse(*_: Any, **__: Any) -> Any:
 
 @real
 @on_asyncio
-async def test_a_cluster_is_told_by_the_node_that_is_asked(recorder: Recorder, redis_cluster: RedisCluster) -> None:
+async def test_a_cluster_is_named_by_the_node_that_is_asked(recorder: Recorder, redis_cluster: RedisCluster) -> None:
     async with redis.asyncio.RedisCluster("127.0.0.1", redis_cluster.port) as async_client:
         with local_span("async"):
             await async_client.set("user:17", "a")
@@ -247,7 +247,7 @@ async def test_a_cancelled_command_shows_as_one(recorder: Recorder, redis_server
 
 @real
 @on_asyncio
-async def test_commands_at_once_are_told_apart(recorder: Recorder, redis_server: Redis) -> None:
+async def test_commands_at_once_are_kept_apart(recorder: Recorder, redis_server: Redis) -> None:
     async with redis.asyncio.Redis(port=redis_server.port) as client:
 
         async def job(number: int) -> None:

@@ -47,7 +47,7 @@ def test_a_body_that_ends_too_early_failed(recorder: Recorder, session: requests
     assert recorder.span("/broken").failed
 
 
-def test_a_stream_that_nobody_reads_on_ends_with_its_response(
+def test_a_stream_that_is_not_read_on_ends_with_its_response(
     recorder: Recorder, session: requests.Session, server: HttpServer
 ) -> None:
     with local_span("job"), session.get(f"{server.url}/stream", stream=True):

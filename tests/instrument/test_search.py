@@ -9,7 +9,7 @@ import elasticsearch
 import opensearchpy
 import pytest
 
-from kit.servers import nobody
+from kit.servers import dead_address
 from record.recorded import Recorder
 from swagent import exit_span, local_span
 from swagent.instrument import settings
@@ -114,10 +114,10 @@ def test_a_failure_shows(recorder: Recorder, elastic: Any, opens: Any) -> None:
     assert all(segment.spans[0].failed for segment in recorder.segments)
 
 
-def test_what_is_tried_again_is_one_span_and_tells_of_the_node_that_was_asked_last(
+def test_what_is_tried_again_is_one_span_and_names_the_node_that_was_asked_last(
     recorder: Recorder, peer: HttpPeer
 ) -> None:
-    with nobody() as address:
+    with dead_address() as address:
         urls = [f"http://{address}", peer.url]
         with elasticsearch.Elasticsearch(
             urls, retry_on_timeout=True, max_retries=3, randomize_nodes_in_pool=False

@@ -97,7 +97,7 @@ def test_an_error_shows_what_the_driver_said_and_neither_statement_nor_parameter
 
 
 @on_asyncio
-async def test_greenlets_keep_the_context_and_jobs_at_once_are_told_apart(
+async def test_greenlets_keep_the_context_and_jobs_at_once_are_kept_apart(
     async_engine: AsyncEngine, recorder: Recorder
 ) -> None:
     async def job(number: int) -> None:

@@ -222,7 +222,7 @@ def test_modules_of_any_name_connect(name: object, recorder: Recorder) -> None:
     assert recorder.names == [["SQLite/sqlite3/execute"]]
 
 
-def test_the_module_is_as_it_was_once_nobody_records() -> None:
+def test_the_module_is_as_it_was_once_no_agent_records() -> None:
     uninstrument("sqlite3")
     assert sqlite3.connect is sqlite3.dbapi2.connect is _sqlite3.connect
     assert type(sqlite3.connect).__name__ == "builtin_function_or_method"
@@ -236,7 +236,7 @@ def test_the_collectors_own_store_is_not_recorded(recorder: Recorder, tmp_path: 
     assert not recorder.segments
 
 
-def test_connections_are_plain_again_once_nobody_records(file: Path, recorder: Recorder) -> None:
+def test_connections_are_plain_again_once_no_agent_records(file: Path, recorder: Recorder) -> None:
     uninstrument("sqlite3")
     connection = sqlite3.connect(file)
     assert type(connection) is sqlite3.Connection

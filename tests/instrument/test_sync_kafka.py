@@ -11,7 +11,7 @@ from zlib import crc32
 import pytest
 
 from kit.real.kafka import Kafka
-from kit.servers import nobody
+from kit.servers import dead_address
 from record.recorded import Recorder
 from swagent import current_span, exit_span, local_span
 
@@ -84,7 +84,7 @@ class Confluent:
         said: list[Any] = []
         self._producer.produce(topic, b"1", headers=headers or {}, on_delivery=lambda error, _: said.append(error))
         assert self._producer.flush(_SECONDS) == 0
-        assert said == [None], "the application is told of it, too"
+        assert said == [None], "the application hears of it, too"
 
     def close(self) -> None:
         self._producer.flush(_SECONDS)
@@ -213,7 +213,7 @@ def test_a_failed_send_of_confluent_kafka_shows(recorder: Recorder, kafka: Kafka
 
 
 def test_a_delivery_that_fails_follows_its_send(recorder: Recorder, topic: str) -> None:
-    with nobody() as address:
+    with dead_address() as address:
         producer = confluent.Producer({"bootstrap.servers": address, "message.timeout.ms": 100, "log_level": 0})
         with local_span("job"):
             producer.produce(topic, b"1")

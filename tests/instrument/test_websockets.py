@@ -16,7 +16,7 @@ import websockets.asyncio.server
 import websockets.sync.client
 
 from kit.loop_thread import LoopThread
-from kit.servers import nobody
+from kit.servers import dead_address
 from record.recorded import Recorder
 from swagent import local_span
 from swagent.record.trace.carrier import Carrier, parse_sw8
@@ -145,7 +145,7 @@ async def test_a_handshake_that_is_refused_failed(connect: Connect, recorder: Re
         async with connect(f"ws://{peer.address}/nowhere"):
             pass
     assert trees(recorder).endswith("http.status_code=404 FAILED")
-    with nobody() as address, pytest.raises(OSError):
+    with dead_address() as address, pytest.raises(OSError):
         async with connect(f"ws://{address}/talk"):
             pass
     assert recorder.span("/talk").failed

@@ -76,7 +76,7 @@ def oldest_of(distribution: str, versions: str) -> str:
     bounds = [each.version for each in SpecifierSet(versions) if each.operator in (">=", "~=", "==")]
     if len(bounds) != 1:
         raise ValueError(f"{distribution}: {versions} has no lower bound")
-    # where several bring the same module, the first stands for them
+    # where several bring the same module, the first represents them
     return f"{distribution.split()[0]}=={bounds[0]}"
 
 

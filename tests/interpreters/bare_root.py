@@ -1,5 +1,5 @@
 """A bare Debian of its own below `.cache`, for the Pythons that are newer than most machines: no compiler, and of tools
-`make` alone. What installs there installs on anybody's machine.
+`make` alone. What installs there installs on any machine.
 
 It needs root and debootstrap, and is made once. Commands run there by chroot, in a mount namespace of their own: so
 nothing stays mounted, however they end.

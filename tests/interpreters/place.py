@@ -1,4 +1,4 @@
-"""Where an interpreter stands and how commands run there: on this machine, or in a bare root (`bare_root`)."""
+"""Where an interpreter is and how commands run there: on this machine, or in a bare root (`bare_root`)."""
 
 from __future__ import annotations
 

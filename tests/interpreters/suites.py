@@ -24,7 +24,7 @@ Cell = tuple[str, str]  # transport, loop
 class Outcome:
     """What one suite showed on one Python.
 
-    :ivar has_failed: whether it is anybody's fault
+    :ivar has_failed: whether it is a failure
     :ivar remark: why it was left out, or where it failed
     :ivar cells: of the delivery suite, what became of each cell
     """
@@ -106,5 +106,5 @@ SUITES = {"delivery": deliver, "unit": run_unit, "demo": run_demo}
 
 
 def failures(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Those that somebody has to look at."""
+    """Those that a person has to look at."""
     return [each for each in outcomes if each.has_failed]

@@ -61,7 +61,7 @@ def _type(hint: Any) -> str:
         return " | ".join(f"'{each}'" for each in inner)
     if origin in (Union, types.UnionType):
         return " | ".join(map(_type, inner))
-    raise TypeError(f"no type of TypeScript stands for {hint!r}")
+    raise TypeError(f"no type of TypeScript matches {hint!r}")
 
 
 def _bracketed(hint: Any) -> str:

@@ -99,7 +99,7 @@ def test_the_shares_of_a_path_sum_to_one(ask: Ask) -> None:
     assert shares == [["query", 60, 0.6, 2], ["root", 40, 0.4, 1]]
 
 
-def test_the_head_is_the_request_that_the_answer_tells_of(ask: Ask) -> None:
+def test_the_head_is_the_request_that_the_answer_describes(ask: Ask) -> None:
     late, root = span("orphan", None, 0, 500), span("root", None, 10, 110)
     trace = {"start": 10, "duration": 100, "spans": [late, root]}
     assert ask("trace/critical_path", "headOf", trace, then="found.id") == "root"
@@ -158,12 +158,12 @@ def test_what_is_closed_or_not_asked_for_is_not_seen(ask: Ask) -> None:
      ({"start": 0, "end": 900}, False)],
 )  # fmt: skip
 def test_one_query_for_each_row_is_suspected(ask: Ask, more: Record, is_suspect: bool) -> None:
-    """Where they ask somebody, and one after the other: what runs side by side is a choice."""
+    """Where they ask another service, and one after the other: what runs side by side is a choice."""
     spans = [each | more for each in many(12) if each["operation"] == "query"]
     assert ask("trace/folds", "foldSiblings", spans, then="found.map(each => each.isSuspect)") == [is_suspect]
 
 
-def test_a_fold_tells_its_time_and_its_failures(ask: Ask) -> None:
+def test_a_fold_says_its_time_and_its_failures(ask: Ask) -> None:
     spans = [each | {"error": each["id"] == "q3"} for each in many(12) if each["operation"] == "query"]
     then = "found.map(({ took, start, end, errors }) => [took, start, end, errors])"
     assert ask("trace/folds", "foldSiblings", spans, then=then) == [[108, 0, 229, 1]]
@@ -222,13 +222,13 @@ def test_what_several_tasks_awaited_at_once_is_shared(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("awaited", ["", "[[1", '{"a": 1}', '[["a"]]', '[["a", "much"]]'])
-def test_without_names_the_spans_tell_what_was_awaited(ask: Ask, awaited: str) -> None:
+def test_without_names_the_spans_say_what_was_awaited(ask: Ask, awaited: str) -> None:
     query = span("query", "root", 100, 400, **SQL)
     _, parts = split(ask, request(**TIMES, time_awaited=awaited), query)
     assert parts[-2:] == [["awaiting", "databases", 300], ["awaiting", "", 400]]
 
 
-def test_without_a_measure_the_split_is_what_the_spans_tell(ask: Ask) -> None:
+def test_without_a_measure_the_split_is_what_the_spans_say(ask: Ask) -> None:
     work = span("work", "root", 0, 600)
     query, call = span("query", "work", 100, 400, **SQL), span("call", "root", 350, 500, **EXIT)
     called = span("called", "call", 351, 499, **ENTRY, service="stock", instance="stock-1")

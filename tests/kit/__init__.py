@@ -1,1 +1,1 @@
-"""What tests and `stress` stand on: peers, proxies, brokers, sinks that count, ports, and clients that are watched."""
+"""The basis of tests and `stress`: peers, proxies, brokers, sinks that count, ports, and clients that are watched."""

@@ -140,7 +140,7 @@ def frame(*frames: Frame) -> Behaviour:
 
 
 def unknown_frame(stream_id: int) -> Behaviour:
-    """A frame of a type that nobody has defined."""
+    """A frame of an undefined type."""
     return raw(b"\x00\x00\x06\xbe\x00" + stream_id.to_bytes(4, "big") + b"future")
 
 

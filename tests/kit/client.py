@@ -40,7 +40,7 @@ class Client:
         await self.run(self.transport.send, Signal.SEGMENT, records or (b"record",))
 
     async def verdict(self, *records: bytes) -> DeliveryError | None:
-        """Send one batch, and tell what it was said to have become of it: None for confirmed."""
+        """Send one batch, and return the verdict on it: None for confirmed."""
         try:
             await self.send(*records)
         except DeliveryError as error:
@@ -129,7 +129,7 @@ async def until(condition: Callable[[], object], timeout: float = 5.0) -> None:
     :raises TimeoutError: when it does not happen
     """
     with anyio.fail_after(timeout):
-        while not condition():  # noqa: ASYNC110  (no event of ours tells)
+        while not condition():  # noqa: ASYNC110  (no event of ours says it)
             await anyio.sleep(0.005)
 
 

@@ -1,4 +1,4 @@
-"""A collector at HTTP/2 level that misbehaves as told, call by call.
+"""A collector at HTTP/2 level that misbehaves as ordered, call by call.
 
     with H2Peer(answers.confirm) as peer:
         ...
@@ -31,7 +31,7 @@ _PREFIX = struct.Struct(">?I")
 
 
 def message(payload: bytes, *, declared: int | None = None, compressed: bool = False) -> bytes:
-    """One length-prefixed gRPC message, honest unless told otherwise."""
+    """One length-prefixed gRPC message, honest unless the test says otherwise."""
     return _PREFIX.pack(compressed, len(payload) if declared is None else declared) + payload
 
 

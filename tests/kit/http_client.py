@@ -31,7 +31,7 @@ class Client:
         await self.transport.send(Signal.SEGMENT, records or (RECORD,))
 
     async def verdict(self, *records: bytes) -> DeliveryError | None:
-        """Send one batch, and tell what it was said to have become of it: None for confirmed."""
+        """Send one batch, and return the verdict on it: None for confirmed."""
         try:
             await self.send(*records)
         except DeliveryError as error:
@@ -52,7 +52,7 @@ class Client:
 
 
 def numbered(number: int) -> bytes:
-    """A record that can be told from others."""
+    """A record that differs from others."""
     return b'{"traceId":"%d"}' % number
 
 

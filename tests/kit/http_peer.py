@@ -1,4 +1,4 @@
-"""A collector at HTTP/1.1 level that misbehaves as told, call by call.
+"""A collector at HTTP/1.1 level that misbehaves as ordered, call by call.
 
     with HttpPeer(confirm) as peer:
         ...
@@ -43,7 +43,7 @@ class Link:
         return Call(self, event) if isinstance(event, h11.Request) else None
 
     async def next_event(self) -> Any:
-        """What h11 has to tell next."""
+        """The next event of h11's."""
         while (event := self._h11.next_event()) is h11.NEED_DATA:
             self._h11.receive_data(await self.reader.read(65_536))
         return event

@@ -1,11 +1,11 @@
-"""A Kafka broker in a thread, as far as a producer can tell: one node, any topic, no disk.
+"""A Kafka broker in a thread, as far as a producer can see: one node, any topic, no disk.
 
     with KafkaBroker() as broker:
         ...
         assert broker.records["skywalking-segments"] == [(key, value)]
 
 aiokafka's own structures read the requests and write the answers. For what a broker does with records, and for how it
-fails, there is the real one (`kit/real/kafka.py`); this one starts at once and tells exactly what it was sent.
+fails, there is the real one (`kit/real/kafka.py`); this one starts at once and shows exactly what it was sent.
 """
 
 from __future__ import annotations

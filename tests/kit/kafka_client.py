@@ -36,7 +36,7 @@ class Client:
         await self.run(self.transport.send, signal, records)
 
     async def verdict(self, *records: bytes, signal: Signal = Signal.SEGMENT) -> DeliveryError | None:
-        """Send one batch, and tell what it was said to have become of it: None for confirmed."""
+        """Send one batch, and return the verdict on it: None for confirmed."""
         try:
             await self.send(*records, signal=signal)
         except DeliveryError as error:
@@ -68,7 +68,7 @@ class Client:
     async def wait_tasks_ended(self, timeout: float = 5.0) -> set[str]:
         """Those that are left when none is, or the time is up: a cancelled task ends some turns of the loop later."""
         with anyio.move_on_after(timeout):
-            while await self.tasks():  # noqa: ASYNC110  (no event of ours tells)
+            while await self.tasks():  # noqa: ASYNC110  (no event of ours says it)
                 await anyio.sleep(0.005)
         return await self.tasks()
 

@@ -44,7 +44,7 @@ class Cluster:
         await anyio.to_thread.run_sync(self._kafka.kill)
 
     async def pause(self) -> None:
-        """The kernel takes connections and bytes, nobody answers."""
+        """The kernel takes connections and bytes, and nothing answers."""
         await anyio.to_thread.run_sync(self._kafka.pause)
 
     def resume(self) -> None:
@@ -68,7 +68,7 @@ class Cluster:
         with anyio.fail_after(30):
             while await self._setting(topic, setting) != limit:  # noqa: ASYNC110
                 await anyio.sleep(0.05)
-        await anyio.sleep(0.2)  # until the log takes over what the broker tells already
+        await anyio.sleep(0.2)  # until the log takes over what the broker says already
 
     async def records(self, topic: str) -> list[tuple[bytes | None, bytes]]:
         """Key and value of everything that a topic holds, from its first offset on, partition by partition."""
@@ -80,14 +80,14 @@ class Cluster:
         return found
 
     async def _setting(self, topic: str, name: str) -> str:
-        """What the broker tells of a topic's setting."""
-        told: list[Any] = []
+        """What the broker says of a topic's setting."""
+        seen: list[Any] = []
 
         async def ask(admin: Any) -> None:
-            told.extend(await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic, {name: None})]))
+            seen.extend(await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic, {name: None})]))
 
         await self._with_admin(ask)
-        [[resource]] = [answer.resources for answer in told]
+        [[resource]] = [answer.resources for answer in seen]
         *_, [(_, value, *_)] = resource
         return str(value)
 
@@ -128,7 +128,7 @@ class Cluster:
             consumer = AIOKafkaConsumer(bootstrap_servers=self.address, retry_backoff_ms=20)
             try:
                 await consumer.start()
-                # only a leader that is ready tells the end
+                # only a leader that is ready knows the end
                 await consumer.end_offsets(await self._places(self.namespace))
             except KafkaError:
                 await asyncio.sleep(0.1)

@@ -4,7 +4,7 @@
     await broker.start()
     broker.append("topic", b"value")
 
-Producers may write to it as well. Its log begins where it is told to, as if older records had been deleted.
+Producers may write to it as well. Its log begins where the test says, as if older records had been deleted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class KafkaLog(KafkaBroker):
     def append(self, topic: str, *values: bytes) -> None:
         """Add records, at once for whoever waits for them. In the broker's own loop."""
         self.records[topic] += [(b"", value) for value in values]
-        self._tell()
+        self._notify()
 
     async def answer(self, request: Any) -> Any:
         if isinstance(request, MetadataRequest_v1):
@@ -56,10 +56,10 @@ class KafkaLog(KafkaBroker):
             return await self._fetch(request)
         answer = await super().answer(request)
         if isinstance(request, ProduceRequest_v3):
-            self._tell()
+            self._notify()
         return answer
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         arrived, self._arrived = self._arrived, asyncio.Event()
         arrived.set()
 

@@ -1,4 +1,4 @@
-"""A Kafka broker that answers as told, and is a cluster of one.
+"""A Kafka broker that answers as ordered, and is a cluster of one.
 
     with KafkaPeer() as peer:
         ...
@@ -86,10 +86,10 @@ class KafkaPeer(TcpServer):
             self.tokens.append(SaslAuthenticateRequest_v0.decode(body).sasl_auth_bytes)
             return SaslAuthenticateResponse_v0(code, "no" if code else None, next(challenges, b""))
         if kind == METADATA:
-            return self._tell(MetadataRequest_v1.decode(body).topics or [], code)
+            return self._notify(MetadataRequest_v1.decode(body).topics or [], code)
         return self._take(ProduceRequest_v3.decode(body).topics, code)
 
-    def _tell(self, topics: list[str], code: int) -> Any:
+    def _notify(self, topics: list[str], code: int) -> Any:
         partitions = [] if code else [(0, 0, 1, [1], [1])]
         brokers = [(1, self._host, self.port, None)]
         return MetadataResponse_v1(brokers, 1, [(code, topic, False, partitions) for topic in topics])

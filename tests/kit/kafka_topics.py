@@ -11,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import NodeNotReadyError
 
 TOPICS = ("skywalking-segments", "skywalking-logs", "skywalking-meters", "skywalking-managements")
-"""Those that agents write to, if nobody names others."""
+"""Those that agents write to, if no test names others."""
 
 
 async def administer(address: str, use: Callable[[Any], Any]) -> None:
@@ -36,7 +36,7 @@ async def create_topics(address: str, names: Iterable[str], partitions: int = 1)
 
 
 async def count_records(address: str, topic: str, partitions: int = 1) -> int:
-    """How many records a topic has taken, as its ends tell."""
+    """How many records a topic has taken, as its ends say."""
     consumer = AIOKafkaConsumer(bootstrap_servers=address)
     await consumer.start()
     try:

@@ -4,7 +4,7 @@
         proxy.up.latency = 0.1                 # towards the server, from now on
         proxy.down.hole = True                 # nothing comes back any more
         proxy.cut(up=17)                       # open connections end after 17 bytes more
-        await proxy.thread.call(proxy.stop)    # nobody listens; `start` listens at the same port
+        await proxy.thread.call(proxy.stop)    # nothing listens; `start` listens at the same port
 
 As a `with` block it runs in its own loop thread; `await proxy.start()` runs it in the loop that is running.
 """
@@ -142,7 +142,7 @@ class Proxy(TcpServer):
 
 
 async def _swallow(link: _Link) -> None:
-    # awaited here: of a gathering that is given up from outside nobody would look at the cancellation
+    # awaited here: of a gathering that is given up from outside the cancellation would not be looked at
     await asyncio.gather(link.up.swallow(), link.down.swallow())
 
 

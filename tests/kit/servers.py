@@ -1,5 +1,6 @@
 """TCP servers in a thread: the base of every hostile peer, and the simplest of them. `Parrot()` takes connections and
-stays silent, `nobody()` is an address where nothing listens, `collector_thread()` runs the embedded collector.
+stays silent, `dead_address()` is an address where nothing listens, `collector_thread()` runs the embedded
+collector.
 """
 
 from __future__ import annotations
@@ -69,11 +70,11 @@ class TcpServer:
         raise NotImplementedError
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._server is None:  # accepted by the loop before the port was closed, and told after
+        if self._server is None:  # accepted by the loop before the port was closed, and handed over after
             writer.transport.abort()
             return
         self.connected += 1
-        # a reset that nobody looks at is reported, too
+        # a reset that is not looked at is reported, too
         asyncio.ensure_future(writer.wait_closed()).add_done_callback(lambda end: end.cancelled() or end.exception())
         task = asyncio.ensure_future(self._serve(reader, writer))
         self._tasks.add(task)
@@ -118,8 +119,8 @@ class Parrot(TcpServer):
 
 
 @contextmanager
-def nobody(host: str = "127.0.0.1") -> Iterator[str]:
-    """An address whose port is taken, so that nobody else gets it, and where connections are refused."""
+def dead_address(host: str = "127.0.0.1") -> Iterator[str]:
+    """An address whose port is taken, so that no other program gets it, and where connections are refused."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as reserved:
         reserved.bind((host, 0))

@@ -33,7 +33,7 @@ class Stopwatch:
         """Without those in which threads of this process were ready and no processor was free.
 
         For upper bounds alone: threads that waited side by side are all taken off, and what those waited that have
-        ended meanwhile is not. Where the machine does not tell (it is not Linux), the same as :attr:`seconds`.
+        ended meanwhile is not. Where the machine does not say (it is not Linux), the same as :attr:`seconds`.
         """
         if self._is_virtual:
             return self.seconds

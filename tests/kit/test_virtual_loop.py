@@ -190,7 +190,7 @@ WAYS: list[Callable[[Callable[[], str]], Awaitable[str]]] = [
 
 class TestThreads:
     @pytest.mark.parametrize("way", WAYS)
-    def test_the_clock_stands_still_while_one_works_for_the_loop(
+    def test_the_clock_is_stopped_while_one_works_for_the_loop(
         self, way: Callable[[Callable[[], str]], Awaitable[str]]
     ) -> None:
         async def main() -> None:
@@ -211,7 +211,7 @@ class TestThreads:
 
         run(main)
 
-    def test_a_job_that_nobody_waits_for_any_more_still_stops_the_clock(self) -> None:
+    def test_a_job_that_is_no_longer_awaited_still_stops_the_clock(self) -> None:
         async def main() -> None:
             began, go_on, ended = threading.Event(), threading.Event(), threading.Event()
 

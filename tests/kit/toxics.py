@@ -140,7 +140,7 @@ class Pipe:
             size = min(toxics.slice or len(data), max(1, round(toxics.rate / 20)) if toxics.rate else len(data))
             piece, data = data[:size], data[size:]
             await self._pace(len(piece))
-            # before anybody can see the piece
+            # before a reader can see the piece
             toxics.carried += len(piece)
             self._writer.write(piece)
             await self._writer.drain()

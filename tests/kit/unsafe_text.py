@@ -23,6 +23,6 @@ DIRECTION_CONTROLS = frozenset(
 
 
 def is_unsafe(letter: str) -> bool:
-    """Whether it must not stand in any text; in a name the ends of lines must not, either."""
+    """Whether it must not be in any text; in a name the ends of lines must not, either."""
     is_control = unicodedata.category(letter) in ("Cc", "Cs") and letter not in "\t\n\r"
     return is_control or letter in DIRECTION_CONTROLS

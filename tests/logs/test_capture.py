@@ -169,13 +169,13 @@ def test_a_handler_that_raises_does_so_and_the_record_is_reported(logger: loggin
         assert captured.texts == ["low"]
 
 
-def test_basic_config_works_as_if_nobody_were_there(captured: Captured) -> None:
+def test_basic_config_works_as_without_the_capture(captured: Captured) -> None:
     logging.basicConfig()
     assert len(logging.root.handlers) == 1
     logging.root.handlers.clear()
 
 
-def test_warnings_that_nobody_handles_still_reach_stderr(
+def test_warnings_without_a_handler_still_reach_stderr(
     captured: Captured, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging, "lastResort", logging.StreamHandler())
@@ -320,7 +320,7 @@ def test_a_record_that_handlers_detach_at_is_not_reported(captured: Captured, lo
 
 def test_an_offer_of_a_plain_record_that_raises_is_nobodys_trouble(logger: logging.Logger) -> None:
     def offer_plain(_: object) -> None:
-        raise LookupError("nobody takes it")
+        raise LookupError("it is not taken")
 
     capture = logs.LogCapture(lambda _: None, logs.LogSettings(), offer_plain)
     capture.attach()

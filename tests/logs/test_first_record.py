@@ -1,4 +1,4 @@
-"""What waits for the first record of a process notices it once, and lets it pass to whoever stands there then."""
+"""What waits for the first record of a process notices it once, and passes it to the handlers that are there then."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_what_is_not_reported_starts_nothing(awakened: Awakened) -> None:
     assert awakened.count == 0
 
 
-def test_behind_a_wrapper_of_somebody_elses_the_record_is_handled_once(awakened: Awakened, handled: Handled) -> None:
+def test_behind_a_wrapper_of_another_library_the_record_is_handled_once(awakened: Awakened, handled: Handled) -> None:
     method = awakened.capture.settings.method
     original: Callable[..., Any] = getattr(logging.Logger, method)
     first = FirstRecord(logging.WARNING, method, awakened)
@@ -99,7 +99,7 @@ def test_behind_a_wrapper_of_somebody_elses_the_record_is_handled_once(awakened:
         log.warning("two")
         awakened.capture.detach()
     finally:
-        # what we could not take out: theirs stands around it
+        # what we could not take out: theirs is around it
         setattr(logging.Logger, method, original)
     assert handled.messages == ["one", "two"]
     assert [entry.text.rpartition(" - ")[2] for entry in awakened.entries] == ["two"]

@@ -53,14 +53,14 @@ def test_the_agents_own_lines_are_never_reported(captured: Captured) -> None:
 
 
 @pytest.mark.parametrize("formatted", [True, False])
-def test_an_exception_is_told(formatted: bool) -> None:
+def test_an_exception_is_recorded(formatted: bool) -> None:
     with capturing(formatted=formatted, safe_mode=True) as captured:
         try:
             raise ValueError("password=hunter2")
         except ValueError:
             loguru_logger.exception("failed")
-    told = captured.only.text if formatted else captured.tags["exception"]
-    assert told.endswith("ValueError: password=***")
+    found = captured.only.text if formatted else captured.tags["exception"]
+    assert found.endswith("ValueError: password=***")
     assert captured.only.text.startswith("failed")
 
 

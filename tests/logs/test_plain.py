@@ -62,7 +62,7 @@ def test_a_usual_record_is_plain() -> None:
 
 class Foreign(str):
     def __str__(self) -> str:
-        raise AssertionError("nobody asks")
+        raise AssertionError("this is not asked for")
 
     __format__ = __repr__ = __mod__ = __str__  # type: ignore[assignment]
 

@@ -1,4 +1,4 @@
-"""Foreign code that runs while a record is reported: it may log, raise, recurse, sleep, and hurts nobody."""
+"""Foreign code that runs while a record is reported: it may log, raise, recurse, sleep, and does no harm."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_an_argument_that_recurses_costs_the_arguments_only(captured: Captured, 
     assert captured.texts == ["it %s …[arguments not filled in: RecursionError]"]
 
 
-def test_an_argument_that_sleeps_holds_up_nobody_else(captured: Captured, logger: logging.Logger) -> None:
+def test_an_argument_that_sleeps_holds_up_no_other_thread(captured: Captured, logger: logging.Logger) -> None:
     asleep, awake = threading.Event(), threading.Event()
 
     def sleep() -> None:
@@ -163,7 +163,7 @@ def test_what_ends_a_thread_or_a_task_passes(
     assert captured.texts == ["afterwards"]
 
 
-def test_an_operations_name_that_logs_and_raises_is_told_as_unreadable(
+def test_an_operations_name_that_logs_and_raises_is_recorded_as_unreadable(
     captured: Captured, logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def name(_: Span) -> str:

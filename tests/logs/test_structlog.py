@@ -61,7 +61,7 @@ def test_without_an_agent_nothing_happens() -> None:
     [("debug", False), ("info", False), ("msg", False), ("warn", True), ("warning", True), ("err", True),
      ("error", True), ("exception", True), ("critical", True), ("fatal", True)],
 )  # fmt: skip
-def test_the_method_tells_the_level(captured: Captured, method: str, reported: bool) -> None:
+def test_the_method_says_the_level(captured: Captured, method: str, reported: bool) -> None:
     structlog_processor(None, method, {"event": "low"})
     assert bool(captured.entries) == reported
 
@@ -88,7 +88,7 @@ def test_a_record_of_logging_that_structlog_formats_is_reported_once(
 
 
 @pytest.mark.parametrize("formatted", [True, False])
-def test_an_exception_is_told(formatted: bool) -> None:
+def test_an_exception_is_recorded(formatted: bool) -> None:
     with capturing(formatted=formatted) as captured:
         try:
             raise ValueError("no nails")
@@ -96,9 +96,9 @@ def test_an_exception_is_told(formatted: bool) -> None:
             for exc_info in (True, error, (ValueError, error, error.__traceback__)):
                 structlog_processor(None, "error", {"event": "failed", "exc_info": exc_info, "item": "nails"})
     for entry in captured.entries:
-        told = entry.text if formatted else dict(entry.tags)["exception"]
-        assert told.endswith("ValueError: no nails")
-        assert "Traceback" in told
+        found = entry.text if formatted else dict(entry.tags)["exception"]
+        assert found.endswith("ValueError: no nails")
+        assert "Traceback" in found
         assert dict(entry.tags)["item"] == "nails"
     assert len(captured.entries) == 3
 

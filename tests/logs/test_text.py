@@ -96,7 +96,7 @@ def test_a_raw_record_may_have_named_arguments(logger: logging.Logger) -> None:
 # -- exceptions -------------------------------------------------------------------------------------------------------
 
 
-def test_an_exception_is_told_with_its_places_and_no_source(captured: Captured, logger: logging.Logger) -> None:
+def test_an_exception_is_recorded_with_its_places_and_no_source(captured: Captured, logger: logging.Logger) -> None:
     _log_failure(logger)
     lines = captured.only.text.split("\n")
     assert lines[:2] == ["failed 1", "Traceback (most recent call last):"]
@@ -114,7 +114,7 @@ def test_of_a_deep_stack_the_inner_end_is_kept(logger: logging.Logger) -> None:
     assert [line.rpartition(" ")[2] for line in lines[3:-1]] == ["_fail"] * 3
 
 
-def test_depth_zero_leaves_out_the_stacks_and_tells_the_exceptions(logger: logging.Logger) -> None:
+def test_depth_zero_leaves_out_the_stacks_and_keeps_the_exceptions(logger: logging.Logger) -> None:
     config = Config.from_env({"SW_AGENT_CAUSE_EXCEPTION_DEPTH": "0"})
     with capturing(depth=config.cause_exception_depth) as captured:
         try:
@@ -159,7 +159,7 @@ def test_causes_come_first_and_are_joined_by_words(captured: Captured, logger: l
     assert [text.index(part) for part in parts] == sorted(text.index(part) for part in parts)
 
 
-def test_a_suppressed_context_is_not_told(captured: Captured, logger: logging.Logger) -> None:
+def test_a_suppressed_context_is_left_out(captured: Captured, logger: logging.Logger) -> None:
     try:
         try:
             _fail()
@@ -186,7 +186,7 @@ def test_exceptions_that_cause_each_other_come_to_an_end(captured: Captured, log
     assert captured.only.text.count("ValueError") == 2
 
 
-def test_a_group_is_told_with_its_members(logger: logging.Logger) -> None:
+def test_a_group_is_written_with_its_members(logger: logging.Logger) -> None:
     inner = ExceptionGroup("inner", [OSError("hidden")])
     group = ExceptionGroup("two", [_chained(2), inner, *(ValueError(n) for n in range(9))])
     inner.__cause__ = group
@@ -201,7 +201,7 @@ def test_a_group_is_told_with_its_members(logger: logging.Logger) -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="notes came with Python 3.11")
-def test_notes_are_told(captured: Captured, logger: logging.Logger) -> None:
+def test_notes_are_recorded(captured: Captured, logger: logging.Logger) -> None:
     error: Any = ValueError("a")
     error.add_note("look into the cellar")
     logger.error("failed", exc_info=error)
@@ -221,7 +221,7 @@ def test_an_exceptions_foreign_ideas_of_itself_do_no_harm(captured: Captured, lo
 
 
 @pytest.mark.parametrize("exc_info", [None, False, True, (None, None, None), (1, 2), ("a", "b", "c"), 7])
-def test_without_an_exception_there_is_none_to_tell(captured: Captured, logger: logging.Logger, exc_info: Any) -> None:
+def test_without_an_exception_there_is_none_to_write(captured: Captured, logger: logging.Logger, exc_info: Any) -> None:
     record = logger.makeRecord(logger.name, 40, "f", 1, "failed", (), None)
     record.exc_info = exc_info
     logger.propagate = False
@@ -229,7 +229,7 @@ def test_without_an_exception_there_is_none_to_tell(captured: Captured, logger: 
     assert captured.texts == ["failed"]
 
 
-def test_an_exception_from_another_process_and_a_stack_are_told(captured: Captured, logger: logging.Logger) -> None:
+def test_an_exception_from_another_process_and_a_stack_are_recorded(captured: Captured, logger: logging.Logger) -> None:
     record = logger.makeRecord(logger.name, 40, "f", 1, "failed", (), None)
     record.exc_text, record.stack_info = "Traceback: theirs", "Stack: here"
     logger.handle(record)

@@ -1,4 +1,4 @@
-"""A wrong definition raises where it stands; what comes at run time is made to fit."""
+"""A wrong definition raises where it is; what comes at run time is made to fit."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_one_without_a_value_is_left_out_and_counted(registry: MeterRegistry, ba
     assert singles(registry.collect(PATIENCE)) == {("good", ()): 7, ("swagent_meter_ignored", ()): 2}
 
 
-def test_one_that_does_not_answer_holds_nobody_up(registry: MeterRegistry, stuck: Callable[[], float]) -> None:
+def test_one_that_does_not_answer_holds_up_no_other(registry: MeterRegistry, stuck: Callable[[], float]) -> None:
     Gauge("stuck", stuck, registry=registry)
     Gauge("good", lambda: 7, registry=registry)
     Counter("orders", registry=registry).increment()

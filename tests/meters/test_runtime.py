@@ -70,7 +70,7 @@ def test_memory_is_a_share_in_percent(attached: RuntimeMeters) -> None:
     assert values(attached)["instance_pvm_process_mem_utilization"] == pytest.approx(expected, rel=0.2)
 
 
-def test_memory_is_told_in_bytes_too(attached: RuntimeMeters) -> None:
+def test_memory_is_reported_in_bytes_too(attached: RuntimeMeters) -> None:
     assert values(attached)["swagent_memory"] == pytest.approx(psutil.Process().memory_info().rss, rel=0.2)
 
 
@@ -104,7 +104,7 @@ def test_collections_are_counted_and_timed(attached: RuntimeMeters) -> None:
     gc.disable()
     try:
         values(attached)
-        assert values(attached)["instance_pvm_gc_time"] == 0, "each report tells of its own period"
+        assert values(attached)["instance_pvm_gc_time"] == 0, "each report is about its own period"
     finally:
         gc.enable()
 
@@ -167,7 +167,7 @@ def test_the_applications_own_watch_on_the_processor_is_not_disturbed(
     assert "instance_pvm_total_cpu_utilization" in values(attached)
 
 
-def test_what_the_system_does_not_tell_is_left_out(attached: RuntimeMeters, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_system_does_not_show_is_left_out(attached: RuntimeMeters, monkeypatch: pytest.MonkeyPatch) -> None:
     def denied(*_: object) -> Any:
         raise psutil.AccessDenied
 
@@ -177,7 +177,7 @@ def test_what_the_system_does_not_tell_is_left_out(attached: RuntimeMeters, monk
     assert RULED - found.keys() == {"instance_pvm_total_mem_utilization", "instance_pvm_thread_active_count"}
 
 
-def test_a_system_that_tells_nothing_costs_those_meters_only(
+def test_a_system_that_shows_nothing_costs_those_meters_only(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def missing(*_: object) -> Any:

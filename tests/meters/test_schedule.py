@@ -54,15 +54,15 @@ async def test_late_reports_do_not_shift_the_others_and_missed_ones_are_left_out
     assert [at - started for at in reported.times] == [20, 40, 60, 120, 140, 160]
 
 
-async def test_a_loop_that_stood_still_shows_as_lag(registry: MeterRegistry, clock: MockClock) -> None:
+async def test_a_loop_that_was_held_shows_as_lag(registry: MeterRegistry, clock: MockClock) -> None:
     reported = Reported()
 
-    async def stand_still() -> None:
+    async def hold_loop() -> None:
         await anyio.sleep(19)
         clock.jump(3)
 
     async with anyio.create_task_group() as group:
-        group.start_soon(stand_still)
+        group.start_soon(hold_loop)
         await run_for(50, report(registry, reported, 20.0))
     assert [round(lag_of(values)) for values in reported.values] == [2000, 0]
 

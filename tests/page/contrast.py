@@ -1,4 +1,4 @@
-"""How well texts stand out from what is behind them, measured in the browser."""
+"""The contrast of texts to what is behind them, measured in the browser."""
 
 from __future__ import annotations
 

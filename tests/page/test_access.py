@@ -15,7 +15,7 @@ from page.test_views import READY, VIEWS
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_stand_out(open_tab: Callable[..., Tab], crowded: StandIn, scheme: str) -> None:
+def test_texts_have_contrast(open_tab: Callable[..., Tab], crowded: StandIn, scheme: str) -> None:
     tab = open_tab(crowded, scheme=scheme)
     row = crowded.answers.traces({"errors": "1", "limit": "1"})["traces"][0]
     trace = crowded.answers.trace(row["trace_id"], {})

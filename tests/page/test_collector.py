@@ -19,7 +19,7 @@ from swagent.meters import Counter
 from swagent.testing import RunningCollector, collector
 
 CALL = "GET:/stock/{item}"
-# as the official Python agent tells of an exception
+# as the official Python agent writes an exception
 TRACEBACK = 'Traceback (most recent call last):\n  File "stock.py", line 27\nstock.Broken: no <i>chairs</i>\n'
 
 
@@ -48,7 +48,7 @@ class Served:
 
 
 def _is_settled(arrived: RunningCollector, service: str) -> bool:
-    """The agent knows, and has told, that its segment arrived."""
+    """The agent knows, and has reported, that its segment arrived."""
     return any(
         each.value
         for each in arrived.meters

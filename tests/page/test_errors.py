@@ -121,7 +121,7 @@ def test_a_trace_is_compared_with_the_median_and_with_another(tab: Tab, crowded:
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_stand_out_and_fit(open_tab: Callable[..., Tab], crowded: StandIn, scheme: str, width: int) -> None:
+def test_texts_have_contrast_and_fit(open_tab: Callable[..., Tab], crowded: StandIn, scheme: str, width: int) -> None:
     tab = open_tab(crowded, width=width, scheme=scheme)
     group = crowded.answers.errors({})["groups"][0]["id"]
     one, other = (each["trace_id"] for each in crowded.answers.traces({"limit": "2"})["traces"])

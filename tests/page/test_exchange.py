@@ -62,10 +62,10 @@ def test_a_trace_leaves_and_comes_back_by_choice(
     expect(page).to_have_url(f"{empty.url}/#/traces/trace-1")
     expect(page.locator(".span-row")).to_have_count(4)
     expect(page.get_by_role("tab", name="Logs 1")).to_be_visible()
-    told = page.locator(".imported")
-    expect(told).to_contain_text("trace-trace-1.json 1 trace, 2 new segments, 1 new log line.")
-    told.get_by_role("button", name="Close what was imported").click()
-    expect(told).to_be_hidden()
+    found = page.locator(".imported")
+    expect(found).to_contain_text("trace-trace-1.json 1 trace, 2 new segments, 1 new log line.")
+    found.get_by_role("button", name="Close what was imported").click()
+    expect(found).to_be_hidden()
 
 
 def test_those_that_match_leave_and_come_back_by_drop(

@@ -66,8 +66,8 @@ def test_own_files_load_nothing_from_elsewhere_and_parse_no_text_as_markup(path:
 
 
 def test_the_first_view_s_modules_are_loaded_at_once_and_all_others_are_used() -> None:
-    told = set(re.findall(r'<link rel="modulepreload" href="assets/([^"]+)">', (PAGE / "index.html").read_text()))
-    assert told == _imported(r"^(?:import|export)[^;]*? from '([^']+)'") - {"main.js"}
+    seen = set(re.findall(r'<link rel="modulepreload" href="assets/([^"]+)">', (PAGE / "index.html").read_text()))
+    assert seen == _imported(r"^(?:import|export)[^;]*? from '([^']+)'") - {"main.js"}
     modules = {each.relative_to(PAGE).as_posix() for each in PAGE.rglob("*.js")}
     assert _imported(r"(?: from |\bimport\()'(\.[^']+)'") == modules - {"early.js"}
 

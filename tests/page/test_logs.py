@@ -14,7 +14,7 @@ from page.browser import Tab
 from page.stand_in import StandIn
 
 
-def test_how_many_lines_match_is_told(tab: Tab, crowded: StandIn) -> None:
+def test_how_many_lines_match_is_shown(tab: Tab, crowded: StandIn) -> None:
     page = tab.open("#/logs")
     total = page.get_by_role("main").get_by_role("status")
     expect(total).to_have_text(f"{crowded.answers.logs({})['total']:,} lines")

@@ -54,7 +54,7 @@ def test_a_refusal_is_said_and_leads_to_what_is_in_the_way(open_tab: Callable[..
     expect(page).to_have_url(f"{tab.url}/#/profiles/waits")
 
 
-def test_a_profile_that_nobody_took_says_why_and_can_be_asked_for_again(
+def test_a_profile_that_no_instance_took_says_why_and_can_be_asked_for_again(
     open_tab: Callable[..., Tab], small: StandIn
 ) -> None:
     page = open_tab(small).open("#/profiles/missed")
@@ -137,7 +137,7 @@ def test_the_keys_walk_and_zoom(tab: Tab) -> None:
     assert page.locator(".flame-bar[tabindex='0']").count() == 1
 
 
-def test_the_table_tells_the_same(tab: Tab) -> None:
+def test_the_table_says_the_same(tab: Tab) -> None:
     page = tab.open(f"{PROFILE}?as=table")
     rows = page.locator(".call-table tbody tr")
     expect(rows.first).to_have_text(re.compile(rf"Level 1:\s+{re.escape(ENDPOINT)}\s*1.20 s\s*100 %\s*120"))

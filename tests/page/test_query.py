@@ -208,7 +208,7 @@ def test_a_tag_leads_to_the_traces_that_have_it_and_to_those_that_have_not(
 
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_labels_do_not_collide_and_texts_stand_out(
+def test_labels_do_not_collide_and_texts_have_contrast(
     open_tab: Callable[..., Tab], planted: Planted, width: int, scheme: str
 ) -> None:
     tab = open_tab(planted, width=width, scheme=scheme)

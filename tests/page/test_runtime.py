@@ -148,14 +148,14 @@ def test_the_old_addresses_lead_here(tab: Tab, old: str) -> None:
     expect(page.locator(".process")).to_have_count(2)
 
 
-def test_a_process_that_nobody_knows_is_said_so(tab: Tab) -> None:
+def test_an_unknown_process_is_called_unknown(tab: Tab) -> None:
     page = tab.open("#/runtime/mailer/nobody")
     expect(page.get_by_text("No such process is known")).to_be_visible()
     page.get_by_role("link", name="To those that are known").click()
     expect(page.locator(".process").first).to_be_visible()
 
 
-def test_a_trace_tells_what_its_services_lost_at_that_time(tab: Tab, crowded: StandIn) -> None:
+def test_a_trace_shows_what_its_services_lost_at_that_time(tab: Tab, crowded: StandIn) -> None:
     rows = crowded.answers.traces({"limit": "1000"})["traces"]
     lossy = next(each for each in rows if "mailer" in each["services"])
     fine = next(each for each in rows if "mailer" not in each["services"])

@@ -132,7 +132,7 @@ def test_markup_in_what_arrived_is_text(tab: Tab, crowded: StandIn) -> None:
 
 def test_clocks_that_differ_are_said_so(tab: Tab, failed: Record) -> None:
     first, second, *rest = copy.deepcopy(failed["spans"])
-    for span in (second, *rest):  # one process, and whom it called: the badge stands where the clock changes
+    for span in (second, *rest):  # one process, and whom it called: the badge is where the clock changes
         span["shift"] = 4000
     answer = {**failed, "spans": [first, second, *rest]}
     tab.page.route(f"**/api/traces/{failed['trace_id']}", lambda route: route.fulfill(json=answer))

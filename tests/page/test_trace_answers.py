@@ -79,7 +79,7 @@ def test_a_request_says_where_its_time_went(tab: Tab) -> None:
     assert min(page.locator(".split-numbers dd").evaluate_all(height)) > 12  # no other view's style is on them
     widths = brief.locator(".time-bar i").evaluate_all("all => all.map(each => each.getBoundingClientRect().width)")
     assert widths[2] / sum(widths) == pytest.approx(0.6, abs=0.03)
-    expect(page.get_by_label("Tags")).to_have_text(re.compile("^http.methodGET"))  # what is drawn is not told again
+    expect(page.get_by_label("Tags")).to_have_text(re.compile("^http.methodGET"))  # what is drawn is not written again
 
 
 def test_without_a_measure_it_says_how_to_get_one(tab: Tab) -> None:
@@ -117,11 +117,11 @@ def test_a_blocker_shows_its_stack_and_its_victims(tab: Tab) -> None:
     before = made("c:0", None, 0, 20, operation="GET:/before", tags={"loop.waited": "5"}) | {"trace_id": "c"}
     answer = trace(made("GET:/report", None, 0, 480, **ENTRY), _blocker())
     page = show(tab, answer, "?span=work", [victim, elsewhere, before])
-    told = page.get_by_role("region", name="It held the loop")
-    expect(told).to_contain_text("It held the event loop for 400 ms")
-    expect(told.locator(".frame")).to_have_text([re.compile("^work srv/app.py:3")])
-    expect(told.locator(".frames-fold")).to_have_text("1 frame of starlette")
-    links = told.get_by_role("list", name="Who waited for it").get_by_role("link")
+    seen = page.get_by_role("region", name="It held the loop")
+    expect(seen).to_contain_text("It held the event loop for 400 ms")
+    expect(seen.locator(".frame")).to_have_text([re.compile("^work srv/app.py:3")])
+    expect(seen.locator(".frames-fold")).to_have_text("1 frame of starlette")
+    links = seen.get_by_role("list", name="Who waited for it").get_by_role("link")
     expect(links).to_have_text(["GET:/items"])
     expect(page.locator(".held")).to_have_count(1)
     expect(page.locator(".blocked-band")).to_have_count(2)  # each row of that process
@@ -133,9 +133,9 @@ def test_a_victim_leads_to_its_blocker(tab: Tab) -> None:
     blocker = _blocker() | {"trace_id": "made.up.1", "id": "a:1"}
     root = made("GET:/items", None, 100, 500, **ENTRY, tags={"loop.waited": "340"})
     page = show(tab, trace(root, made("q", "GET:/items", 470, 490, **SQL)), "?span=GET:/items", [blocker])
-    told = page.get_by_role("region", name="It waited for the loop")
-    expect(told).to_contain_text("/srv/app.py:3 work")
-    expect(told.get_by_role("link", name="work")).to_have_attribute("href", "#/traces/made.up.1?span=a%3A1")
+    seen = page.get_by_role("region", name="It waited for the loop")
+    expect(seen).to_contain_text("/srv/app.py:3 work")
+    expect(seen.get_by_role("link", name="work")).to_have_attribute("href", "#/traces/made.up.1?span=a%3A1")
     bar, hatched = (
         page.locator(f"[data-span='GET:/items'] {each}").bounding_box() for each in (".bar", ".not-scheduled")
     )
@@ -147,7 +147,7 @@ def test_a_victim_leads_to_its_blocker(tab: Tab) -> None:
     )
 
 
-def test_one_that_waited_for_nobody_known_is_told_so(tab: Tab) -> None:
+def test_one_that_waited_for_an_unknown_holder_says_so(tab: Tab) -> None:
     root = made("GET:/items", None, 100, 500, **ENTRY, tags={"loop.waited": "340"})
     page = show(tab, trace(root), "?span=GET:/items")
     expect(page.get_by_role("region", name="It waited for the loop")).to_contain_text("None that is kept")
@@ -170,7 +170,7 @@ def test_calls_that_repeat_are_folded_and_suspected(tab: Tab) -> None:
     expect(fold).to_contain_text("400, 3.60 s")
     expect(fold).to_contain_text("N+1?")
     expect(fold).to_have_attribute("aria-expanded", "false")
-    assert fold.locator(".bar").count() == 1  # what cannot be told apart is not drawn apart
+    assert fold.locator(".bar").count() == 1  # what cannot be seen apart is not drawn apart
     fold.click()
     expect(page.locator("[data-span='q0']")).to_have_attribute("aria-level", "3")
     page.keyboard.press("h")
@@ -311,7 +311,7 @@ def test_the_names_can_be_made_wider_and_stay_so(tab: Tab) -> None:
     expect(names).to_have_css("width", f"{before['width']:g}px")
 
 
-def test_deep_levels_are_told_apart(tab: Tab) -> None:
+def test_deep_levels_are_kept_apart(tab: Tab) -> None:
     spans = [made("0", None, 0, 1000, **ENTRY)]
     spans += [made(str(each), str(each - 1), each, 1000 - each) | {"depth": each} for each in range(1, 40)]
     page = show(tab, trace(*spans))

@@ -191,7 +191,7 @@ LOOKS = """all => Object.fromEntries(all.map(each => [
   each.textContent.trim(), [...each.classList].filter(name => /^[cm][0-9]/.test(name)).join(' ')]))"""
 
 
-def test_colours_last_and_tell_more_than_ten_services_apart(tab: Tab, crowded: StandIn) -> None:
+def test_colours_last_and_distinguish_more_than_ten_services(tab: Tab, crowded: StandIn) -> None:
     """They stay after a reload with services that join before the others, and no two look the same."""
     known = crowded.answers.services({})
     template = known["services"][0]
@@ -216,7 +216,7 @@ def test_colours_last_and_tell_more_than_ten_services_apart(tab: Tab, crowded: S
 
 
 def test_a_colour_is_never_the_only_cue(tab: Tab) -> None:
-    """Beside each mark of a service stands its name, or the beginning of it."""
+    """Beside each mark of a service is its name, or the beginning of it."""
     page = tab.open()
     expect(page.locator(".others .dot").first).to_be_visible()
     alone = page.locator(".dot").evaluate_all("all => all.filter(each => !each.nextElementSibling?.textContent).length")

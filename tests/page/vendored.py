@@ -3,7 +3,7 @@
     python tests/page/vendored.py            fetch them anew (needs npm), verify them, write the tree and its manifest
     python tests/page/vendored.py --check    is what the tree holds what the manifest says? (needs no network)
 
-To move to another version, change `LIBRARIES`: `npm view NAME@VERSION dist.integrity` tells the integrity.
+To move to another version, change `LIBRARIES`: `npm view NAME@VERSION dist.integrity` prints the integrity.
 """
 
 from __future__ import annotations
@@ -96,17 +96,17 @@ def main() -> int:
 def check(tree: Path) -> list[str]:
     """What differs between the tree, its manifest and `LIBRARIES`; one line each."""
     files = {each.name: each.read_bytes() for each in sorted(tree.iterdir()) if each.name != MANIFEST}
-    told = json.loads((tree / MANIFEST).read_text())
+    found = json.loads((tree / MANIFEST).read_text())
     complaints = []
     for library in LIBRARIES:
-        entry = told.get(library.name, {})
+        entry = found.get(library.name, {})
         pinned = {"version": library.version, "licence": library.licence, "integrity": library.integrity}
         complaints += [
             f"{library.name}: the manifest says {what} {entry.get(what)}, the script {value}"
             for what, value in pinned.items()
             if entry.get(what) != value
         ]
-    expected = {name: digest for entry in told.values() for name, digest in entry["sha256"].items()}
+    expected = {name: digest for entry in found.values() for name, digest in entry["sha256"].items()}
     actual = {name: _digest(content) for name, content in files.items()}
     for name in sorted(expected.keys() | actual.keys()):
         if expected.get(name) != actual.get(name):

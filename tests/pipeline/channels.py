@@ -1,4 +1,4 @@
-"""A channel with small bounds on a clock that stands still until it is moved."""
+"""A channel with small bounds on a clock that is stopped until it is moved."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_released_records_come_back_to_the_head_in_the_order_of_their_offers(ord
     assert waiting(channel) == [b"1", b"2", b"3", b"4", b"5", b"6", b"7"]
 
 
-def test_settled_tells_whether_everything_offered_so_far_has_its_verdict() -> None:
+def test_settled_says_whether_everything_offered_so_far_has_its_verdict() -> None:
     channel = channel_of()
     fill(channel, b"1", b"2")
     first, second = channel.lease(1, 1000), channel.lease(1, 1000)

@@ -16,7 +16,7 @@ from swagent.signals import Overflow, Signal
 
 
 class Model:
-    """What a channel does, told once more in the plainest way. A record is its offer's number, time and size."""
+    """What a channel does, written once more in the plainest way. A record is its offer's number, time and size."""
 
     def __init__(self, overflow: Overflow) -> None:
         self.overflow = overflow

@@ -159,7 +159,7 @@ async def test_hurry_makes_the_next_batch_due_at_once_and_no_later_one(attached:
 
 
 @pytest.mark.parametrize("records", [(), (b"1",)], ids=["empty", "holding"])
-async def test_closing_wakes_the_reader_and_tells_whether_something_is_left(
+async def test_closing_wakes_the_reader_and_says_whether_something_is_left(
     attached: Attach, records: tuple[bytes, ...]
 ) -> None:
     channel = attached(channel_of(**PATIENT))

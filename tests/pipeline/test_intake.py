@@ -1,4 +1,4 @@
-"""Records are pending and encoded a group at a time, and nobody who looks can tell."""
+"""Records are pending and encoded a group at a time, and no reader sees a difference."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def test_segments_between_requests_keep_these_from_nothing(kinds: str) -> None:
         else:
             intake.offer(f"segment {number}")
     names = {"r": "request", "s": "segment"}
-    told = [f"{names[kind]} {number}".encode() for number, kind in enumerate(kinds, 1)]
-    assert channel.lease(100, 10_000).records == told
+    found = [f"{names[kind]} {number}".encode() for number, kind in enumerate(kinds, 1)]
+    assert channel.lease(100, 10_000).records == found
     of_requests = [number for number, kind in enumerate(kinds, 1) if kind == "r"]
     assert requests.groups == ([of_requests] if of_requests else []), "they are encoded together, and nothing else is"
 
@@ -117,7 +117,7 @@ def test_a_parked_reader_hears_of_a_record_whatever_comes_in_between() -> None:
         heard: list[object] = []
         channel.attach(heard.append)
         assert channel._until_due(batcher_of(channel)) == math.inf, "it is parked"
-        # another thread, as far as can be told
+        # another thread, as far as can be seen
         is_interrupted = interrupted(partial(intake.offer, "a"), at, partial(intake.offer, "b"))
         channel.attach(None)
         # twice where both find it parked, as from 3.14 on, where taking the lock is a call that can be interrupted

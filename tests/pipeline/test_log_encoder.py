@@ -109,7 +109,7 @@ def test_usual_records_are_encoded_as_a_group() -> None:
     assert None not in encoder.encode_alike([(each, each) for each in usual()])
 
 
-def test_a_record_without_a_time_is_told_all_the_same() -> None:
+def test_a_record_without_a_time_is_encoded_all_the_same() -> None:
     encoder = LogEncoder(Encoder("protobuf", "shop", "one"), LAYOUT)
     timeless = usual(created=float("nan"))
     assert encoder.encode_alike(list(zip(usual(), timeless, strict=True))) == [None, None]

@@ -1,4 +1,4 @@
-"""The bytes of a request whose span nobody needed are those that the full path gives, whatever it holds."""
+"""The bytes of a request whose span was not needed are those that the full path gives, whatever it holds."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_what_is_ignored_may_change() -> None:
     assert encoded(requests, health) != [None]
 
 
-def test_a_mark_that_stands_in_a_text_as_well_is_no_template() -> None:
+def test_a_mark_that_is_in_a_text_as_well_is_no_template() -> None:
     span = SpanTemplate(segment_template._SEGMENT_ID, 0, 3, 7014, (), failed=False)
     lengths = segment_template.Lengths(4)
     with pytest.raises(ValueError, match="not there once"):

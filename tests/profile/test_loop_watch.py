@@ -1,4 +1,4 @@
-"""Who holds the event loop is told by name, and who had to wait for it; on every loop.
+"""The tasks that hold the event loop are recorded by name, and so are those that wait for it; on every loop.
 
 The handlers that block do so until the watchdog has seen them, and for no fixed time.
 """
@@ -37,7 +37,7 @@ LIMIT = 300
 DEADLINE = 20.0
 
 
-def block_until_told(seconds: float = 0.0) -> None:
+def block_until_released(seconds: float = 0.0) -> None:
     """Hold the loop until the active span says so, and so many milliseconds of it."""
     span = current_span()
     assert span is not None
@@ -50,7 +50,7 @@ async def _by_operation(shop: Any) -> dict[str, Span]:
     return {span.operation: span for segment in await shop.segments() for span in segment.spans}
 
 
-async def test_who_blocks_is_told_with_its_stack_and_who_waits_with_its_time() -> None:
+async def test_a_task_that_blocks_is_recorded_with_its_stack_and_one_that_waits_with_its_time() -> None:
     woken = anyio.Event()
     at_work = [anyio.Event(), anyio.Event()]
 
@@ -58,7 +58,7 @@ async def test_who_blocks_is_told_with_its_stack_and_who_waits_with_its_time() -
         path = scope["path"]
         if path == "/block":
             woken.set()
-            block_until_told(2 * LIMIT)
+            block_until_released(2 * LIMIT)
         elif path == "/ready":
             at_work[0].set()
             await woken.wait()
@@ -89,8 +89,8 @@ async def test_who_blocks_is_told_with_its_stack_and_who_waits_with_its_time() -
     [log] = found["GET:/block"].logs
     said = dict(log.data)
     assert said["event"] == "loop.blocked"
-    assert said["frame"].endswith(" block_until_told")
-    assert "in block_until_told" in said["stack"].splitlines()[-1]
+    assert said["frame"].endswith(" block_until_released")
+    assert "in block_until_released" in said["stack"].splitlines()[-1]
     for waited in ("GET:/ready", "GET:/due"):
         assert float(tags(found[waited])["loop.waited"]) >= LIMIT
         assert "loop.blocked" not in tags(found[waited])
@@ -117,7 +117,7 @@ async def test_who_waits_is_seen_where_the_answer_comes_in_the_turn_that_blocks(
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/block":
-            block_until_told(2 * LIMIT)
+            block_until_released(2 * LIMIT)
         else:
             asked.clear()
             at_work.set()
@@ -142,7 +142,7 @@ async def test_a_request_that_came_in_meanwhile_waited_too() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/block":
             held.set()
-            block_until_told(2 * LIMIT)
+            block_until_released(2 * LIMIT)
         else:
             with anyio.fail_after(DEADLINE):
                 while (span := current_span()) is None or "loop.waited" not in dict(span.tags):  # noqa: ASYNC110
@@ -167,7 +167,7 @@ async def test_a_request_that_came_in_meanwhile_waited_too() -> None:
 async def test_the_span_that_is_active_is_the_one_that_blocks() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         with exit_span("slow driver", "db:5432"):
-            block_until_told()
+            block_until_released()
         await send(start())
         await send(body())
 
@@ -187,7 +187,7 @@ def test_a_loop_of_the_programs_own_is_watched(backend: str, use_uvloop: bool) -
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await anyio.sleep(0.05)
-        block_until_told()
+        block_until_released()
         await send(start())
         await send(body())
 
@@ -201,12 +201,12 @@ def test_a_loop_of_the_programs_own_is_watched(backend: str, use_uvloop: bool) -
     assert "loop.blocked" in tags(found["GET:/"])
 
 
-async def test_the_instance_tells_of_it_by_an_event_and_a_meter(monkeypatch: pytest.MonkeyPatch) -> None:
-    # or one that a busy machine held up would be told of, and this one ten seconds later
+async def test_the_instance_reports_it_by_an_event_and_a_meter(monkeypatch: pytest.MonkeyPatch) -> None:
+    # or one that a busy machine held up would be reported, and this one ten seconds later
     monkeypatch.setattr(blocks_module, "_EVENT_EVERY", 0.0)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        block_until_told()
+        block_until_released()
         await send(start())
         await send(body())
 
@@ -214,14 +214,14 @@ async def test_the_instance_tells_of_it_by_an_event_and_a_meter(monkeypatch: pyt
     async with traced(app, loop_block_limit=LIMIT, **config) as shop:
         await call(shop.app, http_scope("/"))
         with anyio.fail_after(DEADLINE):
-            while not (events := _events(shop, "block_until_told")):
+            while not (events := _events(shop, "block_until_released")):
                 await shop.agent.flush()
     [event] = events
     assert float(event.parameters["duration"]) >= LIMIT
     reports = [MeterDataCollection().parse(each) for each in shop.collector.records[Signal.METER]]
     meters = [each.single_value for report in reports for each in report.meter_data if each.is_set("single_value")]
     labels = [label for each in meters if each.name == "loop_blocked" for [label] in [each.labels]]
-    assert ("frame", "block_until_told") in {(label.name, _function(label.value)) for label in labels}
+    assert ("frame", "block_until_released") in {(label.name, _function(label.value)) for label in labels}
 
 
 def _events(shop: Any, function: str) -> list[Event]:
@@ -303,7 +303,7 @@ async def test_a_loop_that_is_not_run_is_not_held(anyio_backend_name: str) -> No
         thread = 0
 
         def notify(self, function: Callable[[], object]) -> None:
-            raise AssertionError("nobody is asked")
+            raise AssertionError("nothing is asked")
 
         def is_run(self) -> bool:
             asked.set()

@@ -270,7 +270,7 @@ async def test_only_requests_of_the_endpoint_are_profiled_and_no_more_than_asked
     assert not [thread for thread in threading.enumerate() if thread.name == "swagent-profile"]
 
 
-async def test_two_requests_at_a_time_are_told_apart(looks: Looks) -> None:
+async def test_two_requests_at_a_time_are_kept_apart(looks: Looks) -> None:
     both = [anyio.Event(), anyio.Event()]
 
     async def left() -> None:

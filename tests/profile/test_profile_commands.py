@@ -78,10 +78,10 @@ async def test_each_command_is_counted_and_only_one_task_is_carried_out() -> Non
     async with profiled(answers(), *commands) as shop:
         await shop.wait_watched()
         assert shop.outcomes() == {"unknown": 2, "malformed": 1, "expired": 1, "accepted": 1, "one_too_many": 1}
-        assert shop.asked == [0], "nobody asks while a task is carried out"
+        assert shop.asked == [0], "no poll while a task is carried out"
 
 
-async def test_a_task_that_is_told_again_is_not_carried_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_task_that_is_sent_again_is_not_carried_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = Looks(monkeypatch)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -197,7 +197,7 @@ async def test_answers_that_fail_are_counted_and_asked_again() -> None:
         assert shop.agent.tracer.request_watch is None
 
 
-async def test_nobody_is_asked_where_it_is_off() -> None:
+async def test_no_poll_where_it_is_off() -> None:
     async with profiled(answers(), profile_command(), profile_active=False) as shop:
         assert shop.agent._tasks._profile_tasks is None
         assert shop.agent.statistics().profile.state == "off: switched off"

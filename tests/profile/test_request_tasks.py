@@ -88,7 +88,7 @@ async def entry_of(shop: Traced) -> Span:
     return span
 
 
-async def told_of(work: Work) -> list[dict[str, Any]]:
+async def tasks_of(work: Work) -> list[dict[str, Any]]:
     """The tasks of a request that does this."""
     async with traced(handling(work), time_split_every=1) as shop:
         await call(shop.app, http_scope())
@@ -100,8 +100,8 @@ async def told_of(work: Work) -> list[dict[str, Any]]:
     return list(found)
 
 
-def short(told: list[dict[str, Any]], *keys: str) -> list[tuple[Any, ...]]:
-    return [tuple(each.get(key) for key in keys) for each in told]
+def short(seen: list[dict[str, Any]], *keys: str) -> list[tuple[Any, ...]]:
+    return [tuple(each.get(key) for key in keys) for each in seen]
 
 
 @asynccontextmanager
@@ -129,7 +129,7 @@ GROUPS = pytest.mark.parametrize("group", [native_group, anyio_group])
 
 
 @GROUPS
-async def test_a_group_tells_which_task_failed_and_whom_it_took_along(group: Any) -> None:
+async def test_a_group_shows_the_task_that_failed_and_those_that_it_took_along(group: Any) -> None:
     label = ""
 
     async def work() -> None:
@@ -140,8 +140,8 @@ async def test_a_group_tells_which_task_failed_and_whom_it_took_along(group: Any
                 begin(stuck, "stuck")
                 begin(fails, "fails")
 
-    told = await told_of(work)
-    assert short(told, "parent", "name", "group", "outcome", "cause") == [
+    seen = await tasks_of(work)
+    assert short(seen, "parent", "name", "group", "outcome", "cause") == [
         (0, "quick", label, "done", None),
         (0, "stuck", label, "cancelled", "task 3 failed: ValueError"),
         (0, "fails", label, "failed", "ValueError"),
@@ -162,27 +162,27 @@ async def test_the_body_of_a_group_fails_and_groups_have_numbers(group: Any) -> 
                     await anyio.wait_all_tasks_blocked()
                     raise KeyError("secret")
 
-    told = await told_of(work)
-    assert short(told, "parent", "name", "outcome") == [
+    seen = await tasks_of(work)
+    assert short(seen, "parent", "name", "outcome") == [
         (0, "child", "cancelled"), (1, "grandchild", "cancelled"),
         (0, "child", "cancelled"), (3, "grandchild", "cancelled"),
     ]  # fmt: skip
-    assert {each["cause"] for each in told if each["parent"] == 0} == {"the body of its group failed: KeyError"}
-    assert len({each["group"] for each in told}) == 4
-    assert "secret" not in json.dumps(told)
+    assert {each["cause"] for each in seen if each["parent"] == 0} == {"the body of its group failed: KeyError"}
+    assert len({each["group"] for each in seen}) == 4
+    assert "secret" not in json.dumps(seen)
 
 
 @GROUPS
-async def test_a_deadline_is_told_to_all_whom_it_cancels(group: Any) -> None:
+async def test_a_deadline_is_the_cause_of_all_that_it_cancels(group: Any) -> None:
     async def work() -> None:
         with anyio.move_on_after(0.4):
             async with group() as (_, begin):
                 begin(stuck, "first")
                 begin(stuck, "second")
 
-    told = await told_of(work)
-    assert short(told, "name", "outcome") == [("first", "cancelled"), ("second", "cancelled")]
-    for each in told:
+    seen = await tasks_of(work)
+    assert short(seen, "name", "outcome") == [("first", "cancelled"), ("second", "cancelled")]
+    for each in seen:
         assert each["cause"].startswith("deadline")
         if not on_trio():  # there a slow step leaves open how long it was
             assert each["cause"].startswith("deadline of ")
@@ -202,12 +202,12 @@ async def test_what_asyncios_own_timeouts_cancel() -> None:
                 async with asyncio.timeout(0.4), asyncio.TaskGroup() as group:
                     group.create_task(stuck())
 
-    told = await told_of(work)
-    assert len(told) == (1 if IS_OLD else 2)
-    assert all(each["cause"].startswith("deadline of ") for each in told)
+    seen = await tasks_of(work)
+    assert len(seen) == (1 if IS_OLD else 2)
+    assert all(each["cause"].startswith("deadline of ") for each in seen)
 
 
-async def test_somebodys_cancel_is_told_with_whose_it_was() -> None:
+async def test_a_cancel_is_recorded_with_the_task_that_called_it() -> None:
     scope = anyio.CancelScope()
     ready = anyio.Event()
 
@@ -241,8 +241,8 @@ async def test_somebodys_cancel_is_told_with_whose_it_was() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(outsider)
             await call(shop.app, http_scope())
-        told = json.loads(tags(await entry_of(shop))["tasks"])
-    assert short(told, "outcome", "cause") == [
+        seen = json.loads(tags(await entry_of(shop))["tasks"])
+    assert short(seen, "outcome", "cause") == [
         ("cancelled", "cancel() by the request's own task"),
         ("done", None),
         ("cancelled", "cancel() by task 2"),
@@ -250,7 +250,7 @@ async def test_somebodys_cancel_is_told_with_whose_it_was() -> None:
     ]
 
 
-async def test_who_has_been_told_that_the_client_went_away_says_so() -> None:
+async def test_a_request_that_knows_that_the_client_went_away_says_so() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(stuck)
@@ -263,8 +263,8 @@ async def test_who_has_been_told_that_the_client_went_away_says_so() -> None:
 
     async with traced(app, time_split_every=1) as shop:
         await call(shop.app, http_scope(), REQUEST, DISCONNECT)
-        [told] = json.loads(tags(await entry_of(shop))["tasks"])
-    assert told["cause"] == "cancel() by the request's own task, the client had gone"
+        [seen] = json.loads(tags(await entry_of(shop))["tasks"])
+    assert seen["cause"] == "cancel() by the request's own task, the client had gone"
 
 
 async def test_who_begins_tasks_of_asyncio() -> None:
@@ -277,15 +277,15 @@ async def test_who_begins_tasks_of_asyncio() -> None:
         task = asyncio.Task(anyio.lowlevel.checkpoint(), name="direct")
         await task
 
-    told = await told_of(work)
-    assert short(told, "group", "outcome") == [
+    seen = await tasks_of(work)
+    assert short(seen, "group", "outcome") == [
         ("asyncio.gather", "done"), ("asyncio.gather", "done"),
         ("asyncio.create_task", "done"), ("asyncio.create_task", "done"),
     ]  # fmt: skip
-    assert short(told, "name")[2:] == [("plain",), ("direct",)]
+    assert short(seen, "name")[2:] == [("plain",), ("direct",)]
 
 
-async def test_a_timer_that_cancels_has_nobody_behind_it() -> None:
+async def test_a_timer_that_cancels_has_no_task_behind_it() -> None:
     if on_trio():
         pytest.skip("asyncio's")
 
@@ -295,8 +295,8 @@ async def test_a_timer_that_cancels_has_nobody_behind_it() -> None:
         asyncio.get_running_loop().call_later(0.01, task.cancel)
         await asyncio.wait({task})
 
-    [told] = await told_of(work)
-    assert told["cause"] == "cancel() by a callback of the loop"
+    [seen] = await tasks_of(work)
+    assert seen["cause"] == "cancel() by a callback of the loop"
 
 
 async def test_a_scope_that_tries_once_more_has_the_cause_that_it_had() -> None:
@@ -320,8 +320,8 @@ async def test_a_scope_that_tries_once_more_has_the_cause_that_it_had() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(child)
 
-    told = await told_of(work)
-    assert short(told, "parent", "outcome", "cause") == [
+    seen = await tasks_of(work)
+    assert short(seen, "parent", "outcome", "cause") == [
         (0, "done", None), (1, "cancelled", "cancel() by task 3"), (1, "done", None),
     ]  # fmt: skip
 
@@ -341,8 +341,8 @@ async def test_a_cancelled_task_cancels_whoever_awaits_it() -> None:
         inner.cancel()
         await asyncio.wait({outer})
 
-    told = await told_of(work)
-    assert short(told, "name", "cause") == [
+    seen = await tasks_of(work)
+    assert short(seen, "name", "cause") == [
         ("inner", "cancel() by the request's own task"), ("outer", "task 1 was cancelled"),
     ]  # fmt: skip
 
@@ -369,9 +369,9 @@ async def test_eager_tasks_are_in_the_tree() -> None:
         finally:
             loop.set_task_factory(None)
 
-    told = await told_of(work)
+    seen = await tasks_of(work)
     # in which order they begin differs: on Python 3.14 uvloop begins none of them at once
-    assert sorted(short(told, "parent", "group", "outcome")) == [
+    assert sorted(short(seen, "parent", "group", "outcome")) == [
         (0, "asyncio.gather", "done"), (0, "asyncio.gather", "failed"),
         (1, "asyncio.gather", "done"), (1, "asyncio.gather", "done"),
     ]  # fmt: skip
@@ -402,9 +402,9 @@ async def test_a_task_that_outlives_its_request_has_no_end() -> None:
                 await anyio.lowlevel.checkpoint()
             by_name = {span.operation: tags(span) for each in await shop.segments() for span in each.spans}
     assert by_name["lasting"] == {"task": "lasting"}
-    [told] = json.loads(by_name["GET:/"]["tasks"])
-    assert told["name"] == "lasting"
-    assert not {"end", "outcome", "cause"} & set(told)
+    [seen] = json.loads(by_name["GET:/"]["tasks"])
+    assert seen["name"] == "lasting"
+    assert not {"end", "outcome", "cause"} & set(seen)
 
 
 @GROUPS
@@ -420,9 +420,9 @@ async def test_a_task_that_the_request_waits_for_still_is_running(group: Any) ->
 
     async with traced(app, time_split_every=1) as shop:
         await call(shop.app, http_scope())
-        [told] = json.loads(tags(await entry_of(shop))["tasks"])
-    assert told["outcome"] == "running"
-    assert "end" not in told
+        [seen] = json.loads(tags(await entry_of(shop))["tasks"])
+    assert seen["outcome"] == "running"
+    assert "end" not in seen
 
 
 async def test_a_span_of_a_task_that_outlived_its_request_says_that_it_was_cancelled() -> None:
@@ -473,7 +473,7 @@ async def test_spans_of_child_tasks_say_in_which_they_were_begun(group: Any, eve
     assert by_name["own"] == {}
 
 
-async def test_of_many_tasks_the_first_ones_are_told_and_how_many_more_there_were() -> None:
+async def test_of_many_tasks_the_first_ones_are_recorded_and_how_many_more_there_were() -> None:
     count = 2 * MAX_TASKS
 
     async def work() -> None:
@@ -484,11 +484,11 @@ async def test_of_many_tasks_the_first_ones_are_told_and_how_many_more_there_wer
     async with traced(handling(work), time_split_every=1) as shop:
         await call(shop.app, http_scope())
         found = tags(await entry_of(shop))
-    told = json.loads(found["tasks"])
+    seen = json.loads(found["tasks"])
     assert len(found["tasks"]) <= MAX_VALUE
-    assert [each["id"] for each in told] == [*range(1, len(told) + 1)]
-    assert 10 < len(told) <= MAX_TASKS
-    assert int(found["tasks.left_out"]) == count - len(told)
+    assert [each["id"] for each in seen] == [*range(1, len(seen) + 1)]
+    assert 10 < len(seen) <= MAX_TASKS
+    assert int(found["tasks.left_out"]) == count - len(seen)
 
 
 async def test_no_task_no_tag() -> None:
@@ -498,7 +498,7 @@ async def test_no_task_no_tag() -> None:
     assert not {"tasks", "tasks.left_out"} & set(found)
 
 
-async def test_an_exception_that_nobody_looked_at_is_reported_as_before() -> None:
+async def test_an_exception_that_was_not_looked_at_is_reported_as_before() -> None:
     if on_trio():
         pytest.skip("asyncio's")
     reported: list[Any] = []
@@ -515,11 +515,11 @@ async def test_an_exception_that_nobody_looked_at_is_reported_as_before() -> Non
             await asyncio.sleep(0)
 
     try:
-        [told] = await told_of(work)
+        [seen] = await tasks_of(work)
         gc.collect()
     finally:
         loop.set_exception_handler(before)
-    assert told["outcome"] == "failed"
+    assert seen["outcome"] == "failed"
     assert [type(each) for each in reported] == [ValueError]
 
 
@@ -541,7 +541,7 @@ async def test_nothing_holds_the_tasks_of_a_request() -> None:
         assert [each() for each in tasks] == [None]
 
 
-async def test_a_loop_that_keeps_it_to_itself_costs_what_would_be_told_and_nothing_else(
+async def test_a_loop_that_hides_its_tasks_costs_what_would_be_recorded_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: Any) -> Any:
@@ -586,11 +586,11 @@ async def awaited_by(work: Work, *others: Callable[[], Coroutine[Any, Any, None]
         await call(shop.app, http_scope())
         found = tags(await entry_of(shop))
         group.cancel_scope.cancel()
-    told = json.loads(found["time.awaited"])
-    times = [ms for name, ms in told if name != "other"]
+    seen = json.loads(found["time.awaited"])
+    times = [ms for name, ms in seen if name != "other"]
     assert times == sorted(times, reverse=True)
-    assert sum(ms for _, ms in told) == pytest.approx(int(found["time.awaiting"]), abs=len(told) + 1)
-    return dict(told)
+    assert sum(ms for _, ms in seen) == pytest.approx(int(found["time.awaiting"]), abs=len(seen) + 1)
+    return dict(seen)
 
 
 async def test_what_was_awaited_has_a_name() -> None:
@@ -603,11 +603,11 @@ async def test_what_was_awaited_has_a_name() -> None:
         await anyio.sleep(0.3)
         await peer.ask()
 
-    told = await awaited_by(work, peer.answer)
-    assert told["redis/GET cache:6379"] >= 29
-    assert ("trio.sleep" if on_trio() else "asyncio.sleep") in told
+    seen = await awaited_by(work, peer.answer)
+    assert seen["redis/GET cache:6379"] >= 29
+    assert ("trio.sleep" if on_trio() else "asyncio.sleep") in seen
     # until Python 3.11 a function does not know its class
-    assert [name for name in told if name.endswith("wait")], told
+    assert [name for name in seen if name.endswith("wait")], seen
 
 
 @GROUPS
@@ -635,9 +635,9 @@ async def test_a_group_awaits_what_its_first_task_awaits(group: Any) -> None:
             begin(query, "query")
             begin(fetch, "fetch")
 
-    told = await awaited_by(work, peer.answer, release)
-    assert "select db:5432" in told
-    assert told["GET shop:80"] >= 29
+    seen = await awaited_by(work, peer.answer, release)
+    assert "select db:5432" in seen
+    assert seen["GET shop:80"] >= 29
 
 
 async def test_awaited_tasks_are_followed() -> None:
@@ -656,12 +656,12 @@ async def test_awaited_tasks_are_followed() -> None:
         await asyncio.wait({asyncio.ensure_future(query("waited"))})
         await asyncio.wait_for(asyncio.ensure_future(query("in time")), 60)
 
-    told = await awaited_by(work, peer.answer)
-    assert {"select awaited", "select gathered", "select waited", "select in time"} <= set(told)
+    seen = await awaited_by(work, peer.answer)
+    assert {"select awaited", "select gathered", "select waited", "select in time"} <= set(seen)
 
 
 @pytest.mark.one_loop
-async def test_eight_are_told_and_the_rest_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_eight_are_named_and_the_others_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
     names = iter([f'call {number} "é" {"x" * 200}' for number in range(100)])
     monkeypatch.setattr(awaited, "name_of_wait", lambda _: next(names))
     times = AwaitedTimes()
@@ -675,10 +675,10 @@ async def test_eight_are_told_and_the_rest_is_one(monkeypatch: pytest.MonkeyPatc
     for _ in range(80):
         times.add(0.5, tasks)
     [(_, value)] = times.tags()
-    told = json.loads(value)
+    seen = json.loads(value)
     assert len(value) <= MAX_VALUE
-    assert [ms for _, ms in told] == [8000, 7000, 6000, 5000, 4000, 3000, 2000, 41000]
-    assert told[-1][0] == "other"
+    assert [ms for _, ms in seen] == [8000, 7000, 6000, 5000, 4000, 3000, 2000, 41000]
+    assert seen[-1][0] == "other"
     assert AwaitedTimes().tags() == ()
 
 
@@ -723,8 +723,8 @@ async def test_a_step_that_takes_no_time_leaves_no_doubt_of_a_deadline() -> None
         return list(json.loads(dict(steps.clock.tags())["tasks"]))
 
     with anyio.CancelScope(shield=True):
-        told = await anyio.to_thread.run_sync(lambda: trio.run(serve, clock=testing.MockClock(autojump_threshold=0)))
-    assert short(told, "outcome", "cause") == [("cancelled", "deadline of 9000 s")]
+        seen = await anyio.to_thread.run_sync(lambda: trio.run(serve, clock=testing.MockClock(autojump_threshold=0)))
+    assert short(seen, "outcome", "cause") == [("cancelled", "deadline of 9000 s")]
 
 
 @pytest.mark.one_loop

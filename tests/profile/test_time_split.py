@@ -1,4 +1,4 @@
-"""Where a request's time goes is told, on every loop.
+"""The split of a request's time is recorded, on every loop.
 
 The tests measure by the same clock from inside of each state, so they know the least that a state has lasted, however
 busy the machine is. All three together are no more than what the request took from outside: so each has a most as well.
@@ -53,7 +53,7 @@ def split(span: Any) -> tuple[float, float, float]:
 
 
 class Timeline:
-    """A request that works, awaits, is ready and works again, and somebody who holds the loop meanwhile."""
+    """A request that works, awaits, is ready and works again, and another task that holds the loop meanwhile."""
 
     def __init__(self, working: float, waiting: float, holding: float) -> None:
         self.working, self.waiting, self.holding = working, waiting, holding
@@ -86,12 +86,12 @@ class Timeline:
 
     def check(self, span: Any) -> None:
         times = split(span)
-        for told, least in zip(times, self.least, strict=True):
-            assert told >= least - ROUNDING
+        for seen, least in zip(times, self.least, strict=True):
+            assert seen >= least - ROUNDING
         assert sum(times) <= self.most + 2 * ROUNDING
 
 
-async def test_running_ready_and_awaiting_are_told() -> None:
+async def test_running_ready_and_awaiting_are_recorded() -> None:
     timeline = Timeline(0.03, 0.05, 0.04)
     async with traced(timeline.app, time_split_every=1) as shop:
         await timeline.run(shop)
@@ -99,9 +99,9 @@ async def test_running_ready_and_awaiting_are_told() -> None:
 
 
 @pytest.mark.slow
-async def test_a_known_mix_is_told_within_a_tenth() -> None:
+async def test_a_known_mix_is_measured_within_a_tenth() -> None:
     """Each state as long as it was by the test's own clock. Tried again only where a busy machine took the processor
-    away between the states: nobody can tell then whose time it was."""
+    away between the states: it is not known then whose time it was."""
     until = time.monotonic() + 2 * DEADLINE
     while True:
         timeline = Timeline(working=0.05, waiting=0.2, holding=0.1)
@@ -221,7 +221,7 @@ async def test_a_timer_that_the_loop_is_late_to_see_was_due(wait: Any) -> None:
 
 async def test_what_a_thread_found_was_there_when_it_called() -> None:
     if sniffio.current_async_library() == "trio":
-        pytest.skip("trio's way in from threads does not tell")
+        pytest.skip("trio's way in from threads does not say")
     asleep = anyio.Event()
     may_answer = threading.Event()
     answered: list[float] = []
@@ -257,7 +257,7 @@ async def test_what_a_thread_found_was_there_when_it_called() -> None:
     assert split(segments[0].spans[0])[1] >= least - ROUNDING
 
 
-async def test_two_requests_at_a_time_are_told_apart() -> None:
+async def test_two_requests_at_a_time_are_kept_apart() -> None:
     first, second = Timeline(0.02, 0.01, 0.0), Timeline(0.06, 0.01, 0.0)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -272,9 +272,9 @@ async def test_two_requests_at_a_time_are_told_apart() -> None:
     second.check(found["GET:/2"])
 
 
-async def test_collecting_garbage_is_told() -> None:
+async def test_collecting_garbage_is_recorded() -> None:
     if not hasattr(gc, "callbacks"):
-        pytest.skip("this interpreter does not tell")
+        pytest.skip("this interpreter does not say")
     least = 0.0
     began = 0.0
 
@@ -351,8 +351,8 @@ async def test_off_leaves_the_application_as_it_is_and_every_other_is_every_othe
     async with traced(plain, time_split_every=2) as shop:
         for _ in range(4):
             await call(shop.app, http_scope())
-        told = ["time.running" in tags(segment.spans[0]) for segment in await shop.segments()]
-    assert told == [True, False, True, False]
+        seen = ["time.running" in tags(segment.spans[0]) for segment in await shop.segments()]
+    assert seen == [True, False, True, False]
 
 
 async def test_only_requests_are_timed_and_none_twice() -> None:
@@ -433,7 +433,7 @@ async def test_a_loop_that_cannot_be_seen_into_costs_no_request(monkeypatch: pyt
     assert shop.app.faults.count == 1
 
 
-async def test_who_came_to_stand_before_the_loop_stays() -> None:
+async def test_a_method_that_was_set_on_the_loop_stays() -> None:
     if sniffio.current_async_library() == "trio":
         pytest.skip("asyncio's")
     loop: Any = asyncio.get_running_loop()
@@ -486,5 +486,5 @@ async def test_the_clock_counts_each_instant_once(monkeypatch: pytest.MonkeyPatc
     clock.stop()
     now = 99.0
     assert clock.steps is None
-    told = dict(clock.tags())
-    assert [told[state] for state in STATES] == ["7000", "15000", "8000"]
+    seen = dict(clock.tags())
+    assert [seen[state] for state in STATES] == ["7000", "15000", "8000"]

@@ -83,7 +83,7 @@ async def test_a_generator_may_be_closed_by_another_task(recorder: Recorder) -> 
 
 
 async def test_a_child_task_of_a_generator_belongs_to_what_is_around_it(recorder: Recorder) -> None:
-    # a waiting generator cannot be told from one that sleeps at its `yield`
+    # a waiting generator does not differ from one that sleeps at its `yield`
     async def child() -> None:
         _work("child")
 

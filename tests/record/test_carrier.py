@@ -24,7 +24,7 @@ _BASE64_LIKE = st.text("AQRYWZabz01+/=-_ \n", max_size=12)
 
 
 def _header(**changed: str) -> str:
-    """A well-formed header with some of its fields, as they stand on the wire, replaced."""
+    """A well-formed header with some of its fields, as they are on the wire, replaced."""
     names = ("sampled", "trace_id", "segment_id", "span_id", "service", "instance", "endpoint", "address")
     fields = dict(zip(names, format_sw8(_CARRIER).split("-"), strict=True))
     assert changed.keys() <= fields.keys()

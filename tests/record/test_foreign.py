@@ -22,7 +22,7 @@ class Own(BaseException):
 
 
 class GreenletExit(BaseException):
-    """Stands for greenlet's, in a module of that name."""
+    """Replaces greenlet's, in a module of that name."""
 
 
 class _NameRaises(type):
@@ -57,11 +57,11 @@ def silent_logger() -> logging.Logger:
 
 @pytest.mark.parametrize("error", [Own("x"), ValueError("x"), RecursionError("x")], ids=repr)
 @pytest.mark.parametrize("metaclass", [type, _NameRaises])
-def test_a_value_without_text_is_told_by_its_class(error: BaseException, metaclass: type) -> None:
+def test_a_value_without_text_is_shown_by_its_class(error: BaseException, metaclass: type) -> None:
     assert as_text(raising(error, metaclass)) == "<Foreign without text>"
 
 
-def test_a_class_whose_name_has_a_type_of_its_own_is_told() -> None:
+def test_a_class_whose_name_has_a_type_of_its_own_is_recorded() -> None:
     value = raising(Own())
     type(value).__name__ = _NameOfItsOwn("Odd")
     text = as_text(value)
@@ -126,7 +126,7 @@ def test_trios_cancellation_passes() -> None:
 def test_greenlets_own_ending_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    assert as_text(raising(GreenletExit())) == "<Foreign without text>", "anybody may have a class of that name"
+    assert as_text(raising(GreenletExit())) == "<Foreign without text>", "any library may have a class of that name"
     monkeypatch.setitem(sys.modules, "greenlet", sys.modules[__name__])
     with pytest.raises(GreenletExit):
         as_text(raising(GreenletExit()))

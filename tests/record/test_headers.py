@@ -72,7 +72,7 @@ def test_an_unrecorded_trace_hands_nothing_on(sampled: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("peer", "is_told"),
+    ("peer", "is_sent"),
     [
         ("shop", True),
         ("shop:8080", True),
@@ -88,13 +88,13 @@ def test_an_unrecorded_trace_hands_nothing_on(sampled: str) -> None:
         ("", False),
     ],
 )
-def test_only_listed_hosts_are_told(peer: str, is_told: bool) -> None:
+def test_only_listed_hosts_get_the_context(peer: str, is_sent: bool) -> None:
     with recording(propagate_to=("Shop", "db:5432", "[::1]")) as recorder, exit_span("call", peer) as call:
-        assert ("sw8" in call.headers()) is is_told
+        assert ("sw8" in call.headers()) is is_sent
     assert recorder.only.names == ["call"]
 
 
-def test_without_a_list_every_host_is_told(recorder: Recorder) -> None:
+def test_without_a_list_every_host_gets_the_context(recorder: Recorder) -> None:
     with exit_span("call", "anywhere.example:443") as call:
         assert "sw8" in call.headers()
 

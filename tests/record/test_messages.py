@@ -168,7 +168,7 @@ async def test_the_name_without_a_group(recorder: Recorder) -> None:
 async def test_a_loop_that_is_left_ends_the_span_at_once(recorder: Recorder) -> None:
     async for _ in consume(Consumer(message(), message())):
         break
-    gc.collect()  # where nobody counts references
+    gc.collect()  # where the interpreter counts no references
     assert len(recorder.segments) == 1
     assert current_span() is None
     work("afterwards")
@@ -184,7 +184,7 @@ async def test_an_exception_of_the_body_passes_and_ends_the_span(recorder: Recor
         await fail()
     gc.collect()
     [span] = recorder.only.spans
-    assert not span.failed, "nobody but the body can know"
+    assert not span.failed, "only the body can know"
     assert current_span() is None
 
 

@@ -151,7 +151,7 @@ def test_a_timeout_of_asyncios_own_is_one_outside_of_it(recorder: Recorder) -> N
     with suppress(TimeoutError, asyncio.TimeoutError):
         asyncio.run(main())
     assert outcome(recorder, "around") == TIMED_OUT
-    assert outcome(recorder, "inside") == CANCELLED, "nobody says here why"
+    assert outcome(recorder, "inside") == CANCELLED, "the reason is not known here"
 
 
 @pytest.mark.anyio

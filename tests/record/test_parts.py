@@ -38,7 +38,7 @@ def test_beyond_the_limit_of_a_segment_spans_go_in_parts() -> None:
     assert all(len(segment.spans) <= 3 for segment in recorder.segments)
 
 
-def test_a_root_whose_place_is_told_stays_where_it_is() -> None:
+def test_a_root_whose_place_was_sent_stays_where_it_is() -> None:
     with recording(span_limit=2) as recorder, entry_span("request") as request:
         carrier = parse_sw8(request.headers()["sw8"])
         for number in range(5):
@@ -50,7 +50,7 @@ def test_a_root_whose_place_is_told_stays_where_it_is() -> None:
     assert parents(recorder) == {"request": None, **{f"child {number}": "request" for number in range(5)}}
 
 
-def test_a_call_whose_place_is_told_stays_where_it_is() -> None:
+def test_a_call_whose_place_was_sent_stays_where_it_is() -> None:
     with recording(span_limit=2) as recorder, entry_span("request"):
         with exit_span("call", "shop:80") as call:
             carrier = parse_sw8(call.headers()["sw8"])

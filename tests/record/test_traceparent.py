@@ -133,7 +133,7 @@ def test_a_trace_that_the_caller_does_not_record_is_sampled_as_one_of_ours(flags
     assert len(recorder.segments) == count
 
 
-def test_who_is_not_to_be_told_gets_neither() -> None:
+def test_a_host_that_may_not_get_the_context_gets_neither() -> None:
     with recording(propagate_to=["stock"]), exit_span("call", "shop:80") as call:
         assert call.headers() == {}
 

@@ -42,7 +42,7 @@ def test_a_request_waits_for_its_spans_no_longer_than_the_grace() -> None:
         assert not recorder.tracer.finish_overdue_segments()
         assert recorder.names == [["request", "call"]]
         call.stop()
-        assert recorder.names == [["request", "call"]], "it is told once"
+        assert recorder.names == [["request", "call"]], "it is recorded once"
     assert incomplete(recorder) == {"call"}
     assert recorder.tracer.incomplete == 1
     assert recorder.span("call").end_time >= recorder.span("call").start_time
@@ -60,7 +60,7 @@ def test_a_span_that_ends_within_the_grace_is_whole() -> None:
     assert recorder.tracer.incomplete == 0
 
 
-def test_a_span_that_nobody_can_end_any_more_is_told_at_once() -> None:
+def test_a_span_that_cannot_end_any_more_is_finished_at_once() -> None:
     with recording() as recorder:
         with entry_span("request"):
             # as an instrumentation that forgets its span, in a context of its own
@@ -70,7 +70,7 @@ def test_a_span_that_nobody_can_end_any_more_is_told_at_once() -> None:
     assert incomplete(recorder) == {"call"}
 
 
-def test_a_root_that_nobody_can_end_any_more_is_told_at_once() -> None:
+def test_a_root_that_cannot_end_any_more_is_finished_at_once() -> None:
     with recording() as recorder:
         copy_context().run(entry_span("job").start)
         gc.collect()
@@ -78,7 +78,7 @@ def test_a_root_that_nobody_can_end_any_more_is_told_at_once() -> None:
     assert incomplete(recorder) == {"job"}
 
 
-def test_at_the_end_everything_is_told_as_it_stands() -> None:
+def test_at_the_end_everything_is_recorded_as_it_is() -> None:
     with recording() as recorder:
         request = entry_span("request").start()
         child = local_span("child").start()
@@ -92,7 +92,7 @@ def test_at_the_end_everything_is_told_as_it_stands() -> None:
     assert recorder.tracer.incomplete == 2
 
 
-def test_what_begins_under_a_span_that_was_told_as_it_stood_refers_to_it() -> None:
+def test_what_begins_under_a_span_that_was_recorded_while_open_refers_to_it() -> None:
     with recording() as recorder:
         request = entry_span("request").start()
         recorder.tracer.finish_open_segments()
@@ -130,9 +130,9 @@ TREES = st.lists(st.tuples(st.integers(0, 30), KINDS, st.booleans()), min_size=1
 
 
 @settings(deadline=None, max_examples=100)
-@given(tree=TREES, order=st.randoms(use_true_random=False), limit=st.sampled_from([1, 2, 5, 512]), told=st.booleans())
+@given(tree=TREES, order=st.randoms(use_true_random=False), limit=st.sampled_from([1, 2, 5, 512]), found=st.booleans())
 def test_every_span_arrives_once_below_its_parent(
-    tree: list[tuple[int, str, bool]], order: Any, limit: int, told: bool
+    tree: list[tuple[int, str, bool]], order: Any, limit: int, found: bool
 ) -> None:
     """Random trees over contexts and threads, ended in any order."""
     clock = Clock()
@@ -146,7 +146,7 @@ def test_every_span_arrives_once_below_its_parent(
             parent = spans[0] if parent.ended else parent
             _in(parent, lambda number=number: spans.update({number: local_span(f"{number}").start()}), in_thread)
             parents[f"{number}"] = parent.name
-            if told and number % 3 == 0:
+            if found and number % 3 == 0:
                 spans[number].headers()
             if order.random() < 0.3 and number > 1:
                 early = order.randrange(1, number)

@@ -160,7 +160,7 @@ async def test_sweep_upon_sweep_cuts_the_last_flush_short_and_counts_what_is_lef
 
 
 @on_asyncio
-async def test_a_sweep_that_spares_the_host_does_not_end_it_and_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_sweep_that_spares_the_host_does_not_end_it_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     before = all_others()
     agent = agent_of(MemoryCollector())
     async with agent:
@@ -171,7 +171,7 @@ async def test_a_sweep_that_spares_the_host_does_not_end_it_and_is_told_of(caplo
             await anyio.wait_all_tasks_blocked()
         record(2)
         assert agent.statistics().segment.state == "orphaned"
-        assert not await agent.flush(), "nobody reports, and it is not waited for"
+        assert not await agent.flush(), "no task reports, and it is not waited for"
     assert outcome(agent) == {"confirmed": 2}
     assert len([each for each in caplog.records if "ended from outside" in each.getMessage()]) == 1
 

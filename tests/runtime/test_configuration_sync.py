@@ -156,7 +156,7 @@ async def test_a_collector_without_the_service_is_left_alone(peer: H2Peer) -> No
 
 
 @pytest.mark.one_loop
-async def test_nobody_asks_where_it_is_off_or_the_transport_brings_none() -> None:
+async def test_no_poll_where_it_is_off_or_the_transport_brings_none() -> None:
     asked: list[str] = []
     collector = MemoryCollector()
 

@@ -106,7 +106,7 @@ async def test_the_ledger_balances_at_every_step() -> None:
     assert outcome(agent) == {"confirmed": 601}
 
 
-async def test_records_before_the_start_and_after_the_stop_are_nobodys() -> None:
+async def test_records_before_the_start_and_after_the_stop_are_not_counted() -> None:
     collector = MemoryCollector()
     agent = agent_of(collector)
     record()

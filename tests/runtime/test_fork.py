@@ -152,7 +152,7 @@ async def main():
         await collector.wait_until(lambda it: it.heartbeats > beats)
         if not os.fork():
             os._exit(await go_on())
-        assert os.wait()[1] == 0, "the child told the collector something"
+        assert os.wait()[1] == 0, "the child sent the collector something"
         record(1)
     assert agent.statistics().segment.confirmed == 2
 

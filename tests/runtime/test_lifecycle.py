@@ -204,9 +204,9 @@ async def test_plaintext_beyond_this_machine_is_warned_of(
 ) -> None:
     async with Agent(config(collector=collector), transport=MemoryCollector().transport):
         pass
-    told = [each.getMessage() for each in caplog.records if "without TLS" in each.getMessage()]
+    found = [each.getMessage() for each in caplog.records if "without TLS" in each.getMessage()]
     warning = f"telemetry goes to {exposed} without TLS; see force_tls, grpcs:// and https://"
-    assert told == ([warning] if exposed else [])
+    assert found == ([warning] if exposed else [])
 
 
 async def test_statistics_before_the_start_are_empty() -> None:

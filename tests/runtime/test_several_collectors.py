@@ -1,4 +1,4 @@
-"""Several collectors: one is in use, the others stand by."""
+"""Several collectors: one is in use, the others are in reserve."""
 
 from __future__ import annotations
 

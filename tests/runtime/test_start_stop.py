@@ -102,7 +102,7 @@ class TestInTasks:
             await generator.__anext__()
         assert outcome(agent) == {"confirmed": 1}
 
-    async def test_nobody_has_to_keep_an_agent_that_was_started(self) -> None:
+    async def test_the_application_need_not_keep_an_agent_that_was_started(self) -> None:
         collector = MemoryCollector()
         await agent_of(collector).start()
         gc.collect()
@@ -183,12 +183,12 @@ class TestAgain:
         agent = agent_of(MemoryCollector())
         with no_task_is_left():
             async with anyio.create_task_group() as group:
-                told = start_of(agent, group)
+                found = start_of(agent, group)
                 while agent._phase.value == "new":
                     await anyio.lowlevel.checkpoint()
                 await agent.stop()
         # or it had just started
-        assert told in ([], ["stopped"])
+        assert found in ([], ["stopped"])
         assert tracers.running() is None
         with pytest.raises(AgentStateError):
             await agent.start()
@@ -205,17 +205,17 @@ class TestAgain:
 
 
 def start_of(agent: Agent, group: anyio.abc.TaskGroup) -> list[str]:
-    """Start it in a task; returns where it is told if that was an error."""
-    told: list[str] = []
+    """Start it in a task; returns where an error is noted."""
+    found: list[str] = []
 
     async def start() -> None:
         try:
             await agent.start()
         except AgentStateError:
-            told.append("stopped")
+            found.append("stopped")
 
     group.start_soon(start)
-    return told
+    return found
 
 
 class Choosy(FaultyTransport):
@@ -346,7 +346,7 @@ class TestTrouble:
 
     @on_asyncio
     async def test_a_sweep_over_all_tasks_flushes_and_ends_it(self) -> None:
-        """As programs do at their end that then stop their loop: nobody may come to stop it."""
+        """As programs do at their end that then stop their loop: a stop may never come."""
         agent = agent_of(MemoryCollector())
         before = asyncio.all_tasks()
         await agent.start()

@@ -151,7 +151,7 @@ async def test_after_five_crashes_the_signal_is_switched_off_visibly(
 async def test_a_signal_switched_off_with_a_batch_on_its_way_still_stops_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The reporter waits for a collector that nobody looks for any more."""
+    """The reporter waits for a collector that is not looked for any more."""
     monkeypatch.setattr(Heartbeat, "run", raising(ValueError("bug")))
     agent = agent_of(MemoryCollector(), shutdown_timeout=300)
     with anyio.fail_after(3):

@@ -45,7 +45,7 @@ def full_rests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Diary:
-    """A collector that writes down what it was told, and when."""
+    """A collector that writes down what it got, and when."""
 
     collector: MemoryCollector = field(default_factory=MemoryCollector)
     entries: list[tuple[float, str]] = field(default_factory=list)
@@ -191,7 +191,7 @@ async def test_a_long_outage_repeats_its_warning_every_half_minute_at_most(caplo
     assert "more like it since" in warnings[-1]
 
 
-async def test_a_flapping_collector_is_told_of_as_seldom_as_a_dead_one(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_flapping_collector_is_logged_as_seldom_as_a_dead_one(caplog: pytest.LogCaptureFixture) -> None:
     collector = MemoryCollector()
     async with timed(collector):
         for _ in range(100):
@@ -202,10 +202,10 @@ async def test_a_flapping_collector_is_told_of_as_seldom_as_a_dead_one(caplog: p
             await anyio.sleep(4)
         levels = [each.levelno for each in caplog.records if "memory:1" in each.getMessage() and each.levelno > 10]
     assert levels.count(logging.WARNING) <= 600 / 30 + 1
-    assert 1 < levels.count(logging.INFO) <= levels.count(logging.WARNING), "an end is told where its begin was"
+    assert 1 < levels.count(logging.INFO) <= levels.count(logging.WARNING), "an end is logged where its begin was"
 
 
-async def test_when_an_outage_is_over_it_is_told_what_it_cost(caplog: pytest.LogCaptureFixture) -> None:
+async def test_when_an_outage_is_over_its_cost_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     collector = MemoryCollector()
     async with timed(collector, trace_max_buffer_size=10):
         record(2)

@@ -271,7 +271,7 @@ async def test_a_cancellation_that_is_swallowed_leaves_the_call_behind(opened: O
 
 
 @pytest.mark.parametrize("fails", [False, True])
-async def test_the_outcome_of_what_was_left_behind_is_told_to_nobody(
+async def test_the_outcome_of_what_was_left_behind_is_not_reported(
     thread: TransportThread, fails: bool, problems: list[Mapping[str, Any]]
 ) -> None:
     entered, let_go, ended = threading.Event(), asyncio.Event(), threading.Event()
@@ -361,7 +361,7 @@ async def keep_connection(port: int) -> None:
 
 
 async def test_a_connection_that_is_open_at_the_end_is_aborted(opened: Open) -> None:
-    """Nobody hears of a ResourceWarning, which is an error in here."""
+    """The test does not see a ResourceWarning, which is an error in here."""
     async with Peer() as peer, opened() as thread:
         await thread.run(keep_connection, peer.port)
     assert kept[0].is_closing()
@@ -464,8 +464,8 @@ async def test_only_a_blocking_call_stays_behind_and_ends_with_it(
 # -- problems ---------------------------------------------------------------------------------------------------------
 
 
-async def test_an_exception_in_a_callback_is_told_in_the_hosts_thread(opened: Open) -> None:
-    told: list[tuple[int, object]] = []
+async def test_an_exception_in_a_callback_is_reported_in_the_hosts_thread(opened: Open) -> None:
+    recorded: list[tuple[int, object]] = []
     error = LookupError("in a callback")
 
     def fail() -> None:
@@ -475,13 +475,13 @@ async def test_an_exception_in_a_callback_is_told_in_the_hosts_thread(opened: Op
         asyncio.get_running_loop().call_soon(fail)
 
     def note(problem: Mapping[str, Any]) -> None:
-        told.append((threading.get_ident(), problem["exception"]))
+        recorded.append((threading.get_ident(), problem["exception"]))
 
     async with open_thread(loop_notifier(), CALL_END, note) as thread:
         await thread.run(begin)
         assert await thread.run(answer, "well", 0) == "well"
         await anyio.sleep(0.01)
-    assert told == [(threading.get_ident(), error)]
+    assert recorded == [(threading.get_ident(), error)]
 
 
 async def test_a_callback_that_ends_the_process_ends_nothing(opened: Open, problems: list[Mapping[str, Any]]) -> None:

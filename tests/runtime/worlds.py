@@ -1,4 +1,4 @@
-"""A small world around an agent: collectors in memory that misbehave as told, and an application that records."""
+"""A small world around an agent: collectors in memory that misbehave as ordered, and an application that records."""
 
 from __future__ import annotations
 

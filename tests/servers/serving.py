@@ -22,7 +22,7 @@ from swagent.collector.store.trace_records import Segment
 
 TESTS = Path(__file__).parents[1]
 PATIENCE = 30.0
-# Far away, so that a server which waits for one of them to pass is told from one on a busy machine.
+# Far away, so that a server which waits for one of them to pass differs from one on a busy machine.
 DEADLINES = {"SW_AGENT_SHUTDOWN_TIMEOUT": "30", "SW_AGENT_REQUEST_TIMEOUT": "30"}
 
 
@@ -106,7 +106,7 @@ def served(
 ) -> Iterator[Served]:
     """A server for the length of a block; then it is asked to end, and does.
 
-    :param command: what stands behind `python -m`, with `{port}` where it is wanted
+    :param command: what follows `python -m`, with `{port}` where it is wanted
     :param group: whether all its processes are asked, as a terminal does
     :param tracebacks: whether the application fails on purpose
     """

@@ -58,7 +58,7 @@ KINDS = {
 def test_each_request_is_one_entry_span(collector: Collector, name: str) -> None:
     kind = KINDS[name]
     pytest.importorskip(kind.needs)
-    # Sanic's processes may wait for each other for ever when they are told to end, with or without an agent
+    # Sanic's processes may wait for each other for ever when they are asked to end, with or without an agent
     end = signal.SIGKILL if "workers" in name else signal.SIGINT
     with served(collector, kind.command.split(), end=end, group=True) as server:
         processes = {server.ask("/items/7") for _ in range(10)}
@@ -75,9 +75,9 @@ def test_each_request_is_one_entry_span(collector: Collector, name: str) -> None
     assert {each.spans[0].operation for each in segments} == {f"GET:/items/{kind.route or '7'}"}
     assert {each.spans[0].component_id for each in segments} == {kind.component}
     assert {tags(each.spans[0])["http.status_code"] for each in segments} == {"200"}
-    told = {dict(each.properties)["Process No."] for each in collector.store.instances}
-    assert processes <= told
-    assert len(told) == (2 if "workers" in name else 1)
+    found = {dict(each.properties)["Process No."] for each in collector.store.instances}
+    assert processes <= found
+    assert len(found) == (2 if "workers" in name else 1)
 
 
 @pytest.mark.parametrize("name", ["aiohttp", "tornado", "http.server", "sanic"])

@@ -1,4 +1,4 @@
-"""The choice of libraries: what is told of the benches, and where they run."""
+"""The choice of libraries: what is reported of the benches, and where they run."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ async def test_the_counts_are_of_handlers_that_ended_of_logs_and_of_questions(
     assert [each.getMessage() for each in caplog.records if each.name == "compared"] == ["waited"] * 2
 
 
-def test_a_contestant_is_told_where_to_send_what_its_name_says_and_nothing_else_that_is_not_its_default() -> None:
+def test_a_contestant_gets_the_settings_that_its_name_says_and_else_its_defaults() -> None:
     said = {name: dict(each.settings("here:1")) for name, each in CONTESTANTS.items()}
     assert said["bare"] == {}
     assert said["swagent-kafka"] == {

@@ -146,7 +146,7 @@ def test_a_killed_application_is_named() -> None:
 
 
 @pytest.mark.parametrize("delivered", [Delivered(999, 0), Delivered(1001, 0), Delivered(1000, 1)])
-def test_whatever_ours_loses_or_doubles_is_told(delivered: Delivered) -> None:
+def test_whatever_ours_loses_or_delivers_twice_is_reported(delivered: Delivered) -> None:
     (said,) = find_losses([replace(measurement("swagent-http", 2, 900), delivered=delivered)])
     assert said.startswith("swagent-http on trivial, round 3: ")
     assert said.endswith("void")
@@ -174,7 +174,7 @@ def test_processor_time_is_judged_where_the_rate_is_as_good_as_ever() -> None:
     assert said.startswith("swagent-grpc on trivial: 1.000 of the bare application's requests for each second of proc")
 
 
-def test_what_should_be_guarded_and_has_no_record_is_told() -> None:
+def test_what_should_be_guarded_and_has_no_record_is_reported() -> None:
     record = {"swagent-grpc": {"per second": 0.9}}
     assert find_unrecorded(figures(), {"trivial": record}) == []
     assert find_unrecorded(figures(), {"await": record}) == [

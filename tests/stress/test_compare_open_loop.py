@@ -58,7 +58,7 @@ def test_nothing_is_sent_before_it_is_due_nor_beyond_the_schedule() -> None:
     assert arrivals.is_over
 
 
-def test_the_generators_own_delay_is_told_apart_from_the_servers() -> None:
+def test_the_generators_own_delay_is_kept_apart_from_the_servers() -> None:
     arrivals = Arrivals(start=0.0, rate=10, seconds=0.2)
     arrivals.send(1, free_since=0.0, now=0.0)
     arrivals.answer(1, 5.0)

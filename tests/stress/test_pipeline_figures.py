@@ -94,7 +94,7 @@ def test_of_several_rounds_the_cheapest_counts() -> None:
     assert ratios.ratios_of(rounds, {}) == ratios.ratios_of([figure(cpu=0.5)], {})
 
 
-def test_a_ratio_that_fell_is_told() -> None:
+def test_a_ratio_that_fell_is_reported() -> None:
     assert fallen({"a": 0.86, "b": 2.0}, {"a": 1.0, "b": 1.0}) == []
     assert "16% below" in fallen({"a": 0.84}, {"a": 1.0})[0]
 

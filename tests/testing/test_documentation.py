@@ -1,4 +1,4 @@
-"""The example in docs/testing.md, run as it stands there."""
+"""The example in docs/testing.md, run as it is there."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> Any:
 
 
 class Resetting(TcpServer):
-    """Takes a connection and resets it when it is told to, as a proxy does whose server is down."""
+    """Takes a connection and resets it on demand, as a proxy does whose server is down."""
 
     def __init__(self) -> None:
         super().__init__()

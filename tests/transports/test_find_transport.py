@@ -36,7 +36,7 @@ def test_transport_of_a_third_party(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_transport(Config(service="shop", protocol="carrier_pigeon")) is GrpcTransport
 
 
-def test_unknown_protocol_is_told_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_an_unknown_protocol_lists_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, grpc="a:B", http="c:D")
     assert refusal(protocol="thrift").allowed == "grpc, http"
 

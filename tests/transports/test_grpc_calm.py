@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.anyio, covers("F11", "grpc")]
 calm = answers.go_away(code=ErrorCodes.ENHANCE_YOUR_CALM)
 
 
-async def test_call_that_was_taken_is_finished_and_the_next_one_is_told_to_wait() -> None:
+async def test_call_that_was_taken_is_finished_and_the_next_one_waits() -> None:
     with H2Peer(first(calm, answers.late(0.05), confirm)) as peer:
         async with grpc_client(peer.address) as client:
             assert await client.verdict(b"taken") is None
@@ -32,7 +32,7 @@ async def test_call_that_was_taken_is_finished_and_the_next_one_is_told_to_wait(
             error = await client.verdict(b"kept")
             assert isinstance(error, RetryableError)
             assert error.pause == 5.0
-            assert await client.verdict(b"after the pause") is None, "it is told once; who pauses is the caller"
+            assert await client.verdict(b"after the pause") is None, "it is raised once; the caller pauses"
         assert peer.records == [b"taken", b"after the pause"]
         assert len(peer.links) == 2
 
@@ -50,13 +50,13 @@ async def test_calls_above_the_last_one_taken_go_back_with_the_pause() -> None:
         async with grpc_client(peer.address) as client:
             verdicts = await client.verdicts(4)
             peer.behave = confirm
-            assert await client.verdict() is None, "the pause was told already"
+            assert await client.verdict() is None, "the pause was raised already"
         back = [each for each in verdicts if each is not None]
         assert [type(each) for each in back] == [RetryableError] * 2
         assert {getattr(each, "pause", None) for each in back} == {5.0}
 
 
-async def test_idle_connection_that_is_told_to_calm_down() -> None:
+async def test_idle_connection_that_is_asked_to_calm_down() -> None:
     """As a stock server does with a client that pings too often."""
     with H2Peer(confirm) as peer:
         async with grpc_client(peer.address) as client:
@@ -94,22 +94,22 @@ def to_segments(behave: Behaviour) -> Behaviour:
 
 async def test_agent_leaves_the_collector_alone_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_grpclib_processor, "CALM", 0.5)
-    told: list[float] = []
+    found: list[float] = []
     seen = 0
 
     async def ask_for_calm(call: Call) -> None:
         nonlocal seen
         peer.behave, seen = confirm, len(peer.links)
-        told.append(time.monotonic())
+        found.append(time.monotonic())
         await answers.go_away(0, ErrorCodes.ENHANCE_YOUR_CALM)(call)
 
     with H2Peer(to_segments(ask_for_calm)) as peer:
         async with agent_for(peer) as agent:
             with local_span("one"):
                 pass
-            await until(lambda: told, timeout=5.0)
+            await until(lambda: found, timeout=5.0)
             await until(lambda: len(peer.links) > seen, timeout=5.0)
-            assert time.monotonic() - told[0] >= 0.49
+            assert time.monotonic() - found[0] >= 0.49
             with anyio.fail_after(5):
                 assert await agent.flush(5)
         assert agent.statistics().segment.confirmed == 1
@@ -120,7 +120,7 @@ async def test_stopping_does_not_wait_for_the_end_of_the_pause() -> None:
         async with agent_for(peer) as agent:
             with local_span("one"):
                 pass
-            # told, and the record is back
+            # reported, and the record is back
             await until(lambda: len(peer.calls) == 2 and agent.statistics().segment.queued == 1, timeout=5.0)
             peer.behave = confirm
             watch = Stopwatch()

@@ -124,7 +124,7 @@ async def warm_up(client: Client, peer: H2Peer) -> None:
     peer.behave = behave
 
 
-async def test_peer_is_told_of_a_cancelled_call() -> None:
+async def test_peer_hears_of_a_cancelled_call() -> None:
     with H2Peer(answers.silent) as peer:
         async with grpc_client(peer.address, request_timeout=30) as client:
             async with anyio.create_task_group() as group:

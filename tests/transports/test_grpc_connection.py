@@ -59,10 +59,10 @@ async def test_management_calls() -> None:
         async with grpc_client(peer.address) as client:
             await client.run(client.transport.report_properties, instance)
             await client.run(client.transport.keep_alive, instance)
-        told, beat = peer.calls
-    assert told.headers[b":path"] == b"/skywalking.v3.ManagementService/reportInstanceProperties"
+        found, beat = peer.calls
+    assert found.headers[b":path"] == b"/skywalking.v3.ManagementService/reportInstanceProperties"
     assert beat.headers[b":path"] == b"/skywalking.v3.ManagementService/keepAlive"
-    properties = messages.InstanceProperties().parse(told.messages[0])
+    properties = messages.InstanceProperties().parse(found.messages[0])
     assert (properties.service, properties.service_instance) == ("shop", "shop-1")
     assert [(pair.key, pair.value) for pair in properties.properties] == [("language", "python")]
     assert messages.InstancePingPkg().parse(beat.messages[0]).service_instance == "shop-1"
@@ -153,7 +153,7 @@ async def test_name_is_resolved_at_each_dial(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @covers("F03", "grpc")
-async def test_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unknown_name(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 

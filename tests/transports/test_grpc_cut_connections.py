@@ -44,7 +44,7 @@ async def test_cut_at_every_offset(direction: str, resets: bool) -> None:
 
 
 def batch(offset: int) -> list[bytes]:
-    """What can be told from what was sent before, and is as long."""
+    """What differs from what was sent before, and is as long."""
     return [b"%03d: %d" % (offset, number) for number in range(5)]
 
 

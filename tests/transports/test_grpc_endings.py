@@ -40,7 +40,7 @@ async def test_idle_connection_that_the_peer_closed_is_dialled_again() -> None:
 
 
 async def test_calls_that_fail_together_leave_the_next_connection_alone() -> None:
-    """Of the calls of a broken connection one is told first; what it begins anew is no business of the others."""
+    """Of the calls of a broken connection one hears of it first; what it begins anew is no business of the others."""
     doomed = 5
 
     async def break_down(call: Call) -> None:

@@ -59,7 +59,7 @@ def frame_types(heard: bytes) -> list[int]:
 
 
 class LateGreeter(TcpServer):
-    """Greets when it is told to, with what it is told to."""
+    """Greets on demand, with the bytes that the test chose."""
 
     def __init__(self, *frames: bytes) -> None:
         super().__init__()

@@ -23,7 +23,7 @@ from kit import answers
 from kit.answers import OK_HEAD, at_once, confirm, first, frame, raw
 from kit.client import AT_ONCE, REQUEST_TIMEOUT, grpc_client, until
 from kit.h2_peer import Behaviour, Call, H2Peer, message
-from kit.servers import nobody
+from kit.servers import dead_address
 from swagent.errors import AmbiguousError, RetryableError
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +39,7 @@ async def push(call: Call) -> None:
     request = [(b":method", b"GET"), (b":scheme", b"http"), (b":authority", b"peer"), (b":path", b"/pushed")]
     call.link.h2.push_stream(call.stream_id, 2, request)
     call.link.h2.send_headers(2, [(b":status", b"200")])
-    call.link.h2.send_data(2, b"nobody asked for this", end_stream=True)
+    call.link.h2.send_data(2, b"an answer without a request", end_stream=True)
     await call.send()
 
 
@@ -181,7 +181,7 @@ async def test_silence_costs_one_timeout_and_a_new_connection() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-async def test_nobody_there(host: str) -> None:
-    with nobody(host) as address:
+async def test_no_server_there(host: str) -> None:
+    with dead_address(host) as address:
         async with grpc_client(address) as client:
             assert isinstance(await client.verdict(), RetryableError)

@@ -1,4 +1,4 @@
-"""TLS: who is trusted, who is not, and that the token is shown to nobody else."""
+"""TLS: who is trusted, who is not, and that the token is shown to no other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(scope="module")
 def stranger(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """An authority that nobody here trusts."""
+    """An authority that is not trusted here."""
     return Certificates(tmp_path_factory.mktemp("stranger"))
 
 
@@ -233,7 +233,7 @@ def test_no_key_is_logged_for_the_environment(monkeypatch: pytest.MonkeyPatch, t
 
 
 @covers("F17", "grpc")
-async def test_authorities_of_the_environment_stand_in_for_the_systems(
+async def test_authorities_of_the_environment_replace_the_systems(
     certificates: Certificates, stranger: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SSL_CERT_FILE is OpenSSL's own name for where a system keeps its authorities: container images rely on it, and

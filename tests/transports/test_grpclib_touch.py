@@ -98,7 +98,7 @@ ATTRIBUTES: list[tuple[Any, str, str]] = [
     (Channel, "self._port", "GrpcChannel dials it"),
     (Channel, "self._config", "GrpcProtocol is made with it"),
     (Channel, "self._h2_config", "GrpcProtocol is made with it"),
-    (Channel, "self._protocol.handler.connection_lost", "a retired connection is told by it"),
+    (Channel, "self._protocol.handler.connection_lost", "a retired connection is known by it"),
     (Handler, "connection_lost", "a retired connection is marked by it"),
     (Stream, "self._wrapper", "calls that wait for their turn are turned away through it"),
     (Stream, "self._stream", "a batch is written to it"),
@@ -111,9 +111,9 @@ ATTRIBUTES: list[tuple[Any, str, str]] = [
     (EventsProcessor, "self.processors", "GOAWAY is handled through it"),
     (EventsProcessor, "self.streams", "calls are found in it"),
     (grpclib.protocol.Stream, "self.wrapper", "a call's fate is sealed by taking it away"),
-    (grpclib.protocol.Stream, "self.data_sent", "whether a batch has left is told by it"),
-    (grpclib.protocol.Stream, "self.trailers", "whether an answer is complete is told by it"),
-    (grpclib.protocol.Stream, "self.headers", "whether an answer is complete is told by it"),
+    (grpclib.protocol.Stream, "self.data_sent", "whether a batch has left is known by it"),
+    (grpclib.protocol.Stream, "self.trailers", "whether an answer is complete is known by it"),
+    (grpclib.protocol.Stream, "self.headers", "whether an answer is complete is known by it"),
     (H2Connection, "self._frame_dispatch_table", "GOAWAY is taken from h2 through it"),
     (H2Connection, "self.incoming_buffer", "overlong frames are seen in it"),
     (FrameBuffer, "self._data", "overlong frames are seen in it"),
@@ -147,7 +147,7 @@ REASONS: list[tuple[Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("function", "line", "change"), REASONS, ids=lambda value: getattr(value, "__qualname__", ""))
-def test_reasons_for_the_touch_still_stand(function: Callable[..., Any], line: str, change: str) -> None:
+def test_reasons_for_the_touch_still_hold(function: Callable[..., Any], line: str, change: str) -> None:
     assert line in source(function), change
 
 

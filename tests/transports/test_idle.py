@@ -99,7 +99,7 @@ async def test_an_idle_agent_does_not_wake_the_loop() -> None:
             assert windows[-1] <= FEW, windows
 
 
-async def test_somebody_who_polls_would_be_seen() -> None:
+async def test_a_loop_that_polls_would_be_seen() -> None:
     async def poll() -> None:
         for _ in range(2 * FEW):
             await anyio.sleep(0.02)

@@ -1,4 +1,4 @@
-"""What would be uploaded: both archives as an index takes them, and what the README tells to install."""
+"""What would be uploaded: both archives as an index takes them, and what the README says to install."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def archives(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path
     with tarfile.open(source) as archive:
         archive.extractall(folder, filter="data") if sys.version_info >= (3, 12) else archive.extractall(folder)
     unpacked = folder / source.name.removesuffix(".tar.gz")
-    # as somebody who has nothing else, and no repository around it
+    # as a user who has nothing else, and no repository around it
     _run(str(tools), "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=unpacked)
     (wheel,) = folder.glob("*.whl")
     return [source, wheel]
@@ -65,7 +65,7 @@ def test_every_classifier_is_a_known_one(tools: Path, archives: list[Path]) -> N
     assert set(said) <= set(known.splitlines())
 
 
-def test_what_the_readme_tells_to_install_delivers(archives: list[Path], tmp_path: Path) -> None:
+def test_what_the_readme_installs_delivers(archives: list[Path], tmp_path: Path) -> None:
     (extras,) = _INSTALLED.findall((ROOT / "README.md").read_text("utf-8"))
     environment = Environment(tmp_path / "venv", archives[1], extras)
     shutil.copy(HERE / "deliver.py", environment.folder)

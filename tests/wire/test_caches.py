@@ -1,4 +1,4 @@
-"""The caches of the encoders stay bounded, keep what repeats, and stand any number of threads."""
+"""The caches of the encoders stay bounded, keep what repeats, and bear any number of threads."""
 
 from __future__ import annotations
 

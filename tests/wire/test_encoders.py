@@ -216,7 +216,7 @@ def reached(descriptor: Any) -> Iterable[Any]:
             yield from reached(one.message_type)
 
 
-def test_parameters_stand_in_the_order_of_the_numbers(our_class: MessageClass) -> None:
+def test_parameters_are_in_the_order_of_the_numbers(our_class: MessageClass) -> None:
     found = {one.name: one for root in ROOTS for one in reached(our_class(root).DESCRIPTOR)}
     assert len(found) == len(public_functions(wire))
     for name, descriptor in found.items():

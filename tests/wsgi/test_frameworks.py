@@ -1,4 +1,4 @@
-"""The operation's name and the component: the route's template where the framework tells it."""
+"""The operation's name and the component: the route's template where the framework shows it."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ async def test_a_server_error_fails_the_span() -> None:
         assert (await shop.span()).is_error
 
 
-async def test_an_exception_goes_on_and_stands_in_the_span() -> None:
+async def test_an_exception_goes_on_and_is_in_the_span() -> None:
     def app(environ: Environ, start_response: StartResponse) -> list[bytes]:
         raise LookupError("nothing there")
 
@@ -78,7 +78,7 @@ async def test_an_exception_goes_on_and_stands_in_the_span() -> None:
 
 
 @pytest.mark.parametrize("has_sent", [False, True])
-async def test_an_error_that_start_response_is_told_of_is_recorded_once(has_sent: bool) -> None:
+async def test_an_error_that_start_response_gets_is_recorded_once(has_sent: bool) -> None:
     def app(environ: Environ, start_response: StartResponse) -> Iterator[bytes]:
         start_response("200 OK", [])
         if has_sent:
@@ -172,7 +172,7 @@ async def test_a_body_is_closed_inside_of_its_request() -> None:
 
 
 @pytest.mark.parametrize(("method", "outcome"), [("GET", "cancelled"), ("HEAD", None)])
-async def test_a_body_that_nobody_takes_to_its_end_was_cut_off(method: str, outcome: str | None) -> None:
+async def test_a_body_that_is_not_taken_to_its_end_was_cut_off(method: str, outcome: str | None) -> None:
     async with traced(returning(Closed(b"a", b"b"))) as shop:
         assert ask(shop.app, environ_of(method=method), pieces=1).body == b"a"
         span = await shop.span()
@@ -180,7 +180,7 @@ async def test_a_body_that_nobody_takes_to_its_end_was_cut_off(method: str, outc
     assert not span.is_error
 
 
-async def test_a_body_that_nobody_asked_for_is_no_loss() -> None:
+async def test_a_body_that_was_not_asked_for_is_no_loss() -> None:
     async with traced(returning(Closed(b"a"))) as shop:
         shop.app(environ_of(method="HEAD"), lambda *_: bytes).close()  # type: ignore[attr-defined]
         assert "outcome" not in tags(await shop.span())

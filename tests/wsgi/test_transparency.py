@@ -265,7 +265,7 @@ async def test_a_server_that_knows_a_file_by_its_identity_gets_it() -> None:
 
 
 class Slotted(FileWrapper):
-    """A kind of file that lets nobody look after its end."""
+    """A kind of file that cannot be read after its end."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in vars(self):
@@ -273,7 +273,7 @@ class Slotted(FileWrapper):
         super().__setattr__(name, value)
 
 
-async def test_a_file_that_lets_nobody_look_after_its_end_is_sent_all_the_same() -> None:
+async def test_a_file_that_cannot_be_read_after_its_end_is_sent_all_the_same() -> None:
     def app(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         start_response("200 OK", [*PLAIN])
         return environ["wsgi.file_wrapper"](io.BytesIO(b"content"))  # type: ignore[no-any-return]

@@ -58,7 +58,7 @@ def differences(store: Store, filters: Mapping[str, Any], box: Mapping[str, int]
     counter = _Counter(store, search, box)
     within = counter.count(inside, None)
     least = max(2, math.ceil(within.total * _LEAST_SHARE))
-    candidates = {pair for pair, count in within.pairs.items() if count >= least and _can_tell(pair)}
+    candidates = {pair for pair, count in within.pairs.items() if count >= least and _is_significant(pair)}
     others = counter.count(f"NOT ({inside})", candidates)
     found = [_compare(pair, within, others) for pair in candidates]
     best = sorted((each for each in found if each.least > 0), key=lambda each: (-each.least, each.pair))[:_MOST]
@@ -79,7 +79,7 @@ def differences(store: Store, filters: Mapping[str, Any], box: Mapping[str, int]
     }
 
 
-def _can_tell(pair: str) -> bool:
+def _is_significant(pair: str) -> bool:
     return EQUALS in pair and not _MEASURED.match(pair)
 
 

@@ -32,13 +32,13 @@ class LogText:
 
     def __init__(self, settings: LogSettings) -> None:
         self._settings = settings
-        self._tells_time = "%(asctime)" in settings.layout
+        self._shows_time = "%(asctime)" in settings.layout
 
     def formatted(self, record: logging.LogRecord) -> str:
         """The record by the layout, with the exception and the stack below it."""
         message = _message(record)
         fields = _Fields(record.__dict__, message=message)
-        if self._tells_time:
+        if self._shows_time:
             fields["asctime"] = time_text(int(record.created), int(record.msecs))
         try:
             text = self._settings.layout % fields

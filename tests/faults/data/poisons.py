@@ -1,4 +1,4 @@
-"""What an application may hand to the agent by mistake, or by somebody's ill will, and what must become of it."""
+"""What an application may hand to the agent by mistake, or by ill will, and what must become of it."""
 
 from __future__ import annotations
 

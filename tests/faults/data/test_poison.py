@@ -1,4 +1,4 @@
-"""D02: a record that cannot be told as it is costs that record, or is cut with a mark. Its neighbours are delivered."""
+"""D02: a record that cannot be encoded as it is is refused, or cut with a mark. Its neighbours are delivered."""
 
 from __future__ import annotations
 
@@ -156,14 +156,14 @@ async def test_a_poison_meter_does_not_cost_the_report_of_all_meters(transport: 
             assert statistics.meter.offered == 0, "OAP takes no meters over HTTP"
             assert not taker.heard().count(b"gauge_5")
             return
-        told = taker.meters
+        found = taker.meters
     assert statistics.meter.confirmed == statistics.meter.offered > 0
-    metrics: list[Any] = [betterproto.which_one_of(each, "metric")[1] for each in told]
+    metrics: list[Any] = [betterproto.which_one_of(each, "metric")[1] for each in found]
     names = [each.name for each in metrics]
     assert [name for name in names if name.startswith("gauge")] == ["gauge_5"]
     assert names.count("calls") == 1 + 7
     assert "sizes" in names
-    for meter in told:
+    for meter in found:
         _check_texts(meter)
 
 

@@ -34,7 +34,7 @@ class Secrets:
 
     def __init__(self) -> None:
         self.planted: dict[str, str] = {}
-        self.told: dict[str, str] = {}
+        self.found: dict[str, str] = {}
 
     def __call__(self, where: str) -> str:
         assert where not in self.planted
@@ -42,13 +42,13 @@ class Secrets:
 
     def shown(self, where: str) -> str:
         """What is collected on purpose."""
-        return self.told.setdefault(where, f"sh0wn{len(self.told):02d}told")
+        return self.found.setdefault(where, f"sh0wn{len(self.found):02d}kept")
 
     def found_in(self, data: bytes) -> list[str]:
         return [where for where, secret in self.planted.items() if secret.encode() in data]
 
     def missing_in(self, data: bytes) -> list[str]:
-        return [where for where, text in self.told.items() if text.encode() not in data]
+        return [where for where, text in self.found.items() if text.encode() not in data]
 
 
 class OrderError(Exception):
@@ -138,7 +138,7 @@ def _work(secret: Secrets) -> None:
         raise ValueError(secret.shown("exception of a log record"), _LONG, secret("exception of a log record, end"))
     except ValueError:
         _logger.exception("failed with %s", secret.shown("message of a log record"))
-    Counter("orders", registry=MeterRegistry()).labels(user=secret("a meter that nobody reports")).increment()
+    Counter("orders", registry=MeterRegistry()).labels(user=secret("a meter that is not reported")).increment()
 
 
 @pytest.fixture

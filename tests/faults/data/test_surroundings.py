@@ -1,4 +1,4 @@
-"""What stands around the agent has no say in it, and gets nothing of it: the environment, and child processes."""
+"""The surroundings of the agent have no say in it, and get nothing of it: the environment, and child processes."""
 
 from __future__ import annotations
 

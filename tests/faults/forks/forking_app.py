@@ -40,7 +40,7 @@ def record(count: int = RECORDS) -> None:
 
 
 class Load:
-    """Threads that record and log until told to stop.
+    """Threads that record and log until asked to stop.
 
     :ivar count: how many spans they made
     """

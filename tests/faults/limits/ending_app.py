@@ -50,7 +50,7 @@ async def exit_inside(agent: Agent) -> None:
 
 
 async def error_inside(agent: Agent) -> None:
-    """An error that nobody handles."""
+    """An error that is not handled."""
     async with agent:
         await report(agent)
         raise LookupError("the application's own")
@@ -80,7 +80,7 @@ def close_loop(backend: str) -> None:
 
 
 def forget_thread(backend: str) -> None:
-    """The agent thread, and nobody stops it."""
+    """The agent thread, which is not stopped."""
     swagent.start(config(backend))
     record()
 

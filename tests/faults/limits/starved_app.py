@@ -117,8 +117,8 @@ def resident() -> int:
 
 async def main(backend: str) -> None:
     config = Config.from_env(backend=backend, log_reporter_active=False, shutdown_timeout=1.0)
-    nobody: dict[str, Any] = {"collector": "127.0.0.1:9", "kafka_bootstrap_servers": "127.0.0.1:9"}
-    away = Config.from_env(backend=backend, meter_reporter_period=0.05, shutdown_timeout=0.2, **nobody)
+    nowhere: dict[str, Any] = {"collector": "127.0.0.1:9", "kafka_bootstrap_servers": "127.0.0.1:9"}
+    away = Config.from_env(backend=backend, meter_reporter_period=0.05, shutdown_timeout=0.2, **nowhere)
     # so that nothing needs to be imported any more
     async with Agent(config):
         record(0)

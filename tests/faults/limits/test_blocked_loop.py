@@ -1,5 +1,5 @@
 """The application holds its event loop for longer than any deadline of the agent, or gives it thousands of tasks: the
-ledger stays true, nothing is doubted without a cause, and nobody dials again and again."""
+ledger stays true, nothing is doubted without a cause, and no transport dials again and again."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_an_answer_that_waits_in_the_socket_of_a_blocked_loop_counts(trans
 
 
 @each_cell("C04")
-async def test_a_loop_that_stands_still_again_and_again_makes_nobody_dial_again(transport: str, sink: Sink) -> None:
+async def test_a_loop_that_is_held_again_and_again_makes_no_transport_dial_again(transport: str, sink: Sink) -> None:
     async with agent_for(sink, heartbeat_period=0.1) as agent:
         record()
         assert await agent.flush(5)
@@ -79,7 +79,7 @@ async def test_a_loop_that_stands_still_again_and_again_makes_nobody_dial_again(
 
 
 @each_cell("C04")
-async def test_records_that_grew_too_old_while_the_loop_stood_still_are_dropped_and_counted(
+async def test_records_that_grew_too_old_while_the_loop_was_held_are_dropped_and_counted(
     transport: str, sink: Sink
 ) -> None:
     now = 0.0

@@ -63,21 +63,21 @@ class Seen:
         self.peers.update(span.peer for span in segment.spans[:-1])
 
     def request(self, path: str, method: str = "GET", **others: Any) -> str:
-        """Serve one request that calls another service; returns the endpoint that this one is told."""
-        told: list[str] = []
+        """Serve one request that calls another service; returns the endpoint that this one gets."""
+        found: list[str] = []
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             scope.update(others)
             with exit_span("GET:/stock", peer="stock:80") as span:
                 carrier = parse_sw8(span.headers()["sw8"])
                 assert carrier is not None
-                told.append(carrier.endpoint)
+                found.append(carrier.endpoint)
             await send({"type": "http.response.start", "status": 404 if "router" in others else 200, "headers": []})
             await send({"type": "http.response.body", "body": b""})
 
         _finish(self._serve(app, http_scope(path, method=method)))
         assert self.faults.count == 0
-        return told[0]
+        return found[0]
 
     async def _serve(self, app: App, scope: Scope) -> None:
         async def receive() -> Message:
@@ -120,7 +120,7 @@ def test_a_million_names_take_the_room_of_a_thousand() -> None:
             names.keep(f"GET:/more/{number}", from_client=True)
 
 
-def test_paths_that_anybody_makes_up_share_one_name_and_leave_room_for_routes() -> None:
+def test_paths_that_a_client_makes_up_share_one_name_and_leave_room_for_routes() -> None:
     seen = Seen(endpoint_limit=100)
     for number in range(5_000):
         seen.request(f"/{number}")
@@ -140,14 +140,14 @@ def test_requests_with_new_paths_leave_nothing_behind() -> None:
             seen.request(f"/{number}", method=f"M{number}")
 
 
-def test_the_next_service_is_told_the_name_that_is_reported() -> None:
+def test_the_next_service_gets_the_name_that_is_reported() -> None:
     seen = Seen(endpoint_limit=2)
-    told = [seen.request(path) for path in ("/a", "/b", "/c", "/a")]
-    assert told == ["GET:/a", "GET:_overflow", "GET:_overflow", "GET:/a"]
-    assert Counter(told) == seen.operations
+    found = [seen.request(path) for path in ("/a", "/b", "/c", "/a")]
+    assert found == ["GET:/a", "GET:_overflow", "GET:_overflow", "GET:/a"]
+    assert Counter(found) == seen.operations
 
 
-def test_methods_that_anybody_makes_up_share_one_name() -> None:
+def test_methods_that_a_client_makes_up_share_one_name() -> None:
     seen = Seen()
     for number in range(1_000):
         seen.request("/", method=f"METHOD{number}")
@@ -163,14 +163,14 @@ def test_paths_that_no_route_takes_share_one_name_whatever_room_there_is() -> No
 
 
 def test_entry_spans_by_hand_have_the_same_limit() -> None:
-    told = set()
+    found = set()
     with recording(endpoint_limit=10) as recorder:
         for number in range(100):
             with entry_span(f"consume {number}"), exit_span("put", peer="queue:1") as span:
                 carrier = parse_sw8(span.headers()["sw8"])
-                told.add(carrier and carrier.endpoint)
+                found.add(carrier and carrier.endpoint)
     names = Counter(segment.spans[-1].name for segment in recorder.segments)
-    assert set(names) == told
+    assert set(names) == found
     assert (len(names), names[OVERFLOW]) == (11, 90)
 
 
@@ -182,7 +182,7 @@ def test_a_name_changed_while_the_span_is_open_counts_as_it_is_at_the_end() -> N
     assert [segment.spans[-1].name for segment in recorder.segments] == ["consume 0", OVERFLOW, OVERFLOW]
 
 
-def test_peers_beyond_the_limit_share_one_name_and_are_told_their_own() -> None:
+def test_peers_beyond_the_limit_share_one_name_and_get_their_own() -> None:
     with recording(peer_limit=10) as recorder, local_span("crawl"):
         for number in range(100):
             with exit_span("GET:/", peer=f"host{number}:80") as span:

@@ -1,4 +1,4 @@
-"""The interpreter ends and nobody has left the agent: in time, without a word, and it delivers what it can."""
+"""The interpreter ends and the agent was not left: in time, without a word, and it delivers what it can."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from faults.covering import each_cell
-from faults.processes.endings import told_as_lost
+from faults.processes.endings import logged_as_lost
 from kit.sinks import sink_of
 
 APP = Path(__file__).with_name("ending_app.py")
@@ -69,7 +69,7 @@ def lost_in_time(said: str, gone_at: float) -> Counter[str]:
     the loop's end, and a busy machine may need all that time for another one."""
     over = re.search(r"over at (\S+)", said)
     assert over is not None, said
-    return told_as_lost(said) if gone_at - float(over[1]) >= CANCELLED else Counter()
+    return logged_as_lost(said) if gone_at - float(over[1]) >= CANCELLED else Counter()
 
 
 def run(backend: str, folder: Path, endings: list[str], environ: dict[str, str]) -> dict[str, dict[str, Any]]:

@@ -17,7 +17,7 @@ from kit.real.kafka import Kafka
 from kit.real.ports import HOST, free_ports
 
 _HERE = Path(__file__).parent
-_SECONDS = 600  # the first run fetches the jars within somebody's fixture
+_SECONDS = 600  # the first run fetches the jars within some test's fixture
 _STARTING = 60
 
 
@@ -37,7 +37,7 @@ def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def front_ports() -> tuple[int, ...]:
-    """Where proxies stand before the broker, which tells its clients to come by them: to the address of the first,
+    """Where proxies are in front of the broker, which sends its clients to them: to the address of the first,
     and to the name of the second."""
     return free_ports(2)
 

@@ -16,7 +16,7 @@ from runtime.worlds import SEGMENTS_ONLY, outcome
 from swagent import Agent, Config, local_span
 from swagent.runtime.transport_choice import find_transport
 
-# Seconds after which nobody waits any more, on however busy a machine.
+# Seconds after which no test waits any more, on however busy a machine.
 PATIENCE = 15.0
 
 
@@ -101,7 +101,7 @@ async def wait_for(condition: Callable[[], object], seconds: float = PATIENCE) -
     :raises TimeoutError: when it does not
     """
     with anyio.fail_after(seconds):
-        while not condition():  # noqa: ASYNC110  (no event of ours tells)
+        while not condition():  # noqa: ASYNC110  (no event of ours says it)
             await anyio.sleep(0.005)
 
 

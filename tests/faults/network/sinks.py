@@ -1,4 +1,4 @@
-"""What stands at the other end: for each transport a collector that counts what arrives, record by record."""
+"""The other end: for each transport a collector that counts what arrives, record by record."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ async def test_many_agents_come_back_within_the_cap_and_not_together() -> None:
         gaps = collector.gaps()
         healed_at = anyio.current_time()
         collector.behaviour, collector.attempts = None, []
-        # before the first of them tells its properties again, after ten beats
+        # before the first of them reports its properties again, after ten beats
         await anyio.sleep(100)
         came_back = sorted(at - healed_at for _, at in collector.attempts)
         group.cancel_scope.cancel()

@@ -1,4 +1,4 @@
-"""Collectors have names: unknown ones, ones that are slow to look up, ones that move, ones that stand for several."""
+"""Names of collectors: unknown ones, ones that are slow to look up, ones that move, ones with several addresses."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ FIRST, SECOND = "127.0.0.2", "127.0.0.3"
 
 
 class Resolver:
-    """Stands in for the system's.
+    """Replaces the system's.
 
-    :ivar addresses: what the name stands for; empty: nobody knows it
+    :ivar addresses: the addresses of the name; empty: it is unknown
     :ivar over: ends the wait of those who ask while it is slow
     """
 
@@ -67,7 +67,7 @@ async def test_a_name_is_looked_up_again_at_each_dial(
         async with agent_for(transport, [f"{NAME}:{port}"], line.notes) as agent:
             record(3)
             await wait_for(lambda: len(resolver.asked) >= 2)
-            assert await line.audit(agent) == {"queued": 3}, "nobody knows the name yet"
+            assert await line.audit(agent) == {"queued": 3}, "the name is not known yet"
             resolver.addresses = [FIRST]
             await confirm_one(agent)
             assert second.connected == 0
@@ -108,7 +108,7 @@ async def test_a_slow_name_holds_up_neither_the_loop_nor_the_stop_nor_the_loops_
 
 
 @each_cell("F03")
-async def test_of_several_addresses_a_dead_one_does_not_stand_in_the_way(
+async def test_of_several_addresses_a_dead_one_does_not_block_the_others(
     transport: str, named_sink: tuple[Sink, int], resolver: Resolver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("_dialling", "_http_dialling"):

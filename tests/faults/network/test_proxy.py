@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kit.proxy import Ending, Proxy
-from kit.servers import TcpServer, nobody
+from kit.servers import TcpServer, dead_address
 from kit.stopwatch import Stopwatch
 from kit.toxics import Toxics
 
@@ -229,7 +229,7 @@ def test_goes_down_and_up_at_the_same_port(proxy: Proxy) -> None:
 
 
 def test_server_that_is_away_is_a_reset() -> None:
-    with nobody() as address:
+    with dead_address() as address:
         reset_at(address)
 
 

@@ -1,4 +1,4 @@
-"""A network namespace of a test's own, in which packets can be dropped without anybody else noticing."""
+"""A network namespace of a test's own, in which packets can be dropped without an effect elsewhere."""
 
 from __future__ import annotations
 

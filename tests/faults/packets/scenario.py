@@ -24,7 +24,7 @@ from faults.packets.peers import Peers
 BLACK_HOLE = 9
 DEADLINE = 5.0
 HASTE = 2.5  # a deadline that some calls miss when much is lost
-LONGEST = 60.0  # beyond which nobody waits for anything
+LONGEST = 60.0  # beyond which no test waits for anything
 LOSSES = ((1, 3.0), (10, 4.0), (30, 5.0))  # percent, and for how many seconds
 
 

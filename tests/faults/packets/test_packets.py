@@ -28,7 +28,7 @@ Answer = dict[str, Any]
 
 
 @dataclass
-class Told:
+class Scenario:
     """What the scenario printed."""
 
     steps: dict[str, dict[str, Answer]]
@@ -37,11 +37,11 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told() -> Told:
+def found() -> Scenario:
     """All of it happens once; each test looks at its own cell and its own part."""
     need_namespace()
     make(Kafka).close()  # has the jars in the cache: in the namespace nothing can be fetched
-    return Told(**run_in_namespace(SCENARIO, SECONDS))
+    return Scenario(**run_in_namespace(SCENARIO, SECONDS))
 
 
 def ids(answer: Answer, *verdicts: str) -> Counter[str]:
@@ -55,9 +55,9 @@ def seconds(note: Answer) -> float:
 
 
 @each_cell("F02", backend_name="backend")
-def test_a_black_hole_costs_one_deadline_and_no_record(told: Told, transport: str, backend: str) -> None:
-    assert told.figures["dials"] > 0, "the rule has met packets"
-    answer = told.steps["next"][f"{transport}-{backend}"]
+def test_a_black_hole_costs_one_deadline_and_no_record(found: Scenario, transport: str, backend: str) -> None:
+    assert found.figures["dials"] > 0, "the rule has met packets"
+    answer = found.steps["next"][f"{transport}-{backend}"]
     notes = answer["notes"]
     assert max(map(seconds, notes)) <= DEADLINE + SLACK
     assert {note["verdict"] for note in notes} <= {"confirmed", "RetryableError"}
@@ -71,8 +71,10 @@ def test_a_black_hole_costs_one_deadline_and_no_record(told: Told, transport: st
 
 
 @each_cell("F02", backend_name="backend")
-def test_stopping_while_it_dials_into_a_black_hole_keeps_its_deadline(told: Told, transport: str, backend: str) -> None:
-    answer = told.steps["dead"][f"{transport}-{backend}"]
+def test_stopping_while_it_dials_into_a_black_hole_keeps_its_deadline(
+    found: Scenario, transport: str, backend: str
+) -> None:
+    answer = found.steps["dead"][f"{transport}-{backend}"]
     assert answer["seconds"] <= STOP
     assert answer["ledger"]["balanced"]
     assert answer["ledger"]["dropped"] == {"shutdown": 5}
@@ -81,12 +83,14 @@ def test_stopping_while_it_dials_into_a_black_hole_keeps_its_deadline(told: Told
 
 
 @each_cell("F06", backend_name="backend")
-def test_the_call_after_a_half_open_connections_deadline_goes_through(told: Told, transport: str, backend: str) -> None:
-    assert told.figures["silenced"] > 0, "the rule has met packets"
+def test_the_call_after_a_half_open_connections_deadline_goes_through(
+    found: Scenario, transport: str, backend: str
+) -> None:
+    assert found.figures["silenced"] > 0, "the rule has met packets"
     cell = f"{transport}-{backend}"
-    assert told.steps["halfopen"][cell]["reached"]
-    answer = told.steps["redialled"][cell]
-    silent = [note for note in answer["notes"] if note["ended"] > told.figures["silent since"]]
+    assert found.steps["halfopen"][cell]["reached"]
+    answer = found.steps["redialled"][cell]
+    silent = [note for note in answer["notes"] if note["ended"] > found.figures["silent since"]]
     lost, redial, *later = silent
     assert (lost["call"], lost["verdict"], len(lost["ids"])) == ("send", "AmbiguousError", 5)
     assert seconds(lost) <= DEADLINE + SLACK
@@ -99,9 +103,11 @@ def test_the_call_after_a_half_open_connections_deadline_goes_through(told: Told
 
 
 @each_cell("F10", backend_name="backend")
-def test_with_packets_lost_each_record_has_one_verdict_and_it_is_true(told: Told, transport: str, backend: str) -> None:
-    assert told.figures["lost"] > 0
-    answer, seen = told.steps["healed"][f"{transport}-{backend}"], told.seen[transport]
+def test_with_packets_lost_each_record_has_one_verdict_and_it_is_true(
+    found: Scenario, transport: str, backend: str
+) -> None:
+    assert found.figures["lost"] > 0
+    answer, seen = found.steps["healed"][f"{transport}-{backend}"], found.seen[transport]
     ledger = answer["ledger"]
     confirmed, ambiguous = ids(answer, "confirmed"), ids(answer, "AmbiguousError")
     unsent = set(ids(answer, "RetryableError")) - set(confirmed) - set(ambiguous)
@@ -117,10 +123,10 @@ def test_with_packets_lost_each_record_has_one_verdict_and_it_is_true(told: Told
 
 
 @each_cell("F10", backend_name="backend")
-def test_it_is_delivered_again_when_no_more_is_lost(told: Told, transport: str, backend: str) -> None:
+def test_it_is_delivered_again_when_no_more_is_lost(found: Scenario, transport: str, backend: str) -> None:
     cell = f"{transport}-{backend}"
-    assert told.steps["lossy"][cell]["reached"]
-    healed = told.figures["healed"]
-    first = min(note["began"] for note in told.steps["healed"][cell]["notes"] if note["began"] >= healed)
+    assert found.steps["lossy"][cell]["reached"]
+    healed = found.figures["healed"]
+    first = min(note["began"] for note in found.steps["healed"][cell]["notes"] if note["began"] >= healed)
     # a call that was under way may have failed after that, and the rest begins only then
     assert first - healed <= PATIENCE + HASTE

@@ -26,9 +26,12 @@ class Talker:
 
     async def outcomes(self) -> list[DeliveryError | None]:
         """A batch, the properties and a heartbeat: what became of each."""
-        return [await self._client.verdict(), *[await self._tell(name) for name in ("report_properties", "keep_alive")]]
+        return [
+            await self._client.verdict(),
+            *[await self._report(name) for name in ("report_properties", "keep_alive")],
+        ]
 
-    async def _tell(self, name: str) -> DeliveryError | None:
+    async def _report(self, name: str) -> DeliveryError | None:
         client = self._client
         call = getattr(client.transport, name)
         try:

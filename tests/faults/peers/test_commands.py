@@ -89,7 +89,7 @@ def _note(event: str, args: Any) -> None:
             seen += [] if is_ours or is_debug else [f"{event}{args!r}"[:200]]
 
 
-# a hook cannot be taken out again; it is idle while nobody watches
+# a hook cannot be taken out again; it is idle while no test watches
 sys.addaudithook(_note)
 
 

@@ -42,7 +42,7 @@ def assert_kept(log: pytest.LogCaptureFixture) -> None:
     assert ours
     for line in ours:
         assert TOKEN not in line
-        assert repr(ENCODED)[2:-1] not in line, "Huffman's code can be read by anybody"
+        assert repr(ENCODED)[2:-1] not in line, "Huffman's code can be read by any peer"
 
 
 # a header table that shrinks gives up what it holds, one by one

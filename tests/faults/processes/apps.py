@@ -96,7 +96,7 @@ class App:
         return found
 
     async def ended(self, timeout: float = 30) -> int:
-        """Wait until nobody of this server has its output any more, no worker of it either; returns the status."""
+        """Wait until no process of this server has its output any more, no worker of it either; returns the status."""
         try:
             await asyncio.wait_for(self._until(lambda: self._is_over), timeout)
         except asyncio.TimeoutError:
@@ -120,7 +120,7 @@ class App:
 
     @property
     def starved(self) -> float:
-        """Seconds for which threads of its processes were ready and no processor was free; 0 where nobody tells.
+        """Seconds for which its threads were ready and no processor was free; 0 where the system does not say.
 
         The second number of schedstat: https://docs.kernel.org/scheduler/sched-stats.html
         """
@@ -132,7 +132,7 @@ class App:
         return waited / 1e9
 
     def left(self) -> list[str]:
-        """Which of its processes still run. One that nobody has reaped is gone: multiprocessing's tracker of resources
+        """Which of its processes still run. One that was not reaped is gone: multiprocessing's tracker of resources
         ends after its parent."""
         found: list[str] = []
         for process in psutil.process_iter():

@@ -53,7 +53,7 @@ class Clients:
     async def wait_answered(self, count: int, timeout: float = 30) -> None:
         """Wait until so many were answered."""
         with anyio.fail_after(timeout):
-            while len(self.answered) < count:  # noqa: ASYNC110  (it is seconds at most, and nobody's event)
+            while len(self.answered) < count:  # noqa: ASYNC110  (it is seconds at most, and there is no event)
                 await asyncio.sleep(0.01)
 
     @asynccontextmanager

@@ -36,7 +36,7 @@ class Ended:
         """All that was answered arrived, once and whole, and the agent said nothing."""
         missing = self.answered - self.reports.traces
         assert not missing, f"{len(missing)} of {len(self.answered)} are missing: {self.output}"
-        assert not told_as_lost(self.output), self.output
+        assert not logged_as_lost(self.output), self.output
         self.check_records()
 
     def check_records(self) -> None:
@@ -69,12 +69,12 @@ async def ended(app: App, clients: Clients, sink: Sink, seconds: float, patience
 
 
 def assert_nothing_of_ours(output: str) -> None:
-    """Where a server cuts a request off, the middleware stands by and shows in that traceback; nothing else does."""
+    """Where a server cuts a request off, the middleware shows in that traceback, since it is in the stack."""
     places = [line.partition("/swagent/")[2] for line in output.splitlines() if "/swagent/" in line]
     assert all(place.startswith("asgi/middleware.py") and place.endswith("__call__") for place in places), output
 
 
-def told_as_lost(output: str) -> Counter[str]:
+def logged_as_lost(output: str) -> Counter[str]:
     """The segments that the agents said they could not deliver, by reason; a warning, so that it shows everywhere."""
     ledgers = re.findall(r"swagent stopped for .*?: segment: (.*)", output)
     counts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""One sink a transport, for many applications at once, which it tells apart by their services' names.
+"""One sink a transport, for many applications at once, which it distinguishes by their services' names.
 
 A record that is torn does not parse, and that is a problem the sink remembers.
 """
@@ -39,7 +39,7 @@ class Reports:
 
     :ivar traces: the ids of the traces of which a segment came
     :ivar ids: how often each segment came, by its id
-    :ivar instances: the process ids that instances told of, by their names
+    :ivar instances: the process ids that instances reported, by their names
     :ivar beats: when properties and keep-alives came, in monotonic seconds
     """
 

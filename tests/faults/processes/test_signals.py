@@ -1,4 +1,4 @@
-"""A server is told to end, by a service manager or by a person: what was answered is at the collector, in time."""
+"""A server is asked to end, by a service manager or by a person: what was answered is at the collector, in time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from faults.covering import each_cell
 from faults.processes.clients import Clients
-from faults.processes.endings import STOP, Ended, end, ended, told_as_lost
+from faults.processes.endings import STOP, Ended, end, ended, logged_as_lost
 from faults.processes.servers import SERVERS
 from faults.processes.stage import Scene, playing
 
@@ -115,7 +115,7 @@ def test_interrupted_twice_it_flushes_within_a_second_and_without_a_word(
     assert len(run.answered) == 20
     # A batch that was just under way when all of the loop's tasks were cancelled has no verdict. Else all is there, the
     # stream that was cut off included.
-    lost = told_as_lost(run.output)
+    lost = logged_as_lost(run.output)
     print(f"{run.seconds:.2f} s, lost: {lost}")
     allowed = {"ambiguous"}
     if backend != "trio" and run.seconds >= CANCELLED:

@@ -17,18 +17,18 @@ from faults.processes.endings import Ended, end
 from faults.processes.servers import SERVERS
 from faults.processes.stage import Scene, playing
 
-# shorter than the time for which it stands still
+# shorter than the time for which it is held
 BEAT, TIMEOUT = 0.2, 2.0
 STOPPED = 4.5
 # how long it is looked at afterwards
 LOOKED_AT = 1.0
-# at once, it may have lost its connection and told its properties again
+# at once, it may have lost its connection and reported its properties again
 SLACK = 3
 
 
 @dataclass
 class StoodStill:
-    """An application that stood still.
+    """An application that was held.
 
     :ivar beats: its heartbeats in the second after it went on
     :ivar connections: those that it made in that second
@@ -39,7 +39,7 @@ class StoodStill:
     ended: Ended
 
 
-async def _stand_still(scene: Scene) -> StoodStill:
+async def _hold_still(scene: Scene) -> StoodStill:
     environ = {"SW_AGENT_COLLECTOR_HEARTBEAT_PERIOD": f"{BEAT}", "SW_AGENT_REQUEST_TIMEOUT": f"{TIMEOUT}"}
     async with scene.launch(SERVERS[scene.backend], **environ) as app:
         clients = Clients(app)
@@ -70,14 +70,14 @@ def _connections(scene: Scene, app: App) -> set[int]:
     return {each.laddr.port for each in found if each.raddr and each.raddr.port == scene.sink.port}
 
 
-stood_still = playing(_stand_still, at_once=9)
+was_held = playing(_hold_still, at_once=9)
 
 
 @each_cell("P07", backend_name="backend")
 def test_after_a_standstill_there_is_no_burst_and_the_reports_go_on(
-    transport: str, backend: str, stood_still: Callable[[str, str], StoodStill]
+    transport: str, backend: str, was_held: Callable[[str, str], StoodStill]
 ) -> None:
-    run = stood_still(transport, backend)
+    run = was_held(transport, backend)
     print(run.beats, run.connections)
     assert run.beats <= LOOKED_AT / BEAT + SLACK
     assert run.connections <= SLACK

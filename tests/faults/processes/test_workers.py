@@ -15,13 +15,13 @@ from faults.covering import covers, each_cell
 from faults.matrix import TRANSPORTS
 from faults.processes.apps import App
 from faults.processes.clients import Clients
-from faults.processes.endings import STOP, Ended, end, told_as_lost
+from faults.processes.endings import STOP, Ended, end, logged_as_lost
 from faults.processes.servers import GUNICORN, HYPERCORN, UVICORN, booted
 from faults.processes.stage import Scene, playing
 
 # what a worker that is killed may lose: a second of records, and a batch
 LOST = 1.5
-# seconds until gunicorn gives a worker up; uvicorn's tells every half of them that it lives, and looks once a second
+# seconds until gunicorn gives a worker up; uvicorn's reports every half of them that it lives, and looks once a second
 PATIENCE = 10
 LIMIT = 40
 # digits at the beginning of an id that are its process's
@@ -153,7 +153,7 @@ def test_workers_of_a_preloaded_application_that_serve_so_many_requests_and_end(
     run = limited(transport, backend)
     run.ended.check()
     run.check(at_least=4)
-    # the last one may have been told to end before it could report
+    # the last one may have been asked to end before it could report
     assert set(run.ended.reports.instances.values()) <= booted(run.ended.output)
 
 
@@ -180,7 +180,7 @@ def test_hypercorns_workers_are_an_instance_each(transport: str, backend: str, u
     run = under_hypercorn(transport, backend)
     run.ended.check_records()
     run.check(at_least=2)
-    assert not told_as_lost(run.ended.output)
+    assert not logged_as_lost(run.ended.output)
     # it kills the other workers as soon as one of them has come to its end
     run.check_missing()
     assert len(run.ended.reports.instances) == 2

@@ -1,4 +1,4 @@
-"""A Python that has imported all that servers need, and forks off one whenever it is told to: a start in no time.
+"""A Python that has imported all that servers need, and forks off one on demand: a start in no time.
 
     python warm.py FD
 
@@ -27,7 +27,7 @@ MODULES = (
 
 
 def wait_for_work(control: socket.socket) -> dict[str, Any]:
-    """Do as told. Returns in forked children only, with what they are to become."""
+    """Obey orders. Returns in forked children only, with what they are to become."""
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1 << 20, 1)
         if not message:

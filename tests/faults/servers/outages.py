@@ -41,7 +41,7 @@ FLOOD, FAT = 12_000, 1700  # segments, and characters in each: more than 10,000 
 RATE = 20
 PATIENCE = 31.0
 REQUEST_TIMEOUT = 2.0
-# beyond which nobody waits: a server that has just started may miss the deadline of a call, which costs another rest
+# beyond which no test waits: a server that has just started may miss the deadline of a call, which costs another rest
 LONGEST = 120.0
 SLOW_START = 2.0
 
@@ -170,7 +170,7 @@ class Outages:
     async def _start_servers(self, *, slowly: bool) -> None:
         """Both at the same time.
 
-        :param slowly: the OAP stands still for a while, just when its port has opened
+        :param slowly: the OAP is frozen for a while, just when its port has opened
         """
         async with anyio.create_task_group() as group:
             group.start_soon(anyio.to_thread.run_sync, self._oap.start)

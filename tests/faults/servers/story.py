@@ -51,6 +51,6 @@ async def ids_of(query: OapQuery, service: str, wanted: set[str]) -> Counter[str
         found.update(line.segment_id for line in await query.traces(service, limit=MOST))
         return wanted <= found
 
-    with suppress(AssertionError):  # what is missing is for the tests to tell
+    with suppress(AssertionError):  # what is missing is for the tests to say
         await eventually(look)
     return Counter(found)

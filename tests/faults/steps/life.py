@@ -39,8 +39,8 @@ class World(Protocol):
         """A new agent."""
         ...
 
-    async def wait_told(self) -> None:
-        """Wait until an agent has told that it lives."""
+    async def wait_noted(self) -> None:
+        """Wait until an agent has reported that it lives."""
         ...
 
     def lost(self) -> AbstractAsyncContextManager[None]:
@@ -66,7 +66,7 @@ class Life:
     """
 
     def __init__(self, world: World, is_hurt: Callable[[], bool] = lambda: False) -> None:
-        """:param is_hurt: tells whether there was a fault, so that the application records once more after it"""
+        """:param is_hurt: says whether there was a fault, so that the application records once more after it"""
         self.agent = world.agent()
         self.number = next(_numbers)
         self.recorded: list[str] = []
@@ -84,7 +84,7 @@ class Life:
             await self.agent.flush(PATIENCE)
             if not self._says_off():
                 with anyio.move_on_after(GLIMPSE):
-                    await self._world.wait_told()
+                    await self._world.wait_noted()
             async with self._world.lost():
                 self.record(2)
                 await self._hint()
@@ -120,7 +120,7 @@ class Life:
             self.record(1)
             await self.agent.flush(4 * PATIENCE)
             with anyio.move_on_after(PATIENCE):
-                while not (self._reported() > before or self._says_off()):  # noqa: ASYNC110  (nobody else may be asked)
+                while not (self._reported() > before or self._says_off()):  # noqa: ASYNC110  (no other task may be asked)
                     await anyio.sleep(0.001)
             self.recovered = self._reported() > before or self._says_off()
             if self.recovered:

@@ -6,9 +6,9 @@
     assert steps.count >= 17 and steps.acted
 
 A suspension is the moment in which a task gives the loop back. asyncio hands each new task to a factory, which puts a
-coroutine around the task's own that sees every one of its yields. trio tells an instrument after each step of a task;
+coroutine around the task's own that sees every one of its yields. trio calls an instrument after each step of a task;
 there the asyncio tasks in the thread of the transports are watched, too. While something is done at one of these, the
-thread stands still.
+thread is held.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class Steps:
 
 
 class _Stepwise(Coroutine[Any, Any, Any]):
-    """A coroutine that tells of every yield of another one, and looks like it in all else."""
+    """A coroutine that reports every yield of another one, and looks like it in all else."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], steps: Steps) -> None:
         self._coroutine = coroutine

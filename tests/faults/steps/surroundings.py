@@ -42,7 +42,7 @@ def nothing_is_left() -> Iterator[None]:
     with _unheard():
         yield
         now = touched()
-        # a thread of somebody else's may have ended
+        # a thread of another test's may have ended
         now["threads"] = before["threads"] | now["threads"]
         left = {name: now[name] for name, value in before.items() if now[name] != value}
         assert not left, f"left behind: {left}"
@@ -51,7 +51,7 @@ def nothing_is_left() -> Iterator[None]:
 
 @contextmanager
 def only_abandoned() -> Iterator[None]:
-    """The loop's exception handler has heard of nothing but futures that nobody waits for any more: a fault that comes
+    """The loop's exception handler has heard of nothing but futures that are no longer awaited: a fault that comes
     out of an `await` leaves what was awaited behind, to fail by itself when the connection does."""
     with _heard() as heard:
         yield
@@ -68,7 +68,7 @@ def _unheard() -> Iterator[None]:
 
 @contextmanager
 def _heard() -> Iterator[list[dict[str, Any]]]:
-    """What the loop's exception handler is told meanwhile; trio's has none."""
+    """What the loop's exception handler gets meanwhile; trio's has none."""
     heard: list[dict[str, Any]] = []
     if sniffio.current_async_library() != "asyncio":
         yield heard

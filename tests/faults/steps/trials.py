@@ -77,7 +77,7 @@ async def cancel_any_task(world: World, at: int) -> tuple[Life, Steps]:
 
 
 async def sweep_up(world: World, at: int) -> tuple[Life, Steps]:
-    """Cancel all tasks, the application's among them, as a server does that is told to end once more."""
+    """Cancel all tasks, the application's among them, as a server does that is asked to end once more."""
     life = Life(world)
     others = asyncio.all_tasks()
     ending = _Ending(lambda _: _cancel_all(others))
@@ -188,13 +188,13 @@ async def try_at_some(world: World, trial: Trial, number: int, *, may_leave: boo
     seed, there_are, met = session_seed(), steps.count, 0
     print(f"seed {seed}: {number} of {there_are} suspensions")
     generator = random.Random(seed)
-    # around all of them: what one left behind may be told of in the next
+    # around all of them: what one left behind may be reported in the next
     with only_abandoned() if may_leave else nullcontext():
         for each in range(number):
             share = (each + generator.random()) / number
             steps = await _try(world, trial, max(1, round(share * there_are)), may_leave=may_leave)
             if steps.acted is None:
-                # lives are not equally long: this one was over before, and tells how long one may be
+                # lives are not equally long: this one was over before, and says how long one may be
                 there_are = min(there_are, steps.count)
                 steps = await _try(world, trial, max(1, round(share * there_are)), may_leave=may_leave)
             met += steps.acted is not None

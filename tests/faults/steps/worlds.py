@@ -46,13 +46,13 @@ class MemoryWorld:
         self.collector = MemoryCollector()
 
     async def prepare(self) -> None:
-        # of all lives only the last has something to tell
+        # of all lives only the last has something to report
         self.collector = MemoryCollector()
 
     def agent(self) -> Agent:
         return Agent(lively(), transport=self.collector.transport)
 
-    async def wait_told(self) -> None:
+    async def wait_noted(self) -> None:
         await self.collector.wait_until(lambda it: it.heartbeats > 0 and it.count(Signal.METER) > 0)
 
     @asynccontextmanager
@@ -89,7 +89,7 @@ class ServerWorld:
     def agent(self) -> Agent:
         return Agent(lively(**{"collector": self._server.address, "request_timeout": 0.5, **self._settings}))
 
-    async def wait_told(self) -> None:
+    async def wait_noted(self) -> None:
         """A heartbeat or two, and as many reports of meters."""
         await anyio.sleep(2 * _PERIOD)
 

@@ -60,11 +60,11 @@ class Database(Server):
             command = [*self._as_user, self._program, *self.arguments()]
             return subprocess.Popen(command, cwd=self.home, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
-    def _run(self, program: str, *arguments: str, told: str = "") -> None:
+    def _run(self, program: str, *arguments: str, seen: str = "") -> None:
         command = [*self._as_user, program, *arguments]
         with self.log.open("ab") as log:
             done = subprocess.run(
-                command, input=told.encode(), cwd=self.home, stdout=log, stderr=log, timeout=_MAKE_SECONDS, check=False
+                command, input=seen.encode(), cwd=self.home, stdout=log, stderr=log, timeout=_MAKE_SECONDS, check=False
             )
         if done.returncode != 0:
             raise ServerError(f"{program} failed:\n{self.log.read_text(errors='replace')}")
@@ -90,7 +90,7 @@ class Postgres(Database):
         data = ("-D", str(self._data))
         # no locale of the machine's, which may have none
         self._run(self._maker, *data, "-U", self.database, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
-        self._run(self._program, "--single", *data, "postgres", told=f"CREATE DATABASE {self.database}\n")
+        self._run(self._program, "--single", *data, "postgres", seen=f"CREATE DATABASE {self.database}\n")
 
     def stop(self) -> None:
         if self._process is not None:
@@ -100,7 +100,7 @@ class Postgres(Database):
 
 
 class Mariadb(Database):
-    """It asks nobody for a password."""
+    """It asks for no password."""
 
     name, program, package, user = "mariadb", "mariadbd", "mariadb-server", "mysql"
     maker = "mariadb-install-db"

@@ -52,7 +52,7 @@ class Kafka(JavaServer):
     def __init__(
         self, *, port: int | None = None, fronts: Sequence[str] = (), properties: Mapping[str, str] | None = None
     ) -> None:
-        """:param fronts: addresses, as of proxies; who comes in by the entry behind one is told to come that way
+        """:param fronts: addresses, as of proxies; a client that comes in by the entry behind one is sent that way
         :param properties: more of the broker's own, by their names
         """
         broker, controller, *entries = free_ports(2 + len(fronts))

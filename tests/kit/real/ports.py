@@ -1,4 +1,4 @@
-"""Loopback ports: finding free ones, seeing whether somebody listens."""
+"""Loopback ports: finding free ones, seeing whether a program listens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _held: dict[int, IO[bytes]] = {}
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    """Ports that nobody listens on now and no other run of tests is given while this process lives, drawn at random."""
+    """Ports on which nothing listens, that no other run of tests gets while this process lives, drawn at random."""
     found: list[int] = []
     for port in random.sample(_RANGE, k=200):
         if _can_bind(port) and _reserve(port):

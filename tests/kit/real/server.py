@@ -82,7 +82,7 @@ class Server(ABC):
         self.start()
 
     def pause(self) -> None:
-        """Freeze it: the kernel goes on accepting connections and bytes, nobody reads them."""
+        """Freeze it: the kernel goes on accepting connections and bytes, and nothing reads them."""
         if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
             # its threads stop one by one; WNOWAIT only looks, so that Popen still finds an exit

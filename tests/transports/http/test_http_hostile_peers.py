@@ -18,7 +18,7 @@ from kit.http_answers import confirm, first, raw, status
 from kit.http_client import http_client
 from kit.http_peer import Behaviour, Call, HttpPeer
 from kit.memory import MIB, takes_at_most
-from kit.servers import Parrot, TcpServer, nobody
+from kit.servers import Parrot, TcpServer, dead_address
 from kit.stopwatch import Stopwatch
 from swagent.errors import AmbiguousError, RejectedError, RetryableError
 from swagent_transports._http_reading import FrugalStream
@@ -277,22 +277,22 @@ async def test_what_does_not_speak_http(answer: bytes, hang_up: bool) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-async def test_nobody_there(host: str) -> None:
-    with nobody(host) as address:
+async def test_no_server_there(host: str) -> None:
+    with dead_address(host) as address:
         async with http_client(address) as client:
             for _ in range(3):
                 assert isinstance(await client.verdict(), RetryableError)
 
 
-def know_nobody(host: str, *_: object, **__: object) -> None:
+def know_no_name(host: str, *_: object, **__: object) -> None:
     """As the system's resolver, with no name server that may take longer than a call."""
     host.encode("idna")
     raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
 
 @pytest.mark.parametrize("name", ["no-such-host.invalid", "a" * 64 + ".invalid", "%41"])
-async def test_name_that_nobody_knows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("socket.getaddrinfo", know_nobody)
+async def test_unknown_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socket.getaddrinfo", know_no_name)
     async with http_client(f"{name}:12800", request_timeout=5.0) as client:
         assert isinstance(await client.verdict(), RetryableError)
 

@@ -11,7 +11,7 @@ from kit.kafka_cluster import Cluster
 from kit.loop_thread import LoopThread
 from kit.real.kafka import Kafka
 
-_SECONDS = 600  # the first run fetches the jars within somebody's fixture
+_SECONDS = 600  # the first run fetches the jars within some test's fixture
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

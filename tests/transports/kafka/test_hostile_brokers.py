@@ -45,7 +45,7 @@ STRANGERS = {
     "a TLS alert": b"\x15\x03\x01\x00\x02\x02\x46",
     "garbage": b"\xff" * 1000,
     "nothing in a frame": b"\x00\x00\x00\x00",
-    "an answer to nobody": b"\x00\x00\x00\x04\x7f\xff\xff\xff",
+    "an answer to no request": b"\x00\x00\x00\x04\x7f\xff\xff\xff",
 }
 
 

@@ -76,7 +76,7 @@ async def test_a_producer_that_is_simply_forgotten_says_nothing() -> None:
 
 
 @pytest.mark.anyio
-async def test_batches_of_an_abandoned_producer_tell_whether_they_may_have_left() -> None:
+async def test_batches_of_an_abandoned_producer_show_whether_they_may_have_left() -> None:
     producer: Any = Producer({"request_timeout_ms": 100}, {}, SERVERS)
     accumulator = producer._producer._message_accumulator
     waiting, leaving = producer.create_batch(), producer.create_batch()

@@ -19,15 +19,15 @@ from swagent.signals import Signal
 from swagent_proto import wire
 
 pytestmark = pytest.mark.anyio
-NOBODY = "127.0.0.1:1"
+NOWHERE = "127.0.0.1:1"
 
 
 def segment(number: int) -> bytes:
     return wire.segment_object("trace", str(number), [], "shop", "shop@host", False)
 
 
-async def test_nobody_there() -> None:
-    async with kafka_client(NOBODY) as client:
+async def test_no_server_there() -> None:
+    async with kafka_client(NOWHERE) as client:
         for _ in range(3):
             assert isinstance(await client.probe(), RetryableError)
             assert isinstance(await client.verdict(segment(1)), RetryableError)
@@ -37,7 +37,7 @@ async def test_nobody_there() -> None:
 @pytest.mark.parametrize(
     "answer", [b"", b"\x00\x00\x00\x04\x00\x00", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff" * 64]
 )
-async def test_somebody_else_there(answer: bytes) -> None:
+async def test_another_server_there(answer: bytes) -> None:
     with Parrot(answer) as parrot:
         async with kafka_client(parrot.address, request_timeout=0.5) as client:
             watch = Stopwatch()
@@ -64,7 +64,7 @@ async def test_closed_while_it_connects() -> None:
 
 
 async def test_closed_before_a_call_had_its_turn() -> None:
-    async with kafka_client(NOBODY) as client:
+    async with kafka_client(NOWHERE) as client:
 
         async def send_and_close() -> None:
             call = asyncio.ensure_future(client.transport.send(Signal.SEGMENT, [segment(1)]))
@@ -204,7 +204,7 @@ async def test_cancelled_while_frozen(cluster: Cluster) -> None:
     assert max(found.values()) == 1
 
 
-async def test_somebody_cancels_every_task_of_the_loop(cluster: Cluster) -> None:
+async def test_every_task_of_the_loop_is_cancelled(cluster: Cluster) -> None:
     async with kafka_client(cluster.address, namespace=cluster.namespace, request_timeout=1.0) as client:
         await client.wait_confirmed()
         await client.send(segment(1))

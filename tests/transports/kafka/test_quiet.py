@@ -17,12 +17,12 @@ from swagent_transports import _kafka_quiet
 
 pytestmark = pytest.mark.anyio
 
-NOBODY = "127.0.0.1:1"
+NOWHERE = "127.0.0.1:1"
 
 
 async def connect_in_vain() -> None:
     """What an application may do itself."""
-    producer = AIOKafkaProducer(bootstrap_servers=NOBODY)
+    producer = AIOKafkaProducer(bootstrap_servers=NOWHERE)
     with pytest.raises(KafkaConnectionError):
         await producer.start()
     await producer.stop()
@@ -30,7 +30,7 @@ async def connect_in_vain() -> None:
 
 async def test_the_applications_own_clients_still_speak(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    async with kafka_client(NOBODY) as client:
+    async with kafka_client(NOWHERE) as client:
 
         async def fail_and_let_fail() -> None:
             verdict = asyncio.ensure_future(client.transport.report_properties(INSTANCE))
@@ -64,7 +64,7 @@ async def test_ours_is_heard_only_when_the_agent_is_to_say_everything(
 
 async def test_the_loggers_are_as_they_were_when_the_last_client_is_gone() -> None:
     before = filters()
-    async with kafka_client(NOBODY) as first, kafka_client(NOBODY) as second:
+    async with kafka_client(NOWHERE) as first, kafka_client(NOWHERE) as second:
         await first.probe()
         await second.probe()
     assert filters() == before

@@ -1,4 +1,4 @@
-"""What the Kafka client is told, and what is refused at the start."""
+"""What the Kafka client gets, and what is refused at the start."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(scope="module")
 def stranger(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """An authority that nobody here trusts."""
+    """An authority that is not trusted here."""
     return Certificates(tmp_path_factory.mktemp("stranger"))
 
 
