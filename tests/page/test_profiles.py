@@ -126,7 +126,7 @@ def test_the_keys_walk_and_zoom(tab: Tab) -> None:
     ):
         page.keyboard.press(key)
         expect(focused).to_have_attribute("aria-label", re.compile(f"^{re.escape(name)}"))
-        expect(page.locator(".flame-told")).to_contain_text(name)
+        expect(page.locator(".flame-shown")).to_contain_text(name)
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"\?at="))
     expect(focused).to_have_attribute("aria-label", re.compile(r"^shop\.stock\.reserve:19"))

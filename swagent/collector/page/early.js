@@ -14,6 +14,6 @@
   const ask = url =>
     fetch(url)
       .then(answer => (answer.ok ? answer.json() : null))
-      .catch(() => null); // it will be asked for again, and then told
+      .catch(() => null); // it will be asked for again, and then the error is shown
   window.early = new Map(first.map(url => [url, ask(url)]));
 })();

@@ -8,7 +8,7 @@ import { placed } from '../frame/virtual.js';
 import { took } from './match.js';
 
 const DEEPEST = 14;
-const TELLS = 0.02; // of the longest span: less than that has no colour
+const SIGNIFICANT = 0.02; // of the longest span: less than that has no colour
 
 export function difference(by) {
   if (by === 0) return 'same';
@@ -65,7 +65,7 @@ export function Row({ row, index, height, active, most, ids, onChoose }) {
       </span>
       <span class="number pair-a"><${Took} span=${a} trace=${ids[0]} name="A" /></span>
       <span class="number pair-b"><${Took} span=${b} trace=${ids[1]} name="B" /></span>
-      <span class=${`number pair-by ${Math.abs(by) < most * TELLS ? '' : by > 0 ? 'slower' : 'faster'}`}>
+      <span class=${`number pair-by ${Math.abs(by) < most * SIGNIFICANT ? '' : by > 0 ? 'slower' : 'faster'}`}>
         ${difference(by)}
       </span>
       <span class="pair-bars" aria-hidden="true">

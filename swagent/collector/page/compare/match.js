@@ -15,7 +15,7 @@ function childrenOf(spans) {
   return children;
 }
 
-// brothers in the order of the first; those of the second alone stand where they stand there
+// brothers in the order of the first; those of the second alone keep their place there
 function pair(ones, others) {
   const waiting = new Map();
   others.forEach((span, place) => {

@@ -8,7 +8,7 @@ export function titleOf(group) {
   return group.status ? `Status ${group.status}` : 'Failed';
 }
 
-// the end of a path tells the most
+// the end of a path says the most
 export function placeOf({ file, line, function: name, operation }) {
   if (!file) return operation || '(unnamed)';
   const short = file.split(/[/\\]/).slice(-2).join('/');

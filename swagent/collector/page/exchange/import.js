@@ -97,7 +97,7 @@ function Result({ result }) {
               `,
             )
           : html`
-              They stand <a href="#/traces">in the list</a> by their time.
+              They are <a href="#/traces">in the list</a> by their time.
             `
       }
     </li>

@@ -32,7 +32,7 @@ class Connection {
     source.onopen = () => this.enter('live');
     source.addEventListener('changed', event => this.see(JSON.parse(event.data).version));
     source.onerror = () => {
-      // its own retries would hide for how long nothing has arrived; polling tells
+      // its own retries would hide for how long nothing has arrived; polling shows it
       source.close();
       if (this.source !== source) return;
       this.source = null;

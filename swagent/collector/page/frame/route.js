@@ -53,6 +53,6 @@ function decode(part) {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // a hand-made address with a lone percent sign
+    return part; // a hand-made address with a single percent sign
   }
 }

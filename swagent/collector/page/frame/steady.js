@@ -1,4 +1,4 @@
-// Rows that are sorted by what changes: they stay where they are while somebody is about to click.
+// Rows that are sorted by what changes: they stay where they are while a user is about to click.
 import { useCallback, useEffect, useRef, useState } from './view.js';
 
 const HOLD_MS = 2000; // after the pointer has moved

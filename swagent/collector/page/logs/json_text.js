@@ -1,7 +1,7 @@
 // JSON in log lines, indented. Only blanks are changed: a number that was parsed could come back as another one.
 const INDENT = '  ';
 
-// [what stands before it, the indented JSON], or null where there is none; a layout may have put words before it
+// [the text before it, the indented JSON], or null where there is none; a layout may have put words before it
 export function jsonIn(text) {
   const begin = text.search(/[{[]/);
   for (const at of new Set([begin, text.indexOf('{')])) {

@@ -65,7 +65,7 @@ export function LogRow({ log, index, height, active, chosen, total, onChoose }) 
 // a layout that repeats time, thread, level and logger would leave no room for what was said: the row has those beside it
 export function gist({ text, level, logger }) {
   const lines = text.split('\n').filter(line => line.trim());
-  // what was raised is told by the last line
+  // the last line says what was raised
   let rest = (lines[0]?.startsWith('Traceback ') ? lines.at(-1) : lines[0]) ?? '';
   const steps = [
     /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?\S*\s+/,

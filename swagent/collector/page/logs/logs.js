@@ -29,7 +29,7 @@ function Nothing({ searched }) {
       `
     : html`
         <${Note} title="No log line has arrived yet">
-          <p>swagent reports WARNING and above unless told otherwise.</p>
+          <p>swagent reports WARNING and above, unless a setting says otherwise.</p>
         <//>
       `;
 }

@@ -76,7 +76,7 @@ export function Drawing({ data, chosen, onChoose }) {
               key=${`${edge.from}\n${edge.to}`}
               edge=${edge}
               place=${places.edges.get(`${edge.from}\n${edge.to}`)}
-              told=${size === ROOMY || (size === MANY && (ends(edge, chosen) || ends(edge, pointed)))}
+              isLabelled=${size === ROOMY || (size === MANY && (ends(edge, chosen) || ends(edge, pointed)))}
               share=${edge.calls / busiest}
               dim=${chosen && edge.from !== chosen && edge.to !== chosen}
             />
@@ -115,7 +115,7 @@ export function Drawing({ data, chosen, onChoose }) {
   `;
 }
 
-function Edge({ edge, place, share, dim, told }) {
+function Edge({ edge, place, share, dim, isLabelled }) {
   if (!place) return null;
   const bad = edge.errors > 0;
   return html`
@@ -127,7 +127,7 @@ function Edge({ edge, place, share, dim, told }) {
         marker-end=${`url(#arrow${bad ? 'bad' : ''})`}
       />
       ${
-        told &&
+        isLabelled &&
         html`
           <${EdgeText} edge=${edge} place=${place} />
         `

@@ -12,7 +12,7 @@ export function axisStyle() {
   };
 }
 
-// seconds only where they tell something, and the day where it changes
+// seconds only where they say something, and the day where it changes
 export function axisTimes(splits) {
   const minutes = splits.every(each => each % 60 === 0);
   return splits.map((each, index) => {

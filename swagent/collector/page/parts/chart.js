@@ -5,7 +5,7 @@ import { colour, useTheme } from '../frame/theme.js';
 import { axisStyle, axisTimes, watchWidth } from './axis.js';
 import { clock, short } from './format.js';
 
-// as many decimals as tell neighbours apart
+// as many decimals as distinguish neighbours
 function axisValues(splits, format) {
   const texts = splits.map(each => format(each));
   if (new Set(texts).size === texts.length) return texts;
@@ -23,7 +23,7 @@ function axisWidth(texts) {
   return Math.max(52, 16 + 6.4 * Math.max(0, ...(texts ?? []).map(each => each.length)));
 }
 
-/* series: [{label, points: [[ms, value]]}]; format: how a value reads; label: what a reader who sees no chart is told */
+/* series: [{label, points: [[ms, value]]}]; format: how a value reads; label: the text for a reader who sees no chart */
 export function Chart({ series, height = 150, format = short, label, sync }) {
   const box = useRef(null);
   const plot = useRef(null);

@@ -43,9 +43,9 @@ function numberOf(service) {
 }
 
 export function knowServices(names) {
-  const strangers = names.filter(name => !taken.has(name)).sort();
-  for (const name of strangers) taken.set(name, numberOf(name));
-  if (strangers.length > 0) store();
+  const unknown = names.filter(name => !taken.has(name)).sort();
+  for (const name of unknown) taken.set(name, numberOf(name));
+  if (unknown.length > 0) store();
 }
 
 export function colourClass(service) {

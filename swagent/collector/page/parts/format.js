@@ -51,7 +51,7 @@ export function clock(time, millis = true) {
   return millis ? `${text}.${String(date.getMilliseconds()).padStart(3, '0')}` : text;
 }
 
-// the day is told only when it is not today
+// the day is shown only when it is not today
 export function moment(time, millis = true) {
   return isToday(time) ? clock(time, millis) : `${day(time)}, ${clock(time, millis)}`;
 }
@@ -77,7 +77,7 @@ export function ago(time, now = Date.now()) {
   return `${Math.floor(seconds / 86_400)} d ago`;
 }
 
-// a length of time that somebody chose: 3600 -> 1 h
+// a length of time that a user chose: 3600 -> 1 h
 export function age(seconds) {
   for (const { unit, size } of [
     { unit: 'd', size: 86_400 },

@@ -58,7 +58,7 @@ function libraryOf(file) {
   return name ? name.replace(/\.py$/, '') : '';
 }
 
-// frames that stand together: each run is of the application's own, or of libraries
+// neighbouring frames: each run is of the application's own, or of libraries
 export function runsOf(frames) {
   const runs = [];
   for (const frame of frames) {
@@ -69,5 +69,5 @@ export function runsOf(frames) {
   return runs;
 }
 
-// the last two parts of a path tell most; the whole is in the title
+// the last two parts of a path say most; the whole is in the title
 export const shortPath = file => file.split(/[\\/]/).slice(-2).join('/');

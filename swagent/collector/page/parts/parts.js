@@ -87,7 +87,7 @@ export function Loaded({ resource, children, way }) {
 
 export const sentence = text => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 
-// `beside(key, value)`: what more stands beside a value
+// `beside(key, value)`: more to show beside a value
 export function Pairs({ pairs, label, beside }) {
   return html`
     <dl class="pairs" aria-label=${label}>

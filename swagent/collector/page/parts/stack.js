@@ -5,7 +5,7 @@ import { plural } from './format.js';
 import { parseStack, runsOf, shortPath } from './frames.js';
 import { Copy } from './parts.js';
 
-/* text: as it was reported; kind and message: of the exception, where they are told beside it; label: for the copy */
+/* text: as it was reported; kind and message: of the exception, where they are shown beside it; label: for the copy */
 export function Stack({ text, kind = '', message = '', label = 'the stack' }) {
   const exceptions = useMemo(() => parseStack(text), [text]);
   const [raw, setRaw] = useState(false);
@@ -29,7 +29,7 @@ export function Stack({ text, kind = '', message = '', label = 'the stack' }) {
       <div class="stack" tabindex="0" role="group" aria-label="Stack, the innermost frame first">
         ${exceptions.map(
           (each, index) => html`
-            <${Exception} exception=${each} key=${index} isTold=${index === 0 && isTold(each, kind, message)} />
+            <${Exception} exception=${each} key=${index} isKnown=${index === 0 && isShownBeside(each, kind, message)} />
           `,
         )}
       </div>
@@ -43,9 +43,9 @@ export function Stack({ text, kind = '', message = '', label = 'the stack' }) {
 }
 
 // the box around it has said so
-const isTold = ({ title }, kind, message) => kind !== '' && (title === kind || title === `${kind}: ${message}`);
+const isShownBeside = ({ title }, kind, message) => kind !== '' && (title === kind || title === `${kind}: ${message}`);
 
-function Exception({ exception, isTold: told }) {
+function Exception({ exception, isKnown }) {
   const { title, link, frames } = exception;
   const runs = runsOf(frames);
   const alone = runs.length === 1;
@@ -53,7 +53,7 @@ function Exception({ exception, isTold: told }) {
     <section class="exception">
       ${
         title &&
-        !told &&
+        !isKnown &&
         html`
           <p class="exception-title">${title}</p>
         `

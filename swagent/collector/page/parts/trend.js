@@ -4,7 +4,7 @@ import { html } from '../frame/view.js';
 const HEIGHT = 20;
 const STEP = 3;
 
-/* values: one a part of the time, null where there is none; label: what a reader who sees no drawing is told */
+/* values: one a part of the time, null where there is none; label: the text for a reader who sees no drawing */
 export function Bars({ values, label, className = '' }) {
   const most = Math.max(1, ...values);
   const path = values
@@ -22,7 +22,7 @@ export function Bars({ values, label, className = '' }) {
   `;
 }
 
-// from zero, with gaps where nothing is known; a lone point is a dash
+// from zero, with gaps where nothing is known; a single point is a dash
 export function Line({ values, label, className = '' }) {
   const most = Math.max(1, ...values.map(each => each ?? 0));
   let path = '';

@@ -99,7 +99,7 @@ function Graph({ roots, at, onZoom }) {
   const [pointed, setPointed] = useState(null);
   const whole = sizeOf(own(roots));
   const active = bars.find(each => each.call.key === activeKey) ?? bars.find(each => each.call === chosen) ?? bars[0];
-  const told = bars.find(each => each.call.key === pointed) ?? active;
+  const shown = bars.find(each => each.call.key === pointed) ?? active;
   const movingTo = useRef(null); // where the focus is to go, once that is drawn as the active one
   useEffect(() => {
     if (movingTo.current === null || movingTo.current !== active?.call.key) return;
@@ -165,12 +165,12 @@ function Graph({ roots, at, onZoom }) {
         )}
       </div>
     </div>
-    <p class="flame-told" aria-hidden="true">
-      <b dir="auto">${told.call.name}</b>
+    <p class="flame-shown" aria-hidden="true">
+      <b dir="auto">${shown.call.name}</b>
       <span class="number">
-        ${duration(told.call.ms)}, ${share(told.call.size, whole)}${chosen ? `, ${share(told.call.size, total)} of what is shown` : ''} · ${plural(told.call.count, 'stack')}
+        ${duration(shown.call.ms)}, ${share(shown.call.size, whole)}${chosen ? `, ${share(shown.call.size, total)} of what is shown` : ''} · ${plural(shown.call.count, 'stack')}
       </span>
-      <span>${states(told.call)}</span>
+      <span>${states(shown.call)}</span>
     </p>
   `;
 }

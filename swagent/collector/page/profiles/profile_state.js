@@ -5,7 +5,7 @@ export const BADGES = {
   waiting: ['waiting', 'warn'],
   running: ['running', 'busy'],
   finished: ['done', ''],
-  missed: ['nobody asked', 'error'],
+  missed: ['not taken', 'error'],
   elsewhere: ['made elsewhere', ''],
 };
 

@@ -18,7 +18,7 @@ export function LossBadge({ trace }) {
       <a
         class="badge warn loss-badge"
         href=${link(['runtime', service, here[0].instance], { last: 'all' })}
-        title=${here.map(told).join('\n')}
+        title=${here.map(describe).join('\n')}
       >
         ${service} lost ${plural(number, 'record')} then
       </a>
@@ -26,7 +26,7 @@ export function LossBadge({ trace }) {
   });
 }
 
-function told({ signal, kind, reason, count, from, to }) {
+function describe({ signal, kind, reason, count, from, to }) {
   const { text } = reasonOf(kind, reason, signal);
   const time = from ? `between ${clock(from, false)} and ${clock(to, false)}` : `by ${clock(to, false)}`;
   return `${plural(count, signal)} ${kind} ${time}: ${text || reason}`;

@@ -36,7 +36,7 @@ export const REASONS = {
     rejected: {
       text: 'the collector said no',
       settings: () => [['If it asks for a token, set', 'SW_AGENT_AUTHENTICATION']],
-      hint: 'The log of the agent tells the answer.',
+      hint: 'The log of the agent has the answer.',
     },
     ambiguous: {
       text: 'sent, and never answered: may have arrived',

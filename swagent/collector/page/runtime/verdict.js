@@ -14,11 +14,11 @@ const onTheWay = processes =>
     .reduce((total, { queued, in_flight: sent }) => total + queued + sent, 0);
 
 export function Verdict({ processes }) {
-  const told = processes.filter(each => each.signals.length > 0);
-  if (told.length === 0) return null;
-  const gone = told.filter(each => each.state !== 'alive');
+  const reporting = processes.filter(each => each.signals.length > 0);
+  if (reporting.length === 0) return null;
+  const gone = reporting.filter(each => each.state !== 'alive');
   const unknown = onTheWay(gone);
-  const signals = told.flatMap(process => process.signals.map(signal => ({ process, signal, lost: lostOf(signal) })));
+  const signals = reporting.flatMap(process => process.signals.map(signal => ({ process, signal, lost: lostOf(signal) })));
   const lost = signals.reduce((total, each) => total + each.lost, 0);
   const offered = signals.reduce((total, each) => total + each.signal.offered, 0);
   if (lost === 0) {
@@ -27,7 +27,7 @@ export function Verdict({ processes }) {
         <${Icon} name=${unknown > 0 ? 'warning' : 'check'} />
         <p>
           <b>${gone.length > 0 ? 'Nothing known to be lost.' : 'Nothing lost.'}</b> Of ${plural(offered, 'record')}${' '}
-          ${unknown > 0 ? 'most were' : 'each was'} confirmed${onTheWay(told) > unknown ? ', or is on its way' : ''}.${' '}
+          ${unknown > 0 ? 'most were' : 'each was'} confirmed${onTheWay(reporting) > unknown ? ', or is on its way' : ''}.${' '}
           <${Gone} processes=${gone} unknown=${unknown} />
         </p>
       </div>
@@ -63,15 +63,15 @@ export function Verdict({ processes }) {
   `;
 }
 
-// who has stopped or is silent cannot tell what became of its last records
+// a process that has stopped or is silent does not report what became of its last records
 function Gone({ processes, unknown }) {
   if (processes.length === 0) return null;
   const one = processes.length === 1;
   const who = `${one ? '1 process' : `${count(processes.length)} processes`} that ${one ? 'has' : 'have'} stopped or went silent`;
   return unknown > 0
     ? html`
-        ${plural(unknown, 'record')} of ${who} ${unknown === 1 ? 'was' : 'were'} on the way at the last report: nobody
-        can say what became of ${unknown === 1 ? 'it' : 'them'}.
+        ${plural(unknown, 'record')} of ${who} ${unknown === 1 ? 'was' : 'were'} on the way at the last report: it
+        is unknown what became of ${unknown === 1 ? 'it' : 'them'}.
       `
     : html`
         What ${who} recorded after the last report is not in these numbers.

@@ -79,7 +79,7 @@ function Content({ data, query, at }) {
           ? `No call has come since. It fills as they come.`
           : worse > 0
             ? `${plural(worse, 'endpoint')} got worse.`
-            : 'No endpoint got worse, as far as that can be told.'
+            : 'No endpoint got worse, as far as the numbers show.'
       }${' '}
       <span class="quiet">
         An arrow means that it is hardly chance. With fewer than ${data.least} calls on a side nothing is said.

@@ -26,7 +26,7 @@ export const CALL_ORDERS = {
   p99: { of: each => each.p99 },
 };
 
-/* sums: as the API has them; width: milliseconds of a point of the trend; errors: where they are told */
+/* sums: as the API has them; width: milliseconds of a point of the trend; errors: whether they are shown */
 export function CallCells({ sums, width, errors }) {
   const { trend } = sums;
   const part = duration(width);

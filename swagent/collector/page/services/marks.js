@@ -1,4 +1,4 @@
-// The moments that somebody marked: kept in this browser, the newest first.
+// The moments that a user marked: kept in this browser, the newest first.
 const KEY = 'swagent-marks';
 const MOST = 8;
 

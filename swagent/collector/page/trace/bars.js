@@ -1,4 +1,4 @@
-// What stands beside a span's name: its time on the axis, and what is known of it.
+// The cells beside a span's name: its time on the axis, and what is known of it.
 import { html } from '../frame/view.js';
 import { duration } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
@@ -6,7 +6,7 @@ import { union } from './intervals.js';
 import { millisOf, WAITED } from './loop_blocks.js';
 
 const LEAST = 0.25; // percent that a bar is wide
-const GAP = 0.3; // percent between pieces that are still told apart
+const GAP = 0.3; // percent between pieces that are still seen apart
 
 const place = (scale, { start, end }, least = 0) => {
   const left = scale.at(start);
@@ -76,7 +76,7 @@ function SpanBar({ span, scale, bands, left, width }) {
       waited &&
       pieces(bands.map(within).filter(each => each.end > each.start), scale).map(
         each => html`
-          <i class="not-scheduled" title="ready, not scheduled: somebody held the loop" style=${style(each)}></i>
+          <i class="not-scheduled" title="ready, not scheduled: another task held the loop" style=${style(each)}></i>
         `,
       )
     }

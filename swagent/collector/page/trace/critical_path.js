@@ -1,10 +1,10 @@
 // The critical path: the chain of spans that determined when a request ended; pure.
 //
-// Spans do not say who waited for whom. So the walk goes from the request's end backwards: of a span's children, the one
+// Spans do not say which of them waited for which. So the walk goes from the request's end backwards: of a span's children, the one
 // that ended last is what it waited for; before that one began, the one that ended last before, and so on. What no child
 // covers is the span's own. Three things are looked at more closely:
 //
-// - A child that ends after its parent, as a task does that nobody awaited there, belongs to the nearest span above that
+// - A child that ends after its parent, as a task does that was not awaited there, belongs to the nearest span above that
 //   ends after it. If there is none it went on after the request, and is not in the path. Before it began, the path is
 //   its parent's.
 // - The answer to a call may come before the called one ends. What it did until then counts.
@@ -13,7 +13,7 @@
 const ROUNDING = 1;
 const MOST_OUTLIVED = 50; // levels: a chain of thousands that each outlive the one above must not take long
 
-// the span that somebody waited for: the answer tells its times
+// the span that a client waited for: the answer has its times
 export function headOf(trace) {
   const took = trace.duration;
   return (
@@ -69,7 +69,7 @@ function awaitedChildren(spans) {
   const starters = new Map();
   for (const span of spans) {
     let parent = known.get(span.parent);
-    if (parent && isMessage(span) && span.kind === 'entry') continue; // nobody waits for it
+    if (parent && isMessage(span) && span.kind === 'entry') continue; // its producer does not wait for it
     const outlived = new Set();
     while (parent && span.end > parent.end + ROUNDING && !isAnswer(span, parent)) {
       outlived.add(parent.id);

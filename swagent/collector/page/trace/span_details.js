@@ -15,9 +15,9 @@ import { WhyDetails } from './why.js';
 import { link } from '../frame/route.js';
 import { TagFilter } from '../traces/tag_filter.js';
 
-// what is told in another way than as a tag
+// what is shown in another way than as a tag
 const SPLIT = new Set(['time.running', 'time.ready', 'time.awaiting', 'time.gc', 'time.awaited']);
-const isTold = (key, span) =>
+const isShownElsewhere = (key, span) =>
   span.kind === 'entry' && ((SPLIT.has(key) && isMeasured(span)) || (key === 'tasks' && tasksOf(span).length > 0));
 
 export function SpanDetails({ span, trace, neighbours }) {
@@ -25,7 +25,7 @@ export function SpanDetails({ span, trace, neighbours }) {
   const above = trace.spans.find(each => each.id === span.parent);
   const errors = span.logs.filter(isError);
   const notes = span.logs.filter(each => !isError(each) && !isBlock(each));
-  const tags = span.tags.filter(([key]) => !isTold(key, span));
+  const tags = span.tags.filter(([key]) => !isShownElsewhere(key, span));
   return html`
     <p class="span-title">
       <b dir="auto">${span.operation || '(unnamed)'}</b>

@@ -79,5 +79,5 @@ export function indent(depth, deepest) {
   return Math.min(depth * step, MOST);
 }
 
-// beyond this level steps are hard to tell apart, and rows say their level
+// beyond this level steps are hard to see apart, and rows say their level
 export const NUMBERED = 14;

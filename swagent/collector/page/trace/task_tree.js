@@ -1,4 +1,4 @@
-// The tasks that a request began, as its agent tells them in the tag `tasks`; pure.
+// The tasks that a request began, as its agent lists them in the tag `tasks`; pure.
 import { tagOf } from './loop_blocks.js';
 
 const OUTCOMES = new Set(['done', 'failed', 'cancelled', 'running']);

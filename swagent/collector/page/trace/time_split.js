@@ -1,4 +1,4 @@
-// Where a request's time went: as its agent measured it, or as its spans tell; pure.
+// Where a request's time went: as its agent measured it, or as its spans show; pure.
 import { millisOf, tagOf } from './loop_blocks.js';
 
 const LAYERS = {
@@ -8,12 +8,12 @@ const LAYERS = {
   rpcframework: 'calls over RPC',
   mq: 'messaging',
 };
-const MANY = 8; // parts that are told apart
+const MANY = 8; // parts with a name of their own
 
 export const isMeasured = span => tagOf(span, 'time.running') !== undefined;
 
 // `{ measured, total, parts }`; a part is `{ kind, what, ms }`, in the order in which they are drawn.
-// kinds: running, gc, ready, awaiting; `own` where nobody has measured which of them it was
+// kinds: running, gc, ready, awaiting; `own` where it was not measured which of them it was
 export function splitOf(span, spans) {
   return isMeasured(span) ? measuredSplit(span, spans) : splitBySpans(span, spans);
 }
@@ -31,7 +31,7 @@ function measuredSplit(span, spans) {
   return { measured: true, total: running + ready + awaiting, parts: parts.filter(each => each.ms > 0) };
 }
 
-// Tasks may await several things at once. Then their times are more than the request awaited, and are told as shares.
+// Tasks may await several things at once. Then their times are more than the request awaited, and are shown as shares.
 function namedParts(awaited, awaiting) {
   const sum = awaited.reduce((all, [, ms]) => all + ms, 0);
   const scale = sum > awaiting ? awaiting / sum : 1;
@@ -50,7 +50,7 @@ function splitBySpans(span, spans) {
   return { measured: false, total, parts: parts.filter(each => each.ms > 0) };
 }
 
-// What the exit spans below a request tell, the longest first. A moment with several of them counts for the one that
+// The exit spans below a request, the longest first. A moment with several of them counts for the one that
 // ended last: that is what the request waited for.
 function bySpans(request, spans) {
   const found = new Map();

@@ -47,9 +47,9 @@ export function WhyDetails({ span, spans }) {
         !split.measured &&
         html`
           <p class="quiet">
-            This is what the spans tell. Whether its own time was work, or the wait for a busy event loop, nobody has
-            measured: for requests of ASGI applications <code>SW_AGENT_TIME_SPLIT_EVERY=1</code> does, and 100 does for one
-            in a hundred.
+            This is what the spans show. Whether its own time was work, or the wait for a busy event loop, was not
+            measured: for requests of ASGI applications <code>SW_AGENT_TIME_SPLIT_EVERY=1</code> measures it, and 100 does
+            so for one in a hundred.
           </p>
         `
       }
@@ -74,7 +74,7 @@ function SplitBar({ split }) {
   `;
 }
 
-// what is awaited has several shades: each is told from its neighbour
+// what is awaited has several shades: each differs from its neighbour
 const shade = (parts, index) =>
   parts[index].kind === 'awaiting' ? parts.slice(0, index).filter(each => each.kind === 'awaiting').length % 3 : 0;
 

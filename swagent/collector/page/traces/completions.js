@@ -15,7 +15,7 @@ const OWN = [
   { word: 'instance:', hint: 'an instance of a service' },
 ];
 
-// `text` null: nobody asks. Each option replaces what stands between `start` and `end`
+// `text` null: no field asks. Each option replaces the text between `start` and `end`
 export function useCompletions(text, caret) {
   const at = useMemo(() => wordAt(text ?? '', caret), [text, caret]);
   const keys = useResource(text === null ? null : address('tags'), 10_000).data?.keys;

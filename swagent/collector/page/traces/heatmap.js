@@ -1,4 +1,4 @@
-// All traces that match, by their start and their duration: what is slow or failed stands out. A box dragged in it asks
+// All traces that match, by their start and their duration: slow and failed ones are easy to see. A box dragged in it asks
 // what differs there.
 import { html, useEffect, useRef, useState } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';

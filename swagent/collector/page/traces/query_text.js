@@ -1,10 +1,10 @@
-// The text of a query: its words, what stands at the caret, and how a term is written. The collector reads it whole.
+// The text of a query: its words, the one at the caret, and how a term is written. The collector reads it whole.
 export const FACETS = ['service:', 'endpoint:', 'error:', 'instance:', 'peer:'];
 const WORD = /(?:[^\s"]|"(?:[^"\\]|\\.)*"?)+/g;
 
 export const words = text => text.match(WORD) ?? [];
 
-// a value as it stands in a query, in quotes where it needs them
+// a value as it is written in a query, in quotes where it needs them
 export function quote(value, always = false) {
   if (!always && /^[^\s"*\\]+$/.test(value)) return value;
   return `"${value.replace(/[\\"]/g, '\\$&')}"`;
