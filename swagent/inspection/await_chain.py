@@ -20,7 +20,7 @@ MAX_FRAMES = 500
 # The attributes of the frame and of the awaited object: in coroutines, asynchronous generators and generators.
 _LINKS = (("cr_frame", "cr_await"), ("ag_frame", "ag_await"), ("gi_frame", "gi_yieldfrom"))
 # Between two of these there may be an object that shows neither.
-_WRAPPERS = frozenset({
+WRAPPERS = frozenset({
     "coroutine_wrapper", "async_generator_asend", "async_generator_athrow", "anext_awaitable", "FutureIter",
 })  # fmt: skip
 
@@ -48,7 +48,7 @@ def chain_of(coroutine: Any) -> Chain:
                 frames.append(frame)
                 frames += _greenlet_frames(frame)
             at = getattr(at, link[1], None)
-        elif type(at).__name__ in _WRAPPERS:
+        elif type(at).__name__ in WRAPPERS:
             at = _wrapped(at)
         else:
             break
@@ -85,7 +85,7 @@ def links_of(coroutine: Any) -> Links:
         if link is not None:
             found.append(at)
             at = getattr(at, link[1], None)
-        elif type(at).__name__ in _WRAPPERS:
+        elif type(at).__name__ in WRAPPERS:
             at = _wrapped(at)
         else:
             break

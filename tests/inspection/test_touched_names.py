@@ -3,21 +3,28 @@ what is not known any more, and so what to look at before another version is let
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import inspect
 import pkgutil
+import queue
 import re
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextvars import Context
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from types import CodeType
-from typing import Any
+from typing import Any, cast
 
+import anyio
 import pytest
 from packaging.specifiers import SpecifierSet
 
 from swagent import inspection
+from swagent.inspection import anyio_inside, await_chain, trio_inside
+from swagent.inspection.loop_view import context_of, view_of_this_loop
 from swagent.inspection.touched import Attribute, Function, Library, Local
 
 PYTHON = ".".join(map(str, sys.version_info[:3]))
@@ -134,3 +141,93 @@ def test_nothing_is_looked_at_in_another_version() -> None:
 
 def test_a_library_that_is_not_installed_is_not_known() -> None:
     assert not Library("there-is-no-such-library", ">=0").is_known
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        Function(anyio_inside.LIBRARY, anyio_inside.MODULE, "CancelScope._renamed", "nothing"),
+        Function(anyio_inside.LIBRARY, anyio_inside.MODULE, "TaskGroup._spawn.renamed", "nothing"),
+        Local(anyio_inside.CANCELLING_SCOPE.function, "renamed"),
+        anyio_inside.HOST_OF_SCOPE._replace(name="_renamed"),
+    ],
+    ids=["function", "inner function", "local", "attribute"],
+)
+def test_a_name_that_is_gone_fails(gone: Function | Local | Attribute) -> None:
+    checks: dict[type, Any] = {Function: test_function, Local: test_local, Attribute: test_attribute}
+    with pytest.raises(AssertionError, match="renamed"):
+        checks[type(gone)](gone)
+
+
+async def _wait() -> None:
+    await asyncio.sleep(0)
+
+
+async def _count() -> AsyncIterator[int]:
+    yield 1
+
+
+def _wrappers(loop: asyncio.AbstractEventLoop) -> dict[str, Any]:
+    """An object of each type that is between two coroutines of a chain, by the name of its type."""
+    return {
+        "coroutine_wrapper": lambda: _wait().__await__(),
+        "async_generator_asend": lambda: _count().__aiter__().__anext__(),
+        "async_generator_athrow": lambda: cast("AsyncGenerator[int, None]", _count()).athrow(ValueError),
+        "anext_awaitable": lambda: anext(_count(), None).__await__(),
+        "FutureIter": lambda: loop.create_future().__await__(),
+    }
+
+
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="the types of CPython")
+@pytest.mark.parametrize("name", sorted(await_chain.WRAPPERS))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_is_between_two_coroutines_has_its_name(name: str) -> None:
+    loop = asyncio.new_event_loop()
+    try:
+        assert type(_wrappers(loop)[name]()).__name__ == name, "lost: where a task is that waits"
+    finally:
+        loop.close()
+
+
+def test_the_run_of_trio_is_where_it_is_looked_for() -> None:
+    trio = pytest.importorskip("trio")
+    if not trio_inside.LIBRARY.is_known:
+        pytest.skip("another version")
+
+    async def look() -> None:
+        await trio.lowlevel.checkpoint()
+        view = view_of_this_loop()
+        task = trio.lowlevel.current_task()
+        assert view.is_run(), "lost: whether a loop runs"
+        assert view.running() is task, "lost: which task runs"
+        assert task in set(view.tasks()), "lost: the tasks of a loop"
+        assert not view.is_idle(), "lost: whether a loop is held"
+        assert isinstance(context_of(task), Context), "lost: the context of a task"
+        assert view.steps()[task] > 0, "lost: how many steps a task has made"
+
+    trio.run(look)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_loop_that_waits_is_in_a_file_that_is_known(backend: str) -> None:
+    pytest.importorskip(backend)
+    views: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    done = threading.Event()
+
+    async def wait() -> None:
+        ended = anyio.Event()
+        views.put((view_of_this_loop(), ended.set))
+        await ended.wait()
+
+    thread = threading.Thread(target=anyio.run, args=(wait,), kwargs={"backend": backend})
+    thread.start()
+    view, end = views.get(timeout=10)
+    try:
+        for _ in range(1000):
+            if view.is_idle():
+                break
+            done.wait(0.01)
+        assert view.is_idle(), "lost: whether a loop waits for its sockets"
+    finally:
+        view.notify(end)
+        thread.join(10)
