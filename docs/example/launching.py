@@ -26,7 +26,7 @@ SETTINGS = {
     "SW_AGENT_TIME_SPLIT_EVERY": "1",
 }
 # seconds: twice what an agent takes at most
-PATIENCE = 15
+LONGEST_WAIT = 15
 # seconds: what a start takes on a machine that has much else to do
 START_PATIENCE = 120
 # below what kernels hand to outgoing connections, which else might take a port before its service listens
@@ -96,7 +96,7 @@ async def _running(service: Service, environ: Mapping[str, str]) -> AsyncIterato
         process.send_signal(signal.SIGTERM)
         # in a thread: the collector in this loop has to take what the service still sends
         try:
-            await asyncio.to_thread(process.wait, PATIENCE)
+            await asyncio.to_thread(process.wait, LONGEST_WAIT)
         finally:
             process.kill()  # harmless where it has ended
 

@@ -104,7 +104,7 @@ class Application:
         return [self._usage, *self._usage.children(recursive=True)]
 
     def wait_idle(self) -> Counts:
-        """What it did, once no handler is at work any more. Each question is a request, and so a trace.
+        """What it did, once no handler is at work any more. Each look is a request, and so a trace.
 
         :raises ServingError: it does not answer, or its handlers do not end
         """

@@ -27,7 +27,7 @@ from .room import Room
 from .watch import Watch
 from .work import finished, record
 
-_PATIENCE = 60.0
+_LONGEST_WAIT = 60.0
 _TRIAL = 200
 _TICK = 0.01
 _MICRO_ROUNDS, _MICRO_RECORDS = 15, 1000
@@ -89,7 +89,7 @@ class Sender:
                 samples.append((round(at, 1), memory.resident(), self._statistics().queued))
             await anyio.sleep(_TICK)
         # during an outage records were dropped, so it is not asked whether all were confirmed
-        await self._agent.flush(_PATIENCE)
+        await self._agent.flush(_LONGEST_WAIT)
         found = {"seconds": time.monotonic() - began, "cpu": time.process_time() - cpu, "samples": samples,
                  "rss_before": resident, "rss_peak": memory.peak()}  # fmt: skip
         return {**found, **self._ledger_since(before), **self._latencies()}
@@ -111,7 +111,7 @@ class Sender:
         return {"median": percentile(costs, 0.5), "best": costs[0], "calibration": min(calibrations)}
 
     async def _settle(self) -> None:
-        if not await self._agent.flush(_PATIENCE):
+        if not await self._agent.flush(_LONGEST_WAIT):
             raise RuntimeError(f"not everything was confirmed: {self._agent.statistics()}")
 
     def _statistics(self) -> SignalStatistics:

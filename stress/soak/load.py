@@ -12,7 +12,7 @@ from swagent.record.trace.carrier import Carrier, format_sw8
 from .record_names import trace_id
 
 CONNECTIONS = 8
-_PATIENCE = 20.0
+_LONGEST_WAIT = 20.0
 
 
 class Load:
@@ -59,7 +59,7 @@ class Load:
             try:
                 is_kept = True
                 while is_kept and (number := await self._next()) is not None:
-                    is_kept = await asyncio.wait_for(self._ask(number, reader, writer), _PATIENCE)
+                    is_kept = await asyncio.wait_for(self._ask(number, reader, writer), _LONGEST_WAIT)
                     self._note(number)
             except (OSError, EOFError, ValueError, asyncio.TimeoutError) as error:
                 self.failures[repr(error)] += 1

@@ -17,7 +17,7 @@ _BOOTSTRAP = Path(__file__).parent / "bootstrap"
 # Says to the first interpreter of the command that the agent is to be there, see `bootstrap/sitecustomize.py`.
 _EXPECTED = "SWAGENT_RUN"
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*(?:\.exe)?")
-# Seconds between two questions for profile tasks, where the collector is on this machine.
+# Seconds between two polls for profile tasks, where the collector is on this machine.
 _LOCAL_INTERVAL = "2"
 # Options of an interpreter that keep it from looking where the agent waits for it.
 _BLIND = frozenset("EIS")

@@ -361,14 +361,14 @@ class Config(PluginOptions):
     get_profile_task_interval: float = kinds.number(
         20.0,
         "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL",
-        "Seconds between two questions for profile tasks.",
+        "Seconds between two polls for profile tasks.",
         0.05,
         3600,
     )
     get_agent_dynamic_config_interval: float = kinds.number(
         20.0,
         "SW_AGENT_COLLECTOR_GET_AGENT_DYNAMIC_CONFIG_INTERVAL",
-        "Seconds between two questions for the settings that the collector changes at run time; 0: none. They "
+        "Seconds between two polls for the settings that the collector changes at run time; 0: none. They "
         "come over gRPC alone.",
         0,
         3600,

@@ -49,15 +49,15 @@ class Patches:
             raise HookError(f"{_name_of(owner)} has no function {name}")
         replacement: Any = named_as(original, make(original))
         if isinstance(owner, ModuleType):
-            self._set_at_home(owner, original, replacement)
+            self._set_at_origin(owner, original, replacement)
         self.set(owner, name, kind(replacement) if kind is not None else replacement)
 
-    def _set_at_home(self, owner: ModuleType, original: Any, replacement: Any) -> None:
+    def _set_at_origin(self, owner: ModuleType, original: Any, replacement: Any) -> None:
         """Replace a function also in the module that it is from: pickle looks for it there."""
-        home: Any = sys.modules.get(str(getattr(original, "__module__", "")))
+        origin: Any = sys.modules.get(str(getattr(original, "__module__", "")))
         name = str(getattr(original, "__qualname__", ""))
-        if home is not None and home is not owner and getattr(home, name, None) is original:
-            self.set(home, name, replacement)
+        if origin is not None and origin is not owner and getattr(origin, name, None) is original:
+            self.set(origin, name, replacement)
 
     def set(self, owner: Any, name: str, value: object) -> None:
         """Give an attribute another value.

@@ -121,7 +121,7 @@ class AgentTasks:
             if self._profile_tasks is not None:
                 group.start_soon(self._supervised(self._profile_tasks.run, "profile tasks", _nothing).run, group)
             if self._configuration_sync is not None:
-                sync = self._supervised(self._configuration_sync.run, "question for settings", _nothing)
+                sync = self._supervised(self._configuration_sync.run, "polls for settings", _nothing)
                 group.start_soon(sync.run, group)
             async with anyio.create_task_group() as reporters:
                 for signal, reporter in pipelines:
@@ -171,5 +171,5 @@ class AgentTasks:
 
 
 def _nothing() -> None:
-    """What is switched off with the watch over segments, which wait for the stop then, with profile tasks, and with the
-    question for settings, which stay as they are then."""
+    """A task that gave up has no channel to close: without its watch, segments wait for the stop; without the polls,
+    there are no profile tasks, and the settings stay as they are."""

@@ -30,7 +30,7 @@ from typing import Any
 from .system_thread import Flag, is_patched
 
 # Seconds that a fork may be held up by all loops of ours together.
-_PATIENCE = 0.5
+_LONGEST_WAIT = 0.5
 # And a loop by a fork, should its end not be reported.
 _LONGEST = 5.0
 # What our threads are named.
@@ -100,7 +100,7 @@ def _rest() -> bool:
             rest = _Rest()
             _resting.append(rest)
             notify(rest)
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _LONGEST_WAIT
     for rest in [*_resting]:
         rest.begun.wait(max(0.0, deadline - time.monotonic()))
     return all(rest.begun.is_set() for rest in _resting)

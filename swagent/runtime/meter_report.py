@@ -18,7 +18,7 @@ from ..record.meters.samples import Sample, SingleSample
 Source = Callable[[], Iterable[Sample]]
 
 # How long gauges may take: together in a report, and in the last one, which holds up the stop.
-PATIENCE = 1.0
+LONGEST_WAIT = 1.0
 LAST_PATIENCE = 0.1
 
 
@@ -73,7 +73,7 @@ class MeterReport:
         if asking is None:
             return ()
         try:
-            with anyio.move_on_after(PATIENCE):
+            with anyio.move_on_after(LONGEST_WAIT):
                 await answered.wait()
         finally:
             samples = asking.finish()

@@ -22,7 +22,7 @@ from .setting_changes import SettingChanges
 class Overrides:
     """One agent's.
 
-    :ivar count: counts a command, or a question without an answer, by what became of it
+    :ivar count: counts a command, or a poll without an answer, by what became of it
     :ivar uuid: of what the collector said last; empty before it said anything
     :ivar values: what it sets now, by the names of the settings
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from swagent.collector.store.trace_records import Segment, Span
 
 # Seconds for the thread to begin and to end; both are far quicker.
-_PATIENCE = 10.0
+_LONGEST_WAIT = 10.0
 
 
 class Arrived:
@@ -127,9 +127,9 @@ class RunningCollector(Arrived):
         self.store = running.store
         self._thread = threading.Thread(target=self._live, args=(running,), name="swagent-collector", daemon=True)
         self._thread.start()
-        self._begun.wait(_PATIENCE)
+        self._begun.wait(_LONGEST_WAIT)
         if self._failure is not None:
-            self._thread.join(_PATIENCE)
+            self._thread.join(_LONGEST_WAIT)
             raise self._failure
 
     def stop(self) -> None:
@@ -138,7 +138,7 @@ class RunningCollector(Arrived):
         thread, self._thread = self._thread, None
         if thread is not None and self._loop is not None and self._stopping is not None:
             self._loop.call_soon_threadsafe(self._stopping.set)
-            thread.join(_PATIENCE)
+            thread.join(_LONGEST_WAIT)
 
     def _live(self, running: Collector) -> None:
         # by name: the application that is tested may have a policy that makes a loop of another kind

@@ -39,7 +39,7 @@ async def test_the_messages_of_a_websocket_arrive_while_it_is_open() -> None:
         await call(shop.app, websocket_scope("/talk"))
         segments = await shop.segments()
     roots = [(each, span) for each in segments for span in each.spans if span.operation == "WEBSOCKET:/talk"]
-    [(home, root)] = roots
+    [(first, root)] = roots
     assert len({each.trace_id for each in segments}) == 1
     names = Counter(span.operation for each in segments for span in each.spans)
     assert names == Counter({"WEBSOCKET:/talk": 1, "store": MESSAGES} | {f"message {n}": 1 for n in range(MESSAGES)})
@@ -47,7 +47,7 @@ async def test_the_messages_of_a_websocket_arrive_while_it_is_open() -> None:
         for span in segment.spans:
             if span.operation.startswith("message"):
                 [reference] = span.references
-                assert (reference.segment_id, reference.span_id) == (home.segment_id, root.span_id)
+                assert (reference.segment_id, reference.span_id) == (first.segment_id, root.span_id)
 
 
 # trio says so of a generator that is not closed, as this application does not

@@ -17,7 +17,7 @@ from swagent.collector.api.frames import is_library
 from swagent.collector.api.profile_order import MAX_BODY
 from swagent.collector.api.stack_tree import MAX_NODES, Look, StackTree
 from swagent.collector.server import Collector
-from swagent.collector.store.profile_tasks import KEPT, PATIENCE, BusyError, ProfileTask
+from swagent.collector.store.profile_tasks import KEPT, LONGEST_WAIT, BusyError, ProfileTask
 from swagent.collector.store.records import ProfileFinish, ThreadSnapshot
 from swagent.collector.store.store import Store
 from swagent_proto import messages as wire
@@ -94,7 +94,7 @@ def test_a_task_that_no_instance_takes_is_missed_and_one_that_gets_no_order_to_e
     now = NOW / 1000
     store = Store(clock=lambda: now)
     store.order_profile(task())
-    now += PATIENCE - 1
+    now += LONGEST_WAIT - 1
     assert store.profiles()[0].state(int(now * 1000)) == "waiting"
     with pytest.raises(BusyError, match=r"shop.*/slow"):
         store.order_profile(task("two", created=int(now * 1000)))

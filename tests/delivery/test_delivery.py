@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from delivery.collecting import RemoteCollector, broker, collecting
-from delivery.homes import HOMES, INNER, LOOPS, MESSAGE, METER, OPERATION
+from delivery.starts import INNER, LOOPS, MESSAGE, METER, OPERATION, STARTS
 from swagent import Config
 from swagent.ledger import Statistics
 
@@ -44,15 +44,15 @@ def kafka_collector() -> Iterator[RemoteCollector]:
         yield running
 
 
-@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("loop", one_of(LOOPS))
 @pytest.mark.parametrize("transport", one_of(("grpc", "http", "kafka")))
-def test_delivers(request: pytest.FixtureRequest, transport: str, loop: str, home: str) -> None:
+def test_delivers(request: pytest.FixtureRequest, transport: str, loop: str, start: str) -> None:
     collector: RemoteCollector = request.getfixturevalue("kafka_collector" if transport == "kafka" else "collector")
-    service, has_meters = f"{transport}-{loop}-{home}", transport != "http"
+    service, has_meters = f"{transport}-{loop}-{start}", transport != "http"
     address: Any = collector.addresses[transport]
     where = {"kafka_bootstrap_servers" if transport == "kafka" else "collector": address}
-    check_ledger(HOMES[home](Config(service=service, protocol=transport, **where), loop), has_meters)
+    check_ledger(STARTS[start](Config(service=service, protocol=transport, **where), loop), has_meters)
     expected = {
         "spans": [(OPERATION, "entry"), (INNER, "local")],
         "logs": [("WARNING", MESSAGE)],

@@ -1,4 +1,4 @@
-"""The gRPC transport as a test uses it: in its home, on any backend, watched."""
+"""The gRPC transport as a test uses it: in its loop, on any backend, watched."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Client:
         return found
 
     async def tasks(self) -> set[asyncio.Task[Any]]:
-        """The asyncio tasks in the transport's home that were not there at first."""
+        """The asyncio tasks in the transport's loop that were not there at first."""
 
         async def look() -> set[asyncio.Task[Any]]:
             return {task for task in asyncio.all_tasks() - self._known if task is not asyncio.current_task()}

@@ -1,4 +1,4 @@
-"""The Kafka transport as a test uses it: in its home, on any loop, watched."""
+"""The Kafka transport as a test uses it: in its event loop, of any kind, watched."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Client:
                 await anyio.sleep(0.1)
 
     async def tasks(self) -> set[str]:
-        """The asyncio tasks in the transport's home, without the one that looks."""
+        """The asyncio tasks in the transport's loop, without the one that looks."""
 
         async def look() -> set[str]:
             return {repr(task) for task in asyncio.all_tasks() - self._known - {asyncio.current_task()}}

@@ -80,7 +80,7 @@ class Profiled(Traced):
     async def wait_watched(self) -> None:
         """Wait until a task is being carried out."""
         with anyio.fail_after(DEADLINE):
-            while self.agent.tracer.request_watch is None:  # noqa: ASYNC110  (it comes over the agent's road)
+            while self.agent.tracer.request_watch is None:  # noqa: ASYNC110  (it comes by the agent's loop)
                 await anyio.sleep(0.005)
 
     async def wait_finished(self) -> None:

@@ -79,7 +79,7 @@ async def test_a_task_that_blocks_is_recorded_with_its_stack_and_one_that_waits_
         await call(shop.app, http_scope("/block"))
         # those that had to wait end by themselves
         with anyio.fail_after(DEADLINE):
-            while len(await shop.segments()) < 3:  # noqa: ASYNC110  (they come over the agent's road)
+            while len(await shop.segments()) < 3:  # noqa: ASYNC110  (they come by the agent's loop)
                 await anyio.sleep(0.01)
         group.cancel_scope.cancel()
     found = await _by_operation(shop)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 async def _until(condition: Callable[[], object]) -> None:
     with anyio.fail_after(DEADLINE):
-        while not await anyio.to_thread.run_sync(condition):  # noqa: ASYNC110  (it comes over the agent's road)
+        while not await anyio.to_thread.run_sync(condition):  # noqa: ASYNC110  (it comes by the agent's loop)
             await anyio.sleep(0.02)
 
 
@@ -48,7 +48,7 @@ async def test_it_names_the_slow_coroutine_and_what_it_awaited(monkeypatch: pyte
             await call(SkyWalkingMiddleware(app, agent=agent), http_scope("/slow"))
             await _until(lambda: page.get("profiles", made["id"])["state"] == "finished")
             assert await agent.flush(DEADLINE)
-            # stacks and segments have roads of their own
+            # stacks and segments have channels of their own
             await _until(lambda: page.get("profiles", made["id"])["nodes"] and collector.store.segments)
         found = page.get("profiles", made["id"])
         [segment] = collector.store.segments

@@ -62,7 +62,7 @@ def test_what_is_no_task_is_void(changes: dict[str, str]) -> None:
 
 async def _until(condition: Callable[[], object]) -> None:
     with anyio.fail_after(DEADLINE):
-        while not condition():  # noqa: ASYNC110  (it comes over the agent's road)
+        while not condition():  # noqa: ASYNC110  (it comes by the agent's loop)
             await anyio.sleep(0.005)
 
 

@@ -212,7 +212,7 @@ async def test_a_timer_that_the_loop_is_late_to_see_was_due(wait: Any) -> None:
     async with traced(app, time_split_every=1) as shop, anyio.create_task_group() as group:
         group.start_soon(call, shop.app, http_scope())
         due = await hold()
-        while not (segments := await shop.segments()):  # noqa: ASYNC110  (they come over the agent's road)
+        while not (segments := await shop.segments()):  # noqa: ASYNC110  (they come by the agent's loop)
             await anyio.sleep(0.001)
     running, ready, _ = split(segments[0].spans[0])
     # the machine may take the processor away before the application looks at its clock: it runs then
@@ -252,7 +252,7 @@ async def test_what_a_thread_found_was_there_when_it_called() -> None:
         work(0.03)
         least = time.monotonic() - answered[0]
         loop.call_soon_threadsafe = call_in
-        while not (segments := await shop.segments()):  # noqa: ASYNC110  (they come over the agent's road)
+        while not (segments := await shop.segments()):  # noqa: ASYNC110  (they come by the agent's loop)
             await anyio.sleep(0.001)
     assert split(segments[0].spans[0])[1] >= least - ROUNDING
 

@@ -63,7 +63,7 @@ def test_several_references_survive_whatever_becomes_of_the_segment() -> None:
             child.stop()
     refs = recorder.span("child").refs
     assert reference in refs
-    # its parent went to a home of its own, or is in its segment
+    # its parent went to a segment of its own, or is in its segment
     assert len(refs) == (2 if recorder.span("child").parent_id == -1 else 1)
 
 

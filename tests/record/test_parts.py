@@ -45,8 +45,8 @@ def test_a_root_whose_place_was_sent_stays_where_it_is() -> None:
             with local_span(f"child {number}"):
                 pass
     assert carrier is not None
-    home = recorder.of("request")
-    assert (carrier.segment_id, carrier.span_id) == (home.id, 0)
+    segment = recorder.of("request")
+    assert (carrier.segment_id, carrier.span_id) == (segment.id, 0)
     assert parents(recorder) == {"request": None, **{f"child {number}": "request" for number in range(5)}}
 
 

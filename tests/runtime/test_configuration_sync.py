@@ -63,7 +63,7 @@ class Collector:
 
 async def until(condition: Callable[[], object]) -> None:
     with anyio.fail_after(DEADLINE):
-        while not condition():  # noqa: ASYNC110  (it comes over the agent's road)
+        while not condition():  # noqa: ASYNC110  (it comes by the agent's loop)
             await anyio.sleep(0.01)
 
 

@@ -166,7 +166,7 @@ def test_a_child_of_a_trio_loop_that_goes_on_there_does_not_speak_for_the_parent
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("lock", ["channel", "tracer", "names", "home"])
+@pytest.mark.parametrize("lock", ["channel", "tracer", "names", "agent thread"])
 def test_a_lock_held_by_another_thread_at_the_fork_does_not_stop_the_child(
     collector: MemoryCollector, lock: str
 ) -> None:
@@ -177,7 +177,7 @@ def test_a_lock_held_by_another_thread_at_the_fork_does_not_stop_the_child(
         "channel": agent.pipelines.channels[Signal.SEGMENT]._lock,
         "tracer": agent.tracer.lock,
         "names": agent.tracer.endpoints._lock,
-        "home": agent_thread._lock,
+        "agent thread": agent_thread._lock,
     }
 
     def hold() -> None:

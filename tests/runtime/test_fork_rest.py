@@ -99,7 +99,7 @@ assert made == statistics.confirmed + sum(statistics.dropped.values()) + sum(sta
 
 def test_a_loop_that_does_not_come_to_rest_holds_the_fork_up_for_a_bounded_time_only() -> None:
     script = """
-fork_rest._PATIENCE = 0.01
+fork_rest._LONGEST_WAIT = 0.01
 held, release = threading.Event(), threading.Event()
 (notify,) = fork_rest._loops.values()
 notify(lambda: (held.set(), release.wait()))

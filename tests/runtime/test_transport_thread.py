@@ -604,15 +604,15 @@ class TestForks:
             assert threads() == []
             # neither of them is ever suspended
             with pytest.raises(RetryableError):
-                home.run(wait).send(None)
+                runner.run(wait).send(None)
             with pytest.raises(StopIteration):
-                home.end().send(None)
+                runner.end().send(None)
 
-        async with opened() as home, anyio.create_task_group() as group:
-            group.start_soon(home.run, wait)
+        async with opened() as runner, anyio.create_task_group() as group:
+            group.start_soon(runner.run, wait)
             await wait_for(entered)
             await anyio.to_thread.run_sync(in_a_child, child)
-            assert await home.run(answer, "unhurt", 0) == "unhurt"
+            assert await runner.run(answer, "unhurt", 0) == "unhurt"
             group.cancel_scope.cancel()
 
 

@@ -34,11 +34,11 @@ async def lifespan(_: Starlette) -> AsyncGenerator[None]:
     with swagent.local_span("start-up"):
         agent = running()
         # in one piece: workers write to one pipe
-        print(f"the agent is at home in {'nothing' if agent is None else _home()}\n", end="", flush=True)
+        print(f"the agent lives in {'nothing' if agent is None else _place()}\n", end="", flush=True)
         yield
 
 
-def _home() -> str:
+def _place() -> str:
     from swagent.hosting import agent_thread  # noqa: PLC0415, RUF100
 
     return "the lifespan" if agent_thread.running() is None else "a thread"

@@ -69,7 +69,7 @@ def test_each_request_is_one_entry_span(collector: Collector, name: str) -> None
             # reloader kills it a quarter of a second after Control-C
             wait_for(lambda: len(entries(collector)) == 10)
         if kind.has_lifespan:
-            assert "the agent is at home in the lifespan" in server.output
+            assert "the agent lives in the lifespan" in server.output
     segments = entries(collector)
     assert len(segments) == 10
     assert {each.spans[0].operation for each in segments} == {f"GET:/items/{kind.route or '7'}"}

@@ -63,7 +63,7 @@ def test_each_worker_is_an_instance(collector: Collector, command: str, app: str
         "GET:/items/{id}" if app == "asgi" else "GET:/items/7"
     }
     if app == "asgi":
-        assert server.output.count("the agent is at home in the lifespan") == 2
+        assert server.output.count("the agent lives in the lifespan") == 2
 
 
 @pytest.mark.parametrize("command", [f"{GUNICORN} 2", f"{UVICORN} --interface wsgi"])

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from ._resolver import PATIENCE, resolve
+from ._resolver import LONGEST_WAIT, resolve
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -29,7 +29,7 @@ async def dial(
     while left:
         address = left.pop(0)
         try:
-            found = await _reach(address, port, PATIENCE if left else None)
+            found = await _reach(address, port, LONGEST_WAIT if left else None)
             return await _connection(factory, found, host, context)
         except OSError as error:
             failure = error

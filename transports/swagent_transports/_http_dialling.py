@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import httpcore
 
-from ._resolver import PATIENCE, resolve
+from ._resolver import LONGEST_WAIT, resolve
 
 
 class Dialler(httpcore.AsyncNetworkBackend):
@@ -34,9 +34,9 @@ class Dialler(httpcore.AsyncNetworkBackend):
         left = await resolve(host, port)
         while left:
             address = left.pop(0)
-            patience = PATIENCE if left else timeout
+            longest = LONGEST_WAIT if left else timeout
             try:
-                return await self._sockets.connect_tcp(address, port, patience, local_address, socket_options)
+                return await self._sockets.connect_tcp(address, port, longest, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
         raise failure

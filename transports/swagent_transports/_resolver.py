@@ -16,7 +16,7 @@ from swagent.backend import loop_notifier
 
 # Seconds for which an address is tried while there are others. A name may have several servers, and one that is
 # silently dead must not use up the time of the rest.
-PATIENCE = 1.0
+LONGEST_WAIT = 1.0
 
 
 async def resolve(host: str, port: int) -> list[str]:

@@ -13,7 +13,7 @@ from .database import Database
 State = Literal["waiting", "running", "finished", "missed"]
 KEPT = 100
 """How many tasks are remembered."""
-PATIENCE = 60
+LONGEST_WAIT = 60
 """Seconds for which a task waits for agents at least: they ask three times meanwhile."""
 # Of one task. More names than that are made up.
 _MOST_INSTANCES = 200
@@ -54,13 +54,13 @@ class Progress:
         if self.taken:
             ends = (at + (self.task.seconds + _LAST_WORDS) * 1000 for at in self._open().values())
             return "running" if any(now < end for end in ends) else "finished"
-        return "waiting" if now < self.task.created + max(self.task.seconds, PATIENCE) * 1000 else "missed"
+        return "waiting" if now < self.task.created + max(self.task.seconds, LONGEST_WAIT) * 1000 else "missed"
 
     def is_for(self, instance: str, now: int) -> bool:
         """Whether an instance that asks now is to carry it out."""
         if instance in self.taken:  # its answer may have got lost
             return instance not in self.finished and now < self.taken[instance] + self.task.seconds * 1000
-        is_early = now < self.task.created + max(self.task.seconds, PATIENCE) * 1000
+        is_early = now < self.task.created + max(self.task.seconds, LONGEST_WAIT) * 1000
         return is_early and self.state(now) != "finished" and len(self.taken) < _MOST_INSTANCES
 
     def _open(self) -> dict[str, int]:

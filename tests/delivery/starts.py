@@ -1,4 +1,4 @@
-"""The two homes of an agent: each runs one, has it record, and returns the ledger that it leaves."""
+"""The two ways to start an agent: each runs one, has it record, and returns the ledger that it leaves."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def in_agents_thread(config: swagent.Config, loop: str) -> Statistics:
     return statistics
 
 
-HOMES: Mapping[str, Callable[[swagent.Config, str], Statistics]] = {"host": in_hosts_loop, "thread": in_agents_thread}
+STARTS: Mapping[str, Callable[[swagent.Config, str], Statistics]] = {"host": in_hosts_loop, "thread": in_agents_thread}
 
 
 def record() -> None:
