@@ -75,12 +75,12 @@ class RequestState:
         if inherited is not None and (type(inherited) is type(self) and inherited.ended and inherited.previous is None):
             # the request before this one, in a server that keeps one context for a connection
             inherited = None
-        self.previous: Active[Span] | None = inherited
+        self.previous: Active[Span] | None = inherited  # pyright: ignore[reportAttributeAccessIssue]
         self.start_time: float = monotonic()
         # not by `switch`: no finaliser serves a request
-        current.set(self)  # type: ignore[arg-type]
+        current.set(self)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         if inherited is not None or not tracer.decides_late or suppress_instrumentation.get():
-            self._open_among(inherited)
+            self._open_among(inherited)  # pyright: ignore[reportArgumentType]
 
     def finish(self) -> None:
         """End now. The request stays active: the work after the response still belongs to the trace. A second end does

@@ -1,0 +1,277 @@
+/* The functions that hide methods of an asyncio loop, see swagent/profile/asyncio_steps.py.
+ *
+ * Each passes its arguments on. Where the call belongs to a request whose time is split, the clock is told by C for a
+ * task of a clock of C, and by Python in all other cases.
+ */
+#include "clock.h"
+
+enum { CALL_SOON, CALL_LATER, CALL_AT };
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *inner; /* the loop's own method */
+    PyObject *steps;
+    PyObject *noted; /* function of Python: the callback that is passed on in the place of another */
+    int kind;
+    vectorcallfunc vectorcall;
+} Hiding;
+
+static PyTypeObject *Hiding_Type;
+static PyObject *request_clock, *task_type;
+static PyObject *s_context, *s_self, *s_steps, *s_late, *s_due;
+
+/* The clock of a context, if it counts steps of this loop: a new reference; NULL without an exception: there is none. */
+static PyObject *
+of_this_loop(Hiding *self, PyObject *clock)
+{
+    if (clock == NULL || clock == Py_None) {
+        Py_XDECREF(clock);
+        return NULL;
+    }
+    PyObject *steps;
+    if (Py_TYPE(clock) == Served_Type) {
+        steps = Py_XNewRef(clock_of((Served *)clock)->steps);
+    }
+    else {
+        steps = PyObject_GetAttr(clock, s_steps);
+    }
+    int is = steps == self->steps;
+    Py_XDECREF(steps);
+    if (!is) {
+        Py_CLEAR(clock);
+    }
+    PyErr_Clear();
+    return clock;
+}
+
+static PyObject *
+clock_of_context(PyObject *context)
+{
+    if (context == NULL || !PyContext_CheckExact(context)) {
+        return NULL;
+    }
+    int is_set = PySequence_Contains(context, request_clock);
+    PyObject *clock = is_set > 0 ? PyObject_GetItem(context, request_clock) : NULL;
+    PyErr_Clear();
+    return clock;
+}
+
+static PyObject *
+clock_here(void)
+{
+    PyObject *clock = NULL;
+    if (PyContextVar_Get(request_clock, NULL, &clock) < 0) {
+        PyErr_Clear();
+    }
+    return clock;
+}
+
+/* -- a task that is ready ----------------------------------------------------------------------------------------- */
+
+/* Since when the task could have been woken, where the loop was late to see it; -1.0: now. */
+static double
+due(Hiding *self)
+{
+    PyObject *late = PyObject_GetAttr(self->steps, s_late);
+    PyObject *since = late == NULL || late == Py_None ? NULL : PyObject_GetAttr(late, s_due);
+    double seconds = since == NULL ? -1.0 : PyFloat_AsDouble(since);
+    Py_XDECREF(since);
+    Py_XDECREF(late);
+    PyErr_Clear();
+    return seconds;
+}
+
+/* 1: the request's own task, whose next step its clock begins itself. 0: Python decides. */
+static int
+wakes_own_task(Hiding *self, PyObject *callback, Served *served)
+{
+    Clock *clock = clock_of(served);
+    if (clock->own == NULL || clock->is_woken) {
+        return 0;
+    }
+    PyObject *task = PyObject_GetAttr(callback, s_self);
+    int is_own = task != NULL && (void *)task == clock->own && PyObject_TypeCheck(task, (PyTypeObject *)task_type);
+    Py_XDECREF(task);
+    PyErr_Clear();
+    if (!is_own) {
+        return 0;
+    }
+    if (clock_wake(served, due(self)) < 0) {
+        PyErr_Clear();
+    }
+    clock->is_woken = 1;
+    return 1;
+}
+
+/* What is passed on in the place of a callback: a new reference; NULL with an exception set. */
+static PyObject *
+replaced(Hiding *self, PyObject *callback, PyObject *clock, PyObject *when)
+{
+    if (self->kind == CALL_SOON) {
+        if (Py_TYPE(clock) == Served_Type && wakes_own_task(self, callback, (Served *)clock)) {
+            return Py_NewRef(callback);
+        }
+        PyObject *args[2] = {callback, clock};
+        return PyObject_Vectorcall(self->noted, args, 2, NULL);
+    }
+    PyObject *args[2] = {callback, when};
+    return PyObject_Vectorcall(self->noted, args, 2, NULL);
+}
+
+/* -- the calls ---------------------------------------------------------------------------------------------------- */
+
+static PyObject *
+find_context(PyObject *const *args, Py_ssize_t positional, PyObject *names)
+{
+    Py_ssize_t count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        if (name == s_context || PyUnicode_Compare(name, s_context) == 0) {
+            return args[positional + i];
+        }
+    }
+    return NULL;
+}
+
+#define MOST 16
+
+static PyObject *
+hiding_call(Hiding *self, PyObject *const *args, size_t flags, PyObject *names)
+{
+    Py_ssize_t positional = PyVectorcall_NARGS(flags), at = self->kind == CALL_SOON ? 0 : 1;
+    Py_ssize_t all = positional + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    PyObject *clock = NULL;
+    if (positional > at && all <= MOST) {
+        clock = self->kind == CALL_SOON ? clock_of_context(find_context(args, positional, names)) : clock_here();
+        clock = of_this_loop(self, clock);
+    }
+    if (clock == NULL) {
+        return PyObject_Vectorcall(self->inner, args, (size_t)positional, names);
+    }
+    PyObject *callback = replaced(self, args[at], clock, at ? args[0] : NULL);
+    Py_DECREF(clock);
+    if (callback == NULL) {
+        /* it costs the request its split, and not its callback */
+        PyErr_Clear();
+        return PyObject_Vectorcall(self->inner, args, (size_t)positional, names);
+    }
+    PyObject *passed[MOST];
+    memcpy(passed, args, all * sizeof(PyObject *));
+    passed[at] = callback;
+    PyObject *handle = PyObject_Vectorcall(self->inner, passed, (size_t)positional, names);
+    Py_DECREF(callback);
+    return handle;
+}
+
+/* -- the type ----------------------------------------------------------------------------------------------------- */
+
+static PyObject *
+hiding_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"name", "inner", "steps", "noted", NULL};
+    const char *name;
+    PyObject *inner, *steps, *noted;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sOOO", names, &name, &inner, &steps, &noted)) {
+        return NULL;
+    }
+    Hiding *self = (Hiding *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->kind = strcmp(name, "call_soon") == 0 ? CALL_SOON : strcmp(name, "call_at") == 0 ? CALL_AT : CALL_LATER;
+        self->inner = Py_NewRef(inner);
+        self->steps = Py_NewRef(steps);
+        self->noted = Py_NewRef(noted);
+        self->vectorcall = (vectorcallfunc)hiding_call;
+    }
+    return (PyObject *)self;
+}
+
+static int
+hiding_traverse(Hiding *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->inner);
+    Py_VISIT(self->steps);
+    Py_VISIT(self->noted);
+    return 0;
+}
+
+static int
+hiding_clear(Hiding *self)
+{
+    /* the loop's method stays: a call may still come from what is being cleared */
+    Py_CLEAR(self->noted);
+    return 0;
+}
+
+static void
+hiding_dealloc(Hiding *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(self->inner);
+    Py_XDECREF(self->steps);
+    Py_XDECREF(self->noted);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef hiding_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Hiding, vectorcall), READONLY, NULL},
+    {"__wrapped__", T_OBJECT, offsetof(Hiding, inner), READONLY, "The loop's own method."},
+    {NULL},
+};
+
+static PyType_Slot hiding_slots[] = {
+    {Py_tp_doc, "Hides a method of a loop: `Hiding(name, inner, steps, noted)`."},
+    {Py_tp_new, hiding_new},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_dealloc, hiding_dealloc},
+    {Py_tp_traverse, hiding_traverse},
+    {Py_tp_clear, hiding_clear},
+    {Py_tp_members, hiding_members},
+    {0, NULL},
+};
+
+static PyType_Spec hiding_spec = {
+    .name = "swagent_native._native.Hiding",
+    .basicsize = sizeof(Hiding),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .slots = hiding_slots,
+};
+
+static PyObject *
+configure_loop(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"request_clock", "task_type", NULL};
+    PyObject *variable, *type;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!", names, &variable, &PyType_Type, &type)) {
+        return NULL;
+    }
+    Py_XSETREF(request_clock, Py_NewRef(variable));
+    Py_XSETREF(task_type, Py_NewRef(type));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"configure_loop", (PyCFunction)(void (*)(void))configure_loop, METH_VARARGS | METH_KEYWORDS,
+     "Set the objects of Python that the functions of loops know."},
+    {NULL},
+};
+
+int
+add_loop(PyObject *module)
+{
+    s_context = PyUnicode_InternFromString("context");
+    s_self = PyUnicode_InternFromString("__self__");
+    s_steps = PyUnicode_InternFromString("steps");
+    s_late = PyUnicode_InternFromString("late");
+    s_due = PyUnicode_InternFromString("due");
+    Hiding_Type = (PyTypeObject *)PyType_FromSpec(&hiding_spec);
+    if (!s_context || !s_self || !s_steps || !s_late || !s_due || Hiding_Type == NULL) {
+        return -1;
+    }
+    if (PyModule_AddFunctions(module, functions) < 0) {
+        return -1;
+    }
+    return PyModule_AddObjectRef(module, "Hiding", (PyObject *)Hiding_Type);
+}
