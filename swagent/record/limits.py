@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import traceback
-from types import FrameType
+from pathlib import Path
+from types import FrameType, TracebackType
 
 from ..text import one_line
 from .foreign import class_name, must_reach_application
@@ -21,6 +22,8 @@ _MORE_THAN_ADDRESS = frozenset("@?#")
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
 # The folders of functions that wrap those of libraries.
 _wrapper_folders: tuple[str, ...] = ()
+# Those of the middlewares, which stand around the application in each request.
+_SERVING_FOLDERS = tuple(os.path.join(Path(__file__).parents[1], name, "") for name in ("asgi", "wsgi"))
 
 
 def short(text: str, limit: int = MAX_VALUE) -> str:
@@ -102,11 +105,18 @@ def _described(error: BaseException) -> dict[str, str]:
 def _frames_of(error: BaseException) -> list[tuple[FrameType, int]]:
     """Where an exception passed, the outermost first. One that was caught in the wrapper of a library's function has
     not come to the application yet: its callers are added, and the wrappers' own frames are left out."""
-    frames = list(traceback.walk_tb(error.__traceback__))
+    frames = places_of(error.__traceback__)
     if frames and _is_wrapper(frames[0][0]):
         callers = list(traceback.walk_stack(frames[0][0].f_back))
         frames = [each for each in (*reversed(callers), *frames) if not _is_wrapper(each[0])]
     return frames
+
+
+def places_of(trace: TracebackType | None) -> list[tuple[FrameType, int]]:
+    """The frames of a traceback with their lines, without those of the middlewares: they say nothing of the
+    application, and where the accelerator serves requests there are none."""
+    walked = traceback.walk_tb(trace)
+    return [each for each in walked if not each[0].f_code.co_filename.startswith(_SERVING_FOLDERS)]
 
 
 def _is_wrapper(frame: FrameType) -> bool:

@@ -153,8 +153,12 @@ class RequestSpan(Span):
         segment = self.segment
         if self.ended or segment is None:
             return self.name
-        facts = self.pending.facts()
-        return admit(describe(facts), facts, segment.tracer.endpoints)
+        try:
+            facts = self.pending.facts()
+            return admit(describe(facts), facts, segment.tracer.endpoints)
+        except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no call)
+            self.pending.faults.note("describing a request", error)
+            return self.name
 
     def runs_here(self) -> bool:
         """Whether the current task is the one that serves the request. Another task may have opened this span."""

@@ -19,7 +19,9 @@ from native.observations import Frame, read
 
 _REPOSITORY = Path(__file__).parents[2]
 _PATHS = ("tests", ".", "transports", "proto_gen")
-_BEFORE = 25
+_BEFORE = 12
+_WIDEST = 300
+_NEAR = 150
 
 
 @dataclass
@@ -96,8 +98,24 @@ def _compare(one: Iterator[Frame], other: Iterator[Frame]) -> Comparison:
 
 
 def _describe(block: str, before: deque[Frame], left: Frame | None, right: Frame | None) -> str:
-    lines = [f"in {block}", *(_shown(each) for each in before), "", f"one:   {_shown(left)}", f"other: {_shown(right)}"]
-    return "\n".join(lines)
+    """The two frames from shortly before where they differ, and what was seen before them."""
+    one, other = _shown(left), _shown(right)
+    at = max(0, _common(one, other) - _NEAR)
+    return "\n".join(
+        [
+            f"in {block}",
+            *(_shown(each)[:_WIDEST] for each in before),
+            "",
+            f"they differ near {at}; the whole of one: {one}",
+            f"one:   {one[at : at + 2 * _NEAR]}",
+            f"other: {other[at : at + 2 * _NEAR]}",
+        ]
+    )
+
+
+def _common(one: str, other: str) -> int:
+    """The length of what both begin with."""
+    return next((at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right), 0)
 
 
 def _shown(frame: Frame | None) -> str:

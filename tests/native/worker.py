@@ -222,6 +222,8 @@ async def _try(call: Callable[[], Any], see: Callable[[str], None]) -> None:
             see("cancelled")
             raise
         see(f"ended by {type(error).__name__}: {error}")
+        # as servers do
+        logging.getLogger("server").error("in an application", exc_info=error)
 
 
 def _connections(block: int, dice: Random) -> Iterator[list[int]]:

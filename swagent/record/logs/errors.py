@@ -1,17 +1,17 @@
 """An exception as the text of a log record.
 
-It looks like the interpreter's own traceback, with two differences. There are no source lines, since they would be read
-from disk inside the request. And of a stack that is too deep the inner end is kept, where it happened.
+It looks like the interpreter's own traceback, with three differences. There are no source lines, since they would be
+read from disk inside the request. The middlewares' own frames are left out. And of a stack that is too deep the inner
+end is kept, where it happened.
 """
 
 from __future__ import annotations
 
 import itertools
-import traceback
 from collections.abc import Iterator
 from types import TracebackType
 
-from ..limits import MAX_MESSAGE, as_text, short
+from ..limits import MAX_MESSAGE, as_text, places_of, short
 
 # How many exceptions are shown where depth 0 leaves out their stacks: as many as by default.
 _WITHOUT_STACKS = 10
@@ -56,7 +56,7 @@ def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
 
 
 def _stack(trace: TracebackType | None, depth: int) -> list[str]:
-    frames = list(traceback.walk_tb(trace)) if depth else []
+    frames = places_of(trace) if depth else []
     if not frames:
         return []
     places = [f'  File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}'
