@@ -140,7 +140,7 @@ KNOWN: tuple[Known, ...] = (
         worlds="sqlite3|psycopg2|asyncmy|confluent-kafka|sqlalchemy.*|aiosqlite",
         line=r"^type\(|__(mro|subclasses|class)__",
         place="^value/",
-        agent=r"subclass\.Meta|\{'class'",
+        agent=r"subclass\.Meta|\{'class'|^cannot be pickled$",
         whole=True,
         witness=("psycopg2", ("type(cursor)",)),
     ),
@@ -152,6 +152,14 @@ KNOWN: tuple[Known, ...] = (
         agent=r"method|function|psycopg2|sqlite3|cimpl|cannot be pickled",
         whole=True,
         witness=("psycopg2", ("describe(cursor.execute)",)),
+    ),
+    Known(
+        "asyncmy is compiled, and its coroutines are of a class of the compiler's. Those of a wrapper are Python's.",
+        worlds="asyncmy|sqlalchemy-async",
+        place="^value/",
+        bare=r"^_cython_\w+\.coroutine$",
+        whole=True,
+        witness=("asyncmy", ("cursor.execute('SELECT 1')",)),
     ),
     Known(
         "An iterator around a body is none of the framework's own classes, and says so when it has no length.",
