@@ -210,6 +210,16 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
+        "A wrapper of a method has the object as its own first argument: a call without an object and without all of "
+        "the method's other arguments misses that one alone.",
+        worlds=".*",
+        line=r"\w\(\)$",
+        place="^raises/(args/0|text)$",
+        bare=r"missing \d required positional arguments: 'self'",
+        agent=r"missing 1 required positional argument: 'self'\"?$",
+        witness=("kafka-python", ("kafka.KafkaProducer.send()",)),
+    ),
+    Known(
         "A wrapper of a coroutine function, or of a generator, takes any arguments: a call with wrong ones fails where "
         "it is awaited, and not one step earlier, where it is made.",
         worlds=".*",
