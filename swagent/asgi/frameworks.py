@@ -51,10 +51,12 @@ def _noting_route_of_django(resolve_request: Callable[..., Any]) -> Callable[...
     """The method of its handler that finds the view of a request, with a note before and after."""
 
     @functools.wraps(resolve_request)
-    def resolve(self: Any, request: Any) -> Any:
+    def resolve(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # the only argument
+        request = next(iter((*args, *kwargs.values())), None)
         # unmatched, if the method raises
         _note_route_of_django(request, None)
-        match = resolve_request(self, request)
+        match = resolve_request(self, *args, **kwargs)
         _note_route_of_django(request, match)
         return match
 

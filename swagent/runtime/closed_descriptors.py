@@ -38,10 +38,10 @@ class ClosedDescriptors:
         self._patch.remove()
 
     def _wrap(self, patch: Patch) -> Callable[..., Any]:
-        def closerange(fd_low: int, fd_high: int, /) -> None:
+        def closerange(fd_low: int, fd_high: int, /) -> Any:
             start = self._stop_before(patch, fd_low, fd_high)
             try:
-                patch.original(fd_low, fd_high)
+                return patch.original(fd_low, fd_high)
             finally:
                 if start is not None:
                     start()

@@ -110,17 +110,25 @@ def _follow_method(owner: Any, name: str, note: Callable[[Any, Any], None]) -> N
     method = getattr(owner, name)
     if method in _followed:
         return
+    find = _noting(method, note)
+    _followed.add(find)
+    setattr(owner, name, find)
+
+
+def _noting(method: Callable[..., Any], note: Callable[[Any, Any], None]) -> Callable[..., Any]:
+    """The method, with a note before and after."""
 
     @functools.wraps(method)
-    def find(self: Any, request: Any) -> Any:
+    def find(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # the only argument, under the name that the framework has for it
+        request = next(iter((*args, *kwargs.values())), None)
         # unmatched, if the method raises
         _try(note, request, None)
-        found = method(self, request)
+        found = method(self, *args, **kwargs)
         _try(note, request, found)
         return found
 
-    _followed.add(find)
-    setattr(owner, name, find)
+    return find
 
 
 def _try(note: Callable[[Any, Any], None], request: Any, found: Any) -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import logging
+import os
+import subprocess
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from record.recorded import Recorder
-from swagent.instrument import Instrumentation, gate
+from swagent.asgi import frameworks as asgi_frameworks
+from swagent.instrument import Instrumentation, gate, next_program
 from swagent.instrument.installation import known
 from swagent.instrument.patches import Patches
 from swagent.record import threads
@@ -23,6 +27,8 @@ from swagent.record.logs.capture import LogCapture
 from swagent.record.logs.first_record import FirstRecord
 from swagent.record.logs.patch import Patch
 from swagent.record.logs.settings import LogSettings
+from swagent.runtime.closed_descriptors import ClosedDescriptors
+from swagent.wsgi import frameworks as wsgi_frameworks
 
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
 AGENT = "the agent"
@@ -118,6 +124,7 @@ def all_replaced() -> Iterator[Found]:
                 undo.append(patches.undo)
                 instrumentation.hook(module, patches)
         undo += _of_the_agent(found)
+        undo.append(_of_servers_and_programs(found))
         yield found
     finally:
         while undo:
@@ -157,6 +164,33 @@ def _of_the_agent(found: Found) -> Iterator[Callable[[], object]]:
 
         found.replaced.append(Replaced(AGENT, owner, name, before, inspect.getattr_static(owner, name), wrap))
         found.counts[AGENT] += 1
+
+
+def _of_servers_and_programs(found: Found) -> Callable[[], object]:
+    """What is replaced where requests are served, under `swagent run`, and in a process whose agent has a thread."""
+    patches = _Noting(AGENT, found)
+    for module, owner, name, note in (
+        ("django.core.handlers.wsgi", "WSGIHandler", "resolve_request", wsgi_frameworks._note_route_of_django),
+        ("falcon.app", "App", "_get_responder", wsgi_frameworks._note_route_of_falcon),
+        ("pyramid.urldispatch", "RoutesMapper", "__call__", wsgi_frameworks._note_route_of_pyramid),
+    ):
+        noting = functools.partial(wsgi_frameworks._noting, note=note)
+        patches.wrap(getattr(importlib.import_module(module), owner), name, noting)
+    handler = importlib.import_module("django.core.handlers.asgi").ASGIHandler
+    patches.wrap(handler, "resolve_request", asgi_frameworks._noting_route_of_django)
+    patches.wrap(os, "execv", lambda call: next_program._in_own_environment(call, "/ours"))
+    for name, at in next_program._WITH_ENVIRONMENT.items():
+        if hasattr(os, name):
+            patches.wrap(os, name, next_program._leading(at, "/ours"))
+    leading = next_program._leading(next_program._POPEN_ENVIRONMENT, "/ours", is_needed=False)
+    patches.wrap(subprocess.Popen, "__init__", leading)
+    closing = ClosedDescriptors(lambda *_: None)
+    patches.wrap(os, "closerange", lambda call: closing._wrap(_patch_of(call)))
+    return patches.undo
+
+
+def _patch_of(call: Callable[..., Any]) -> Any:
+    return SimpleNamespace(original=call, is_active=True)
 
 
 def _nothing(_: object) -> None:
