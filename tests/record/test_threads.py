@@ -169,6 +169,18 @@ def test_arguments_results_and_errors_pass(propagation: object, recorder: Record
             pool.submit(divide, 1, right=2)
 
 
+def test_arguments_of_any_name_pass(propagation: object, recorder: Recorder) -> None:
+    class Named:
+        def go(self, function: str, *, snapshot: int) -> tuple[object, str, int]:
+            return self, function, snapshot
+
+    named = Named()
+    with local_span("job"), ThreadPoolExecutor(1) as pool:
+        # a method, taken from its class
+        done = pool.submit(Named.go, self=named, function="a", snapshot=1)
+        assert done.result() == (named, "a", 1)
+
+
 def test_a_process_pool_gets_what_it_can_pickle(propagation: object, recorder: Recorder) -> None:
     # not by fork, which this process's threads would not survive
     with entry_span("request"), ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
