@@ -154,6 +154,14 @@ KNOWN: tuple[Known, ...] = (
         witness=("psycopg2", ("describe(cursor.execute)",)),
     ),
     Known(
+        "The same: errors name a class of C with its module, and one of Python without.",
+        worlds="sqlite3|psycopg2|asyncmy|confluent-kafka|sqlalchemy.*|aiosqlite",
+        place="^raises/(args/0|text)$",
+        bare=r"'[\w.]+\.(\w+)' object",
+        agent=r"'\w+' object",
+        witness=("sqlite3", ("db.cursor(factory=list)",)),
+    ),
+    Known(
         "asyncmy is compiled, and its coroutines are of a class of the compiler's. Those of a wrapper are Python's.",
         worlds="asyncmy|sqlalchemy-async",
         place="^value/",
