@@ -35,7 +35,7 @@ class Instance:
 class Transport(Protocol):
     """A client of one collector. Used by one event loop; several sends may be under way at the same time.
 
-    Every method may be cancelled at any time. What a method raises is its verdict, see `swagent.errors`:
+    Every method may be cancelled at any time. The exception that a method raises is its verdict, see `swagent.errors`:
     RetryableError, AmbiguousError or RejectedError, nothing else. `swagent.testing.check_transport` proves it.
     """
 

@@ -11,7 +11,7 @@ Rules
 
 Phases
 ------
-An agent goes through its phases once. What each event does in each phase, and the phase that follows:
+An agent goes through its phases once. The table has the effect of each event in each phase, and the phase that follows:
 
 | event                   | NEW            | RUNNING              | STOPPING             | STOPPED      | FORKED |
 | ----------------------- | -------------- | -------------------- | -------------------- | ------------ | ------------ |

@@ -66,8 +66,9 @@ def cancelled_by_scope() -> bool:
 def native_cancellation() -> Callable[[], bool]:
     """A function that says whether `cancel()` was called on this asyncio task.
 
-    This tells a real cancellation from a stray CancelledError, which a client library leaks when one of its own futures
-    is cancelled. Python 3.10 does not count requests to cancel: there every such error is taken for a stray one.
+    This separates a real cancellation from a stray CancelledError, which a client library leaks when one of its own
+    futures is cancelled. Python 3.10 does not count requests to cancel: there every such error is taken for a stray
+    one.
     """
     task = asyncio.current_task() if sniffio.current_async_library() == "asyncio" else None
     cancelling: Callable[[], int] | None = getattr(task, "cancelling", None)

@@ -1,6 +1,6 @@
 """What instrumentations record: the settings that the official agent has for its plugins, and two of our own.
 
-What may be private is off unless it is asked for.
+Settings that may show private data are off unless they are switched on.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class _Watch:
         signal.signal(signal.SIGTERM, _end)
 
     def end(self) -> None:
-        """Take the handler out. What was missed meanwhile comes again, and meets no handler."""
+        """Take the handler out. A signal that was missed meanwhile comes again, and meets no handler."""
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.set_wakeup_fd(-1)
         self.is_waiting = False

@@ -1,7 +1,7 @@
 """An event loop as another thread sees it: the task that runs now, the tasks that could run, and their contexts.
 
-No loop has a public way to ask that from outside. What is read here is read without changing anything. Where a version
-of Python or trio keeps it elsewhere, nothing is seen, and nothing else happens.
+No loop has a public way to ask that from outside. Reading here changes nothing. Where a version of
+Python or trio keeps things elsewhere, nothing is seen, and nothing else happens.
 """
 
 from __future__ import annotations

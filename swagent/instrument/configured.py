@@ -29,7 +29,7 @@ def instrument(
     :param names: of instrumentations; none: all
     :param config: `Config.from_env()` when left out
     :param on_request: called in each call that has a span, with the span and what is about to be sent, as the library
-        has it; only with the names of clients that show it. What it raises is logged once
+        has it; only with the names of clients that show it. An exception of it is logged once
     :param on_response: the same with what has come back; not where the call has raised
     :raises ConfigError: there is none of that name, one does not show its calls, or a setting cannot be used
     """

@@ -11,7 +11,7 @@ def make_mark(letter: str, length: int) -> str:
 
 
 def put_gaps(encoded: bytes, marks: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """The format, with a gap in the place of each mark. What is put into a gap has to be as long as its mark, since
+    """The format, with a gap in the place of each mark. A text for a gap has to be as long as its mark, since
     protobuf writes a length before each message.
 
     :param marks: in their order, and what is before each gap; an empty mark is a gap for nothing, right there

@@ -5,7 +5,7 @@ application's code and data, so the encoder costs twice as much there as in a lo
 finished record is pending at first, which takes one append. A group of pending records is encoded at once: when there
 are enough, and before the channel is looked at: by its reader, its statistics, its end. The delay cannot be seen.
 
-What is pending holds no more than a group, so the channel's bounds are as hard as they were.
+The pending records are no more than a group, so the channel's bounds are as hard as they were.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ its fields: the time, the place, the text, and everything else, which is known f
 ids and the name of the task. All is rendered from one format with gaps. JSON has no such rule, so its records are
 encoded each as a whole. So is what can have no format.
 
-Plain records come in groups. What is done for each of a group is done by column, so that most of it runs in C.
+Plain records come in groups. The work for each of a group is done by column, so that most of it runs in C.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 They are in one flat row, as they were offered: several records, their times, the number of the first, and so on. A
 tuple for each record would be an object that the garbage collector counts. 500 of them wait for a batch, and with those
-on their way the collector would run at each batch. What it finds alive then brings a full collection nearer, which
-holds a web application for 40 ms. Bytes, floats and ints are not counted, and two lists serve a whole group of records.
+on their way the collector would run at each batch. The objects that it finds alive then bring a full collection nearer,
+which holds a web application for 40 ms. Bytes, floats and ints are not counted, and two lists serve a whole group of
+records.
 
 Going in is one call, and coming out is one call, and nothing can interrupt either. So a signal handler or a finaliser
 that offers a record in between finds the row in order.

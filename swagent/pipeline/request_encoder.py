@@ -1,6 +1,6 @@
 """Finished requests become segments of one span: rendered from templates, one for each kind of request.
 
-Requests come in groups. What is done for each request of a group is done by column, so that most of it runs in C. A
+Requests come in groups. The work for each request of a group is done by column, so that most of it runs in C. A
 request that is like none before it, or that cannot be like any, is encoded by itself, and is an example for the next.
 """
 

@@ -32,7 +32,7 @@ class ThreadPropagation:
             patch.apply()
 
     def detach(self) -> None:
-        """Take them out. What was submitted before still runs with its context. A second call does nothing."""
+        """Take them out. A job that was submitted before still runs with its context. A second call does nothing."""
         for patch in self._patches:
             patch.remove()
 

@@ -1,6 +1,6 @@
 """The agent's own tasks: what runs beside the application, kept apart from it.
 
-They live in one shielded scope, under supervisors. What goes wrong in there is handled in there, and is visible in the
+They live in one shielded scope, under supervisors. Failures in there are handled in there, and are visible in the
 statistics and the log. Only the end of the process gets out.
 """
 

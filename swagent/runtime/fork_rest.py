@@ -33,7 +33,7 @@ from .system_thread import Flag, is_patched
 _LONGEST_WAIT = 0.5
 # And a loop by a fork, should its end not be reported.
 _LONGEST = 5.0
-# What our threads are named.
+# The names of our threads.
 _OURS = "swagent"
 _WARNING = "This process (pid="
 _WARNS = sys.version_info >= (3, 12)

@@ -25,7 +25,7 @@ class Interpreted(NamedTuple):
 
 
 def read_command(command: Sequence[str]) -> Interpreted:
-    """Read the command line of an interpreter. What no interpreter knows is taken for an option without a value.
+    """Read the command line of an interpreter. An unknown option is taken for one without a value.
 
     >>> read_command(["python3", "-W", "error", "-IB", "app.py", "-S"])
     Interpreted(options=[('I', '-IB'), ('B', '-IB')], script='app.py', module='')

@@ -1,6 +1,6 @@
 """The settings that a collector has changed at run time, and how they are put in force.
 
-What a request reads is in the tracer already. A change puts other objects there: no request waits for it or asks
+A request reads what is in the tracer already. A change puts other objects there: no request waits for it or asks
 for more than before, and one that is under way may see the old and the new.
 """
 

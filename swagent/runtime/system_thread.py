@@ -1,7 +1,7 @@
 """A thread of the system, where gevent may have put greenlets in the place of threads.
 
 gevent's `monkey.patch_all()`, which its servers call, lets `threading` make greenlets, all of which share one thread. A
-loop of our own in one of them would stop all others while it waits. What the modules had before is still there.
+loop of our own in one of them would stop all others while it waits. The modules' own functions are still there.
 """
 
 from __future__ import annotations

@@ -4,13 +4,13 @@ Theory of operation
 -------------------
 There are two loops: the host's, in which the agent's tasks run, and the thread's, in which the transports' coroutines
 run. Each of them calls functions in the other: `call_soon_threadsafe` leads into the thread, `notify_host` leads back.
-What a function changes belongs to the loop that calls it. So there is no lock.
+A function changes only the state of the loop that calls it. So there is no lock.
 
 A call is a coroutine function. In the thread it runs in a task of its own, in a cancel scope; the host's task waits for
 an event. When the host's task is cancelled, it cancels that scope, and waits a moment for the call to end. A call that
 goes on then is left behind: nothing looks at its outcome, and no log line mentions it.
 
-What the thread's loop has to report is logged in the host's loop, like everything else of the agent.
+A problem of the thread's loop is logged in the host's loop, like everything else of the agent.
 
 At the end the thread ends its loop by itself (`thread_loop`). The host waits for the thread, but not for long: one that
 is held in a blocking call stays behind, and ends when that call does. It is a daemon.

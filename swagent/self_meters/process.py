@@ -20,7 +20,7 @@ class ProcessMeters:
         self._times = _busy_and_all()
 
     def collect(self) -> list[Sample]:
-        """One sample each. What the system does not show is left out."""
+        """One sample each. Values that the system does not show are left out."""
         samples: list[Sample] = []
         with self._process.oneshot():
             _add(samples, "instance_pvm_total_cpu_utilization", self._total_cpu)

@@ -133,7 +133,7 @@ class RunningCollector(Arrived):
             raise self._failure
 
     def stop(self) -> None:
-        """Stop listening. What arrived can still be looked at. Blocks for a second at most. A second call is
+        """Stop listening. The arrived records stay. Blocks for a second at most. A second call is
         harmless."""
         thread, self._thread = self._thread, None
         if thread is not None and self._loop is not None and self._stopping is not None:

@@ -1,6 +1,6 @@
 """Every touch of aiokafka's internals, in one place; `tests/transports/kafka/test_internals.py` fails when they change.
 
-What AIOKafkaProducer does not offer, and is needed inside an application's process:
+AIOKafkaProducer lacks these things, which an application's process needs:
 
 * It sends a batch again when the connection broke while the answer was outstanding, so the broker may have it twice.
   Here each batch has one attempt, see `_kafka_attempt`. Its deadline in the accumulator is over from the start, so

@@ -1,7 +1,7 @@
 """grpclib's channel and call, hardened. Every touch of grpclib's internals is here, in `_grpclib_connection`, in
 `_grpclib_slices` and in `_grpclib_processor`; `tests/transports/test_grpclib_touch.py` fails when grpclib changes.
 
-What grpclib 0.4 does not offer, and is needed inside an application's process:
+grpclib 0.4 lacks these things, which an application's process needs:
 
 * A frame that it does not know, or a 1xx answer, raises inside `data_received` and so lands in the *application's* loop
   exception handler. Here such events are ignored, and bytes that h2 cannot digest close the connection.

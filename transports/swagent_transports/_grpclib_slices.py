@@ -2,7 +2,7 @@
 
 h2 works through everything that has arrived in one go, and asyncio reads up to 256 KiB at once: thousands of small
 frames. How long a frame takes depends on what it is, so a slice is measured in steps of about equal cost and not in
-bytes. What takes too long in a single frame is refused.
+bytes. A single frame that takes too long is refused.
 """
 
 # pyright: reportPrivateUsage=false
@@ -17,7 +17,7 @@ from hyperframe.frame import ContinuationFrame, DataFrame, Frame, HeadersFrame, 
 SLICE_STEPS = 96
 # A frame is one step, and so many bytes of it that are not just copied are another one.
 _STEP_BYTES = 64
-# What a frame with headers takes, however short it is.
+# The cost of a frame with headers, however short it is.
 _HEAD_STEPS = 4
 _WITH_HEADERS = (HeadersFrame, ContinuationFrame, PushPromiseFrame)
 # Compressed headers, of which 8 KiB can take four milliseconds to unpack. It is what gRPC takes by default.

@@ -22,7 +22,7 @@ from ._http_reading import Frugal
 _KEEP_ALIVE = 5.0
 # As many connections as there are calls at the same time. The caller bounds that.
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_ALIVE)
-# What a reply may fill unread. With the system's default, uvloop reads 8 MiB at once from a fast collector.
+# Bytes that a reply may fill unread. With the system's default, uvloop reads 8 MiB at once from a fast collector.
 _RECEIVE_BUFFER = (socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
 # Without TLS httpx wants a context all the same: one that trusts no certificate. Not one for each pool, made while we
 # report: OpenSSL takes locks for it that it does not renew after a fork, and a child forked meanwhile would hang at its

@@ -1,7 +1,7 @@
 """Keeps what aiokafka logs about our client out of the application's log.
 
 During an outage aiokafka logs each attempt, some of them at level ERROR. The agent logs that itself, once in a while.
-What aiokafka logs about the application's own clients is not touched.
+Lines of aiokafka about the application's own clients are not touched.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Three things could come back through the capture and feed it for ever: what the application's own code logs while a
 record is turned into text (a `__str__`, an operation's naming callable), what the agent logs, and what the agent's
 libraries log on its behalf. The first is recognised by a mark on this thread and in this context, the second by its
-logger's name, the third by `suppress_instrumentation`. What the application makes the same libraries log is reported.
+logger's name, the third by `suppress_instrumentation`. Records of the same libraries that the application causes are
+reported.
 """
 
 from __future__ import annotations

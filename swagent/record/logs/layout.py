@@ -1,6 +1,6 @@
 """The layout of log records, as far as it is a simple one: text and plain fields, `%(name)s`.
 
-Level, logger and thread are the same in most records, so the layout is known with these filled in. What is left of it
+Level, logger and thread are the same in most records, so the layout is known with these filled in. The rest of it
 is filled with the values of each record, in their order.
 """
 

@@ -101,7 +101,7 @@ def is_simple(text_id: bytes) -> bool:
     return text_id.replace(b".", b"").isalnum()
 
 
-# The same callers call again and again. What strangers may send takes little room here.
+# The same callers call again and again. The values that unknown callers send take little room here.
 _PARENTS = BoundedCache(_read_parent)
 _SHORT = 512
 

@@ -1,6 +1,6 @@
 """The active span of each task and thread, on one context variable.
 
-What the variable holds is the span entered last in this context; what counts as active is found by looking:
+The variable holds the span entered last in this context. The active span is found by these rules:
 
 * A span that has ended is stepped over, so a context copied by a task that outlives its request cannot revive it.
 * The search ends at an entry span that has ended: what its request left behind is no part of what was open around the

@@ -1,7 +1,7 @@
 """Carrying the context into a thread by hand.
 
 `asyncio.to_thread` and anyio's `to_thread` copy the context by themselves. A thread pool or a bare thread does not:
-`capture()` there, and `with snapshot:` here. What runs under the snapshot opens a segment of its own that refers back,
+`capture()` there, and `with snapshot:` here. Code under the snapshot opens a segment of its own that refers back,
 since the captured one may be finished by then.
 """
 

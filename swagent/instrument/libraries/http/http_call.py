@@ -112,8 +112,8 @@ def leave_open(span: Span, response: Any) -> None:
 
 
 def end_body(response: Any) -> None:
-    """End the span of a call whose response has been read or closed; nothing, where it has ended. What breaks a body
-    off is known by the exception that is being handled now, and was not when it began."""
+    """End the span of a call whose response has been read or closed; nothing, where it has ended. An error that breaks
+    a body off is known by the exception that is being handled now, and was not when it began."""
     waiting: _OpenBody | None = response.__dict__.pop(_BODY, None)
     if waiting is not None:
         span, before = waiting

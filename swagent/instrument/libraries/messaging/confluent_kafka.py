@@ -3,7 +3,7 @@ changed: subclasses take their places, and the originals' own subclasses, which 
 
 A record's exit span lasts as long as `produce`, which queues it: the delivery is reported when the
 application calls `poll`. A delivery that failed has a span of its own, which follows the first, and is local since the
-call has been counted. What a consumer has handed out has an entry span until the next is asked for, or it is closed.
+call has been counted. A message from a consumer has an entry span until the next is asked for, or it is closed.
 """
 
 from __future__ import annotations

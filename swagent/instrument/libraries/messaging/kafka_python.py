@@ -1,7 +1,7 @@
 """kafka-python: the producer's `send`, the consumer's `poll`, and its iterator.
 
 A record's exit span lasts until the broker has acknowledged it, or delivery has failed, whether the application waits
-for that or not. What a consumer has handed out has an entry span until the next is asked for, the loop is left or it is
+for that or not. A record from a consumer has an entry span until the next is asked for, the loop is left or it is
 closed.
 """
 

@@ -1,7 +1,7 @@
 """Pulsar, by its C++ client: a producer's `send` and `send_async`, a consumer's and a reader's ways to receive, and
 listeners; `pulsar.asyncio` likewise.
 
-An exit span lasts until the broker has acknowledged the message. What was received has an entry span until the next is
+An exit span lasts until the broker has acknowledged the message. A received message has an entry span until the next is
 asked for, or the consumer is closed; what a listener gets, for as long as the listener takes.
 """
 

@@ -1,6 +1,6 @@
 """happybase: what is asked of a table of HBase, a batch that is sent, and a scan from its first row to its last.
 
-A scan is open, and not active, while the application works on its rows. What is inside another call, as the batch is
+A scan is open, and not active, while the application works on its rows. A call inside another call, as the batch is
 of a `put`, is a part of it.
 """
 

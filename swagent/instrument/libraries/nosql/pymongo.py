@@ -2,7 +2,7 @@
 
 It hears of a command in the task or thread that waits for it, so the span has the caller's context. It does not hear of
 a command whose wait was cancelled; that is seen where the connection gives up. A command that the driver tries again is
-a command more. What the driver asks on its own account (hellos, credentials, sessions) has no span.
+a command more. Commands that the driver sends on its own account (hellos, credentials, sessions) have no span.
 """
 
 from __future__ import annotations

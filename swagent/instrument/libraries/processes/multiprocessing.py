@@ -2,7 +2,7 @@
 
 The context travels beside the job, in a place that neither pickle nor a child without the agent minds: as an attribute
 of an object that is pickled anyway (`Process`, an executor's call), or of the empty dictionary of keywords that a
-pool's task has. What was handed over is pickled as it is, and runs in every child as before.
+pool's task has. The job itself is pickled as it is, and runs in every child as before.
 
 It is the context of the call that hands over the job. So a pool's workers, which live on, do not belong to the request
 in which the pool happened to be made.

@@ -1,7 +1,7 @@
 """The context of a job for another process: what travels with the job, and the job's span over there.
 
-What travels is a plain dictionary of texts, the headers of a call: every child can unpickle it, also one that has no
-agent. Parent and child are one application, so the settings that say which peers may get the context, and whose
+The context travels as a plain dictionary of texts, the headers of a call: every child can unpickle it, also one that
+has no agent. Parent and child are one application, so the settings that say which peers may get the context, and whose
 context is trusted, do not count here. A job of a trace that is not recorded carries a context that says so.
 """
 

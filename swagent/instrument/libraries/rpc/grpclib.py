@@ -1,6 +1,6 @@
 """grpclib: a client's `Stream`, from its first use to its end, and a server's methods, by the event of a request.
 
-What an agent reports, this one by the same library, is left alone.
+The reports of an agent, such as this one's by the same library, are left alone.
 """
 
 from __future__ import annotations

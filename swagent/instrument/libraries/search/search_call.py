@@ -1,7 +1,7 @@
 """The span of a request to a search engine, the same for Elasticsearch and OpenSearch.
 
 Its name is the official agent's, `Elasticsearch/GET/orders/_doc/17`, with the ids and the dates taken out: the
-collector keeps metrics for each name. What is searched for is shown only where the user wants it.
+collector keeps metrics for each name. The search itself is shown only where the user wants it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...settings import current
 from ..http.http_call import template_of
 
 _MAX_BODY = 2048
-# What follows one of these in a path is an id, such as a document's.
+# The part of a path that follows one of these is an id, such as a document's.
 _BEFORE_IDS = frozenset(
     ("_async_search", "_create", "_doc", "_explain", "_source", "_tasks", "_termvectors", "_update", "async", "scroll")
 )

@@ -1,6 +1,6 @@
 """A request to a server that speaks neither ASGI nor WSGI: its span is that of every other request.
 
-What is known of it is written into a scope as ASGI has it. The server's hook begins it, notes its route, its status and
+Its facts are written into a scope as ASGI has it. The server's hook begins it, notes its route, its status and
 its error, and ends it.
 """
 

@@ -3,8 +3,8 @@
 Its name is the official agent's, such as `PostgreSQL/Psycopg/execute`. The statement is shown only where the user wants
 it, and its parameters likewise; what kind of statement it is always is: `SELECT`, `INSERT`, ….
 
-What begins and ends transactions has no span, whichever way the application says it: a method of the connection, a
-statement, or the driver by itself. It is no query, and there would be two or three spans for each.
+The begin and the end of a transaction have no span, whichever way the application says it: a method of the connection,
+a statement, or the driver by itself. It is no query, and there would be two or three spans for each.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """sqlite3: `connect`, whose connections and cursors record.
 
-The peer is the file's name. What the agent's own collector keeps is not recorded. aiosqlite does what it does by
+The peer is the file's name. The database of the agent's own collector is not recorded. aiosqlite does what it does by
 sqlite3, in a thread of each connection: its calls are given their context along.
 """
 
