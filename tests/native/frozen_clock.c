@@ -1,4 +1,4 @@
-/* A clock that moves when it is told to, for all of a process: loaded before libc, so Python and C read the same. */
+/* A clock that moves on demand, for all of a process: loaded before libc, so Python and C read the same. */
 #include <time.h>
 
 #define SECOND 1000000000LL
