@@ -52,6 +52,7 @@ _SAME = (
     (re.compile(r"\bamq\.gen-[\w-]+"), "amq.gen-ID"),
     # how far it is, when it is looked at
     (re.compile(r"<_MultiThreadedRendezvous [^>]*>"), "<_MultiThreadedRendezvous>"),
+    (re.compile(r"<Future at 0x state=\w+[^>]*>"), "<Future>"),
     # a subclass in Python has no module in this text
     (re.compile(r"cannot pickle '(?:\w+\.)+(\w+)'"), r"cannot pickle '\1'"),
     (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{12,64}\b"), "HEX"),

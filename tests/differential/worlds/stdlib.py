@@ -53,8 +53,9 @@ THREADS = World(
             _follow=(
                 "{}.result()",
                 "{}.exception()",
-                "{}.done()",
-                "{}.cancel()",
+                # without an end it is the machine's doing how far it is
+                "({}.exception(), {}.done())",
+                "({}.exception(), {}.cancel())",
                 "{}.add_done_callback(lambda f: event('done'))",
             ),
             _weight=3,
