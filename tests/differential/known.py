@@ -119,6 +119,14 @@ KNOWN: tuple[Known, ...] = (
         witness=("asgi", ("await ask(nothing, kind='lifespan')",)),
     ),
     Known(
+        "The same: it waits for the agent, and can be cancelled there.",
+        worlds="asgi",
+        line=r"cancelled\(.*kind='lifespan'",
+        place="^(value|raises)$",
+        agent=r"CancelledError|^\(nothing\)$|^str 'cancelled'$",
+        witness=("asgi", ("await cancelled(1, lambda: ask(fails, kind='lifespan'))",)),
+    ),
+    Known(
         "A scope has a mark with the request's span, so that a second middleware makes none.",
         worlds="asgi|starlette|fastapi|litestar|quart|django-asgi|sanic|falcon-asgi",
         place=r"^(elsewhere|events)/\d+/tuple/\d/",
