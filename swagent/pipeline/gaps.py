@@ -17,15 +17,23 @@ def put_gaps(encoded: bytes, marks: Iterable[tuple[bytes, bytes]]) -> bytes:
     :param marks: in their order, and what is before each gap; an empty mark is a gap for nothing, right there
     :raises ValueError: when a mark is not there once
     """
-    form = b""
+    return b"%b".join(map(escape, split_at(encoded, marks)))
+
+
+def split_at(encoded: bytes, marks: Iterable[tuple[bytes, bytes]]) -> list[bytes]:
+    """The pieces around the gaps of such a format, one more than there are gaps.
+
+    :raises ValueError: when a mark is not there once
+    """
+    pieces: list[bytes] = []
     for mark, before in marks:
         piece = b""
         if mark:
             if encoded.count(mark) != 1:
                 raise ValueError(f"{mark!r} is not there once")
             piece, encoded = encoded.split(mark)
-        form += escape(piece + before) + b"%b"
-    return form + escape(encoded)
+        pieces.append(piece + before)
+    return [*pieces, encoded]
 
 
 def escape(piece: bytes) -> bytes:

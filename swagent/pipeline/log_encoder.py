@@ -13,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .. import acceleration
 from ..record.bounded_cache import BoundedCache
 from ..record.logs.conversion import unreadable
 from ..record.logs.entry import LogEntry
-from ..record.logs.layout import TASK, Kind, Layout, Tags
-from ..record.logs.origin import as_origin
+from ..record.logs.layout import SECONDS, TASK, Kind, Layout, Tags
+from ..record.logs.origin import NOWHERE, as_origin
 from ..record.logs.plain import LETTERS, TASK_LETTERS
 from .encoder import Encoder
-from .gaps import make_mark, put_gaps
+from .gaps import escape, make_mark, split_at
 
 _NO_TIME = 2**63
 
@@ -38,10 +39,11 @@ class LogEncoder:
         self._layout = layout
         self._times = encoder.times
         before_time: bytes = wire.log_data(1, "", "", "", None, None, None, "")[:-1]
-        self._before_time = before_time.replace(b"%", b"%%")
+        self._before_time = before_time
         self._places = BoundedCache(self._encode_place)
         self._forms = BoundedCache(self._make_form)
         self._before_text = BoundedCache(self._encode_before_text)
+        self._native = self._make_native()
 
     def encode(self, entry: LogEntry) -> bytes:
         """A LogData of a record that is converted already."""
@@ -72,8 +74,10 @@ class LogEncoder:
         :param columns: the fields of `PlainRecord`, field by field
         """
         alone = [None] * len(columns[0])
+        if not self._encoder.is_binary:
+            return alone
         try:
-            return self._render(columns) if self._encoder.is_binary else alone
+            return self._render(columns) if self._native is None else self._native.encode_alike(*columns)
         except Exception:  # noqa: BLE001, RUF100  (each is looked at by itself, and may raise)
             return alone
 
@@ -119,19 +123,48 @@ class LogEncoder:
         """A record with gaps for its time, its place, both ids, the task's name, what is before the text, and the
         text; empty where these cannot be found. A gap for the place, or there would be a form for each of many pairs
         of endpoint and logger."""
-        kind, span_id, trace_id_length, segment_id_length, task_length = key
+        kind, *lengths = key
+        try:
+            pieces = self._cut(kind.tags if isinstance(kind, Kind) else kind, *lengths)
+        except ValueError:
+            return b""
+        return b"%b".join(map(escape, (self._before_time, b"", *pieces, b"", b"")))
+
+    def _cut(self, tags: Tags, span_id: int, trace_id_length: int, segment_id_length: int, task_length: int) -> Any:
+        """What is around both ids and the task's name.
+
+        :raises ValueError: these cannot be found
+        """
         trace_id, segment_id = make_mark("~", trace_id_length), make_mark("^", segment_id_length)
         task = make_mark("`", task_length)
-        tags = kind.tags if isinstance(kind, Kind) else kind
         part = self._part(
             trace_context=self._wire.trace_context(trace_id, segment_id, span_id) if trace_id else None,
             tags=self._wire.log_tags([*tags, (TASK, task)] if task else tags),
         )
         marks = (trace_id, segment_id if trace_id else "", task)
+        return split_at(part, [(mark.encode(), b"") for mark in marks])
+
+    # -- for the accelerator ------------------------------------------------------------------------------------------
+
+    def _make_native(self) -> Any:
+        native, layout = acceleration.native, self._layout
+        if native is None or not self._encoder.is_binary:
+            return None
+        codes = {"message": -1, "asctime": -2} | {field: at for at, field in enumerate(layout.more)}
+        order = tuple(codes[field] for field in layout.order)
+        caches = BoundedCache(self._make_shape), self._places, self._before_text, SECONDS
+        return native.LogRenderer(*caches, self._clean, NOWHERE, order, TASK_LETTERS)
+
+    def _make_shape(self, key: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """The text's pieces, and those of the record around the gaps; None where there is none."""
+        level, logger, thread, *lengths = key
+        kind = self._layout.kinds[level, logger, thread]
+        if not self._is_clean("".join(kind.pieces)):
+            return None
         try:
-            return self._before_time + b"%b%b" + put_gaps(part, [(mark.encode(), b"") for mark in marks]) + b"%b%b"
+            return (tuple(map(str.encode, kind.pieces)), self._before_time, *self._cut(kind.tags, *lengths))
         except ValueError:
-            return b""
+            return None
 
     def _part(self, **fields: Any) -> bytes:
         """A LogData with some of its fields."""

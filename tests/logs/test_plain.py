@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent.record.logs.conversion import Conversion
+from swagent.record.logs.plain import PlainRecords
 from swagent.record.logs.settings import LogSettings
 
 LAYOUTS = [
@@ -34,7 +35,7 @@ def record(message: Any, *args: Any, **more: Any) -> logging.LogRecord:
 def read(conversion: Conversion, made: logging.LogRecord) -> tuple[Any, ...] | None:
     """As a capture does."""
     try:
-        return conversion.read_plain(made, None)
+        return PlainRecords(conversion.layout).read(made, None)
     except Exception:
         return None
 
@@ -55,7 +56,7 @@ def test_both_paths_give_one_entry(layout: str, message: str, args: list[Any], l
 def test_a_usual_record_is_plain() -> None:
     made = record("%d lamps for %s", 3, "globex")
     conversion = Conversion(LogSettings())
-    plain = conversion.read_plain(made, None)
+    plain = PlainRecords(conversion.layout).read(made, None)
     assert plain is not None
     assert conversion.from_plain(plain).text.endswith("WARNING shop - 3 lamps for globex")
 

@@ -112,7 +112,7 @@ def test_usual_records_are_encoded_as_a_group() -> None:
 def test_a_record_without_a_time_is_encoded_all_the_same() -> None:
     encoder = LogEncoder(Encoder("protobuf", "shop", "one"), LAYOUT)
     timeless = usual(created=float("nan"))
-    assert encoder.encode_alike(list(zip(usual(), timeless, strict=True))) == [None, None]
+    assert encoder.encode_alike(list(zip(usual(), timeless, strict=True)))[1] is None
     assert "cannot be read: ValueError" in LogData().parse(encoder.encode_plain(timeless)).body.text.text
 
 

@@ -75,6 +75,8 @@ void give_back_error(PyObject *error);
 #endif
 
 /* Each returns 0, or -1 with an exception set. */
+int add_log_renderer(PyObject *module);
+int add_logs(PyObject *module);
 int add_spans(PyObject *module);
 int add_request(PyObject *module);
 int add_rows(PyObject *module);

@@ -151,13 +151,14 @@ write_cleaned(Writer *writer, int field, PyObject *text, PyObject *clean)
     if (cleaned == NULL) {
         return FAILED;
     }
-    int done = NOT_MINE;
-    if (PyUnicode_CheckExact(cleaned)) {
-        Py_ssize_t length;
-        const char *bytes = PyUnicode_AsUTF8AndSize(cleaned, &length);
-        done = bytes == NULL ? FAILED : write_text_bytes(writer, field, bytes, length);
-    }
+    /* not PyUnicode_AsUTF8: that leaves the bytes in the text, and it may be the application's */
+    PyObject *bytes = PyUnicode_AsUTF8String(cleaned);
     Py_DECREF(cleaned);
+    if (bytes == NULL) {
+        return FAILED;
+    }
+    int done = write_text_bytes(writer, field, PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes));
+    Py_DECREF(bytes);
     return done;
 }
 

@@ -2,6 +2,8 @@
 
 from ._native import API as API
 from ._native import Form as Form
+from ._native import LogRenderer as LogRenderer
+from ._native import RecordReader as RecordReader
 from ._native import Renderer as Renderer
 from ._native import RequestState as RequestState
 from ._native import Rows as Rows

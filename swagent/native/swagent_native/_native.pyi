@@ -1,4 +1,5 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+from contextvars import ContextVar
 from typing import Any, final
 
 API: int
@@ -94,3 +95,41 @@ def configure_send(
 ) -> None: ...
 def set_clock(clock: Callable[[], float] | None, /) -> None: ...
 def traced_send(request: RequestState, send: Any, /) -> Any: ...
+
+@final
+class RecordReader:
+    def __new__(
+        cls,
+        record_type: type,
+        look_at_odd: Callable[[Any], Any],
+        prefix: str,
+        current: ContextVar[Any],
+        active_span: Callable[[Any], Any],
+        suppress: ContextVar[bool],
+        work: ContextVar[Any],
+        task_name: Callable[[], str],
+        nowhere: tuple[str, str, str, int],
+        no_trace: str,
+        more: tuple[str, ...],
+        level: int,
+        letters: int,
+        /,
+    ) -> RecordReader: ...
+    def look(self, record: Any, /) -> Any: ...
+    def note(self, thread: Any, record: Any, entry: Any, /) -> tuple[object, ...] | None: ...
+
+@final
+class LogRenderer:
+    def __new__(
+        cls,
+        shapes: dict[Any, Any],
+        places: dict[str, bytes],
+        before_texts: dict[int, bytes],
+        seconds: dict[int, str],
+        clean: Callable[[str], str],
+        nowhere: tuple[str, str, str, int],
+        order: tuple[int, ...],
+        task_letters: int,
+        /,
+    ) -> LogRenderer: ...
+    def encode_alike(self, *columns: Sequence[Any]) -> list[bytes | None]: ...

@@ -20,10 +20,10 @@ from ...agent_log import RateLimitedLog
 from ..foreign import must_reach_application
 from .conversion import Conversion, unreadable
 from .entry import LogEntry as LogEntry
-from .guard import alone, is_forwarded, local, read_alone
+from .guard import alone, is_forwarded, local
 from .loguru import LoguruSource
-from .origin import NO_TRACE, active_entry
 from .patch import Patch
+from .reader import make_reader
 from .settings import LogSettings as LogSettings
 
 _OURS = "swagent"
@@ -49,6 +49,7 @@ class LogCapture:
         self._offer = offer
         self._offer_plain = offer_plain or self._offer_converted
         self._conversion = Conversion(settings)
+        self._reader = make_reader(settings.level, self._conversion.layout)
         self._patch = Patch(logging.Logger, settings.method, self._wrap)
         self._loguru = LoguruSource(settings.level, self.report_loguru)
         self._last = threading.local()
@@ -97,38 +98,30 @@ class LogCapture:
             alone(self._report, self._conversion.from_structlog, name, logger, event)
 
     def _wrap(self, patch: Patch) -> Callable[..., object]:
-        level, read_plain, offer_plain = self.settings.level, self._conversion.read_plain, self._offer_plain
-        report, conversion = self._report, self._conversion
+        look, note, offer_plain = self._reader.look, self._reader.note, self._offer_plain
+        report, convert = self._report, self._conversion.from_logging
 
         # one function of many lines: every record passes here, and each call takes as long as several of them
         def captured(self: logging.Logger, record: logging.LogRecord) -> object:
+            # read before it is called, which takes half as long as a call of what may be a method
+            original = patch.original
             if not patch.is_active:
-                return patch.original(self, record)
-            try:
-                # a record may be of a foreign class
-                is_usual = type(record) is logging.LogRecord
-                entry = active_entry()
-                # for the application's own formatters; to ask for its dict would make one
-                if not hasattr(record, "tid") if is_usual else "tid" not in record.__dict__:
-                    record.tid = NO_TRACE if entry is None else entry.find_trace_id() or NO_TRACE
-                is_wanted = record.levelno >= level and not record.name.startswith(_OURS)
-            except Exception:  # noqa: BLE001, RUF100  (a record of a foreign class; its handlers may cope with it)
-                is_usual = is_wanted = False
-                entry = None
-            if not is_wanted:
-                return patch.original(self, record)
+                return original(self, record)
+            entry = look(record)
+            if entry is False:
+                return original(self, record)
             thread = local.thread
             outer = thread.dispatching
             try:
                 thread.dispatching = True
-                return patch.original(self, record)
+                return original(self, record)
             finally:
                 thread.dispatching = outer
                 # the application's handlers may raise, and there was a record all the same
                 if patch.is_active and not self.disabled:
-                    plain = read_alone(thread, read_plain, record, entry) if is_usual else None
+                    plain = note(thread, record, entry)
                     if plain is None:
-                        alone(report, conversion.from_logging, record)
+                        alone(report, convert, record)
                     else:
                         try:
                             offer_plain(plain)

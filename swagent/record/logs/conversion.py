@@ -19,7 +19,6 @@ from .entry import LogEntry, make_entry
 from .layout import Layout
 from .mask import hide_field, mask_field
 from .origin import NOWHERE, origin, task_name
-from .plain import PlainRecords
 from .settings import LogSettings
 from .text import LogText
 
@@ -33,10 +32,9 @@ class Conversion:
     def __init__(self, settings: LogSettings) -> None:
         self._settings = settings
         self._text = LogText(settings)
-        layout = Layout(settings)
-        self.read_plain = PlainRecords(layout).read
-        """The fast path, see there; None where a record has to take the full one."""
-        self.from_plain = layout.entry
+        self.layout = Layout(settings)
+        """That of plain records."""
+        self.from_plain = self.layout.entry
         """The entry for a record that the fast path has noted."""
 
     def from_logging(self, record: logging.LogRecord) -> LogEntry:

@@ -55,7 +55,8 @@ class _Local(threading.local):
 
 local = _Local()
 """Its `thread` is this one."""
-_work: ContextVar[_Work | None] = ContextVar("swagent_log_work", default=None)
+work: ContextVar[_Work | None] = ContextVar("swagent_log_work", default=None)
+"""The record that is being reported in this context."""
 
 
 def read_alone(thread: Thread, read: Callable[[R, E], T | None], record: R, entry: E) -> T | None:
@@ -66,7 +67,7 @@ def read_alone(thread: Thread, read: Callable[[R, E], T | None], record: R, entr
     """
     if thread.reporting or suppress_instrumentation.get():
         return None
-    inherited = _work.get()
+    inherited = work.get()
     if inherited is not None and inherited.going_on:
         return None
     thread.reporting = True
@@ -81,20 +82,20 @@ def read_alone(thread: Thread, read: Callable[[R, E], T | None], record: R, entr
 def alone(report: Callable[..., object], *record: object) -> None:
     """Call the function, unless this happens inside such a call or in the agent's own tasks. Errors stay here. What
     ends threads and tasks passes, such as KeyboardInterrupt and cancellation."""
-    inherited, thread = _work.get(), local.thread
+    inherited, thread = work.get(), local.thread
     if thread.reporting or (inherited is not None and inherited.going_on) or suppress_instrumentation.get():
         return
-    work = _Work()
+    started = _Work()
     try:
         thread.reporting = True
-        switch(_work, work)
+        switch(work, started)
         report(*record)
     except BaseException as error:  # noqa: BLE001, RUF100  (the application's call goes on; saying so would log again)
         if must_reach_application(error):
             raise
     finally:
-        work.going_on = False
-        switch(_work, inherited)
+        started.going_on = False
+        switch(work, inherited)
         thread.reporting = False
 
 

@@ -27,20 +27,22 @@ Tags = tuple[tuple[str, str], ...]
 class Kind:
     """The common part of records of one level, logger and thread. Looked up by identity, which takes no time.
 
-    :ivar form: the layout with these filled in, and with a gap for each other field
+    :ivar pieces: the layout with these filled in, cut at each other field
+    :ivar form: the same, with a gap for each other field
     :ivar tags: those that show them
     """
 
-    __slots__ = ("form", "tags")
+    __slots__ = ("form", "pieces", "tags")
 
-    def __init__(self, form: str, tags: Tags) -> None:
-        self.form = form
+    def __init__(self, pieces: Sequence[str], tags: Tags) -> None:
+        self.pieces = pieces
+        self.form = "%s".join(piece.replace("%", "%%") for piece in pieces)
         self.tags = tags
 
 
 def time_text(second: int, millisecond: int) -> str:
     """A record's time as `logging.Formatter` shows it."""
-    return f"{_SECONDS[second]},{millisecond:03d}"
+    return f"{SECONDS[second]},{millisecond:03d}"
 
 
 def _second(second: int) -> str:
@@ -48,7 +50,8 @@ def _second(second: int) -> str:
 
 
 # Computing the local time is the most expensive part; and many records fall into one millisecond.
-_SECONDS = BoundedCache(_second)
+SECONDS = BoundedCache(_second)
+"""The seconds as `logging.Formatter` shows them, without their milliseconds."""
 _TIMES: BoundedCache[tuple[int, int], str] = BoundedCache(lambda at: time_text(*at))
 
 
@@ -56,6 +59,7 @@ class Layout:
     """The form that the settings give to plain records. Any thread may use it.
 
     :ivar is_simple: whether there are any
+    :ivar order: the fields of each record that it shows
     :ivar more: the fields that it shows beside those which each plain record has
     """
 
@@ -63,8 +67,8 @@ class Layout:
         self._layout = settings.layout
         rest = _FIELD.sub("", settings.layout)
         self.is_simple = settings.formatted and not settings.safe_mode and "%" not in rest
-        self._order = [field for field in _FIELD.findall(settings.layout) if field not in _KIND]
-        self.more = tuple(dict.fromkeys(field for field in self._order if field not in ("asctime", "message")))
+        self.order: Sequence[str] = [field for field in _FIELD.findall(settings.layout) if field not in _KIND]
+        self.more = tuple(dict.fromkeys(field for field in self.order if field not in ("asctime", "message")))
         self.kinds = BoundedCache(self._find_kind)
         """By level, logger and thread. Not by task, whose name is new for every request on asyncio."""
 
@@ -78,11 +82,11 @@ class Layout:
     ) -> list[str]:
         """The texts of several plain records, before they are cut, from their columns of fields."""
         shown: dict[str, Sequence[object]] = {"message": messages}
-        if "asctime" in self._order:
+        if "asctime" in self.order:
             shown["asctime"] = [*map(_TIMES.__getitem__, zip(map(int, seconds), map(int, milliseconds), strict=True))]
         if self.more:
             shown.update(zip(self.more, zip(*more, strict=True), strict=True))
-        values: Any = zip(*(shown[field] for field in self._order), strict=True) if self._order else repeat(())
+        values: Any = zip(*(shown[field] for field in self.order), strict=True) if self.order else repeat(())
         return [kind.form % each for kind, each in zip(kinds, values, strict=False)]
 
     def entry(self, plain: Sequence[Any]) -> LogEntry:
@@ -95,12 +99,14 @@ class Layout:
 
     def _find_kind(self, key: tuple[str, str, str]) -> Kind:
         shown: dict[str, str] = dict(zip(_KIND, key, strict=True))
-
-        def fill(field: re.Match[str]) -> str:
-            return shown[field[1]].replace("%", "%%") if field[1] in shown else "%s"
-
-        tags = make_tags(zip(("level", "logger", "thread"), key, strict=True))
-        return Kind(_FIELD.sub(fill, self._layout), tuple(tags))
+        pieces = [""]
+        # text and the names of fields, by turns
+        for at, part in enumerate(_FIELD.split(self._layout)):
+            if at % 2 and part not in shown:
+                pieces.append("")
+            else:
+                pieces[-1] += shown[part] if at % 2 else part
+        return Kind(pieces, tuple(make_tags(zip(("level", "logger", "thread"), key, strict=True))))
 
 
 def task_tag(task: str) -> Tags:

@@ -59,11 +59,13 @@ class PlainRecords:
         self._more = layout.more
 
     def read(self, record: logging.LogRecord, entry: Active[Any] | None) -> tuple[object, ...] | None:
-        """The fields of a `PlainRecord`; None: it takes the full path. Its class must be that of `logging`.
+        """The fields of a `PlainRecord`; None: it takes the full path.
 
         :param entry: what was active when it was logged
         :raises Exception: as None: arguments that do not fit the message, or a record without some field
         """
+        if type(record) is not logging.LogRecord:
+            return None
         # all at once, which takes less than one by one; most are as this says
         read: tuple[Any, ...] = _read(record)
         if tuple(map(type, read)) != _TYPES or not self._is_on:

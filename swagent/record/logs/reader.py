@@ -1,0 +1,82 @@
+"""What is done for each record of `logging`, before and after the application's handlers: by the accelerator where it
+is installed, and else here. Both do the same. The accelerator leaves to Python what is not usual.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Literal, Protocol, cast
+
+from ... import acceleration
+from ..suppression import suppress_instrumentation
+from ..trace.context import Active, active_span, current
+from .guard import Thread, read_alone, work
+from .layout import Layout
+from .origin import NO_TRACE, NOWHERE, active_entry, task_name
+from .plain import LETTERS, PlainRecords
+
+_OURS = "swagent"
+_HIGHEST = 2**63 - 1
+
+
+class Reader(Protocol):
+    """Looks at each record, and notes the plain ones. Any thread."""
+
+    def look(self, record: logging.LogRecord, /) -> Active[Any] | Literal[False] | None:
+        """Set the record's field for `%(tid)s`; never raises.
+
+        :returns: what was active when it was logged, or None; False where it is not reported
+        """
+        ...
+
+    def note(
+        self, thread: Thread, record: logging.LogRecord, entry: Active[Any] | None, /
+    ) -> tuple[object, ...] | None:
+        """The fields of a `PlainRecord`; None: it takes the full path.
+
+        :param thread: this one
+        :param entry: as `look` found it
+        """
+        ...
+
+
+class RecordReader:
+    """The reader in Python."""
+
+    def __init__(self, level: int, layout: Layout) -> None:
+        """:param level: of the records that are reported, and of all above"""
+        self._level = level
+        self._read = PlainRecords(layout).read
+
+    def look(self, record: logging.LogRecord, /) -> Active[Any] | Literal[False] | None:
+        """See `Reader`."""
+        try:
+            entry = active_entry()
+            # for the application's own formatters; to ask for its dict would make one
+            is_usual = type(record) is logging.LogRecord  # it may be of a foreign class
+            if not hasattr(record, "tid") if is_usual else "tid" not in record.__dict__:
+                record.tid = NO_TRACE if entry is None else entry.find_trace_id() or NO_TRACE
+            is_wanted = record.levelno >= self._level and not record.name.startswith(_OURS)
+        except Exception:  # noqa: BLE001, RUF100  (a record of a foreign class; its handlers may cope with it)
+            return False
+        return entry if is_wanted else False
+
+    def note(
+        self, thread: Thread, record: logging.LogRecord, entry: Active[Any] | None, /
+    ) -> tuple[object, ...] | None:
+        """See `Reader`."""
+        return read_alone(thread, self._read, record, entry)
+
+
+def make_reader(level: int, layout: Layout) -> Reader:
+    """The reader of this process, for one capture."""
+    reader = RecordReader(level, layout)
+    native: Any = acceleration.native
+    if native is None:
+        return reader
+    given = (
+        *(logging.LogRecord, reader.look, _OURS, current, active_span, suppress_instrumentation, work, task_name),
+        *(NOWHERE, NO_TRACE, layout.more),
+    )
+    letters = LETTERS if layout.is_simple else -1
+    return cast("Reader", native.RecordReader(*given, min(level, _HIGHEST), letters))
