@@ -94,6 +94,8 @@ class Ledger:
         newer = len(offered_at)
         # many records fall into few buckets, so their times are cut at the bounds, and not looked at one by one
         for index, bound in enumerate(LATENCY_BOUNDS_MS[1:]):
+            if not newer:
+                return
             older = bisect_right(offered_at, now - bound / 1000)
             self.latency[index] += newer - older
             newer = older

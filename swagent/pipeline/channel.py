@@ -40,11 +40,11 @@ class Lease:
     """Records on their way to the collector. Exactly one verdict is given, the first; later ones do nothing.
 
     :ivar times: when each was offered, by the channel's clock
-    :ivar numbers: of each among all that were offered
+    :ivar numbers: of each among all that were offered, in order
     """
 
     def __init__(
-        self, channel: Channel, records: Sequence[bytes], times: Sequence[float], numbers: Sequence[int], size: int
+        self, channel: Channel, records: Sequence[bytes], times: Sequence[float], numbers: Sequence[range], size: int
     ) -> None:
         self._channel = channel
         self.records = records
@@ -116,7 +116,7 @@ class Channel:
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
                 self._make_room(size)
             ledger, put = self._ledger, self._queue.put
-            entry = ([payload], [self.clock() if at is None else at], ledger.offered + 1)
+            entry = ([payload], [self.clock() if at is None else at], ledger.offered + 1, size)
             # looked at again, and without a call from here to `put`: a nested offer may have taken the room
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
                 ledger.refuse(Refusal.FULL)
@@ -140,15 +140,15 @@ class Channel:
 
     def offer_many(self, payloads: Sequence[bytes], times: Sequence[float]) -> None:
         """Hand records over that were finished one after the other, as `offer` does each of them."""
-        sizes = list(map(len, payloads))
-        count, size, largest = len(sizes), sum(sizes), max(sizes, default=0)
+        count, size = len(payloads), sum(map(len, payloads))
+        largest = size if size <= self.bounds.max_item_bytes else max(map(len, payloads))
         records, offered_at = [*payloads], [*times]
         bounds, ledger, put = self.bounds, self._ledger, self._queue.put
         with self._lock:
             is_taken = False
             while largest <= bounds.max_item_bytes and not is_taken:
                 first = ledger.offered + 1
-                entry = (records, offered_at, first)
+                entry = (records, offered_at, first, size)
                 # without a call from here to `put`: a nested offer may have taken the room, or the numbers
                 if self._refuses is not None or self._held + count > bounds.max_items:
                     break
@@ -241,6 +241,9 @@ class Channel:
                 return False
             if delay <= 0:
                 return True
+            if delay == math.inf:
+                await self._bell.wait()
+                continue
             with anyio.move_on_after(delay):
                 await self._bell.wait()
 
@@ -336,7 +339,7 @@ class Channel:
         """Whether each of the first `number` records offered was refused or has its verdict."""
         with self._lock:
             waiting = self._queue.oldest_number if self._queue else _NEVER
-            return number < min(waiting, *(lease.numbers[0] for lease in self.leases), _NEVER)
+            return number < min(waiting, *(lease.numbers[0].start for lease in self.leases), _NEVER)
 
     def statistics(self) -> SignalStatistics:
         """The ledger of this instant."""
