@@ -15,8 +15,6 @@ from typing import Any
 import anyio
 import pytest
 from grpclib.const import Status
-from h2.connection import H2Connection
-from h2.events import Event
 from h2.settings import SettingCodes, Settings
 from hpack.hpack import Decoder
 from hyperframe.frame import (
@@ -41,7 +39,7 @@ from kit.client import AT_ONCE, REQUEST_TIMEOUT, grpc_client, until
 from kit.h2_peer import Behaviour, Call, H2Peer, message
 from kit.memory import MIB, takes_at_most
 from swagent.errors import AmbiguousError
-from swagent_transports._grpclib_slices import MAX_HEAD, SLICE_STEPS
+from swagent_transports._grpclib_slices import MAX_HEAD, SLICE_STEPS, SlicedFrames
 
 pytestmark = pytest.mark.anyio
 
@@ -127,15 +125,14 @@ async def test_flood(name: str) -> None:
 )
 async def test_flood_is_worked_through_in_slices(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop's other tasks get their turn after so many frames, whatever has arrived."""
-    receive = H2Connection._receive_frame
+    weigh = SlicedFrames._weigh
     frames, turns = 0, [0]
 
-    def count(connection: H2Connection, frame: Frame) -> list[Event]:
+    def count(unread: SlicedFrames, steps: int) -> None:
         nonlocal frames
-        if connection.config.client_side:
-            frames += 1
-            turns[-1] += 1
-        return receive(connection, frame)
+        frames += 1
+        turns[-1] += 1
+        weigh(unread, steps)
 
     async def turn() -> None:
         while True:
@@ -145,7 +142,7 @@ async def test_flood_is_worked_through_in_slices(name: str, monkeypatch: pytest.
     async def turn_there() -> None:
         await client.run(turn)
 
-    monkeypatch.setattr(H2Connection, "_receive_frame", count)
+    monkeypatch.setattr(SlicedFrames, "_weigh", count)
     *before, flood = FLOODS[name]
     with H2Peer(answers.raw(b"".join([*before, flood * 5]))) as peer:
         async with grpc_client(peer.address) as client, anyio.create_task_group() as group:

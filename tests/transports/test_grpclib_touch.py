@@ -4,32 +4,35 @@ in `_grpclib*.py` before another version is allowed."""
 from __future__ import annotations
 
 import inspect
+import random
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-import grpclib.protocol
-import grpclib.stream
 import pytest
-from grpclib.client import Channel, Handler, Stream
+from grpclib.client import Channel, Handler
 from grpclib.config import Configuration
 from grpclib.exceptions import StreamTerminatedError
-from grpclib.protocol import Buffer, Connection, EventsProcessor, H2Protocol
-from grpclib.utils import Wrapper
+from grpclib.protocol import Connection, EventsProcessor, H2Protocol
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import Event
+from h2.exceptions import ProtocolError
 from h2.frame_buffer import FrameBuffer
-from hpack.hpack import Encoder
+from h2.windows import WindowManager
+from hpack import hpack
+from hpack.hpack import Decoder, Encoder
+from hpack.struct import HeaderTuple
 from hpack.table import HeaderTable
 from hyperframe.frame import GoAwayFrame, PingFrame, SettingsFrame
 
-from swagent_transports import _grpclib_connection, _grpclib_processor
+from swagent_transports import _grpclib_connection, _grpclib_headers, _grpclib_processor
 from swagent_transports._grpclib import GrpcChannel
 from swagent_transports._grpclib_connection import GrpcProtocol
-from swagent_transports._grpclib_processor import GrpcProcessor, NotProcessedError
+from swagent_transports._grpclib_processor import GrpcProcessor
 from swagent_transports._grpclib_slices import SlicedFrames
-from swagent_transports._rebinding import rebound
+from swagent_transports._grpclib_streams import NotProcessedError
+from swagent_transports._rebinding import rebound, silenced
 
 
 def parameters(function: Callable[..., Any]) -> list[str]:
@@ -52,8 +55,18 @@ def test_version() -> None:
 )  # fmt: skip
 def test_every_method_that_we_override_is_there(ours: type, theirs: type) -> None:
     inherited = {name for name in vars(theirs) if callable(getattr(theirs, name))}
-    new = {"process_go_away", "connect", "abort", "_turn_away", "wait_greeted", "take_pause"}
-    new |= {"_receive_counted", "_forget_frames", "_take_slice", "_read", "_end", "begin_slice", "_count", "retire"}
+    new = {"process_go_away", "connect", "begin", "abort", "request_block", "wait_greeted", "take_pause", "retire"}
+    new |= {
+        "_close_retired",
+        "_forget_frames",
+        "_take_slice",
+        "_read",
+        "_end",
+        "begin_slice",
+        "_count",
+        "forget_frames",
+    }
+    new |= {"_take_plain", "_take_window", "_weigh"}
     for name, member in vars(ours).items():
         if inspect.isfunction(member) and name not in new:
             assert name in inherited or hasattr(theirs, name), f"{theirs.__name__}.{name} is gone: ours is never called"
@@ -70,16 +83,13 @@ SIGNATURES: dict[Callable[..., Any], list[str]] = {
     H2Protocol.data_received: ["self", "data"],
     EventsProcessor.__init__: ["self", "handler", "connection"],
     EventsProcessor.process: ["self", "event"],
-    EventsProcessor.register: ["self", "stream"],
     EventsProcessor.close: ["self", "reason"],
-    EventsProcessor.process_data_received: ["self", "event"],
-    EventsProcessor.process_stream_ended: ["self", "event"],
-    EventsProcessor.process_stream_reset: ["self", "event"],
     EventsProcessor.process_remote_settings_changed: ["self", "event"],
-    grpclib.protocol.Stream.send_data: ["self", "data", "end_stream"],
-    grpclib.protocol.Stream.recv_data: ["self", "size"],
-    Wrapper.cancel: ["self", "error"],
-    Buffer.add: ["self", "data", "ack_size"],
+    H2Protocol.resume_writing: ["self"],
+    WindowManager.window_consumed: ["self", "size"],
+    WindowManager.process_bytes: ["self", "size"],
+    Encoder.encode: ["self", "headers", "huffman"],
+    Decoder.decode: ["self", "data", "raw"],
     FrameBuffer._update_header_buffer: ["self", "f"],
 }
 
@@ -100,29 +110,28 @@ ATTRIBUTES: list[tuple[Any, str, str]] = [
     (Channel, "self._h2_config", "GrpcProtocol is made with it"),
     (Channel, "self._protocol.handler.connection_lost", "a retired connection is known by it"),
     (Handler, "connection_lost", "a retired connection is marked by it"),
-    (Stream, "self._wrapper", "calls that wait for their turn are turned away through it"),
-    (Stream, "self._stream", "a batch is written to it"),
-    (Stream, "self._end_done", "a batch that was written past send_message() sets it"),
-    (Stream, "self._send_message_done", "a batch that was written past send_message() sets it"),
-    (Stream, "self._maybe_raise", "a status that came before a reset is raised by it"),
+    (Channel, "self._authority", "it is in the headers of each call"),
+    (Channel, "self._scheme", "it is in the headers of each call"),
+    (Channel, "def _connected(self)", "a call goes out at once where it says so"),
     (Connection, "self._transport", "a connection is aborted through it"),
     (Connection, "self._connection", "h2's state is looked at through it"),
-    (Connection, "self.stream_close_waiter", "calls that wait for a free stream are woken through it"),
+    (Connection, "self.write_ready", "no batch is written while it is not set"),
+    (Connection, "def is_closing(self)", "nothing is written then"),
     (EventsProcessor, "self.processors", "GOAWAY is handled through it"),
-    (EventsProcessor, "self.streams", "calls are found in it"),
-    (grpclib.protocol.Stream, "self.wrapper", "a call's fate is sealed by taking it away"),
-    (grpclib.protocol.Stream, "self.data_sent", "whether a batch has left is known by it"),
-    (grpclib.protocol.Stream, "self.trailers", "whether an answer is complete is known by it"),
-    (grpclib.protocol.Stream, "self.headers", "whether an answer is complete is known by it"),
-    (H2Connection, "self._frame_dispatch_table", "GOAWAY is taken from h2 through it"),
+    (H2Connection, "self.outbound_flow_control_window", "batches are cut by it"),
+    (H2Connection, "self.max_outbound_frame_size", "batches are cut by it"),
+    (H2Connection, "self.remote_settings", "batches are cut by them"),
+    (H2Connection, "self._frame_dispatch_table", "frames of streams are taken from h2 through it"),
     (H2Connection, "self.incoming_buffer", "overlong frames are seen in it"),
     (FrameBuffer, "self._data", "overlong frames are seen in it"),
     (FrameBuffer.__next__, "self._update_header_buffer(f)", "each frame is weighed through it"),
     (FrameBuffer, "self._headers_buffer", "compressed headers are weighed through it"),
     (H2Connection.receive_data, "for frame in self.incoming_buffer", "a slice of frames ends there"),
-    (H2Connection, "self._receive_frame(frame)", "frames are counted through it"),
-    (H2Connection, "self.encoder = Encoder()", "hpack's log lines are silenced through it"),
+    (H2Connection._receive_frame, "self._frame_dispatch_table[frame.__class__](frame)", "frames go on through it"),
+    (HeaderTable, "self.dynamic_entries.appendleft", "a change of the table is seen by what stands first in it"),
     (Encoder, "self.header_table = HeaderTable()", "hpack's log lines are silenced through it"),
+    (Decoder, "self.header_table = HeaderTable()", "hpack's log lines are silenced through it"),
+    (Decoder, "self.max_header_list_size", "what headers grow to is limited through it"),
 ]
 
 
@@ -133,16 +142,15 @@ def test_attributes(owner: Any, name: str, why: str) -> None:
 
 REASONS: list[tuple[Any, str, str]] = [
     (EventsProcessor.process, "raise NotImplementedError(event)", "unknown events raise no more: process"),
-    (Buffer.read, "if not ack_size:", "empty DATA frames end no stream any more: process_data_received"),
-    (Stream._maybe_finish, "is_closing()", "a closing connection skips no status any more: recv_trailing_metadata"),
     (Encoder.add, "log.debug(", "hpack logs no headers any more: without_logs"),
     (Encoder.encode, "log.debug(", "hpack logs no headers any more: without_logs"),
     (HeaderTable._shrink, "log.debug(", "hpack logs no headers any more: without_logs"),
-    (Wrapper.cancel, "task.cancel()", "calls are not ended by cancelling their task any more: one task per call"),
+    (Decoder.decode, "log.debug(", "hpack logs no headers any more: without_logs"),
+    (hpack.encode_integer, "log.debug(", "hpack logs no numbers any more: silenced"),
+    (hpack.decode_integer, "log.debug(", "hpack logs no numbers any more: silenced"),
     (EventsProcessor.process_connection_terminated, "self.close(", "a GOAWAY does not close any more: process_go_away"),
     (H2Connection._receive_goaway_frame, "clear_outbound_data_buffer", "h2 survives a GOAWAY now: process_go_away"),
-    (grpclib.stream.recv_message, "stream.recv_data(message_len)", "replies are capped now, or read otherwise"),
-    (grpclib.protocol.Stream.send_request, "stream_close_waiter.wait()", "waiting for a stream works otherwise now"),
+    (H2Connection._receive_frame, "repr(frame)", "h2 shows no frame any more that nobody looks at"),
 ]
 
 
@@ -168,16 +176,45 @@ def test_functions_are_given_other_names_and_no_others() -> None:
     assert parameters(quiet) == parameters(Encoder.add)
     with pytest.raises(AttributeError, match="logger"):
         rebound(Encoder.add, logger=None)
+    assert silenced(hpack.decode_integer)(b"\x0a", 5) == hpack.decode_integer(b"\x0a", 5) == (10, 1)
 
 
-def test_headers_are_encoded_as_by_the_library() -> None:
-    headers = [(":path", "/x"), ("authentication", "sesame"), ("te", "trailers"), ("x" * 200, "y" * 5000)]
-    theirs, ours = Encoder(), _grpclib_connection._SilentEncoder()
-    ours.header_table = _grpclib_connection._SilentTable()
-    for size in (4096, 0, 100, 4096):
-        theirs.header_table_size = ours.header_table_size = size
-        for _ in range(2):
-            assert ours.encode(headers) == theirs.encode(headers)
+HEADERS = [(":path", "/x"), ("authentication", "sesame"), ("te", "trailers"), ("x" * 200, "y" * 5000)]
+
+
+def test_headers_of_requests_use_no_table() -> None:
+    """So they mean the same on each connection."""
+    block = _grpclib_headers.encode_request(HEADERS)
+    decoder = Decoder()
+    for _ in range(2):
+        found: list[Any] = [*decoder.decode(_grpclib_headers.NO_TABLE + block)]
+        assert found == HEADERS
+    assert not decoder.header_table.dynamic_entries
+    assert all(type(each) is not HeaderTuple for each in decoder.decode(block)), "a proxy must not index the token"
+
+
+def test_headers_of_answers_are_read_as_by_the_library() -> None:
+    """Blocks that come again, while the table changes beneath them."""
+    source = random.Random(7)
+    reader, encoder = _grpclib_headers.HeaderReader(), Encoder()
+    names, values = ["grpc-status", "a", "b", ":status"], ["0", "200", "x" * 90, "y" * 2000]
+    seen: set[bytes] = set()
+    again = 0
+    for turn in range(2000):
+        if turn % 100 == 0:
+            encoder.header_table_size = source.choice([0, 100, 1000, 4096])
+        pairs = [(source.choice(names), source.choice(values)) for _ in range(source.randrange(1, 4))]
+        block = encoder.encode([(name, value, source.random() < 0.2) for name, value in pairs])
+        again += block in seen
+        seen.add(block)
+        assert reader.read(block) == dict(pairs)
+    assert again > 100
+
+
+def test_headers_that_cannot_be_read() -> None:
+    for block in (b"\xff", b"\x40", b"\xbe", b"\x00\x7f", b"\x00\x01x\x7f\xff\xff\xff"):
+        with pytest.raises(ProtocolError):
+            _grpclib_headers.HeaderReader().read(block)
 
 
 class FakeSocket:

@@ -1,14 +1,22 @@
-"""grpclib's channel and call, hardened. Every touch of grpclib's internals is here, in `_grpclib_connection`, in
-`_grpclib_slices` and in `_grpclib_processor`; `tests/transports/test_grpclib_touch.py` fails when grpclib changes.
+"""grpclib's channel, hardened. Every touch of grpclib's internals is here and in the other `_grpclib_*` modules;
+`tests/transports/test_grpclib_touch.py` fails when grpclib changes.
+
+grpclib dials, keeps the connection, and has h2 look after it. Calls and their streams are ours (`_grpclib_call`,
+`_grpclib_streams`), since grpclib and h2 take a million instructions for a call, and a tenth of that for each 16 KiB of
+a batch. Here a batch is one write, and its answer is read in one go:
+
+* The headers of a request are compressed once, and those of an answer are read once (`_grpclib_headers`).
+* A batch is cut into as few DATA frames as the peer takes, by its windows (`_grpclib_batch`). What has to wait for them
+  is sent by the event that opens them: no task waits.
+* No task is made for a call, unless it has to dial.
 
 grpclib 0.4 lacks these things, which an application's process needs:
 
 * A frame that it does not know, or a 1xx answer, raises inside `data_received` and so lands in the *application's* loop
   exception handler. Here such events are ignored, and bytes that h2 cannot digest close the connection.
-* `send_message` writes one message at a time. A batch goes out as one write of many length-prefixed messages.
-* `recv_message` buffers whatever length a reply declares, and h2 whatever length a frame declares. Here both are capped
-  before they are read, and so is what a peer makes us answer (pings, settings) without reading it, and the number of
-  frames that it sends without an answer.
+* It buffers whatever length a reply declares, and h2 whatever length a frame declares. Here both are capped before they
+  are read, and so is what a peer makes us answer (pings, settings) without reading it, and the number of frames that it
+  sends without an answer.
 * All that has arrived is worked through in one callback: thousands of frames, or compressed headers that take a tenth
   of a second to unpack. Here it goes slice by slice, and a single frame that takes too long is refused, see
   `_grpclib_slices`.
@@ -18,50 +26,41 @@ grpclib 0.4 lacks these things, which an application's process needs:
   peer that asks for calm with it is left alone for a while.
 * The first call is sent before the peer has said anything. Here its SETTINGS are waited for, so that a port where
   something else listens hears neither token nor records.
-* hpack logs every header at level DEBUG. Here it logs nothing.
-* A call does not notice when its stream ends without a status, when its answer comes before all was sent, or when the
-  connection breaks while it waits for its turn; and a complete answer is thrown away when the connection breaks behind
-  it. Here each call ends as soon as its outcome is known, and what is answered stays answered.
+* hpack logs every header at level DEBUG. Here it logs nothing, and grpclib neither.
+* Each call ends as soon as its outcome is known, and what is answered stays answered, even if the connection breaks
+  right behind it.
 * The loop's own resolver runs in a thread that the loop waits for. Here the loop does not wait, see `_resolver`.
 * `Channel.close()` lets asyncio drain the write buffer first, which a dead peer never does. Here it is aborted.
 """
 
-# ruff: noqa: SLF001
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from grpclib.client import Channel, Handler
 from grpclib.config import Configuration
-from grpclib.const import Cardinality
 from grpclib.encoding.base import CodecBase
+from grpclib.metadata import USER_AGENT
 from grpclib.protocol import H2Protocol
-from grpclib.protocol import Stream as H2Stream
 
 from ._dialling import dial
+from ._grpclib_call import Call
 from ._grpclib_connection import GrpcProtocol
-from ._grpclib_processor import NotProcessedError
-from ._retry_info import read_retry_delay
+from ._grpclib_headers import encode_request
+from ._grpclib_streams import WINDOW, NotProcessedError
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-MAX_REPLY = 256 * 1024
-# the smallest windows that HTTP/2 allows: what a hostile peer can make us buffer unread
-_CONFIGURATION = Configuration(http2_connection_window_size=65_535, http2_stream_window_size=65_535)
-_PREFIX = struct.Struct(">xI")
-
-
-class ReplyTooLargeError(Exception):
-    """The peer announced a reply beyond the cap, or a compressed one."""
+_CONFIGURATION = Configuration(http2_connection_window_size=WINDOW, http2_stream_window_size=WINDOW)
 
 
 class _RawCodec(CodecBase):
-    """Lets bytes pass: records are encoded already, replies are read by `_receive_reply`."""
+    """Never asked: `Call` sends bytes, and reads them."""
 
     @property
     def __content_subtype__(self) -> str:
@@ -99,6 +98,17 @@ class GrpcChannel(Channel):
             raise
         return protocol
 
+    def begin(self, call: Call) -> asyncio.Future[bytes]:
+        """Send a call: at once over the connection that is there, or in a task that dials first.
+
+        :returns: its outcome, which may be cancelled
+        """
+        protocol = cast("GrpcProtocol | None", self._protocol)
+        if protocol is None or not self._connected or protocol.processor.pause or self._is_aborted:
+            return asyncio.ensure_future(_exchange(self, call))
+        protocol.processor.under_way.begin(call)
+        return call.answer
+
     async def connect(self) -> GrpcProtocol:
         """Dial, unless connected. Nothing of any call is sent by this.
 
@@ -122,77 +132,24 @@ class GrpcChannel(Channel):
             protocol.processor.close()
         self.close()
 
-
-class Progress:
-    """How far a call came."""
-
-    stream: H2Stream | None = None
-
-    @property
-    def may_have_sent(self) -> bool:
-        """Whether bytes of the batch have left."""
-        return self.stream is not None and self.stream.data_sent > 0
-
-    @property
-    def retry_delay(self) -> float | None:
-        """Seconds that the peer asked for in its status, if it did."""
-        fields: list[tuple[str, str]] = (self.stream and (self.stream.trailers or self.stream.headers)) or []
-        return read_retry_delay(dict(fields).get("grpc-status-details-bin", ""))
+    def request_block(self, path: str, metadata: Mapping[str, str]) -> bytes:
+        """The compressed headers of a call."""
+        return encode_request(
+            [
+                (":method", "POST"),
+                (":scheme", self._scheme),
+                (":path", path),
+                (":authority", self._authority),
+                ("te", "trailers"),
+                ("content-type", "application/grpc"),
+                ("user-agent", USER_AGENT),
+                *metadata.items(),
+            ]
+        )
 
 
-# Of most records. To find one takes a third of what packing one does.
-_SHORT = tuple(map(_PREFIX.pack, range(2048)))
-
-
-def pack(records: Sequence[bytes]) -> bytes:
-    """Length-prefixed gRPC messages, one after the other, none of them compressed."""
-    lengths = list(map(len, records))
-    find = _SHORT.__getitem__ if max(lengths, default=0) < len(_SHORT) else _PREFIX.pack
-    parts: list[bytes] = [b""] * (2 * len(records))
-    parts[0::2] = map(find, lengths)
-    parts[1::2] = records
-    return b"".join(parts)
-
-
-async def exchange(
-    channel: GrpcChannel, path: str, packed: bytes, metadata: Mapping[str, str], progress: Progress
-) -> bytes:
-    """One call: packed messages out, half-close, one reply back.
-
-    Run it in a task of its own: grpclib cancels the calling task when the stream or the connection breaks.
-
-    :returns: the reply's bytes, empty when there is none
-    """
+async def _exchange(channel: GrpcChannel, call: Call) -> bytes:
+    """Dial, send a call, and wait for its answer."""
     protocol = await channel.connect()
-    request = channel.request(path, Cardinality.STREAM_UNARY, bytes, bytes, metadata=dict(metadata))
-    async with request as stream:
-        wrapper = stream._wrapper
-        protocol.processor.starting.add(wrapper)
-        try:
-            await stream.send_request()
-        finally:
-            protocol.processor.starting.discard(wrapper)
-        progress.stream = stream._stream
-        protocol.processor.sending.add(stream._stream)
-        try:
-            with wrapper:
-                await stream._stream.send_data(packed, end_stream=True)
-        finally:
-            protocol.processor.sending.discard(stream._stream)
-        stream._send_message_done = stream._end_done = True
-        await stream.recv_initial_metadata()
-        with wrapper:
-            reply = await _receive_reply(stream._stream)
-        # left to itself, grpclib would do without a status when the connection is closing
-        await stream.recv_trailing_metadata()
-        return reply
-
-
-async def _receive_reply(stream: H2Stream) -> bytes:
-    head = await stream.recv_data(_PREFIX.size)
-    if not head:
-        return b""
-    (length,) = _PREFIX.unpack(head)
-    if head[0] or length > MAX_REPLY:
-        raise ReplyTooLargeError(f"a {'compressed ' if head[0] else ''}reply of {length} bytes")
-    return await stream.recv_data(length)
+    protocol.processor.under_way.begin(call)
+    return await call.answer

@@ -11,27 +11,14 @@ from typing import Any, cast
 
 from grpclib.protocol import H2Protocol
 from h2.connection import H2Connection
-from hpack.hpack import Encoder
-from hpack.table import HeaderTable
-from hyperframe.frame import Frame
 
 from swagent.agent_log import say
 
 from ._grpclib_processor import GrpcProcessor
 from ._grpclib_slices import SlicedFrames
-from ._rebinding import without_logs
 
-# How many bytes may wait for a peer that does not read: more than a batch, since a batch may go out as one frame.
+# How many bytes may wait for a peer that does not read: more than a batch.
 MAX_UNREAD = 3 * 1024 * 1024
-# The frames that a peer may send between two answers. A batch that is sent costs it some hundred WINDOW_UPDATEs.
-MAX_FRAMES = 2048
-# hpack's log lines show each header, the token among them, and what they are encoded to.
-_SilentEncoder = without_logs(Encoder)
-_SilentTable = without_logs(HeaderTable)
-
-
-class FloodError(Exception):
-    """The peer sends and sends, and answers nothing."""
 
 
 class GrpcProtocol(H2Protocol):
@@ -43,8 +30,6 @@ class GrpcProtocol(H2Protocol):
         """:param listed: the set in which the connection is listed for as long as it is open"""
         super().__init__(*args)
         self._listed = listed
-        self._frames = 0
-        self._unread = SlicedFrames()
         self._is_lost = False
 
     def connection_made(self, transport: Any) -> None:
@@ -52,12 +37,13 @@ class GrpcProtocol(H2Protocol):
         self.processor = GrpcProcessor(  # pyright: ignore[reportIncompatibleVariableOverride]
             self.handler, self.connection, self._forget_frames
         )
-        h2: Any = self.connection._connection
-        h2.encoder = _SilentEncoder()
-        h2.encoder.header_table = _SilentTable()
-        h2._receive_frame = self._receive_counted(h2._receive_frame)
-        h2.incoming_buffer = self._unread
+        self._unread = SlicedFrames(self.processor.under_way)
+        self.connection._connection.incoming_buffer = self._unread
         self._listed.add(self)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.processor.under_way.advance()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         if not (self._unread.is_cut and self._is_open):
@@ -71,8 +57,6 @@ class GrpcProtocol(H2Protocol):
     def _end(self, exc: BaseException | None = None) -> None:
         super().connection_lost(exc)
         self._listed.discard(self)
-        # it refers to us
-        vars(self.connection._connection).pop("_receive_frame", None)
 
     @property
     def _is_open(self) -> bool:
@@ -101,7 +85,11 @@ class GrpcProtocol(H2Protocol):
 
     def _read(self, data: bytes) -> None:
         try:
-            super().data_received(data)
+            # as grpclib does, which logs what goes wrong into the application's log
+            for event in self.connection.feed(data):
+                self.processor.process(event)
+            if self._is_open:
+                self.connection.flush()
         except Exception as error:  # noqa: BLE001, RUF100  (whatever a peer's bytes provoke stays on this connection)
             say(logging.DEBUG, "closing a connection whose bytes cannot be read: %r", error)
             self.processor.close(f"unreadable bytes: {error!r}")
@@ -112,17 +100,8 @@ class GrpcProtocol(H2Protocol):
         elif _awaits_overlong_frame(self.connection._connection):
             self.processor.close("a frame beyond all bounds; is this an HTTP/2 server?")
 
-    def _receive_counted(self, receive: Any) -> Any:
-        def count(frame: Frame) -> Any:
-            self._frames += 1
-            if self._frames > MAX_FRAMES:
-                raise FloodError(f"{MAX_FRAMES} frames and no answer")
-            return receive(frame)
-
-        return count
-
     def _forget_frames(self) -> None:
-        self._frames = 0
+        self._unread.forget_frames()
 
 
 class _NoTransport:

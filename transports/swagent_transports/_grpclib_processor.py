@@ -11,29 +11,29 @@ from collections.abc import Callable
 from typing import Any
 
 from grpclib.exceptions import StreamTerminatedError
-from grpclib.protocol import AbstractHandler, Connection, EventsProcessor, Stream
-from grpclib.utils import Wrapper
+from grpclib.protocol import AbstractHandler, Connection, EventsProcessor
 from h2.errors import ErrorCodes
-from h2.events import DataReceived, Event, RemoteSettingsChanged, StreamEnded, StreamReset
-from hyperframe.frame import Frame, GoAwayFrame
+from h2.events import Event, RemoteSettingsChanged
+from h2.settings import SettingCodes
+from hyperframe.frame import (
+    AltSvcFrame,
+    DataFrame,
+    Frame,
+    GoAwayFrame,
+    HeadersFrame,
+    PushPromiseFrame,
+    RstStreamFrame,
+    WindowUpdateFrame,
+)
 
 from swagent.agent_log import say
+
+from ._grpclib_streams import NotProcessedError, Streams
 
 # Seconds for which a peer is left alone that says ENHANCE_YOUR_CALM.
 CALM = 5.0
 # The peer goes on with the calls that it took; any other error code says that the connection is of no use any more.
 _GRACEFUL = (ErrorCodes.NO_ERROR, ErrorCodes.ENHANCE_YOUR_CALM)
-
-
-class NotProcessedError(StreamTerminatedError):
-    """Provably, the peer did not begin to process this stream.
-
-    :ivar pause: seconds for which it wants to be left alone
-    """
-
-    def __init__(self, reason: str, pause: float = 0.0) -> None:
-        super().__init__(reason)
-        self.pause = pause
 
 
 class _GoAway(Event):
@@ -44,32 +44,25 @@ class _GoAway(Event):
         self.error_code = frame.error_code
 
 
-def _announce(frame: GoAwayFrame) -> tuple[list[Frame], list[Event]]:
-    return [], [_GoAway(frame)]
-
-
 class GrpcProcessor(EventsProcessor):
     """The events of one connection.
 
-    :ivar starting: calls that wait for their turn to begin a stream
-    :ivar sending: streams whose batch is not out yet
+    :ivar under_way: the calls
     :ivar greeted: set when the peer's SETTINGS have come, or never will
     :ivar ended: why the connection has come to its end
     :ivar pause: seconds for which the peer wants to be left alone, which no call has read yet
-    :ivar on_answer: called when an answer is complete
     """
 
     def __init__(self, handler: AbstractHandler, connection: Connection, on_answer: Callable[[], None]) -> None:
+        """:param on_answer: called when an answer is complete"""
         super().__init__(handler, connection)
-        self.starting: set[Wrapper] = set()
-        self.sending: set[Stream] = set()
+        self.under_way = Streams(connection, on_answer, self._close_retired)
         self.greeted = asyncio.Event()
         self.ended: str | None = None
         self.pause = 0.0
-        self._on_answer = on_answer
         processors: dict[Any, Any] = self.processors
         processors[_GoAway] = self.process_go_away
-        connection._connection._frame_dispatch_table[GoAwayFrame] = _announce
+        connection._connection._frame_dispatch_table.update(_frames_of_streams(self.under_way))
 
     async def wait_greeted(self) -> None:
         """Wait for the peer's SETTINGS, which show that it speaks HTTP/2, and how.
@@ -95,11 +88,12 @@ class GrpcProcessor(EventsProcessor):
     def process_go_away(self, event: _GoAway) -> None:
         reason = f"GOAWAY after stream {event.last_stream_id}, error code {event.error_code}"
         self.pause = CALM if event.error_code == ErrorCodes.ENHANCE_YOUR_CALM else 0.0
-        above = [stream for stream in self.streams.values() if (stream.id or 0) > event.last_stream_id]
+        calls = self.under_way.calls.values()
+        above = [call for call in calls if call.stream_id > event.last_stream_id]
         pause = self.take_pause() if above else 0.0
-        for stream in above:
-            _end(stream, NotProcessedError(reason, pause))
-        if event.error_code not in _GRACEFUL or not self.streams:
+        for call in above:
+            call.fail(NotProcessedError(reason, pause))
+        if event.error_code not in _GRACEFUL or not calls:
             self.close(reason)
             return
         self.retire(reason)
@@ -108,49 +102,19 @@ class GrpcProcessor(EventsProcessor):
         """Take no more calls; those that are begun may still be answered."""
         # the next call dials anew, see Channel._connected
         self.handler.close()
-        self._turn_away(reason)
+        self.under_way.turn_away(reason)
+
+    def _close_retired(self) -> None:
+        if self.under_way.closed is not None and self.ended is None:
+            self.close("retired")
 
     def process_remote_settings_changed(self, event: RemoteSettingsChanged) -> None:
-        super().process_remote_settings_changed(event)
+        changed = event.changed_settings.get(SettingCodes.INITIAL_WINDOW_SIZE)
+        if changed is not None:
+            self.under_way.take_window_change(changed.new_value - (changed.original_value or 0))
         self.greeted.set()
-        # maybe more streams are allowed now
-        self.connection.stream_close_waiter.set()
-
-    def process_data_received(self, event: DataReceived) -> None:
-        # an empty frame would be taken for the end of the stream
-        if event.flow_controlled_length:
-            super().process_data_received(event)
-
-    def process_stream_ended(self, event: StreamEnded) -> None:
-        super().process_stream_ended(event)
-        stream = self.streams.get(event.stream_id or 0)
-        if stream is None:
-            return
-        self._on_answer()
-        # not by h2's state of the stream: a reset that came in the same piece has closed it already
-        if stream in self.sending:
-            _end(stream, StreamTerminatedError("answered before it heard the whole batch"))
-        elif stream.trailers is None and "grpc-status" not in dict(stream.headers or ()):
-            _end(stream, StreamTerminatedError("answered without a status"))
-        else:
-            # the answer is complete, whatever becomes of the connection now
-            stream.wrapper = None
-
-    def process_stream_reset(self, event: StreamReset) -> None:
-        stream = self.streams.get(event.stream_id or 0)
-        if stream is not None and event.error_code == ErrorCodes.REFUSED_STREAM:
-            _end(stream, NotProcessedError("REFUSED_STREAM"))
-        super().process_stream_reset(event)
-
-    def register(self, stream: Stream) -> Callable[[], None]:
-        release = super().register(stream)
-
-        def release_and_retire() -> None:
-            release()
-            if getattr(self.handler, "connection_lost", False) and not self.streams:
-                self.close("retired")
-
-        return release_and_retire
+        # maybe more may leave now
+        self.under_way.advance()
 
     def close(self, reason: str = "Connection closed") -> None:
         # what is said of it later, as that it is lost, says less
@@ -160,15 +124,44 @@ class GrpcProcessor(EventsProcessor):
         if transport is not None:
             transport.abort()
         super().close(reason)
-        self._turn_away(reason)
-
-    def _turn_away(self, reason: str) -> None:
-        for wrapper in tuple(self.starting):
-            wrapper.cancel(NotProcessedError(reason))
+        self.under_way.turn_away(reason)
+        for call in tuple(self.under_way.calls.values()):
+            call.fail(StreamTerminatedError(reason))
 
 
-def _end(stream: Stream, error: StreamTerminatedError) -> None:
-    """End a call; nothing that comes later changes its outcome."""
-    wrapper, stream.wrapper = stream.wrapper, None
-    if wrapper is not None:
-        wrapper.cancel(error)
+_Nothing = tuple[list[Frame], list[Event]]
+
+
+def _frames_of_streams(streams: Streams) -> dict[type[Frame], Callable[[Any], _Nothing]]:
+    """What h2 does about frames that are none of its business: it hands them on."""
+
+    def headers(frame: HeadersFrame) -> _Nothing:
+        streams.take_headers(frame.stream_id, frame.data, is_end="END_STREAM" in frame.flags)
+        return [], []
+
+    def data(frame: DataFrame) -> _Nothing:
+        size = frame.flow_controlled_length
+        streams.take_data(frame.stream_id, frame.data, size, is_end="END_STREAM" in frame.flags)
+        return [], []
+
+    def reset(frame: RstStreamFrame) -> _Nothing:
+        streams.take_reset(frame.stream_id, frame.error_code)
+        return [], []
+
+    def window(frame: WindowUpdateFrame) -> _Nothing:
+        streams.take_window(frame.stream_id, frame.window_increment)
+        return [], []
+
+    def promise(frame: PushPromiseFrame) -> _Nothing:
+        streams.take_promise(frame.data)
+        return [], []
+
+    return {
+        HeadersFrame: headers,
+        DataFrame: data,
+        RstStreamFrame: reset,
+        WindowUpdateFrame: window,
+        PushPromiseFrame: promise,
+        AltSvcFrame: lambda _: ([], []),
+        GoAwayFrame: lambda frame: ([], [_GoAway(frame)]),
+    }

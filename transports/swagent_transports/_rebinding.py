@@ -4,6 +4,7 @@ else in the process changes."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from inspect import isfunction
 from types import FunctionType
 from typing import Any
@@ -23,7 +24,22 @@ def rebound(function: Any, **names: Any) -> Any:
     return other
 
 
-def without_logs(kind: type[Any]) -> type[Any]:
-    """The same class, whose methods log nothing. Its module must name its logger `log`."""
-    loud = {name: each for name, each in vars(kind).items() if isfunction(each) and "log" in each.__code__.co_names}
-    return type(f"Silent{kind.__name__}", (kind,), {name: rebound(each, log=_SILENT) for name, each in loud.items()})
+def silenced(function: Any) -> Any:
+    """The same function, which logs nothing. Its module must name its logger `log`."""
+    return rebound(function, log=_SILENT)
+
+
+def without_logs(kind: type[Any], **names: Any) -> type[Any]:
+    """The same class, whose methods log nothing. Its module must name its logger `log`.
+
+    :param names: what they find under other names of their module
+    """
+    names = {"log": _SILENT, **names}
+    loud = {name: each for name, each in vars(kind).items() if isfunction(each) and _used(each, names)}
+    return type(
+        f"Silent{kind.__name__}", (kind,), {name: rebound(each, **_used(each, names)) for name, each in loud.items()}
+    )
+
+
+def _used(function: Any, names: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: names[name] for name in names.keys() & set(function.__code__.co_names)}

@@ -23,8 +23,9 @@ from swagent_proto import wire
 
 from . import _grpc_commands as commands
 from ._deadline import wait_done
-from ._grpclib import GrpcChannel, Progress, exchange, pack
-from ._grpclib_processor import NotProcessedError
+from ._grpclib import GrpcChannel
+from ._grpclib_call import Call
+from ._grpclib_streams import NotProcessedError
 from ._meters import elements
 from ._tls import client_context
 
@@ -71,6 +72,8 @@ class GrpcTransport:
         token = config.authentication.reveal()
         self._metadata = {"authentication": token} if token else {}
         self._channel: GrpcChannel | None = None
+        # the compressed headers of calls, by their paths
+        self._blocks: dict[str, bytes] = {}
         self._calls: set[asyncio.Future[bytes]] = set()
         self._is_closed = False
 
@@ -79,32 +82,32 @@ class GrpcTransport:
         collector takes as one input set."""
         path = _COLLECT[signal]
         if signal is not Signal.METER:
-            await self._call(path, pack(records))
+            await self._call(path, records)
             return
         for collection in records:
-            await self._call(path, pack(list(elements(collection))))
+            await self._call(path, list(elements(collection)))
 
     async def report_properties(self, instance: Instance) -> None:
         """Report the instance to the collector."""
         message = wire.instance_properties(instance.service, instance.name, instance.properties, "")
-        await self._call(_REPORT_PROPERTIES, pack([message]))
+        await self._call(_REPORT_PROPERTIES, [message])
 
     async def keep_alive(self, instance: Instance) -> None:
         """Report to the collector that the instance lives."""
-        await self._call(_KEEP_ALIVE, pack([wire.instance_ping_pkg(instance.service, instance.name, "")]))
+        await self._call(_KEEP_ALIVE, [wire.instance_ping_pkg(instance.service, instance.name, "")])
 
     async def profile_commands(self, instance: Instance, since: int) -> Sequence[Command]:
         """Ask for the profile tasks that were made after a moment."""
-        reply = await self._call(commands.ASK, pack([commands.question(instance, since)]))
+        reply = await self._call(commands.ASK, [commands.question(instance, since)])
         return await commands.read_commands(reply)
 
     async def report_profile_finish(self, instance: Instance, task: str) -> None:
         """Report to the collector that a profile task is over."""
-        await self._call(commands.FINISH, pack([commands.finish(instance, task)]))
+        await self._call(commands.FINISH, [commands.finish(instance, task)])
 
     async def configuration_commands(self, instance: Instance, uuid: str) -> Sequence[Command]:
         """Ask for the settings of a service, unless they are those of this UUID."""
-        reply = await self._call(commands.ASK_CONFIGURATION, pack([commands.configuration_question(instance, uuid)]))
+        reply = await self._call(commands.ASK_CONFIGURATION, [commands.configuration_question(instance, uuid)])
         return await commands.read_commands(reply)
 
     async def aclose(self) -> None:
@@ -114,40 +117,43 @@ class GrpcTransport:
             self._hang_up(self._channel)
         await _let_go(self._calls)
 
-    async def _call(self, path: str, packed: bytes) -> bytes:
-        """Make one call within the timeout, in a task of its own (see `exchange`)."""
+    async def _call(self, path: str, messages: Sequence[bytes]) -> bytes:
+        """Make one call within the timeout."""
         if self._is_closed:
             raise RetryableError("the transport is closed")
         channel = self._channel
         if channel is None:
             channel = self._channel = GrpcChannel(self._address.host, self._address.port, self._context)
-        progress = Progress()
-        task = asyncio.ensure_future(exchange(channel, path, packed, self._metadata, progress))
-        self._calls.add(task)
-        task.add_done_callback(self._forget)
+        block = self._blocks.get(path)
+        if block is None:
+            block = self._blocks[path] = channel.request_block(path, self._metadata)
+        call = Call(block, messages, asyncio.get_running_loop().create_future())
+        outcome = channel.begin(call)
+        self._calls.add(outcome)
+        outcome.add_done_callback(self._forget)
         try:
-            await wait_done(task, self._timeout)
+            await wait_done(outcome, self._timeout)
         except asyncio.CancelledError:
-            await _let_go({task})
+            await _let_go({outcome})
             raise
-        if not task.done():
+        if not outcome.done():
             self._hang_up(channel)
-            await _let_go({task})
-            raise _open_verdict(progress, f"no answer within {self._timeout:g} s")
-        if task.cancelled():
-            raise _open_verdict(progress, "the call was cancelled from inside")
-        error = task.exception()
+            await _let_go({outcome})
+            raise _open_verdict(call, f"no answer within {self._timeout:g} s")
+        if outcome.cancelled():
+            raise _open_verdict(call, "the call was cancelled from inside")
+        error = outcome.exception()
         if error is None:
-            return task.result()
-        raise self._translate(channel, progress, error) from error
+            return outcome.result()
+        raise self._translate(channel, call, error) from error
 
-    def _translate(self, channel: GrpcChannel, progress: Progress, error: BaseException) -> DeliveryError:
+    def _translate(self, channel: GrpcChannel, call: Call, error: BaseException) -> DeliveryError:
         if isinstance(error, GRPCError):
             text = f"{error.status.name} {error.message or ''}".strip()
             pause = _REJECTIONS.get(error.status)
             if pause is None:
-                return _open_verdict(progress, text)
-            if error.status is Status.RESOURCE_EXHAUSTED and (requested := progress.retry_delay) is not None:
+                return _open_verdict(call, text)
+            if error.status is Status.RESOURCE_EXHAUSTED and (requested := call.retry_delay) is not None:
                 pause = requested
             # a collector without this service may well have the others
             is_one_service = error.status is Status.UNIMPLEMENTED
@@ -156,7 +162,7 @@ class GrpcTransport:
             return RetryableError(_legible(str(error)), pause=error.pause)
         # a broken connection, or a peer that does not speak the protocol: the next call starts with a clean one
         self._hang_up(channel)
-        return _open_verdict(progress, f"{type(error).__name__}: {error}")
+        return _open_verdict(call, f"{type(error).__name__}: {error}")
 
     def _hang_up(self, channel: GrpcChannel) -> None:
         """Abort a channel. A later call may have opened the next one already, which is left alone."""
@@ -164,19 +170,19 @@ class GrpcTransport:
             self._channel = None
         channel.abort()
 
-    def _forget(self, task: asyncio.Future[bytes]) -> None:
+    def _forget(self, outcome: asyncio.Future[bytes]) -> None:
         """Look at the outcome of a call that perhaps no task awaits, or asyncio reports it to the application."""
-        self._calls.discard(task)
-        if not task.cancelled():
-            task.exception()
+        self._calls.discard(outcome)
+        if not outcome.cancelled():
+            outcome.exception()
 
     def __str__(self) -> str:
         return f"grpc{'s' if self._context else ''}://{self._address}"
 
 
-def _open_verdict(progress: Progress, text: str) -> DeliveryError:
+def _open_verdict(call: Call, text: str) -> DeliveryError:
     """What a failure without an answer of the collector means for the batch."""
-    return AmbiguousError(_legible(text)) if progress.may_have_sent else RetryableError(_legible(text))
+    return AmbiguousError(_legible(text)) if call.may_have_sent else RetryableError(_legible(text))
 
 
 def _legible(text: str) -> str:
