@@ -29,7 +29,13 @@ from aiokafka.errors import KafkaConnectionError, NodeNotReadyError  # pyright: 
 
 from ._kafka_attempt import Attempt
 from ._kafka_entry import connect_to_broker, connect_to_one
-from ._kafka_quiet import hush, mark_ours, unhush
+from ._quiet import Hush, own_traffic
+
+# During an outage aiokafka logs each attempt, some of them at level ERROR. The agent logs that itself, once in a while.
+HUSH = Hush(
+    "aiokafka", "aiokafka.cluster", "aiokafka.conn", "aiokafka.helpers", "aiokafka.producer.producer",
+    "aiokafka.producer.sender",
+)  # fmt: skip
 
 
 class Producer:
@@ -45,6 +51,7 @@ class Producer:
         :param arguments: what AIOKafkaProducer takes
         :param connection: what a connection takes of them
         """
+        HUSH.begin()
         self._producer: Any = AIOKafkaProducer(
             acks="all", enable_idempotence=False, bootstrap_servers=",".join(servers), **arguments
         )
@@ -59,7 +66,6 @@ class Producer:
         self._connection = connection
         self._timeout_ms: int = arguments["request_timeout_ms"]
         self._is_abandoned = False
-        hush()
         self.client: Any = self._producer.client
         self.client._get_conn = self._connect_to_broker
         self.turns = itertools.count()
@@ -101,9 +107,7 @@ class Producer:
     def abandon(self) -> None:
         """Drop it: every connection is aborted, every task is cancelled. Batches that wait end with NodeNotReadyError,
         those under way with KafkaConnectionError. A second call is harmless."""
-        if not self._is_abandoned:
-            unhush()
-        self._is_abandoned = True
+        was_abandoned, self._is_abandoned = self._is_abandoned, True
         self._fail_batches()
         for connection in tuple(self.client._conns.values()):
             writer = connection._writer
@@ -111,8 +115,12 @@ class Producer:
             if writer is not None:
                 # close() alone would first try to write everything to the dead peer
                 writer.transport.abort()
-        for task in self._tasks():
+        tasks = self._tasks()
+        for task in tasks:
             task.cancel()
+        if not was_abandoned:
+            # to their end they may have something to say
+            asyncio.gather(*tasks, return_exceptions=True).add_done_callback(lambda _: HUSH.end())
         update = self.client._md_update_fut
         if update is not None and not update.done():
             update.set_result(False)
@@ -124,14 +132,14 @@ class Producer:
         await asyncio.sleep(0)  # for the callbacks of the connections
 
     async def _start(self) -> None:
-        mark_ours()
-        self.client._conns["bootstrap", ConnectionGroup.DEFAULT] = await connect_to_one(
-            self.client.hosts, self._timeout_ms, self._connection
-        )
-        self.client._sync_task = asyncio.ensure_future(self.client._md_synchronizer())
-        if not await self.client.force_metadata_update():
-            raise KafkaConnectionError("no broker describes the cluster")
-        await self._sender.start()
+        with own_traffic():
+            self.client._conns["bootstrap", ConnectionGroup.DEFAULT] = await connect_to_one(
+                self.client.hosts, self._timeout_ms, self._connection
+            )
+            self.client._sync_task = asyncio.ensure_future(self.client._md_synchronizer())
+            if not await self.client.force_metadata_update():
+                raise KafkaConnectionError("no broker describes the cluster")
+            await self._sender.start()
 
     async def _connect_to_broker(self, node_id: int, *, group: Any = ConnectionGroup.DEFAULT, **_: Any) -> Any:
         return None if self._is_abandoned else await connect_to_broker(self.client, node_id, group, self._connection)

@@ -6,8 +6,8 @@ grpclib dials, keeps the connection, and has h2 look after it. Calls and their s
 a batch. Here a batch is one write, and its answer is read in one go:
 
 * The headers of a request are compressed once, and those of an answer are read once (`_grpclib_headers`).
-* A batch is cut into as few DATA frames as the peer takes, by its windows (`_grpclib_batch`). What has to wait for them
-  is sent by the event that opens them: no task waits.
+* A batch is cut into as few DATA frames as the peer takes, by its windows (`_grpclib_batch`). A rest that they do
+  not let out is sent by the event that opens them: no task waits.
 * No task is made for a call, unless it has to dial.
 
 grpclib 0.4 lacks these things, which an application's process needs:

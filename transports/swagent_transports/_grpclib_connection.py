@@ -14,6 +14,7 @@ from h2.connection import H2Connection
 
 from swagent.agent_log import say
 
+from ._grpclib_headers import silent_encoder
 from ._grpclib_processor import GrpcProcessor
 from ._grpclib_slices import SlicedFrames
 
@@ -39,6 +40,8 @@ class GrpcProtocol(H2Protocol):
         )
         self._unread = SlicedFrames(self.processor.under_way)
         self.connection._connection.incoming_buffer = self._unread
+        # encodes nothing; it logs that its table may be larger now
+        self.connection._connection.encoder = silent_encoder()
         self._listed.add(self)
 
     def resume_writing(self) -> None:

@@ -16,6 +16,9 @@ from anyio import CancelScope
 from ._http_dialling import Dialler
 from ._http_exchange import Exchange
 from ._http_reading import Frugal
+from ._quiet import Hush, own_traffic
+
+HUSH = Hush("httpcore.connection", "httpcore.http11", "httpcore.proxy", "httpcore.http2", "httpcore.socks")
 
 # Shorter than what OAP (30 s) and proxies allow, so that it is our side that hangs up. Otherwise the server's FIN and
 # our request could cross on the way, and the fate of the batch would be unknown.
@@ -46,6 +49,8 @@ class Pool:
         inner._network_backend = Frugal(Dialler(inner._network_backend))  # noqa: SLF001
         self._users = 0
         self.is_retired = False
+        self._is_closed = False
+        HUSH.begin()
 
     async def run(self, exchange: Exchange) -> None:
         """Do the exchange over one of the connections; cancelled or failing, it retires the pool.
@@ -54,7 +59,8 @@ class Pool:
         """
         self._users += 1
         try:
-            await exchange.run(self._http)
+            with own_traffic():
+                await exchange.run(self._http)
         except BaseException:
             self.is_retired = True
             raise
@@ -68,6 +74,10 @@ class Pool:
         await self._close_when_done()
 
     async def _close_when_done(self) -> None:
-        if self.is_retired and not self._users:
-            with CancelScope(shield=True):
-                await self._http.aclose()
+        if self.is_retired and not self._users and not self._is_closed:
+            self._is_closed = True
+            with CancelScope(shield=True), own_traffic():
+                try:
+                    await self._http.aclose()
+                finally:
+                    HUSH.end()

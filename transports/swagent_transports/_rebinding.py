@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from inspect import isfunction
 from types import FunctionType
 from typing import Any
 
@@ -30,15 +29,21 @@ def silenced(function: Any) -> Any:
 
 
 def without_logs(kind: type[Any], **names: Any) -> type[Any]:
-    """The same class, whose methods log nothing. Its module must name its logger `log`.
+    """The same class, whose methods and properties log nothing. Its module must name its logger `log`.
 
     :param names: what they find under other names of their module
     """
     names = {"log": _SILENT, **names}
-    loud = {name: each for name, each in vars(kind).items() if isfunction(each) and _used(each, names)}
-    return type(
-        f"Silent{kind.__name__}", (kind,), {name: rebound(each, **_used(each, names)) for name, each in loud.items()}
-    )
+    found = {
+        name: _quieted(each, names) for name, each in vars(kind).items() if isinstance(each, property | FunctionType)
+    }
+    return type(f"Silent{kind.__name__}", (kind,), found)
+
+
+def _quieted(member: Any, names: Mapping[str, Any]) -> Any:
+    if isinstance(member, property):
+        return property(*(each and _quieted(each, names) for each in (member.fget, member.fset, member.fdel)))
+    return rebound(member, **_used(member, names))
 
 
 def _used(function: Any, names: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -27,6 +27,7 @@ from ._kafka_delivery import Record, deliver
 from ._kafka_keys import log_key, meter_key, segment_key
 from ._kafka_settings import entry_address, read_settings
 from ._kafka_verdicts import outcome, unsent
+from ._quiet import own_traffic
 
 _KEYS: dict[Signal, Callable[[bytes], bytes]] = {
     Signal.SEGMENT: segment_key,
@@ -78,15 +79,20 @@ class KafkaTransport:
         """Abort every connection."""
         self._is_closed = True
         producer = self._producer
-        self._drop()
-        if producer is not None:
-            await producer.wait_gone(TRANSPORT_CALL_END)
+        with own_traffic():
+            self._drop()
+            if producer is not None:
+                await producer.wait_gone(TRANSPORT_CALL_END)
 
     async def _manage(self, key: bytes, message: bytes) -> None:
         await self._call(self._settings.management_topic, [(key, message)], by_key=True)
 
     async def _call(self, topic: str, records: Sequence[Record], *, by_key: bool) -> None:
         """Deliver within the timeout, in a task of its own: so whatever hangs in there can be left behind."""
+        with own_traffic():
+            self._settle(await self._finish(topic, records, by_key))
+
+    async def _finish(self, topic: str, records: Sequence[Record], by_key: bool) -> asyncio.Future[None]:
         task = asyncio.ensure_future(self._attempt(topic, records, by_key))
         task.add_done_callback(retrieve)
         self._calls.add(task)
@@ -100,7 +106,7 @@ class KafkaTransport:
             self._calls.discard(task)
             if not task.done():
                 task.cancel()
-        self._settle(task)
+        return task
 
     async def _attempt(self, topic: str, records: Sequence[Record], by_key: bool) -> None:
         # checked in here: otherwise a call that had no turn yet when the transport was closed would connect again

@@ -6,14 +6,13 @@ import asyncio
 import importlib
 import logging
 
-import anyio
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError
 
 from kit.kafka_client import INSTANCE, kafka_client
 from swagent.errors import RetryableError
-from swagent_transports import _kafka_quiet
+from swagent_transports._aiokafka import HUSH
 
 pytestmark = pytest.mark.anyio
 
@@ -42,39 +41,19 @@ async def test_the_applications_own_clients_still_speak(caplog: pytest.LogCaptur
     assert {each.name for each in caplog.records} == {"aiokafka"}
 
 
-@pytest.mark.parametrize("level", [logging.INFO, logging.DEBUG])
-async def test_ours_is_heard_only_when_the_agent_is_to_say_everything(
-    level: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    logging.getLogger("swagent").setLevel(level)
-
-    async def speak() -> None:
-        _kafka_quiet.mark_ours()
-        for name in _kafka_quiet._LOGGERS:
-            logging.getLogger(name).error("the broker is away")
-
-    _kafka_quiet.hush()
-    try:
-        async with anyio.create_task_group() as group:
-            group.start_soon(speak)
-        assert len(caplog.records) == (0 if level > logging.DEBUG else len(_kafka_quiet._LOGGERS))
-    finally:
-        _kafka_quiet.unhush()
-
-
 async def test_the_loggers_are_as_they_were_when_the_last_client_is_gone() -> None:
-    before = filters()
+    before = attributes()
     async with kafka_client(NOWHERE) as first, kafka_client(NOWHERE) as second:
         await first.probe()
         await second.probe()
-    assert filters() == before
+    assert attributes() == before
 
 
-def filters() -> list[object]:
-    return [each for name in _kafka_quiet._LOGGERS for each in logging.getLogger(name).filters]
+def attributes() -> list[set[str]]:
+    return [set(vars(logging.getLogger(name))) for name in HUSH.names]
 
 
 def test_aiokafka_logs_where_it_is_known_to() -> None:
-    names = ("client", "cluster", "conn", "producer.producer", "producer.sender")
+    names = ("client", "cluster", "conn", "helpers", "producer.producer", "producer.sender")
     modules = [importlib.import_module(f"aiokafka.{name}") for name in names]
-    assert {module.log.name for module in modules} == set(_kafka_quiet._LOGGERS)
+    assert {module.log.name for module in modules} == set(HUSH.names)
