@@ -23,11 +23,6 @@ def _find_short(lengths: Sequence[int]) -> Sequence[bytes]:
     return itemgetter(*lengths)(_SHORT) if len(lengths) > 1 else [_SHORT[length] for length in lengths]
 
 
-def frame(kind: int, flags: int, stream_id: int, size: int) -> bytes:
-    """The head of a frame."""
-    return _FRAME.pack(size >> 8, size & 0xFF, kind, flags, stream_id)
-
-
 def head_frames(block: bytes, stream_id: int, most: int) -> bytes:
     """The frames of a request's headers.
 
@@ -36,8 +31,8 @@ def head_frames(block: bytes, stream_id: int, most: int) -> bytes:
     pieces = [block[start : start + most] for start in range(0, len(block), most)]
     found: list[bytes] = []
     for place, piece in enumerate(pieces):
-        flags = _END_HEADERS if place == len(pieces) - 1 else 0
-        found += [frame(_CONTINUATION if place else _HEADERS, flags, stream_id, len(piece)), piece]
+        kind, flags, size = _CONTINUATION if place else _HEADERS, _END_HEADERS if piece is pieces[-1] else 0, len(piece)
+        found += [_FRAME.pack(size >> 8, size & 0xFF, kind, flags, stream_id), piece]
     return b"".join(found)
 
 
@@ -74,43 +69,51 @@ class Batch:
         :returns: how many bytes of the windows they take
         """
         before = self.sent
-        if self._is_short and 0 < self._left <= room and not self._rest:
-            self._cut_whole(parts, stream_id, most)
         while not self.is_out:
-            size = min(self._left, most, max(room, 0))
+            if self._is_short and not self._rest:
+                room -= self._cut_whole(parts, stream_id, room, most)
+            if self.is_out:
+                break
+            # of short messages only what is left of the one that was cut
+            size = min((self._is_short and len(self._rest)) or self._left, most, max(room, 0))
             if not size and self._left:
                 break
             room -= size
-            self._left -= size
-            self.is_out = not self._left
-            parts.append(frame(_DATA, _END_STREAM if self.is_out else 0, stream_id, size))
+            self._put_head(parts, stream_id, size)
             self._fill(parts, size)
         return self.sent - before
 
-    def _cut_whole(self, parts: list[bytes | memoryview], stream_id: int, most: int) -> None:
-        """Append all the rest, in frames of whole messages."""
-        lengths, first, prefix = self._lengths, self._next, _PREFIX.size
-        count = len(lengths)
-        self.sent += self._left
-        fit = most * count // self._left
-        while first < count:
-            upto = min(first + max(fit, 1), count)
+    def _put_head(self, parts: list[bytes | memoryview], stream_id: int, size: int) -> None:
+        """Append the head of the next frame."""
+        self._left -= size
+        self.sent += size
+        self.is_out = not self._left
+        parts.append(_FRAME.pack(size >> 8, size & 0xFF, _DATA, _END_STREAM if self.is_out else 0, stream_id))
+
+    def _cut_whole(self, parts: list[bytes | memoryview], stream_id: int, room: int, most: int) -> int:
+        """Append frames of whole messages, as many as there is room for; their bytes."""
+        lengths, first, prefix, before = self._lengths, self._next, _PREFIX.size, self.sent
+        fit = most * (len(lengths) - first) // max(self._left, 1)
+        while first < len(lengths):
+            upto = min(first + max(fit, 1), len(lengths))
             size = sum(lengths[first:upto]) + prefix * (upto - first)
-            while size > most:
+            limit = min(most, room)
+            while size > limit and upto > first:
                 upto -= 1
                 size -= lengths[upto] + prefix
-            self._left -= size
-            parts.append(frame(_DATA, 0 if self._left else _END_STREAM, stream_id, size))
+            if upto == first:
+                break
+            room -= size
+            self._put_head(parts, stream_id, size)
             parts += self._pieces[2 * first : 2 * upto]
             # as many as fit if they are like those of this one
             fit = most * (upto - first) // size
             first = upto
         self._next = first
-        self.is_out = True
+        return self.sent - before
 
     def _fill(self, parts: list[bytes | memoryview], size: int) -> None:
         """Append the next bytes: whole messages, and of the first and the last one what is this frame's."""
-        self.sent += size
         if self._rest:
             parts.append(self._rest[:size])
             size -= len(parts[-1])

@@ -24,8 +24,6 @@ from ._grpclib_headers import NO_TABLE, HeaderReader
 
 WINDOW = 65_535
 """The smallest one that HTTP/2 allows: what a hostile peer can make us buffer unread."""
-# The most that is written at a time: a peer that does not read leaves little more than this in our memory.
-_MAX_WRITE = 256 * 1024
 # The peer's windows are opened again when it has sent so much of a reply.
 _MOST_OWED = 16 * 1024
 _LARGEST_WINDOW = _LAST_STREAM = 2**31 - 1
@@ -99,7 +97,7 @@ class Streams:
             parts.append(self._open(call))
         batch, most = call.batch, self._h2.max_outbound_frame_size
         while not batch.is_out and self._connection.write_ready.is_set():
-            room = min(call.window, self._h2.outbound_flow_control_window, _MAX_WRITE)
+            room = min(call.window, self._h2.outbound_flow_control_window)
             size = batch.cut(parts, call.stream_id, room, most)
             if not parts:
                 return
