@@ -26,7 +26,7 @@ from kit.http_peer import HttpPeer
 from kit.kafka_client import kafka_client
 from kit.kafka_peer import PRODUCE, KafkaPeer
 from kit.loop_thread import LoopThread
-from kit.servers import nobody
+from kit.servers import dead_address
 from swagent_proto import wire
 from swagent_transports._http_pool import HUSH
 from swagent_transports._quiet import Hush, own_traffic
@@ -143,7 +143,7 @@ async def test_nothing_of_our_traffic_is_logged(protocol: str, kind: str) -> Non
                 assert await client.verdict(RECORD) is None
             fail(peer)
             assert await client.verdict(RECORD) is not None
-        with nobody() as address:
+        with dead_address() as address:
             async with client_of(address) as client:
                 assert await client.verdict(RECORD) is not None
         logging.getLogger("shop").debug("an httpx of the application's own")
