@@ -74,6 +74,7 @@ from .pipeline.encoder import Encoder
 from .pipeline.failover import Failover
 from .pipeline.pipelines import Pipelines
 from .pipeline.route import Route
+from .profile.request_clock import Steps
 from .record.suppression import suppress_instrumentation
 from .record.trace.tracer import Tracer
 from .runtime.agent_tasks import AgentTasks
@@ -385,6 +386,14 @@ class Agent:
         start. A second call does nothing, and so does one before the start."""
         if self._phase is Phase.RUNNING:
             self._recording.watch_loop()
+
+    def steps_here(self) -> Steps | None:
+        """The steps of the tasks of the running event loop, which are reported as long as the agent runs: for the split
+        of requests' times. None: it does not run.
+
+        :raises Exception: the loop cannot be seen into
+        """
+        return self._recording.steps_here() if self._phase is Phase.RUNNING else None
 
     def statistics(self) -> Statistics:
         """What became of every record so far. Any thread, in every phase; empty before the start."""

@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     cases = given.cases or (SHORT if given.short else tuple(CASES))
     stages = (BARE, WHOLE) if given.short else tuple(STAGES)
     try:
-        counts = count_all(stages, cases, given.blocks, given.jobs)
+        counts = count_all(stages, cases, given.blocks, given.jobs, given.split)
     except CountError as error:
         print(error, file=sys.stderr)
         return 1
@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> int:
     return 1 if regressions else 0
 
 
-def count_all(stages: Sequence[str], cases: Sequence[str], blocks: int, jobs: int) -> Counts:
+def count_all(stages: Sequence[str], cases: Sequence[str], blocks: int, jobs: int, split: int = 1) -> Counts:
     """Count each case at each stage, several stages at once: neighbours take time, and no instructions."""
     python, library = prepare(Environment.SWAGENT), build_counter()
     (CACHE / "cost").mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def count_all(stages: Sequence[str], cases: Sequence[str], blocks: int, jobs: in
         def count(stage: str) -> Mapping[str, Count]:
             folder = room / stage
             folder.mkdir()
-            return measure(stage, cases, blocks, python, library, address, folder)
+            return measure(stage, cases, blocks, python, library, address, folder, split)
 
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
         found = dict(zip(stages, pool.map(count, stages), strict=True))
@@ -84,6 +84,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         "--blocks", type=int, default=5, help="of 512 requests each, counted by themselves (%(default)d)"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="stages at a time (%(default)d)")
+    parser.add_argument(
+        "--split", type=int, default=1, help="split the time of one request in so many; 0: of none (%(default)d)"
+    )
     parser.add_argument("--short", action="store_true", help="few cases, no parts; judged by the record")
     parser.add_argument("--record", action="store_true", help="write the numbers to stress/recorded_cost.json")
     return parser.parse_args(arguments)

@@ -20,19 +20,27 @@ _LONGEST = 900.0
 
 
 def measure(
-    stage: str, cases: Sequence[str], blocks: int, python: Path, library: Path, collector: str, folder: Path
+    stage: str,
+    cases: Sequence[str],
+    blocks: int,
+    python: Path,
+    library: Path,
+    collector: str,
+    folder: Path,
+    split: int = 1,
 ) -> Mapping[str, Count]:
     """Count the cases at one stage.
 
     :param python: the interpreter of the application's environment
     :param library: that is loaded before everything else
     :param collector: the address of one in another process: what it does is not the application's cost
+    :param split: of one in how many requests the time is split; 0: of none
     :param folder: for what callgrind writes; empty
     :raises CountError: the process failed, or did something else than it should
     """
     command = [
         "valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder / 'callgrind.out'}",
-        str(python), "-m", "stress.cost.process", stage, collector, str(blocks), *cases,
+        str(python), "-m", "stress.cost.process", stage, collector, str(blocks), str(split), *cases,
     ]  # fmt: skip
     log = folder.with_suffix(".log")
     with log.open("wb") as errors:

@@ -1,4 +1,4 @@
-"""The process whose instructions are counted: `python -m stress.cost.process STAGE COLLECTOR BLOCKS CASE...`
+"""The process whose instructions are counted: `python -m stress.cost.process STAGE COLLECTOR BLOCKS SPLIT CASE...`
 
 Runs under callgrind, which counts nothing before it is asked to. Prints one line of JSON: what was done.
 """
@@ -48,15 +48,20 @@ def build_app() -> FastAPI:
 
 
 @asynccontextmanager
-async def running(stage: str, collector: str) -> AsyncIterator[tuple[Any, Agent | None]]:
-    """The application, and its agent; none at the bare stage."""
+async def running(stage: str, collector: str, split: int) -> AsyncIterator[tuple[Any, Agent | None]]:
+    """The application, and its agent; none at the bare stage.
+
+    :param split: of one in how many requests the time is split
+    """
     app = build_app()
     if stage == BARE:
         yield app, None
         return
     STAGES[stage].cut()
     # the watch of the loop asks by the clock, and here everything takes fifty times as long
-    config = Config(service="counted", instance="counted-1", collector=collector, loop_block_limit=0)
+    config = Config(
+        service="counted", instance="counted-1", collector=collector, loop_block_limit=0, time_split_every=split
+    )
     async with Agent(config, transport=STAGES[stage].transport) as agent:
         yield SkyWalkingMiddleware(app, agent=agent), agent
 
@@ -87,13 +92,13 @@ async def _let_time_pass(counter: Counter) -> None:
         counter.advance(_IDLE_NS)
 
 
-async def run(stage: str, collector: str, blocks: int, cases: Sequence[str]) -> dict[str, Any]:
+async def run(stage: str, collector: str, blocks: int, split: int, cases: Sequence[str]) -> dict[str, Any]:
     """Count each case.
 
     :returns: what was done, for the one who judges
     """
     counter = Counter()
-    async with running(stage, collector) as (app, agent):
+    async with running(stage, collector, split) as (app, agent):
         server = Server(app, counter)
         collections = {case: await count(server, counter, case, blocks) for case in cases}
         # from here on nothing else moves the clock, and an agent that ends must not wait for ever
@@ -109,8 +114,8 @@ async def run(stage: str, collector: str, blocks: int, cases: Sequence[str]) -> 
 
 def main(arguments: Sequence[str]) -> None:
     """Count, and say what was done."""
-    stage, collector, blocks, *cases = arguments
-    print(json.dumps(uvloop.run(run(stage, collector, int(blocks), cases))), flush=True)
+    stage, collector, blocks, split, *cases = arguments
+    print(json.dumps(uvloop.run(run(stage, collector, int(blocks), int(split), cases))), flush=True)
 
 
 if __name__ == "__main__":

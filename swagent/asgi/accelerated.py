@@ -10,12 +10,15 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from ..acceleration import native
-from ..record.trace.tracer import Tracer
+from ..agent import Agent
+from ..profile.request_clock import request_clock
+from ..profile.timed_steps import running_loop
 from ..request.faults import Faults
 from ..request.pending import PendingRequest
 from ..request.state import Following
 from .lifespan import App, Receive, Scope, Send
 from .send import end, note_message, send_and_follow, traced_send
+from .timed import timed
 
 
 class Serving(Protocol):
@@ -36,15 +39,29 @@ class Serving(Protocol):
         ...
 
 
-def serving(tracer: Tracer, faults: Faults) -> Serving | None:
+def serving(app: App, agent: Agent, faults: Faults) -> Serving | None:
     """A new one; None where the accelerator does not run."""
     if native is None:
         return None
-    made: Serving = native.Serving(PendingRequest, tracer, faults, end)
+    config = agent.config
+    is_each = config.splits_every == 1
+    by_python = [timed(app, 1, lists_tasks, agent.steps_here, faults, is_each=is_each) for lists_tasks in (0, 1)]
+
+    def time_otherwise(
+        request: PendingRequest, scope: Scope, receive: Receive, send: Send, lists_tasks: bool
+    ) -> Awaitable[Any]:
+        # tasks are listed, or the loop is none of asyncio's
+        return by_python[lists_tasks](request, scope, receive, send)
+
+    made: Serving = native.Serving(
+        PendingRequest, agent.tracer, faults, end, config.splits_every, config.task_tree_every, agent.steps_here,
+        time_otherwise,
+    )  # fmt: skip
     return made
 
 
 def _configure(native: ModuleType) -> None:
+    native.configure_served(request_clock=request_clock, running_loop=running_loop)
     # what code finds that looks at a function: a coroutine function by its flags, and a signature
     native.configure_send(
         make_otherwise=traced_send,

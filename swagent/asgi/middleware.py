@@ -40,7 +40,7 @@ from .accelerated import Serving, serving
 from .frameworks import follow_routes
 from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
 from .send import end, traced_send
-from .timed import timed
+from .timed import Served, timed
 
 # Marks a scope that a middleware has taken, so that a second middleware inside the first passes it on.
 MARK = "swagent.span"
@@ -61,6 +61,8 @@ class SkyWalkingMiddleware:
         self._agent = agent
         # of the agent; looked up once
         self._tracer: Tracer | None = None
+        # the application, where the time of requests is split
+        self._timed: Served | None = None
         self._may_start_thread = True
         # with the accelerator, from the first request on
         self._serving: Serving | None = None
@@ -91,7 +93,8 @@ class SkyWalkingMiddleware:
         self._under_way += 1
         error: BaseException | None = None
         try:
-            await self.app(scope, receive, traced_send(request, send))
+            sending, app = traced_send(request, send), self._timed
+            await (self.app(scope, receive, sending) if app is None else app(request, scope, receive, sending))
         except BaseException as raised:
             error = raised
             raise
@@ -133,11 +136,13 @@ class SkyWalkingMiddleware:
         if agent is None:
             return None
         self._tracer = agent.tracer
-        self._serving = serving(agent.tracer, self.faults)
+        self._serving = serving(self.app, agent, self.faults)
         note_serving()
         agent.watch_loop()
         follow_routes()
-        self.app = timed(self.app, agent.tracer.time_split_every, self.faults)
+        config = agent.config
+        if config.splits_every:
+            self._timed = timed(self.app, config.splits_every, config.task_tree_every, agent.steps_here, self.faults)
         return agent.tracer
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -162,7 +167,7 @@ class SkyWalkingMiddleware:
                 await lifespan.finish()
             raise
         finally:
-            self._agent = self._tracer = self._serving = None
+            self._agent = self._tracer = self._timed = self._serving = None
         await lifespan.finish()
 
     def _freeze(self) -> None:

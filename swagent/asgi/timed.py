@@ -2,71 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ..profile.request_clock import request_clock
+from ..profile.request_clock import Steps, request_clock
 from ..profile.request_tasks import RequestTasks
-from ..profile.timed_steps import TimedSteps, steps_here
-from ..record.trace.context import current
+from ..profile.timed_steps import TimedSteps, running_loop
 from ..record.trace.outcome import running_task
 from ..request.faults import Faults
 from ..request.pending import PendingRequest
-from ..request.span import RequestSpan
 from .lifespan import App, Receive, Scope, Send
 
-
-def timed(app: App, every: int, faults: Faults) -> App:
-    """The application, with one request in so many timed; 0: as it is."""
-    if isinstance(app, TimedApp):
-        app = app.app
-    return TimedApp(app, every, faults) if every else app
+Served = Callable[[PendingRequest, Scope, Receive, Send], Awaitable[Any]]
 
 
-class TimedApp:
-    """It adds no coroutine: a request that is not timed pays for one call."""
+def timed(
+    app: App,
+    every: int,
+    tasks_every: int,
+    steps_here: Callable[[], Steps | None],
+    faults: Faults,
+    *,
+    is_each: bool | None = None,
+) -> Served:
+    """The application, with the time of requests split. It adds no coroutine.
 
-    def __init__(self, app: App, every: int, faults: Faults) -> None:
-        self.app = app
-        self._every = every
-        self._left = 1
-        self._faults = faults
+    A closure and not a callable object, because a call costs a third. A websocket is not timed: it lives long, and
+    mostly waits.
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[Any]:
-        """Serve one scope. A websocket is not timed: it lives long, and mostly waits."""
-        if scope["type"] == "http":
-            self._left -= 1
-            if self._left <= 0:
-                self._left = self._every
-                return self._time(scope, receive, send)
-        return self.app(scope, receive, send)
+    :param every: in so many requests the time of one is split
+    :param tasks_every: in so many of those the tasks of one are listed; 0: of none
+    :param is_each: whether the agent splits the time of each request, if `every` does not say so
+    :param steps_here: the steps of the running loop, to be reported from now on; None: the agent has stopped
+    """
+    known: Steps | None = None
+    left = tasks_left = 0
+    is_user = not (every == 1 if is_each is None else is_each)
 
-    def _time(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[Any]:
-        span = tasks = None
-        try:
-            span = _span_to_time()
-            if span is not None:
-                tasks = RequestTasks(running_task())
-                receive = tasks.follow(receive)
-        except Exception as error:  # noqa: BLE001, RUF100  (an unusual loop; it costs no request)
-            self._faults.note("timing a request", error)
-        served = self.app(scope, receive, send)
-        if span is None or tasks is None:
+    def serve(request: PendingRequest, scope: Scope, receive: Receive, send: Send) -> Awaitable[Any]:
+        nonlocal known, left, tasks_left
+        steps = tasks = None
+        left -= 1
+        if left < 0 and scope["type"] == "http":
+            outer = request_clock.get()
+            # inside of another request that is timed, its time is that one's
+            if outer is None or outer.steps is None:
+                left = every - 1
+                try:
+                    loop, steps = running_loop(), known
+                    if steps is None or (steps.loop is not loop if loop is not None else not steps.is_here()):
+                        steps = known = steps_here()
+                    tasks_left -= 1
+                    if tasks_left < 0:
+                        tasks, receive, tasks_left = _list_tasks(request, receive, tasks_every)
+                except Exception as error:  # noqa: BLE001, RUF100  (an unusual loop; it costs no request)
+                    steps = None
+                    faults.note("timing a request", error)
+        served = app(scope, receive, send)
+        if steps is None:
             return served
         try:
-            steps = TimedSteps(served, steps_here(), tasks)
-            span.time_by(steps.clock, tasks.name_task)
-        except Exception as error:  # noqa: BLE001, RUF100  (as above)
-            self._faults.note("timing a request", error)
+            clock = request.clock = TimedSteps(served, steps, request.start_time, tasks, is_user=is_user)
+        except Exception as error:  # noqa: BLE001, RUF100  (an unusual awaitable, as above)
+            faults.note("timing a request", error)
             return served
-        return steps
+        return clock
+
+    return serve
 
 
-def _span_to_time() -> RequestSpan | None:
-    """The span of the request that begins here, if it is recorded, and not inside of one that is timed."""
-    outer = request_clock.get()
-    request = current.get()
-    if (outer is not None and outer.steps is not None) or not isinstance(request, PendingRequest):
-        return None
-    span = request.to_span()
-    return span if span is not None and span.is_recorded else None
+_NEVER = 2**62
+
+
+def _list_tasks(request: PendingRequest, receive: Receive, every: int) -> tuple[RequestTasks | None, Receive, int]:
+    """The tasks of a request, if it is recorded; its `receive`; and how many requests are next whose tasks are not
+    listed."""
+    span = request.to_span() if every else None
+    if span is None or not span.is_recorded:
+        return None, receive, every - 1 if every else _NEVER
+    tasks = RequestTasks(running_task())
+    span.name_tasks_by(tasks.name_task)
+    return tasks, tasks.follow(receive), every - 1

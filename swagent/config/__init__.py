@@ -69,6 +69,10 @@ def _check_instance(value: Any) -> str:
 _UNNAMED = "Python Service Name"
 
 
+SPLIT_EVERY_WITHOUT = 100
+"""Of one in how many requests the time is split by default where there is no accelerator: it costs Python more."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Config(PluginOptions):
     """Everything that a user can set, checked.
@@ -282,11 +286,19 @@ class Config(PluginOptions):
         0,
         60_000,
     )
-    time_split_every: int = kinds.number(
-        0,
+    time_split_every: int | None = kinds.unset_number(
         "SW_AGENT_TIME_SPLIT_EVERY",
         "Of one in how many requests of ASGI applications the agent says how long it ran, was ready and waited for the "
         "loop, and awaited something; 1: of each, 0: of none.",
+        0,
+        1_000_000,
+        f"1 with the accelerator, {SPLIT_EVERY_WITHOUT} without",
+    )
+    task_tree_every: int = kinds.number(
+        100,
+        "SW_AGENT_TASK_TREE_EVERY",
+        "Of one in how many requests whose time is split the agent lists the tasks that the request began; 1: of each, "
+        "0: of none.",
         0,
         1_000_000,
     )
@@ -530,6 +542,13 @@ class Config(PluginOptions):
     def warn_of_default_name(self) -> None:
         """Say that the service has no name, where it has none. Once a process."""
         environment.warn_of_default_name(self.service, _UNNAMED)
+
+    @property
+    def splits_every(self) -> int:
+        """The setting `time_split_every`, where it is unset as well."""
+        if self.time_split_every is not None:
+            return self.time_split_every
+        return 1 if acceleration.native is not None else SPLIT_EVERY_WITHOUT
 
     def for_this_process(self) -> Config:
         """The same, with another instance name if the name was drawn by the process that this one was forked from: each

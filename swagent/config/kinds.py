@@ -71,6 +71,19 @@ def unset_flag(env: str, help: str) -> Any:  # noqa: A002
     )
 
 
+def unset_number(env: str, help: str, low: int, high: int, when_unset: str) -> Any:  # noqa: A002
+    """An integer, or None, whose meaning depends on what runs."""
+    check = between(int, low, high)
+    return option(
+        None,
+        env,
+        help,
+        f"an integer from {low:g} to {high:g}; unset: {when_unset}",
+        lambda value: value if value is None else check(value),
+        int,
+    )
+
+
 def list_of(default: str, env: str, help: str, *, is_address: bool = False) -> Any:  # noqa: A002
     allowed = "comma-separated texts"
     return option(parse_list(default), env, help, allowed, check_list, parse_list, is_address=is_address)

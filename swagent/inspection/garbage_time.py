@@ -8,6 +8,8 @@ import threading
 import time
 from typing import Any
 
+from ..acceleration import native
+
 
 class GarbageTime:
     """Counts while it has users. Any thread.
@@ -31,6 +33,9 @@ class GarbageTime:
             if self._users == 1 and self.is_known:
                 self._started = 0.0
                 gc.callbacks.append(self._note)
+                if native is not None:
+                    # the clocks of C have their own
+                    gc.callbacks.append(native.note_collection)
 
     def leave(self) -> None:
         """One user less."""
@@ -38,6 +43,8 @@ class GarbageTime:
             self._users -= 1
             if not self._users and self._note in getattr(gc, "callbacks", ()):
                 gc.callbacks.remove(self._note)
+                if native is not None and native.note_collection in gc.callbacks:
+                    gc.callbacks.remove(native.note_collection)
 
     def total(self) -> float:
         """Seconds until now, since an unknown moment. It grows while there are users; on PyPy always."""

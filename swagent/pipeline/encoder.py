@@ -31,16 +31,23 @@ class Encoder:
         """
         # two modules of the same functions, generated from the same .proto files
         wire: Any
+        self.more_tags: Callable[[Sequence[tuple[str, str]]], bytes]
+        """Writes tags of a span, as they are behind its first one."""
         write_time: Callable[[int], bytes]
         if codec == "protobuf":
             from swagent_proto import wire as protobuf  # noqa: PLC0415, RUF100
-            from swagent_proto.protobuf_fields import varint  # noqa: PLC0415, RUF100
+            from swagent_proto.protobuf_fields import Pairs, varint  # noqa: PLC0415, RUF100
 
             wire, write_time = protobuf, _time_writer(varint)
+            pairs = Pairs(_TAGS_OF_SPAN)
+            self.more_tags = lambda tags: b"".join(map(pairs.__getitem__, tags))
         else:
             from swagent_proto import wire_json  # noqa: PLC0415, RUF100
+            from swagent_proto.json_fields import Pairs as JsonPairs  # noqa: PLC0415, RUF100
 
             wire, write_time = wire_json, _digits
+            json_pairs = JsonPairs()
+            self.more_tags = lambda tags: "".join(f",{json_pairs[tag]}" for tag in tags).encode()
         self._wire = wire
         self.is_binary = codec == "protobuf"
         self.service = service
@@ -101,7 +108,9 @@ class Encoder:
         written = (self._native and self._native.span_object(*fields)) or self._span_object(*fields)
         return _as_bytes(self._segment_object(trace_id, segment_id, (written,), self.service, self.instance, False))
 
-    def template(self, span: SpanTemplate, lengths: Lengths, prefixes: tuple[str, str] = ("", "")) -> bytes | None:
+    def template(
+        self, span: SpanTemplate, lengths: Lengths, prefixes: tuple[str, str] = ("", ""), more: bytes = b""
+    ) -> bytes | None:
         """A format of the segments of one span template, with parts of the same lengths; None where there can be none.
         See `make_template`."""
 
@@ -110,7 +119,7 @@ class Encoder:
             return self.encode_generic(segment, written)
 
         try:
-            return make_template(span, lengths, encode, self.times.__getitem__, prefixes)
+            return make_template(span, lengths, encode, self.times.__getitem__, prefixes, more)
         except ValueError:
             return None
 
@@ -175,6 +184,8 @@ def _kind(given: tuple[Any, Any]) -> tuple[int, int]:
 # The same few come again and again, and so are complained of once.
 _KINDS = BoundedCache(_kind)
 _limited = RateLimitedLog()
+# the number of the field `tags` of a SpanObject
+_TAGS_OF_SPAN = 12
 
 
 def _as_bytes(encoded: bytes | str) -> bytes:

@@ -167,7 +167,7 @@ class SegmentIntake(Pending):
         """Hand a finished segment over, as `Intake.offer`."""
         now = self._channel.clock()
         # joined, which takes half as long as unpacking
-        self.offer_request((NO_REQUEST, now, now, None, segment) + NO_FACTS)  # noqa: RUF005
+        self.offer_request((NO_REQUEST, now, now, None, segment, None) + NO_FACTS)  # noqa: RUF005
 
     def offer_request(self, finished: FinishedRequest | tuple[Any, ...]) -> None:
         """Hand a finished request over, as `Intake.offer`. A plain tuple will do."""

@@ -21,6 +21,7 @@ from ..record.trace.tracer import Tracer
 from ..request.description import PEERS, admit, describe, name_by_path
 from ..request.facts import UNMATCHED, Facts
 from ..request.finished import FACTS, FIELDS, columns
+from ..request.split_times import SplitTimes
 from .caller_encoder import ODD, CallerEncoder
 from .encoder import Encoder, plain
 from .segment_template import EARLIEST, LATEST, Lengths
@@ -39,13 +40,19 @@ class RequestEncoder:
         self._times = _plain_times(encoder.write_time)
         self._peers = BoundedCache(_plain_peer)
         self._callers = CallerEncoder(encoder)
+        # where the time of a request went, as it is written
+        self._splits: BoundedCache[SplitTimes | None, bytes] = BoundedCache(
+            lambda times: encoder.more_tags(times.tags()) if times is not None else b""
+        )
         # by what the requests of one template have in common, and the lengths of what they have not
         self._templates: dict[tuple[Any, ...], Any] = {}
         self._most = 1024
         self._renderer: Any = None
         if native is not None:
             references = self._callers.templates
-            self._renderer = native.Renderer(self._templates, self._peers, references, ODD, encoder.is_binary)
+            self._renderer = native.Renderer(
+                self._templates, self._peers, self._splits, references, ODD, encoder.is_binary
+            )
 
     def encode_alike(self, row: Sequence[Any], epoch: float) -> Sequence[bytes | None]:
         """SegmentObjects of the requests that are like others before them; None for each other. Never raises.
@@ -62,10 +69,12 @@ class RequestEncoder:
             return [None] * (len(row) // FIELDS)
 
     def _render(self, row: Sequence[Any], epoch: float) -> Sequence[bytes | None]:
-        numbers, starts, ends, clients, callers, *facts = columns(row)
+        numbers, starts, ends, clients, callers, splits, *facts = columns(row)
         methods, schemes, hosts, paths, routes, components, statuses = facts
         peers = list(map(self._peers.__getitem__, clients))
-        keys: Any = zip(routes, statuses, methods, hosts, schemes, components, map(len, peers), strict=True)
+        splits = list(map(self._splits.__getitem__, splits))
+        lengths = map(len, peers), map(len, splits)
+        keys: Any = zip(routes, statuses, methods, hosts, schemes, components, *lengths, strict=True)
         trace_ids: list[bytes] = []
         references: Iterable[bytes] = repeat(b"")
         if any(callers):
@@ -87,7 +96,7 @@ class RequestEncoder:
         if trace_ids:
             trace_ids = [own or other for own, other in zip(trace_ids, segment_ids, strict=True)]
         parts = zip(
-            trace_ids or segment_ids, segment_ids, times, times[len(numbers) :], references, peers, strict=False
+            trace_ids or segment_ids, segment_ids, times, times[len(numbers) :], references, peers, splits, strict=False
         )
         return [None if form is None else form % each for form, each in zip(forms, parts, strict=True)]
 
@@ -96,7 +105,7 @@ class RequestEncoder:
 
     def encode(self, finished: Sequence[Any], epoch: float) -> bytes | None:
         """A SegmentObject of one request, whatever it is like; None where it is not recorded."""
-        number, start, end, client, caller = finished[:FACTS]
+        number, start, end, client, caller, split = finished[:FACTS]
         facts = Facts(*finished[FACTS:])
         client = tuple(client) if client else None
         if self._tracer.is_ignored(name_by_path(facts.method, facts.path)):
@@ -106,10 +115,12 @@ class RequestEncoder:
             return None
         span = describe(facts, self._real_path)
         name = admit(span, facts, self._endpoints)
-        if name != span.name:
-            span = SpanTemplate(name, span.kind, span.layer, span.component, span.tags, failed=span.failed)
-        elif facts.template is not None and facts.template is not UNMATCHED and not self._real_path:
-            self._learn(facts, span, client, caller)
+        is_known, more = name == span.name, split.tags() if split is not None else ()
+        if more or not is_known:
+            tags = (*span.tags, *more)
+            span = SpanTemplate(name, span.kind, span.layer, span.component, tags, failed=span.failed)
+        if is_known and facts.template is not None and facts.template is not UNMATCHED and not self._real_path:
+            self._learn(facts, span, client, caller, split)
         trace_id, segment_id = ids_of(number)
         reference = None
         if carrier is not None:
@@ -123,20 +134,21 @@ class RequestEncoder:
         read = [self._callers.encode(each) for each in callers]
         return [trace_id for trace_id, _ in read], [reference for _, reference in read]
 
-    def _learn(self, facts: Facts, span: SpanTemplate, client: Any, caller: Any) -> None:
+    def _learn(self, facts: Facts, span: SpanTemplate, client: Any, caller: Any, split: SplitTimes | None) -> None:
         """Make a template of the first request of a kind, unless it is odd."""
-        peer = self._peers[client]
+        peer, more = self._peers[client], self._splits[split]
         trace_id, reference = self._callers.encode(caller)
         if ODD in (peer, trace_id):
             return
         lengths = Lengths(len(peer), len(trace_id) or 32, len(reference))
         of_traces, of_segments = id_prefixes()
         # a caller's trace has an id of its own
-        template = self._encoder.template(span, lengths, ("" if trace_id else of_traces, of_segments))
+        template = self._encoder.template(span, lengths, ("" if trace_id else of_traces, of_segments), more)
         if template is not None:
             if len(self._templates) >= self._most:
                 self._templates.clear()
-            kind = (facts.template, facts.status, facts.method, facts.host, facts.scheme, facts.component, len(peer))
+            kind = (facts.template, facts.status, facts.method, facts.host, facts.scheme, facts.component, len(peer),
+                    len(more))  # fmt: skip
             key = (*kind, len(trace_id), len(reference)) if trace_id else kind
             self._templates[key] = template if native is None else native.Form(template)
 

@@ -1,6 +1,7 @@
 """Segment templates: encoded segments with gaps, for segments that differ in a few places only.
 
-Two segments of one span with the same span template differ in five places only: two ids, two times and the peer. So one
+Two segments of one span with the same span template differ in a few places only: two ids, two times, the peer, and the
+tags that say where the time went. So one
 segment is encoded with marks in these places, and is the format of the others, which are rendered in a tenth of the
 time. This works if each value takes as many bytes as its mark did, since protobuf writes a length before
 each message, and these lengths must stay true. An id always has 32 characters. All times of our age have the same
@@ -36,13 +37,15 @@ def make_template(
     encode: Callable[..., bytes],
     encode_time: Callable[[int], bytes],
     prefixes: tuple[str, str] = ("", ""),
+    more: bytes = b"",
 ) -> bytes:
     """The segments of one span template, with parts of the same lengths, as a format of bytes. Rendered by `%` with the
-    trace's id, the segment's id, start, end, reference and peer. Each takes as many bytes as the mark in its place did,
-    an id less its prefix.
+    trace's id, the segment's id, start, end, reference, peer and the last tags. Each takes as many bytes as the mark in
+    its place did, an id less its prefix.
 
     :param encode: encodes a segment of one span, and takes its reference as it is written
     :param prefixes: what all trace ids and all segment ids begin with: it is not to be rendered, then
+    :param more: the last tags of the span template, as they are written: others of the same length take their place
     :raises ValueError: when a mark is found twice, since the span template has it in a text as well
     """
     peer, reference = "^" * lengths.peer, "@" * lengths.reference
@@ -50,4 +53,4 @@ def make_template(
     encoded = encode(SingleSpanSegment(span_template, trace_id, _SEGMENT_ID, _START, _END, peer), reference)
     marks = [trace_id.encode(), _SEGMENT_ID.encode(), encode_time(_START), encode_time(_END)]
     before = [prefixes[0].encode(), prefixes[1].encode()]
-    return put_gaps(encoded, zip_longest([*marks, reference.encode(), peer.encode()], before, fillvalue=b""))
+    return put_gaps(encoded, zip_longest([*marks, reference.encode(), peer.encode(), more], before, fillvalue=b""))

@@ -4,138 +4,234 @@ Theory of operation
 -------------------
 Every step of a task but those of an eager start is given to the loop by `loop.call_soon`, in the task's context, at the
 very moment at which the task gets ready: when it is made, when the future that it awaits is done, when it is cancelled.
-The tasks of C look the method up on the loop each time. So, while a request is timed, an attribute of the loop
-hides that method: it finds the request's clock in the context, notes that a task is ready, and has the step
-note its begin and its end. Child tasks inherit the context. An eager start runs inside of its parent's step.
+The tasks of C look the method up on the loop each time. So an attribute of the loop hides that method: it finds the
+request's clock in the context, and notes that a task is ready. The step of a child task notes its begin and its end;
+the request's own task is driven by its clock, see `timed_steps`. Child tasks inherit the context. An eager start runs
+inside of its parent's step.
 
 A loop that is held is late to see what has happened. A timer knows when it was due, and a thread when it called in:
 their callbacks say so to the tasks that they wake. When a socket had its bytes is not known.
 
-The other facts that a task's steps show are noted in `asyncio_tasks`: its begin, its cancellation, its end. An eager
-start has no first step here, so another attribute hides `create_task`.
+Where an agent splits the time of each request the attributes are there until it stops: to put them in place for each
+request would cost more than they do. Else they are there while such a request lives. They are functions, since calls of
+methods cost more.
+
+Where the tasks of a request are listed, the other facts that their steps show are noted in `asyncio_tasks`: begin,
+cancellation, end. An eager start has no first step here, so `create_task` is hidden while such a request lives.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
+from ..acceleration import native
 from ..inspection.garbage_time import garbage_time
 from .asyncio_tasks import create_seen, note_end, note_wake
 from .request_clock import RequestClock, request_clock
 
-_NAMES = ("call_soon", "call_soon_threadsafe", "call_later", "call_at", "create_task")
+_NAMES = ("call_soon", "call_soon_threadsafe", "call_later", "call_at")
 _ABSENT = object()
 _NUMBERS = (float, int)
 _TASK: type[object] = asyncio.Task
+_PLACE = "_swagent_steps"
 
 
 def steps_of_loop(loop: asyncio.AbstractEventLoop) -> AsyncioSteps:
-    """The steps of a loop that are followed already, or new ones."""
-    found = getattr(loop.call_soon, "__self__", None)
-    return found if isinstance(found, AsyncioSteps) else AsyncioSteps(loop)
+    """The steps of a loop that an agent keeps already, or new ones."""
+    with _lock:
+        found: Any = vars(loop).get(_PLACE) if hasattr(loop, "__dict__") else None
+        return AsyncioSteps(loop) if found is None else found
 
 
 class AsyncioSteps:
-    """Of one loop. Each method is for the loop's own thread, but for `call_soon_threadsafe`.
+    """Of one loop. Each method is for the loop's own thread, but for `enter` and `leave`.
 
     :ivar late: what says since when a task could run that is woken now, if it is known
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._users = 0
-        self._before: dict[str, object] = {}
-        self._ours: dict[str, object] = {}
+        self.loop = loop
         self.late: _Late | None = None
-        # asked for once: while this is in place they are found behind it
-        self._call_soon, self._call_soon_threadsafe, self._call_later, self._call_at, self._create_task = (
-            getattr(loop, name) for name in _NAMES
-        )
+        self._agents = self._users = 0
+        self._listed = 0
+        self._hidden = _Hidden(loop)
+        self._hidden_for_tasks = _Hidden(loop)
 
-    def enter(self) -> None:
-        """One clock more.
+    def is_here(self) -> bool:
+        """Whether the loop runs now."""
+        return asyncio.get_running_loop() is self.loop
+
+    def keep(self) -> None:
+        """One agent more: the steps of this loop are these. As long as nothing is reported, no method is hidden.
 
         :raises AttributeError: the loop takes no attributes
         """
-        if not self._users:
-            attributes = vars(self._loop) if hasattr(self._loop, "__dict__") else {}
-            self._before = {name: attributes.get(name, _ABSENT) for name in _NAMES}
-            self._ours = {name: getattr(self, name) for name in _NAMES}
-            for name, ours in self._ours.items():
-                setattr(self._loop, name, ours)
-            garbage_time.enter()
-        self._users += 1
+        with _lock:
+            if not self._agents:
+                setattr(self.loop, _PLACE, self)
+            self._agents += 1
+
+    def let_go(self) -> None:
+        """One agent less."""
+        with _lock:
+            self._agents -= 1
+            if not self._agents:
+                vars(self.loop).pop(_PLACE, None)
+
+    def enter(self) -> None:
+        """Begin to report, for one user more."""
+        with _lock:
+            if not self._users:
+                self._hidden.put({name: getattr(self, f"_{name}")(getattr(self.loop, name)) for name in _NAMES})
+                garbage_time.enter()
+            self._users += 1
 
     def leave(self) -> None:
-        """One clock less. With the last one the loop is as it was."""
-        self._users -= 1
-        if self._users:
-            return
-        garbage_time.leave()
-        # emptied, or they and this would hold each other
-        for name, ours in [(name, self._ours.pop(name)) for name in _NAMES]:
-            if vars(self._loop).get(name) is not ours:
+        """One user less. Without any the loop's methods are as they were."""
+        with _lock:
+            self._users -= 1
+            if not self._users:
+                garbage_time.leave()
+                self._hidden.take_back()
+
+    def follow_tasks(self) -> None:
+        """One request more whose tasks are listed."""
+        if not self._listed:
+            create_task: Callable[..., object] = self.loop.create_task
+
+            def create_seen_task(coroutine: object, **options: object) -> object:
+                # a task that is seen by its first step is not looked for here
+                return create_seen(create_task, self.loop, coroutine, options)
+
+            self._hidden_for_tasks.put({"create_task": create_seen_task})
+        self._listed += 1
+
+    def leave_tasks(self) -> None:
+        """One less."""
+        self._listed -= 1
+        if not self._listed:
+            self._hidden_for_tasks.take_back()
+
+    # -- what hides the loop's methods -------------------------------------------------------------------------------
+
+    def _call_soon(self, inner: Callable[..., object]) -> Callable[..., object]:
+        steps = self
+        if native is not None:
+            return native.Hiding("call_soon", inner, self, self._noted)  # type: ignore[no-any-return]
+
+        def call_soon(callback: Callable[..., object], *args: object, context: Context | None = None) -> object:
+            # most calls come from tasks and futures
+            if context is not None:
+                clock = context.get(request_clock)
+                if clock is not None and clock.steps is steps:
+                    callback = steps._noted(callback, clock)
+            return inner(callback, *args, context=context) if args else inner(callback, context=context)
+
+        return call_soon
+
+    def _noted(self, callback: Callable[..., object], clock: RequestClock) -> Callable[..., object]:
+        """A task of a request is ready, if this is the step of one. Anything else may be cancelled and never run."""
+        task = getattr(callback, "__self__", None)
+        if not isinstance(task, _TASK) or type(callback) is _Step:
+            return callback
+        late = self.late
+        clock.wake(late.due if late is not None else None)
+        if clock.tasks is not None:
+            note_wake(task, clock.tasks, late.seconds if late is not None else None)
+        if id(task) == clock.own and not clock.is_woken:
+            clock.is_woken = True
+            return callback
+        return _Step(task, clock, callback)
+
+    def _call_soon_threadsafe(self, inner: Callable[..., object]) -> Callable[..., object]:
+        def call_soon_threadsafe(
+            callback: Callable[..., object], *args: object, context: Context | None = None
+        ) -> object:
+            # a thread calls it with its result
+            if callable(callback):
+                callback = _Late(self, callback, time.monotonic(), None)
+            return inner(callback, *args, context=context)
+
+        return call_soon_threadsafe
+
+    def _call_later(self, inner: Callable[..., object]) -> Callable[..., object]:
+        if native is not None:
+            return native.Hiding("call_later", inner, self, self._with_due)  # type: ignore[no-any-return]
+
+        def call_later(
+            delay: object, callback: Callable[..., object], *args: object, context: Context | None = None
+        ) -> object:
+            # asyncio's calls `call_at` then
+            clock = request_clock.get()
+            if clock is not None and clock.steps is self:
+                callback = self._with_due(callback, delay)
+            if args or context is not None:
+                return inner(delay, callback, *args, context=context)
+            return inner(delay, callback)
+
+        return call_later
+
+    def _call_at(self, inner: Callable[..., object]) -> Callable[..., object]:
+        if native is not None:
+            return native.Hiding("call_at", inner, self, self._with_due_at)  # type: ignore[no-any-return]
+
+        def call_at(
+            when: Any, callback: Callable[..., object], *args: object, context: Context | None = None
+        ) -> object:
+            # uvloop's calls `call_later` then
+            clock = request_clock.get()
+            if clock is not None and clock.steps is self:
+                callback = self._with_due_at(callback, when)
+            return inner(when, callback, *args, context=context)
+
+        return call_at
+
+    def _with_due_at(self, callback: Callable[..., object], when: Any) -> Callable[..., object]:
+        return self._with_due(callback, when - self.loop.time()) if isinstance(when, _NUMBERS) else callback
+
+    def _with_due(self, callback: Callable[..., object], delay: object) -> Callable[..., object]:
+        """The callback of a request's timer, which says when it was due."""
+        if type(callback) is _Late or not callable(callback) or not isinstance(delay, _NUMBERS):
+            return callback  # the loop refuses what is no function, and a delay that is not a number
+        # a timer that was early, and waits for the rest
+        seconds = self.late.seconds if self.late is not None and self.late.callback == callback else delay
+        return _Late(self, callback, time.monotonic() + delay, seconds)
+
+
+class _Hidden:
+    """Attributes of a loop that hide its methods."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._before: dict[str, object] = {}
+        self._ours: dict[str, object] = {}
+
+    def put(self, ours: dict[str, Any]) -> None:
+        """Hide methods.
+
+        :raises AttributeError: the loop takes no attributes
+        """
+        before = vars(self._loop)
+        self._before = {name: before.get(name, _ABSENT) for name in ours}
+        self._ours = ours
+        for name, hiding in ours.items():
+            setattr(self._loop, name, hiding)
+
+    def take_back(self) -> None:
+        """Let the loop be as it was."""
+        ours, self._ours = self._ours, {}
+        for name, hiding in ours.items():
+            if vars(self._loop).get(name) is not hiding:
                 continue  # another attribute hides ours, and would be lost
             if self._before[name] is _ABSENT:
                 delattr(self._loop, name)
             else:
                 setattr(self._loop, name, self._before[name])
-
-    # -- what hides the loop's methods -------------------------------------------------------------------------------
-
-    def call_soon(self, callback: Callable[..., object], *args: object, context: Context | None = None) -> object:
-        """Most calls come from tasks and futures."""
-        clock = context.get(request_clock) if context is not None else None
-        if clock is not None and clock.steps is self:
-            task = getattr(callback, "__self__", None)
-            # anything else may be cancelled and never run
-            if isinstance(task, _TASK) and type(callback) is not _Step:
-                late = self.late
-                clock.wake(late.due if late is not None else None)
-                note_wake(task, clock.tasks, late.seconds if late is not None else None)
-                callback = _Step(task, clock, callback)
-        return self._call_soon(callback, *args, context=context)
-
-    def call_soon_threadsafe(
-        self, callback: Callable[..., object], *args: object, context: Context | None = None
-    ) -> object:
-        """The callback that a thread calls with its result."""
-        if callable(callback):
-            callback = _Late(self, callback, time.monotonic(), None)
-        return self._call_soon_threadsafe(callback, *args, context=context)
-
-    def call_later(
-        self, delay: object, callback: Callable[..., object], *args: object, context: Context | None = None
-    ) -> object:
-        """asyncio's calls `call_at` then."""
-        return self._call_later(delay, self._with_due(callback, delay), *args, context=context)
-
-    def call_at(
-        self, when: Any, callback: Callable[..., object], *args: object, context: Context | None = None
-    ) -> object:
-        """uvloop's calls `call_later` then."""
-        is_time = isinstance(when, _NUMBERS)
-        callback = self._with_due(callback, when - self._loop.time() if is_time else None)
-        return self._call_at(when, callback, *args, context=context)
-
-    def _with_due(self, callback: Callable[..., object], delay: object) -> Callable[..., object]:
-        """A timer's callback that says when it was due, if it belongs to a request that is timed."""
-        clock = request_clock.get()
-        if clock is None or clock.steps is not self or type(callback) is _Late or not callable(callback):
-            return callback
-        if not isinstance(delay, _NUMBERS):
-            return callback  # the loop refuses a delay that is not a number
-        # a timer that was early, and waits for the rest
-        seconds = self.late.seconds if self.late is not None and self.late.callback == callback else delay
-        return _Late(self, callback, time.monotonic() + delay, seconds)
-
-    def create_task(self, coroutine: object, **options: object) -> object:
-        """A task that is seen by its first step is not looked for here."""
-        return create_seen(self._create_task, self._loop, coroutine, options)
 
 
 class _Step:
@@ -155,7 +251,7 @@ class _Step:
         finally:
             clock = self._clock
             clock.end()
-            if clock.steps is not None:
+            if clock.tasks is not None:
                 note_end(self.__self__, clock.tasks)
 
     def __repr__(self) -> str:
@@ -186,3 +282,10 @@ class _Late:
 
     def __repr__(self) -> str:
         return repr(self.callback)
+
+
+# agents may start and stop in several threads
+_lock = threading.RLock()
+
+if native is not None:
+    native.configure_loop(request_clock=request_clock, task_type=asyncio.Task)

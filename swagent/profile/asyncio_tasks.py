@@ -110,15 +110,16 @@ def create_seen(
 @never_raising
 def _announced(loop: asyncio.AbstractEventLoop, options: dict[str, Any]) -> tuple[RequestTasks, TaskRecord] | None:
     clock = request_clock.get()
-    if clock is None or not _is_of(options.get("context"), clock) or not _may_be_eager(loop, options):
+    tasks = clock.tasks if clock is not None and _is_of(options.get("context"), clock) else None
+    if tasks is None or not _may_be_eager(loop, options):
         return None
     kind, group = asyncio_group(outer_frame())
-    record = clock.tasks.announce(asyncio.current_task(), clock.tasks.group(kind, group))
-    return (clock.tasks, record) if record is not None else None
+    record = tasks.announce(asyncio.current_task(), tasks.group(kind, group))
+    return (tasks, record) if record is not None else None
 
 
 def _is_of(context: Context | None, clock: RequestClock) -> bool:
-    return clock.steps is not None and (context is None or context.get(request_clock) is clock)
+    return context is None or context.get(request_clock) is clock
 
 
 def _may_be_eager(loop: asyncio.AbstractEventLoop, options: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from ..inspection import anyio_inside, asyncio_inside, starlette_inside, trio_inside
 from ..inspection.await_chain import Links, links_of
 from ..inspection.frames import place_of
-from ..record.limits import short
+from ..record.bounded_cache import BoundedCache
 from .request_tasks import RequestTasks
 from .stacks import call_under_way, coroutine_of, name_of_end
 from .task_record import TaskRecord
@@ -22,10 +22,8 @@ from .task_record import TaskRecord
 OTHER = "other"
 _MAX_SHOWN = 8
 _MAX_NAMES = 64
-_MAX_NAME = 100
+MAX_NAME = 100
 _MAX_FOLLOWED = 16
-# Seconds. Looking at a chain takes some microseconds.
-_BRIEF = 0.0001
 # Functions that wait for tasks, and their local variable that leads to them: a group or the tasks.
 _WAITS = {
     each.place: each
@@ -41,6 +39,7 @@ _WAITS = {
 _WAITING = frozenset(function for _, function in _WAITS)
 # So many frames are within such a function at most.
 _MAX_WITHIN = 6
+_QUOTED: BoundedCache[str, str] = BoundedCache(lambda name: json.dumps(name, ensure_ascii=False))
 _SEVERAL = frozenset({list, tuple, set, frozenset})
 
 
@@ -52,34 +51,31 @@ class AwaitedTimes:
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
 
-    def add(self, seconds: float, tasks: RequestTasks) -> None:
-        """All its tasks have waited for so long, and wait still."""
-        name = OTHER
-        if seconds >= _BRIEF:
-            try:
-                name = short(name_of_wait(tasks), _MAX_NAME)
-            except Exception:  # noqa: BLE001, RUF100  (coroutines of a foreign class; it costs the name only)
-                name = OTHER
+    def add(self, seconds: float, name: str) -> None:
+        """All its tasks have waited for so long."""
         if name not in self._seconds and len(self._seconds) >= _MAX_NAMES:
             name = OTHER
         self._seconds[name] = self._seconds.get(name, 0.0) + seconds
 
-    def tags(self) -> tuple[tuple[str, str], ...]:
-        """The longest ones in milliseconds, the rest as one; nothing, where it is none."""
-        if not self._seconds:
-            return ()
-        named = {name: seconds for name, seconds in self._seconds.items() if name != OTHER}
-        longest = sorted(named, key=named.__getitem__, reverse=True)
-        if len(self._seconds) > _MAX_SHOWN:
-            longest = longest[: _MAX_SHOWN - 1]
-        rest = sum(self._seconds.values()) - sum(named[name] for name in longest)
-        shown = [[name, ms] for name in longest if (ms := round(named[name] * 1000))]
-        shown += [[OTHER, ms]] if (ms := round(rest * 1000)) else []
-        return (("time.awaited", json.dumps(shown, separators=(",", ":"), ensure_ascii=False)),) if shown else ()
+    def text(self, total: float) -> str:
+        """The longest ones in milliseconds, the rest as one; empty, where none has a millisecond.
+
+        :param total: seconds that the request has awaited; what has no name here is a part of the rest
+        """
+        named = self._seconds
+        longest = sorted((name for name in named if name != OTHER), key=named.__getitem__, reverse=True)[:_MAX_SHOWN]
+        rest = _whole(total - sum(named[name] for name in longest))
+        if rest > 0 and len(longest) == _MAX_SHOWN:
+            rest = _whole(total - sum(named[name] for name in longest[:-1]))
+            del longest[-1]
+        shown = [f"[{_QUOTED[name]},{ms}]" for name in longest if (ms := _whole(named[name]))]
+        if rest > 0 and named:
+            shown.append(f"[{_QUOTED[OTHER]},{rest}]")
+        return f"[{','.join(shown)}]" if shown else ""
 
 
-NO_TIMES = AwaitedTimes()
-"""In the place of those of a request that is over."""
+def _whole(seconds: float) -> int:
+    return round(seconds * 1000)
 
 
 def name_of_wait(tasks: RequestTasks) -> str:

@@ -1,121 +1,230 @@
-"""Where the time of one request goes: it runs, it is ready and waits for the loop, or it awaits something.
-
-A request is all the tasks that run in its context: its own, and those that they have begun. At each instant it runs if
-one of them does; else it is ready if one of them is; else it awaits. So the three sum to its time, whatever the number
-of its tasks.
-"""
+"""The clock of one request, with the names of what it awaits and, where they are to be listed, its tasks."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Awaitable
 from contextvars import ContextVar
-from typing import Protocol
+from types import CoroutineType
+from typing import Any, Protocol
 
+from ..acceleration import native
 from ..inspection.garbage_time import garbage_time
-from .awaited import NO_TIMES, AwaitedTimes
-from .request_tasks import NO_TASKS, RequestTasks
+from ..record.limits import short
+from ..record.trace.context import current
+from ..record.trace.outcome import running_task
+from ..request.split_times import SPLIT_TIMES
+from .awaited import MAX_NAME, OTHER, AwaitedTimes, name_of_wait
+from .light_clock import LightClock
+from .request_tasks import RequestTasks
+from .stacks import call_of
+from .wait_names import name_of_chain
 
 
 class Steps(Protocol):
-    """Reports the steps of the tasks of one loop to their clocks, while there are clocks."""
+    """Reports the steps of the tasks of one loop to their clocks."""
+
+    @property
+    def loop(self) -> object:
+        """The loop; None: it is none of asyncio's."""
+        ...
+
+    def is_here(self) -> bool:
+        """Whether they are those of the loop that runs now."""
+        ...
+
+    def keep(self) -> None:
+        """One agent more: the steps of this loop are these."""
+        ...
+
+    def let_go(self) -> None:
+        """One agent less."""
+        ...
 
     def enter(self) -> None:
-        """One clock more."""
+        """Begin to report, for one user more: an agent, or a clock."""
         ...
 
     def leave(self) -> None:
-        """One clock less."""
+        """One user less. Without any nothing is reported, and the loop is as it was."""
+        ...
+
+    def follow_tasks(self) -> None:
+        """One request more whose tasks are listed."""
+        ...
+
+    def leave_tasks(self) -> None:
+        """One less."""
         ...
 
 
-class RequestClock:
-    """The clock of one request. It holds nothing of the request once it has stopped: contexts outlive their requests.
+class RequestClock(LightClock):
+    """It holds nothing of the request once it has stopped: contexts outlive their requests.
 
-    :ivar steps: reports the steps of its tasks; None: it has stopped
-    :ivar tasks: the request's
+    :ivar tasks: the request's, where they are listed; None after the end
+    :ivar own: the identity of the request's own task, once it has waited
+    :ivar is_woken: whether the own task is ready for a step
     """
 
-    __slots__ = ("_awaited", "_awaiting", "_collected", "_collected_before", "_depth", "_last", "_ready", "_running",
-                 "_stopped_tags", "_woken", "steps", "tasks")  # fmt: skip
+    __slots__ = (
+        "_active",
+        "_awaited",
+        "_inner",
+        "_is_out",
+        "_is_user",
+        "_more",
+        "_thrown_into",
+        "is_woken",
+        "own",
+        "tasks",
+    )
 
-    def __init__(self, steps: Steps, tasks: RequestTasks) -> None:
-        """Begins to count."""
-        self.steps: Steps | None = steps
-        self.tasks = tasks
-        self._awaited = AwaitedTimes()
-        self._running = self._ready = self._awaiting = self._collected = self._collected_before = 0.0
-        self._woken = self._depth = 0
-        self._stopped_tags: tuple[tuple[str, str], ...] = ()
-        self._last = time.monotonic()
+    def __init__(
+        self, awaitable: Awaitable[object], steps: Steps, now: float, tasks: RequestTasks | None, *, is_user: bool
+    ) -> None:
+        """Begins to count, within a step of the request's own task. This context holds it.
 
-    def wake(self, since: float | None = None) -> None:
-        """One of its tasks is ready for a step.
-
-        :param since: the monotonic time from which it could have been, where the loop was late to see it
+        :param awaitable: the application's coroutine
+        :param now: the monotonic time at which the request began
+        :param tasks: those of the request, where they are to be listed
+        :param is_user: whether the steps are reported for this clock
         """
-        now = time.monotonic()
-        if since is not None and since < now and not self._depth and not self._woken:
-            self._count(max(since, self._last))
-            self._woken += 1
-            self._count(now)
-            return
-        self._count(now)
-        self._woken += 1
-
-    def begin_woken(self) -> None:
-        """A step begins of a task that was ready."""
-        self.begin()
-        self._woken -= 1
-
-    def begin(self) -> None:
-        """A step begins; it may be inside of another one."""
-        self._count(time.monotonic())
-        if not self._depth:
-            self._collected_before = garbage_time.spent
-        self._depth += 1
-
-    def end(self) -> None:
-        """The step ends."""
-        self._count(time.monotonic())
-        self._depth -= 1
-        if not self._depth:
-            self._collected += garbage_time.spent - self._collected_before
-
-    def _count(self, now: float) -> None:
-        passed = now - self._last
+        # as `LightClock` does, without the call
+        self.steps = steps
+        self.is_open = False
         self._last = now
-        if self._depth:
-            self._running += passed
-        elif self._woken:
-            self._ready += passed
-        else:
-            self._awaiting += passed
-            if self.steps is not None:
-                # the tasks are still where they waited
-                self._awaited.add(passed, self.tasks)
+        self._collected_before = garbage_time.spent
+        # not by `__await__`, whose wrapper hides what it awaits
+        self._inner: Any = awaitable if type(awaitable) is CoroutineType else Iterated(awaitable.__await__())
+        self.tasks = tasks
+        if is_user or tasks is not None:
+            self.open()
+            self._is_user = is_user
+            if is_user:
+                steps.enter()
+            if tasks is not None:
+                steps.follow_tasks()
+        request_clock.set(self)
 
-    def stop(self) -> None:
-        """Count no longer. A second stop does nothing."""
+    def open(self) -> None:
+        """As `LightClock`."""
+        LightClock.open(self)
+        self.own = self._thrown_into = 0
+        self.is_woken = self._is_out = self._is_user = False
+        # what is active in the own task while it waits
+        self._active: Any = None
+        self._awaited: AwaitedTimes | None = None
+        self._more: tuple[tuple[str, str], ...] = ()
+
+    def suspend(self) -> None:
+        """The step of the request's own task ends, and the task will go on."""
+        if not self.is_open:
+            self.open()
+        self._is_out = True
         if self.steps is not None:
-            self._count(time.monotonic())
-            self.steps = None
-            if self._depth:
-                self._collected += garbage_time.spent - self._collected_before
-            self._stopped_tags = self._tags()
-            self.tasks, self._awaited = NO_TASKS, NO_TIMES
+            if not self.own:
+                self.own = id(running_task())
+            self._active = current.get()
+            self.end()
 
-    def tags(self) -> tuple[tuple[str, str], ...]:
-        """Stop, and give the times in milliseconds, and the tasks."""
-        self.stop()
-        return self._stopped_tags
+    def resume(self) -> None:
+        """The next step of the request's own task begins."""
+        self._is_out = False
+        if self.steps is not None:
+            if self.is_woken:
+                self.is_woken = False
+                self.begin_woken()
+            else:
+                self.begin()
 
-    def _tags(self) -> tuple[tuple[str, str], ...]:
-        times = [("time.running", self._running), ("time.ready", self._ready), ("time.awaiting", self._awaiting)]
-        if garbage_time.is_known:
-            times.append(("time.gc", self._collected))
-        texts = tuple((key, str(round(seconds * 1000))) for key, seconds in times)
-        return (*texts, *self._awaited.tags(), *self.tasks.tags())
+    def note_wait(self, seconds: float) -> None:
+        """As `LightClock`. An error costs the name only."""
+        try:
+            name = self._name()
+        except Exception:  # noqa: BLE001, RUF100  (coroutines of a foreign class)
+            name = OTHER
+        if self._awaited is None:
+            self._awaited = AwaitedTimes()
+        self._awaited.add(seconds, name)
+
+    def _name(self) -> str:
+        if self.tasks is not None:
+            return short(name_of_wait(self.tasks), MAX_NAME)
+        name = call_of(self._active)
+        return short(name, MAX_NAME) if name else name_of_chain(self._inner)
+
+    def settle(self) -> str:
+        """As `LightClock`. It lets go of the request."""
+        awaited = self._awaited.text(self._awaiting) if self._awaited is not None else ""
+        self._active = self._awaited = None
+        if self.tasks is not None:
+            self._more, self.tasks = self.tasks.tags(), None
+            self.steps.leave_tasks()
+        if self._is_user:
+            self.steps.leave()
+        return awaited
+
+    def more_tags(self) -> tuple[tuple[str, str], ...]:
+        """The tasks, where they are listed."""
+        return self._more if self.is_open else ()
+
+    def throws_here(self) -> bool:
+        """Whether an exception is being thrown into the request's own task, and this is that task."""
+        return self.is_open and self._thrown_into != 0 and self._thrown_into == id(running_task())
+
+
+class Iterated:
+    """An iterator that is no coroutine, as one. It lets go of the iterator at the end: contexts outlive their requests,
+    and the clock with them. A coroutine that has ended holds nothing."""
+
+    __slots__ = ("_iterator",)
+
+    def __init__(self, iterator: Any) -> None:
+        self._iterator: Any = iterator
+
+    def send(self, value: object) -> object:
+        step = getattr(self._iterator, "send", None)
+        return self._make(step, value) if step is not None else self._make(next, self._iterator)
+
+    def throw(self, *error: object) -> object:
+        return self._make(self._iterator.throw, *error)
+
+    def close(self) -> None:
+        iterator: Any = self._iterator
+        self._iterator = None
+        iterator.close()
+
+    def _make(self, step: Any, *arguments: object) -> object:
+        try:
+            return step(*arguments)
+        except BaseException:
+            self._iterator = None
+            raise
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(object.__getattribute__(self, "_iterator"), name)
 
 
 request_clock: ContextVar[RequestClock | None] = ContextVar("swagent_request_clock", default=None)
 """Tasks inherit it from those that begin them."""
+
+
+def note_wait_of(clock: Any, seconds: float) -> None:
+    """As `RequestClock.note_wait`, of a clock of the accelerator."""
+    try:
+        name = call_of(clock.active)
+        name = short(name, MAX_NAME) if name else name_of_chain(clock.inner)
+    except Exception:  # noqa: BLE001, RUF100  (coroutines of a foreign class)
+        name = OTHER
+    if clock.awaited is None:
+        clock.awaited = AwaitedTimes()
+    clock.awaited.add(seconds, name)
+
+
+if native is not None:
+    native.configure_clock(
+        split_times=SPLIT_TIMES,
+        note_wait=note_wait_of,
+        awaited_text=AwaitedTimes.text,
+        running_task=running_task,
+        current=current,
+    )

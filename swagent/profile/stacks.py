@@ -15,7 +15,7 @@ from ..inspection.await_chain import Chain, chain_of, running_frames
 from ..inspection.frames import frame_of
 from ..inspection.loop_view import LoopView, Task
 from ..record.limits import short
-from ..record.trace.context import active_span, current
+from ..record.trace.context import Active, active_span, current
 from ..record.trace.model import SpanKind
 from ..record.trace.outcome import name_of_task
 from ..record.trace.span import Span
@@ -88,7 +88,12 @@ def name_of_end(awaited: object, frames: Iterator[FrameType]) -> str:
 
 def call_under_way(context: Context) -> str:
     """The exit span that is open in a context, with its peer; empty: none is."""
-    span = active_span(context.get(current))
+    return call_of(context.get(current))
+
+
+def call_of(active: Active[Span] | None) -> str:
+    """The same, by what is active in the context."""
+    span = active_span(active)
     return short(f"{span.name} {span.peer}".strip()) if isinstance(span, Span) and span.kind is _EXIT else ""
 
 

@@ -10,6 +10,7 @@ it:
     scope          the facts in a scope: method, host, caller, route
     routes         the route that took a request
     description    the name, the tags and the outcome of a request, made of its facts
+    split_times    where its time went, and the clock that counts it
     facts          the types that the fast path and the full one share
     faults         errors of the agent itself, which cost no request
 """

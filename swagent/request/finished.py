@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .facts import Facts
+from .split_times import SplitTimes
 
 
 class FinishedRequest(NamedTuple):
@@ -29,6 +30,8 @@ class FinishedRequest(NamedTuple):
     client: tuple[object, ...] | None
     caller: bytes | None
     """The header `sw8` that came with it, where it is trusted."""
+    times: SplitTimes | None
+    """Where its time went; None: its time was not split."""
     method: str
     scheme: str
     host: bytes
@@ -40,7 +43,7 @@ class FinishedRequest(NamedTuple):
 
 FIELDS = len(FinishedRequest._fields)
 """How many fields a request takes."""
-NUMBER, START, END, CLIENT, CALLER, FACTS = range(6)
+NUMBER, START, END, CLIENT, CALLER, TIMES, FACTS = range(7)
 """Where its own fields are, and the first of its facts."""
 
 NO_REQUEST = 0

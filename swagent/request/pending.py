@@ -158,7 +158,9 @@ class PendingRequest(ChosenState):
         """End with the span, which has ended now."""
         if self.previous is not None:
             self.previous = nearest_open(self.previous)
-        self.end_time = monotonic()
+        now = self.end_time = monotonic()
+        if self.clock is not None:
+            self.clock.stop(now)
         self.ended = True
         self._facts = self._read()
         self.scope = NOTHING
@@ -170,7 +172,8 @@ class PendingRequest(ChosenState):
 
     def runs_here(self) -> bool:
         """Whether the current task is the one that serves the request."""
-        return self.is_stepped_here() or is_served_here(self)
+        # where Python times the steps, the stack ends before the middleware while an exception is thrown in
+        return self.is_stepped_here() or is_served_here(self) or (self.clock is not None and self.clock.throws_here())
 
     # -- opening ------------------------------------------------------------------------------------------------------
 

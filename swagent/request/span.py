@@ -10,7 +10,6 @@ from ..record.limits import MAX_TAGS
 from ..record.trace.carrier import Carrier
 from ..record.trace.ids import ids_of
 from ..record.trace.model import Component, Layer, SpanKind, SpanRecord
-from ..record.trace.outcome import running_task
 from ..record.trace.segment import Segment
 from ..record.trace.span import Span
 from ..record.trace.traceparent import Traceparent
@@ -19,14 +18,7 @@ from .description import PEERS, admit, describe, name_by_path, parameters_tag
 from .facts import WEBSOCKET, Facts
 from .faults import Faults
 from .scope import Scope
-
-
-class Clock(Protocol):
-    """The split of a request's time."""
-
-    def tags(self) -> tuple[tuple[str, str], ...]:
-        """Stop, and return the times as tags."""
-        ...
+from .split_times import Clock
 
 
 class Request(Protocol):
@@ -45,6 +37,11 @@ class Request(Protocol):
     @property
     def start_time(self) -> float:
         """When the request began, by the monotonic clock."""
+        ...
+
+    @property
+    def clock(self) -> Clock | None:
+        """The split of its time; None: its time is not split."""
         ...
 
     @property
@@ -77,12 +74,9 @@ class Request(Protocol):
 
 class RequestSpan(Span):
     """The entry span of one http or websocket scope. `PendingRequest.to_span` makes it. It is named and tagged at its
-    end, when the framework has chosen the route.
+    end, when the framework has chosen the route."""
 
-    :ivar clock: of a request whose time is split; None otherwise
-    """
-
-    __slots__ = ("clock", "pending")
+    __slots__ = ("pending",)
 
     def __init__(
         self,
@@ -96,17 +90,14 @@ class RequestSpan(Span):
         peer = PEERS[tuple(client)] if client else ""
         super().__init__(name, SpanKind.ENTRY, peer, Layer.HTTP, Component.PYTHON, carrier, correlation, pending.tracer)
         self.pending = pending
-        self.clock: Clock | None = None
         self.epoch = time.time() - time.monotonic()
         self.start_time = self.epoch + pending.start_time
 
-    def time_by(self, clock: Clock, name_task: Callable[[SpanRecord], None]) -> None:
-        """Add the split of the time at the end, and to each span of the segment the task that began it.
+    def name_tasks_by(self, name_task: Callable[[SpanRecord], None]) -> None:
+        """Add to each span of the segment the task that began it.
 
         :param name_task: called with each span that joins the segment; must not raise
         """
-        self.clock = clock
-        self.task = id(running_task())
         if self.segment is not None:
             self.segment.on_join = name_task
 
@@ -141,8 +132,9 @@ class RequestSpan(Span):
             tags, tracer = described.tags, segment.tracer
             if described.component in tracer.parameters_of:
                 tags = (*tags, *parameters_tag(pending.scope.get("query_string", b""), tracer.parameters_length))
-            if self.clock is not None:
-                tags = (*tags, *self.clock.tags())
+            clock = pending.clock
+            if clock is not None:
+                tags = (*tags, *clock.stop(time.monotonic()).tags(), *clock.more_tags())
             self.tags = [*tags, *self.tags[: MAX_TAGS - len(tags)]]
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
             pending.faults.note("describing a request", error)
@@ -162,8 +154,7 @@ class RequestSpan(Span):
 
     def runs_here(self) -> bool:
         """Whether the current task is the one that serves the request. Another task may have opened this span."""
-        # where steps are timed, the stack ends before the middleware while an exception is thrown in
-        return super().runs_here() if self.clock is not None else self.pending.runs_here()
+        return self.pending.runs_here()
 
     def _new_segment(self, tracer: Tracer, trace_id: str | None) -> Segment:
         own = ids_of(self.pending.number)

@@ -21,6 +21,7 @@ from .faults import Faults
 from .routes import ARE_FASTAPI, FASTAPI, METHODS, path_of
 from .scope import Scope, read_facts, read_headers
 from .span import RequestSpan
+from .split_times import Clock
 
 UNREADABLE = Facts(OTHER, "http", b"", OTHER, None, Component.PYTHON, 0)
 UNREAD: Any = object()
@@ -51,10 +52,11 @@ class RequestState:
     :ivar status: of the response; 0 until it has begun
     :ivar span: None until it is needed
     :ivar previous: the entry that was active before the request
+    :ivar clock: the split of its time; None: its time is not split
     :ivar following: the state of a response that is followed message by message; None for a status and one body
     """
 
-    __slots__ = ("_caller", "_facts", "_host", "_trace_id", "end_time", "ended", "faults", "following",
+    __slots__ = ("_caller", "_facts", "_host", "_trace_id", "clock", "end_time", "ended", "faults", "following",
                  "number", "previous", "scope", "span", "start_time", "status", "tracer")  # fmt: skip
 
     def __init__(self, tracer: Tracer, scope: Scope, faults: Faults) -> None:
@@ -67,6 +69,7 @@ class RequestState:
         self.ended = False
         self.span: RequestSpan | None = None
         self.following: Following | None = None
+        self.clock: Clock | None = None
         self._caller: bytes | None = UNREAD
         self._trace_id: str | None = None
         self._facts: tuple[Any, ...] | None = None
@@ -102,6 +105,8 @@ class RequestState:
                 self.faults.note("reading a request", error)
                 facts, caller, client = UNREADABLE, None, None
             now = monotonic()
+            # a second stop, by another thread that opens the span, changes nothing
+            times = self.clock.stop(now) if self.clock is not None else None
             # no call in these lines, so they are one step for another thread that opens the span
             if self.span is None and not self.ended:
                 self.end_time = now
@@ -111,7 +116,7 @@ class RequestState:
                 self.scope = NOTHING
                 if offer is not None:
                     # a FinishedRequest; joining takes half as long as unpacking
-                    offer((self.number, self.start_time, now, client, caller) + facts)  # noqa: RUF005
+                    offer((self.number, self.start_time, now, client, caller, times) + facts)  # noqa: RUF005
                 return
         if self.span is not None:
             self.span.stop()

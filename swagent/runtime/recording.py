@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -21,7 +22,9 @@ from ..pipeline.request_encoder import RequestEncoder
 from ..profile.blocks import Blocks
 from ..profile.loop_watch import LoopWatch
 from ..profile.profiler import Profiler
+from ..profile.request_clock import Steps
 from ..profile.sampler import Limits
+from ..profile.timed_steps import steps_here
 from ..record.events import started, stopping
 from ..record.logs.capture import LogCapture, LogSettings
 from ..record.logs.layout import Layout
@@ -72,6 +75,11 @@ class Recording:
         self._blocks = Blocks(self._offer_event)
         self._block_limit = config.loop_block_limit / 1000
         self._loop_watches: dict[int, LoopWatch] = {}
+        # each is kept by its loop
+        self._steps: weakref.WeakSet[Steps] = weakref.WeakSet()
+        self._steps_lock = threading.Lock()
+        self._takes_steps = True
+        self._splits_each = config.splits_every == 1
         limits = Limits(
             config.profile_max_parallel, config.profile_dump_max_stack_depth, 60 * config.profile_duration
         )  # fmt: skip
@@ -113,6 +121,23 @@ class Recording:
         except Exception as error:  # noqa: BLE001, RUF100  (a loop of a foreign class, or no thread to spare)
             say(logging.INFO, "this event loop is not watched: %r", error)
 
+    def steps_here(self) -> Steps | None:
+        """The steps of the running loop. Where the time of each request is split they are reported from now on until
+        the end, since it costs more to begin and to end with each request. None: nothing is taken in any more.
+
+        :raises Exception: the loop cannot be seen into
+        """
+        steps = steps_here()
+        with self._steps_lock:
+            if not self._takes_steps:
+                return None
+            if steps not in self._steps:
+                if self._splits_each:
+                    steps.enter()
+                self._steps.add(steps)
+                steps.keep()
+        return steps
+
     def end(self) -> None:
         """Take nothing more in, after a last report. A second call does nothing, and so does one before the first."""
         if self._has_ended or not self._has_begun:
@@ -123,6 +148,7 @@ class Recording:
         self._logs.detach()
         for watch in self._loop_watches.values():
             watch.stop()
+        self._leave_steps()
         self.profiler.stop()
         self.tracer.finish_open_segments()
         if self._pipelines.is_on(Signal.METER):
@@ -132,9 +158,20 @@ class Recording:
             self._runtime.detach()
         self._has_ended = True
 
+    def _leave_steps(self) -> None:
+        with self._steps_lock:
+            self._takes_steps = False
+            kept = [*self._steps]
+            self._steps.clear()
+        for steps in kept:
+            if self._splits_each:
+                steps.leave()
+            steps.let_go()
+
     def after_fork_in_child(self) -> None:
         """In a forked child: record nothing more for the parent's agent."""
         self._loop_watches.clear()
+        self._steps.clear()
         self.profiler.after_fork_in_child()
         tracers.uninstall(self.tracer)
         if self._threads is not None:
@@ -199,5 +236,4 @@ def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
         parameters_length=config.plugin_http_http_params_length_threshold,
         traceparent=config.propagate_traceparent,
         grace=config.span_grace,
-        time_split_every=config.time_split_every,
     )

@@ -19,10 +19,10 @@ from swagent.record.trace.carrier import Carrier, format_sw8
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
 
-# On a busy machine any loop is held now and then, which a span would record.
+# On a busy machine any loop is held now and then, which a span would record, and so would be where the time went.
 SEGMENTS_ONLY: dict[str, Any] = {
     "log_reporter_active": False, "meter_reporter_active": False, "event_reporter_active": False,
-    "profile_active": False, "loop_block_limit": 0,
+    "profile_active": False, "loop_block_limit": 0, "time_split_every": 0,
 }  # fmt: skip
 CONFIG = Config(service="shop", **SEGMENTS_ONLY)
 # The context of a caller.

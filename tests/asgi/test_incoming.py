@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from asgi.calling import CARRIER, SW8, answers, body, call, http_scope, start, traced
 from faults.covering import covers
-from swagent import current_trace_id, exit_span, get_correlation
+from swagent import Config, current_trace_id, exit_span, get_correlation
 from swagent.agent_log import RateLimitedLog
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi.lifespan import Receive, Scope, Send
@@ -175,7 +175,8 @@ def test_any_headers_at_all_change_nothing(anyio_backend: Any) -> None:
     def holds(headers: list[tuple[bytes, bytes]]) -> None:
         async def compare() -> None:
             finished: list[Segment] = []
-            agent: Any = SimpleNamespace(tracer=Tracer("shop", "shop-1", finished.append), watch_loop=int)
+            tracer = Tracer("shop", "shop-1", finished.append)
+            agent: Any = SimpleNamespace(tracer=tracer, watch_loop=int, config=Config(time_split_every=0))
             middleware = SkyWalkingMiddleware(echo, agent=agent)
             scope = http_scope("/", headers)
             assert await call(middleware, dict(scope)) == await call(echo, dict(scope))

@@ -261,7 +261,8 @@ async def test_scope_and_receive_are_the_servers_own(type_: str) -> None:
 
     scope = http_scope() if type_ == "http" else websocket_scope()
     given = dict(scope)
-    async with traced(app) as shop:
+    # to list the tasks of a request takes to see what its tasks receive
+    async with traced(app, time_split_every=1, task_tree_every=0) as shop:
         await shop.app(scope, receive, send)
     assert seen[0] is scope
     assert seen[1] is receive

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from record.recorded import Recorder, recording
-from swagent import exit_span, local_span
+from swagent import Config, exit_span, local_span
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.record.suppression import suppress_instrumentation
 from swagent.record.trace.carrier import parse_sw8
@@ -246,7 +246,7 @@ async def test_the_trace_goes_on_at_the_other_end(recorder: Recorder) -> None:
             return PlainTextResponse("done")
 
     # as an agent is seen by the middleware
-    agent: Any = SimpleNamespace(tracer=recorder.tracer, watch_loop=int)
+    agent: Any = SimpleNamespace(tracer=recorder.tracer, watch_loop=int, config=Config(time_split_every=0))
     app = SkyWalkingMiddleware(Starlette(routes=[Route("/orders/{item}", answer)]), agent=agent)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app)) as client:
         with local_span("job"):

@@ -27,6 +27,7 @@ from swagent.request.finished import (
     NO_FACTS,
     NUMBER,
     START,
+    TIMES,
     FinishedRequest,
     columns,
 )
@@ -68,13 +69,14 @@ class RequestsAlike:
 def request(number: int) -> FinishedRequest:
     now = time.monotonic()
     return FinishedRequest(
-        number, now, now + 1, ("::1", 80), b"1-x", "GET", "http", b"shop", "/", "/", Component.PYTHON, 200
+        number, now, now + 1, ("::1", 80), b"1-x", None, "GET", "http", b"shop", "/", "/", Component.PYTHON, 200
     )
 
 
 def test_the_places_in_a_row_are_those_of_the_fields() -> None:
     finished = request(7)
     assert FinishedRequest._fields[FACTS:] == Facts._fields
+    assert FinishedRequest._fields[TIMES] == "times"
     assert FACTS + len(NO_FACTS) == FIELDS
     assert (finished[NUMBER], finished[START], finished[END]) == (finished.number, finished.start, finished.end)
     assert (finished[CLIENT], finished[CALLER]) == (finished.client, finished.caller)

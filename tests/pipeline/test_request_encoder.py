@@ -23,6 +23,7 @@ from swagent.record.trace.tracer import Tracer
 from swagent.request.description import PEERS, admit, describe
 from swagent.request.facts import UNMATCHED, Facts
 from swagent.request.finished import FinishedRequest
+from swagent.request.split_times import SplitTimes
 
 NOW = 1_790_000_000.123
 CODECS = get_args(Codec)
@@ -30,6 +31,9 @@ MARKS = [segment_template._TRACE_ID, str(segment_template._START), "^" * 14, "^"
 TEXTS = st.text(max_size=20) | st.sampled_from([*MARKS, "\ud800", '"\\'])
 ODD_CALLER = Carrier(True, "träce", "segment", 7, "gate", "gate-1", "GET:/", "shop:80")
 CALLER = Carrier(True, "trace", "segment", 7, "gate", "gate-1", "GET:/", "shop:80")
+
+_MS = st.integers(0, 3) | st.integers(0, 10**6)
+SPLITS = st.none() | st.builds(SplitTimes, _MS, _MS, _MS, st.none() | _MS, st.just("") | TEXTS)
 
 
 def made(codec: Codec, endpoint_limit: int = 4) -> tuple[RequestEncoder, Encoder, Tracer]:
@@ -50,20 +54,21 @@ def request(number: int = FIRST_NUMBER, start: float = NOW, end: float = NOW, **
         "component": Component.FASTAPI, "status": 200,
     }  # fmt: skip
     client, caller = facts.pop("client", ("127.0.0.1", 80)), facts.pop("caller", None)
-    return FinishedRequest(number, start, end, client, caller, **(known | facts))
+    return FinishedRequest(number, start, end, client, caller, facts.pop("split", None), **(known | facts))
 
 
-def by_the_full_path(encoder: Encoder, tracer: Tracer, finished: FinishedRequest) -> bytes:
+def by_the_full_path(encoder: Encoder, tracer: Tracer, finished: Any) -> bytes:
     """The same segment, by way of a span."""
-    number, start, end, client, caller = finished[:5]
+    number, start, end, client, caller, split, *rest = finished
     carrier = parse_sw8(caller) if caller is not None else None
-    facts = Facts(*finished[5:])
+    facts = Facts(*rest)
     described = describe(facts)
     peer = PEERS[tuple(client)] if client else ""
     span = Span(described.name, SpanKind(described.kind), peer, described.layer, described.component)
     span.id, span.start_time, span.end_time = 0, start, end
     span.name = admit(described, facts, tracer.endpoints)
-    span.tags, span.failed, span.ended = list(described.tags), described.failed, True
+    span.tags = [*described.tags, *(split.tags() if split is not None else ())]
+    span.failed, span.ended = described.failed, True
     if carrier is not None:
         span.refs = [Reference(RefKind.CROSS_PROCESS, *carrier[1:])]
     trace_id, segment_id = ids_of(number)
@@ -81,18 +86,19 @@ def by_the_full_path(encoder: Encoder, tracer: Tracer, finished: FinishedRequest
     times=st.tuples(st.floats(NOW, NOW + 1000), st.floats(NOW, NOW + 10**6)) | st.just((0.0, 1.0)),
     client=st.none() | st.tuples(TEXTS, st.integers(0, 65535)),
     caller=st.sampled_from([None, format_sw8(CALLER).encode(), format_sw8(ODD_CALLER).encode(), b"1-x"]),
+    split=SPLITS,
 )
 @example(
     path="/", template="/", host=b"", method="GET", status=200, times=(EARLIEST / 1000, LATEST / 1000),
-    client=("127.0.0.1", 43210), caller=None,
+    client=("127.0.0.1", 43210), caller=None, split=None,
 )  # fmt: skip
 @example(
     path="/", template="/", host=b"", method="GET", status=200, times=(EARLIEST / 1000 - 1, LATEST / 1000 + 1),
-    client=("127.0.0.1", 43210), caller=None,
+    client=("127.0.0.1", 43210), caller=None, split=None,
 )  # fmt: skip
 @example(
     path=str(segment_template._START), template=str(segment_template._END), host=b"~", method="GET", status=200,
-    times=(NOW, NOW), client=None, caller=None,
+    times=(NOW, NOW), client=None, caller=None, split=None,
 )  # fmt: skip
 def test_whatever_it_holds(
     codec: Codec, times: tuple[float, float], client: Any, caller: bytes | None, **facts: Any
@@ -112,6 +118,7 @@ def test_whatever_it_holds(
             "status": st.sampled_from([200, 404]),
             "client": st.sampled_from([None, ("127.0.0.1", 80), ["127.0.0.1", 80], ("\ud800", 1), ("10.0.0.1", 80)]),
             "caller": st.sampled_from([None, format_sw8(CALLER).encode(), format_sw8(ODD_CALLER).encode()]),
+            "split": SPLITS,
         }),
         max_size=8,
     )

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import json
 import sys
+import time
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -22,12 +23,13 @@ from swagent import exit_span, local_span
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.collector.store.trace_records import Span
 from swagent.profile import asyncio_tasks, awaited, trio_tasks
-from swagent.profile.awaited import AwaitedTimes
+from swagent.profile.awaited import MAX_NAME, AwaitedTimes
 from swagent.profile.request_tasks import MAX_TASKS, RequestTasks
 from swagent.profile.task_groups import NO_GROUP
 from swagent.profile.task_record import deadline_text, duration, kind_of
 from swagent.profile.timed_steps import TimedSteps, steps_here
 from swagent.record.limits import MAX_VALUE
+from swagent.record.limits import short as short_text
 from swagent.record.trace.outcome import running_task
 
 pytestmark = pytest.mark.anyio
@@ -90,7 +92,7 @@ async def entry_of(shop: Traced) -> Span:
 
 async def tasks_of(work: Work) -> list[dict[str, Any]]:
     """The tasks of a request that does this."""
-    async with traced(handling(work), time_split_every=1) as shop:
+    async with traced(handling(work), time_split_every=1, task_tree_every=1) as shop:
         await call(shop.app, http_scope())
         found = json.loads(tags(await entry_of(shop)).get("tasks", "[]"))
         assert shop.app.faults.count == 0
@@ -237,7 +239,7 @@ async def test_a_cancel_is_recorded_with_the_task_that_called_it() -> None:
         scopes[0].cancel()
 
     scopes: list[anyio.CancelScope] = []
-    async with traced(handling(work), time_split_every=1) as shop:
+    async with traced(handling(work), time_split_every=1, task_tree_every=1) as shop:
         async with anyio.create_task_group() as group:
             group.start_soon(outsider)
             await call(shop.app, http_scope())
@@ -261,7 +263,7 @@ async def test_a_request_that_knows_that_the_client_went_away_says_so() -> None:
         await send(start())
         await send(body())
 
-    async with traced(app, time_split_every=1) as shop:
+    async with traced(app, time_split_every=1, task_tree_every=1) as shop:
         await call(shop.app, http_scope(), REQUEST, DISCONNECT)
         [seen] = json.loads(tags(await entry_of(shop))["tasks"])
     assert seen["cause"] == "cancel() by the request's own task, the client had gone"
@@ -392,7 +394,7 @@ async def test_a_task_that_outlives_its_request_has_no_end() -> None:
             group.start_soon(lasting, name="lasting")
             await anyio.wait_all_tasks_blocked()
 
-        async with traced(handling(work), time_split_every=1) as shop:
+        async with traced(handling(work), time_split_every=1, task_tree_every=1) as shop:
             # as under a server: the task that opened the group serves no request
             async with anyio.create_task_group() as server:
                 server.start_soon(call, shop.app, http_scope())
@@ -418,7 +420,7 @@ async def test_a_task_that_the_request_waits_for_still_is_running(group: Any) ->
             await send(body())
             released.set()
 
-    async with traced(app, time_split_every=1) as shop:
+    async with traced(app, time_split_every=1, task_tree_every=1) as shop:
         await call(shop.app, http_scope())
         [seen] = json.loads(tags(await entry_of(shop))["tasks"])
     assert seen["outcome"] == "running"
@@ -464,7 +466,7 @@ async def test_spans_of_child_tasks_say_in_which_they_were_begun(group: Any, eve
         with local_span("own"):
             pass
 
-    async with traced(handling(work), time_split_every=every) as shop:
+    async with traced(handling(work), time_split_every=every, task_tree_every=1) as shop:
         await call(shop.app, http_scope())
         by_name = {span.operation: tags(span) for each in await shop.segments() for span in each.spans}
     assert by_name["cut off"] == {"outcome": "cancelled", "task": "fetcher"}
@@ -481,7 +483,7 @@ async def test_of_many_tasks_the_first_ones_are_recorded_and_how_many_more_there
             for number in range(count):
                 group.start_soon(anyio.lowlevel.checkpoint, name=f'task \\ "{number}" é')
 
-    async with traced(handling(work), time_split_every=1) as shop:
+    async with traced(handling(work), time_split_every=1, task_tree_every=1) as shop:
         await call(shop.app, http_scope())
         found = tags(await entry_of(shop))
     seen = json.loads(found["tasks"])
@@ -492,7 +494,7 @@ async def test_of_many_tasks_the_first_ones_are_recorded_and_how_many_more_there
 
 
 async def test_no_task_no_tag() -> None:
-    async with traced(handling(anyio.lowlevel.checkpoint), time_split_every=1) as shop:
+    async with traced(handling(anyio.lowlevel.checkpoint), time_split_every=1, task_tree_every=1) as shop:
         await call(shop.app, http_scope())
         found = tags(await entry_of(shop))
     assert not {"tasks", "tasks.left_out"} & set(found)
@@ -534,7 +536,7 @@ async def test_nothing_holds_the_tasks_of_a_request() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(child)
 
-    async with traced(handling(work), time_split_every=1) as shop:
+    async with traced(handling(work), time_split_every=1, task_tree_every=1) as shop:
         await call(shop.app, http_scope())
         await anyio.lowlevel.checkpoint()
         gc.collect()
@@ -561,7 +563,10 @@ async def test_a_loop_that_hides_its_tasks_costs_what_would_be_recorded_and_noth
         async with anyio.create_task_group() as group:
             group.start_soon(child)
 
-    async with traced(handling(work), time_split_every=1) as shop, anyio.create_task_group() as others:
+    async with (
+        traced(handling(work), time_split_every=1, task_tree_every=1) as shop,
+        anyio.create_task_group() as others,
+    ):
         others.start_soon(peer.answer)
         await call(shop.app, http_scope())
         found = tags(await entry_of(shop))
@@ -580,7 +585,10 @@ async def awaited_by(work: Work, *others: Callable[[], Coroutine[Any, Any, None]
 
     :param others: what is done outside of it meanwhile
     """
-    async with traced(handling(work), time_split_every=1) as shop, anyio.create_task_group() as group:
+    async with (
+        traced(handling(work), time_split_every=1, task_tree_every=1) as shop,
+        anyio.create_task_group() as group,
+    ):
         for each in others:
             group.start_soon(each)
         await call(shop.app, http_scope())
@@ -660,26 +668,21 @@ async def test_awaited_tasks_are_followed() -> None:
     assert {"select awaited", "select gathered", "select waited", "select in time"} <= set(seen)
 
 
-@pytest.mark.one_loop
-async def test_eight_are_named_and_the_others_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = iter([f'call {number} "é" {"x" * 200}' for number in range(100)])
-    monkeypatch.setattr(awaited, "name_of_wait", lambda _: next(names))
+def test_eight_are_shown_and_the_rest_is_one() -> None:
+    names = iter([short_text(f'call {number} "é" {"x" * 200}', MAX_NAME) for number in range(100)])
     times = AwaitedTimes()
-    tasks = RequestTasks(running_task())
     for number in range(8):
-        times.add(1.0 + number, tasks)
-    [(key, value)] = times.tags()
-    assert key == "time.awaited"
-    assert [ms for _, ms in json.loads(value)] == [8000, 7000, 6000, 5000, 4000, 3000, 2000, 1000]
-    times.add(0.00001, tasks)
+        times.add(1.0 + number, next(names))
+    text = times.text(36.0004)
+    assert [ms for _, ms in json.loads(text)] == [8000, 7000, 6000, 5000, 4000, 3000, 2000, 1000]
     for _ in range(80):
-        times.add(0.5, tasks)
-    [(_, value)] = times.tags()
-    seen = json.loads(value)
-    assert len(value) <= MAX_VALUE
-    assert [ms for _, ms in seen] == [8000, 7000, 6000, 5000, 4000, 3000, 2000, 41000]
-    assert seen[-1][0] == "other"
-    assert AwaitedTimes().tags() == ()
+        times.add(0.5, next(names))
+    text = times.text(76.25)
+    shown = json.loads(text)
+    assert len(text) <= MAX_VALUE
+    assert [ms for _, ms in shown] == [8000, 7000, 6000, 5000, 4000, 3000, 2000, 41250]
+    assert shown[-1][0] == "other"
+    assert AwaitedTimes().text(0.0005) == ""
 
 
 # -- texts ------------------------------------------------------------------------------------------------------------
@@ -718,9 +721,11 @@ async def test_a_step_that_takes_no_time_leaves_no_doubt_of_a_deadline() -> None
                 nursery.start_soon(trio.sleep_forever)
 
     async def serve() -> list[dict[str, Any]]:
-        steps = TimedSteps(handle(), steps_here(), RequestTasks(running_task()))
+        tasks = RequestTasks(running_task())
+        steps = TimedSteps(handle(), steps_here(), time.monotonic(), tasks, is_user=True)
         await steps
-        return list(json.loads(dict(steps.clock.tags())["tasks"]))
+        steps.stop(time.monotonic())
+        return list(json.loads(dict(steps.more_tags())["tasks"]))
 
     with anyio.CancelScope(shield=True):
         seen = await anyio.to_thread.run_sync(lambda: trio.run(serve, clock=testing.MockClock(autojump_threshold=0)))

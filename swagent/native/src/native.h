@@ -27,6 +27,7 @@ typedef struct {
     PyObject *facts;
     PyObject *host;
     PyObject *previous;
+    PyObject *clock; /* the split of its time; None: its time is not split */
     double start_time;
     double end_time;
     long status;
@@ -58,7 +59,7 @@ typedef struct {
 
 extern PyTypeObject *Rows_Type;
 
-#define ROW_FIELDS 12
+#define ROW_FIELDS 13
 /* Append one request's fields, and encode a full group. Steals the references. */
 int rows_append(Rows *self, PyObject *fields[ROW_FIELDS]);
 
@@ -82,5 +83,6 @@ int add_request(PyObject *module);
 int add_rows(PyObject *module);
 int add_send(PyObject *module);
 int add_served(PyObject *module);
+int add_loop(PyObject *module);
 
 #endif

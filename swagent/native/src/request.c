@@ -1,5 +1,5 @@
 /* A request while it is served: the fast path of swagent/request/state.py. */
-#include "native.h"
+#include "clock.h"
 #include <time.h>
 
 PyTypeObject *Request_Type;
@@ -27,7 +27,7 @@ static const char *const known_names[] = {
 /* Interned names, so that a look into a dict compares addresses. */
 static PyObject *s_decides_late, *s_offer_request, *s_trust_incoming, *s_open_among, *s_finish_otherwise, *s_leave,
     *s_type, *s_http, *s_method, *s_scheme, *s_ws, *s_path, *s_client, *s_headers, *s_route, *s_fastapi, *s_app,
-    *s_effective, *s_app_root_path, *s_root_path;
+    *s_effective, *s_app_root_path, *s_root_path, *s_stop;
 
 static int use_own_clock = 1;
 
@@ -189,6 +189,7 @@ request_begin(Request *self, PyObject *tracer, PyObject *scope, PyObject *faults
     self->trace_id = Py_NewRef(Py_None);
     self->facts = Py_NewRef(Py_None);
     self->host = Py_NewRef(Py_None);
+    self->clock = Py_NewRef(Py_None);
     self->caller = Py_NewRef(known.unread);
     self->previous = find_inherited(self);
     if (self->previous == NULL) {
@@ -400,13 +401,36 @@ make_facts(Found *found, PyObject *status)
                         status);
 }
 
+/* Where the time of the request went: a new reference; NULL with an exception set. */
+static PyObject *
+stop_clock(Request *self, double now)
+{
+    if (self->clock == Py_None) {
+        return Py_NewRef(Py_None);
+    }
+    PyObject *clock = Py_NewRef(self->clock), *times;
+    if (Py_TYPE(clock) == Served_Type) {
+        times = clock_stop((Served *)clock, now);
+    }
+    else {
+        PyObject *seconds = PyFloat_FromDouble(now);
+        times = seconds == NULL ? NULL : PyObject_CallMethodOneArg(clock, s_stop, seconds);
+        Py_XDECREF(seconds);
+    }
+    Py_DECREF(clock);
+    return times;
+}
+
 /* One step for another thread that opens the span: nothing in here runs Python code before the fields are set. */
 static int
 end_plainly(Request *self, Rows *rows, Found *found)
 {
     double now = monotonic_now();
-    if (now < 0.0 || self->span != Py_None || self->ended) {
-        return now < 0.0 ? -1 : 0;
+    /* a second stop, by another thread that opens the span, changes nothing */
+    PyObject *times = now < 0.0 ? NULL : stop_clock(self, now);
+    if (times == NULL || self->span != Py_None || self->ended) {
+        Py_XDECREF(times);
+        return times == NULL ? -1 : 0;
     }
     PyObject *status = PyLong_FromLong(self->status);
     PyObject *start = PyFloat_FromDouble(self->start_time), *end = PyFloat_FromDouble(now);
@@ -416,10 +440,11 @@ end_plainly(Request *self, Rows *rows, Found *found)
         Py_XDECREF(start);
         Py_XDECREF(end);
         Py_XDECREF(facts);
+        Py_DECREF(times);
         return -1;
     }
     PyObject *fields[ROW_FIELDS] = {
-        Py_NewRef(self->number), start, end, Py_NewRef(found->client), Py_NewRef(found->caller),
+        Py_NewRef(self->number), start, end, Py_NewRef(found->client), Py_NewRef(found->caller), times,
         Py_NewRef(found->method), Py_NewRef(found->scheme), Py_NewRef(found->host), Py_NewRef(found->path),
         Py_NewRef(found->template), Py_NewRef(found->component), status,
     };
@@ -493,6 +518,7 @@ request_traverse(Request *self, visitproc visit, void *arg)
     Py_VISIT(self->caller);
     Py_VISIT(self->facts);
     Py_VISIT(self->previous);
+    Py_VISIT(self->clock);
     return 0;
 }
 
@@ -510,6 +536,7 @@ request_clear(Request *self)
     Py_CLEAR(self->facts);
     Py_CLEAR(self->host);
     Py_CLEAR(self->previous);
+    Py_CLEAR(self->clock);
     return 0;
 }
 
@@ -531,6 +558,7 @@ static PyMemberDef request_members[] = {
     {"span", T_OBJECT, offsetof(Request, span), 0, NULL},
     {"following", T_OBJECT, offsetof(Request, following), 0, NULL},
     {"previous", T_OBJECT, offsetof(Request, previous), 0, NULL},
+    {"clock", T_OBJECT, offsetof(Request, clock), 0, NULL},
     {"_caller", T_OBJECT, offsetof(Request, caller), 0, NULL},
     {"_trace_id", T_OBJECT, offsetof(Request, trace_id), 0, NULL},
     {"_facts", T_OBJECT, offsetof(Request, facts), 0, NULL},
@@ -624,6 +652,7 @@ intern_names(void)
         {&s_path, "path"}, {&s_client, "client"}, {&s_headers, "headers"}, {&s_route, "route"},
         {&s_fastapi, "fastapi"}, {&s_app, "app"}, {&s_effective, "effective_route_context"},
         {&s_app_root_path, "app_root_path"}, {&s_root_path, "root_path"},
+        {&s_stop, "stop"},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         *names[i].at = PyUnicode_InternFromString(names[i].text);

@@ -9,7 +9,7 @@ PyTypeObject *Rows_Type;
 static PyTypeObject *Form_Type, *Renderer_Type;
 static PyObject *s_ring_at, *s_wake_reader;
 
-enum { NUMBER, START, END, CLIENT, CALLER, METHOD, SCHEME, HOST, PATH, TEMPLATE, COMPONENT, STATUS };
+enum { NUMBER, START, END, CLIENT, CALLER, TIMES, METHOD, SCHEME, HOST, PATH, TEMPLATE, COMPONENT, STATUS };
 
 /* -- into the intake ---------------------------------------------------------------------------------------------- */
 
@@ -304,6 +304,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *forms;      /* dict: by what requests have in common, see `RequestEncoder` */
     PyObject *peers;      /* cache: the peer as it is written, by the client */
+    PyObject *splits;     /* cache: where the time went as it is written, by SplitTimes */
     PyObject *references; /* cache: the form of references, by the rest of a header and two lengths */
     PyObject *odd;        /* in the place of a text that is not written as it is */
     int is_binary;
@@ -485,28 +486,30 @@ read_caller(Renderer *self, PyObject *header, Caller *caller)
 
 /* The form for a request: a new reference; NULL: it is like none before it. */
 static Form *
-find_form(Renderer *self, PyObject **row, Py_ssize_t peer, Caller *caller)
+find_form(Renderer *self, PyObject **row, Py_ssize_t peer, Py_ssize_t split, Caller *caller)
 {
-    PyObject *lengths[3] = {PyLong_FromSsize_t(peer), NULL, NULL}, *key = NULL;
+    PyObject *lengths[4] = {PyLong_FromSsize_t(peer), PyLong_FromSsize_t(split), NULL, NULL}, *key = NULL;
     if (caller == NULL) {
-        key = lengths[0] == NULL ? NULL : PyTuple_Pack(7, row[TEMPLATE], row[STATUS], row[METHOD], row[HOST],
-                                                       row[SCHEME], row[COMPONENT], lengths[0]);
+        key = lengths[0] == NULL || lengths[1] == NULL
+                  ? NULL
+                  : PyTuple_Pack(8, row[TEMPLATE], row[STATUS], row[METHOD], row[HOST], row[SCHEME], row[COMPONENT],
+                                 lengths[0], lengths[1]);
     }
     else {
-        lengths[1] = PyLong_FromSsize_t(caller->trace_id.size);
-        lengths[2] = PyLong_FromSsize_t(PyBytes_GET_SIZE(caller->reference));
-        key = lengths[0] == NULL || lengths[1] == NULL || lengths[2] == NULL
+        lengths[2] = PyLong_FromSsize_t(caller->trace_id.size);
+        lengths[3] = PyLong_FromSsize_t(PyBytes_GET_SIZE(caller->reference));
+        key = lengths[0] == NULL || lengths[1] == NULL || lengths[2] == NULL || lengths[3] == NULL
                   ? NULL
-                  : PyTuple_Pack(9, row[TEMPLATE], row[STATUS], row[METHOD], row[HOST], row[SCHEME], row[COMPONENT],
-                                 lengths[0], lengths[1], lengths[2]);
+                  : PyTuple_Pack(10, row[TEMPLATE], row[STATUS], row[METHOD], row[HOST], row[SCHEME], row[COMPONENT],
+                                 lengths[0], lengths[1], lengths[2], lengths[3]);
     }
     PyObject *form = key == NULL ? NULL : PyDict_GetItemWithError(self->forms, key);
     Py_XINCREF(form);
     Py_XDECREF(key);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         Py_XDECREF(lengths[i]);
     }
-    if (form == NULL || Py_TYPE(form) != Form_Type || ((Form *)form)->gaps != 6) {
+    if (form == NULL || Py_TYPE(form) != Form_Type || ((Form *)form)->gaps != 7) {
         PyErr_Clear();
         Py_XDECREF(form);
         return NULL;
@@ -515,11 +518,11 @@ find_form(Renderer *self, PyObject **row, Py_ssize_t peer, Caller *caller)
 }
 
 static PyObject *
-render_as(Renderer *self, PyObject **row, double epoch, PyObject *peer, Caller *caller)
+render_as(Renderer *self, PyObject **row, double epoch, PyObject *peer, PyObject *split, Caller *caller)
 {
     char number[16], start[16], end[16];
-    Text texts[6] = {{0}};
-    Form *form = find_form(self, row, PyBytes_GET_SIZE(peer), caller);
+    Text texts[7] = {{0}};
+    Form *form = find_form(self, row, PyBytes_GET_SIZE(peer), PyBytes_GET_SIZE(split), caller);
     if (form == NULL) {
         return NULL;
     }
@@ -532,6 +535,7 @@ render_as(Renderer *self, PyObject **row, double epoch, PyObject *peer, Caller *
             texts[4] = (Text){PyBytes_AS_STRING(caller->reference), PyBytes_GET_SIZE(caller->reference)};
         }
         texts[5] = (Text){PyBytes_AS_STRING(peer), PyBytes_GET_SIZE(peer)};
+        texts[6] = (Text){PyBytes_AS_STRING(split), PyBytes_GET_SIZE(split)};
         rendered = fill(form, texts);
     }
     Py_DECREF(form);
@@ -543,16 +547,18 @@ static PyObject *
 render(Renderer *self, PyObject **row, double epoch)
 {
     Caller caller = {0};
-    PyObject *rendered = NULL, *peer = NULL;
+    PyObject *rendered = NULL, *peer = NULL, *split = NULL;
     int is_called = row[CALLER] != Py_None;
     int is_plain = PyLong_CheckExact(row[NUMBER]) && row[NUMBER] != Py_False && PyObject_IsTrue(row[NUMBER]);
     if (is_plain && (!is_called || read_caller(self, row[CALLER], &caller))) {
         peer = look_up(self->peers, row[CLIENT]);
-        if (peer != NULL && PyBytes_CheckExact(peer) && peer != self->odd) {
-            rendered = render_as(self, row, epoch, peer, is_called ? &caller : NULL);
+        split = peer == NULL ? NULL : look_up(self->splits, row[TIMES]);
+        if (split != NULL && PyBytes_CheckExact(peer) && peer != self->odd && PyBytes_CheckExact(split)) {
+            rendered = render_as(self, row, epoch, peer, split, is_called ? &caller : NULL);
         }
     }
     PyErr_Clear();
+    Py_XDECREF(split);
     Py_XDECREF(peer);
     Py_XDECREF(caller.reference);
     return rendered == NULL ? Py_NewRef(Py_None) : rendered;
@@ -604,10 +610,11 @@ renderer_render(Renderer *self, PyObject *args)
 static PyObject *
 renderer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"forms", "peers", "references", "odd", "is_binary", NULL};
-    PyObject *forms, *peers, *references, *odd;
+    static char *names[] = {"forms", "peers", "splits", "references", "odd", "is_binary", NULL};
+    PyObject *forms, *peers, *splits, *references, *odd;
     int is_binary;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOSp", names, &PyDict_Type, &forms, &peers, &references, &odd,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOSp", names, &PyDict_Type, &forms, &peers, &splits, &references,
+                                     &odd,
                                      &is_binary)) {
         return NULL;
     }
@@ -615,6 +622,7 @@ renderer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self != NULL) {
         self->forms = Py_NewRef(forms);
         self->peers = Py_NewRef(peers);
+        self->splits = Py_NewRef(splits);
         self->references = Py_NewRef(references);
         self->odd = Py_NewRef(odd);
         self->is_binary = is_binary;
@@ -628,6 +636,7 @@ renderer_traverse(Renderer *self, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->forms);
     Py_VISIT(self->peers);
+    Py_VISIT(self->splits);
     Py_VISIT(self->references);
     return 0;
 }
@@ -639,6 +648,7 @@ renderer_dealloc(Renderer *self)
     PyObject_GC_UnTrack(self);
     Py_XDECREF(self->forms);
     Py_XDECREF(self->peers);
+    Py_XDECREF(self->splits);
     Py_XDECREF(self->references);
     Py_XDECREF(self->odd);
     type->tp_free(self);

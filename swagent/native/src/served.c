@@ -4,7 +4,7 @@
  * the request passes through it, and so does its end. Code that walks along a task's awaitables sees the coroutine:
  * the attributes are the coroutine's.
  */
-#include "native.h"
+#include "clock.h"
 
 typedef struct {
     PyObject_HEAD
@@ -13,20 +13,38 @@ typedef struct {
     PyObject *faults;
     PyObject *end;     /* function of Python: the application has returned, or raised */
     PyObject *waiting; /* called when the last request ends; None: nothing waits */
+    PyObject *find_steps; /* function of Python: the steps of the running loop, or None */
+    PyObject *time_otherwise; /* function of Python: an awaitable that times a request */
+    PyObject *steps;   /* of the loop; NULL: not known yet */
+    PyObject *loop;    /* whose steps these are */
     Py_ssize_t under_way;
+    Py_ssize_t every, left, tasks_every, tasks_left;
     vectorcallfunc vectorcall;
 } Serving;
 
-typedef struct {
+/* It is the clock of its request, too, where the time of that is split. At the end it lets go of everything else:
+ * contexts hold the clock, and outlive their requests. */
+struct Served {
     PyObject_HEAD
     Serving *serving;
     Request *request;
     PyObject *send; /* the server's */
     PyObject *inner;
-} Served;
+    Clock clock;
+    char is_timed;
+};
 
-static PyTypeObject *Serving_Type, *Served_Type;
-static PyObject *s_type, *s_http, *s_websocket, *s_mark, *s_throw, *s_close, *s_note, *s_opening;
+PyTypeObject *Served_Type;
+static PyTypeObject *Serving_Type;
+static PyObject *request_clock, *running_loop;
+
+Clock *
+clock_of(Served *served)
+{
+    return &served->clock;
+}
+
+static PyObject *s_type, *s_http, *s_websocket, *s_mark, *s_throw, *s_close, *s_note, *s_opening, *s_timing, *s_steps;
 
 /* -- the end ------------------------------------------------------------------------------------------------------ */
 
@@ -64,6 +82,16 @@ end(Serving *serving, Request *request, PyObject *send)
 /* -- the steps ---------------------------------------------------------------------------------------------------- */
 
 static void
+stop_clock(Served *self)
+{
+    PyObject *times = clock_stop(self, monotonic_now());
+    Py_XDECREF(times);
+    if (self->request->clock == (PyObject *)self) {
+        Py_SETREF(self->request->clock, Py_NewRef(Py_None));
+    }
+}
+
+static void
 end_served(Served *self)
 {
     PyObject *inner = self->inner;
@@ -72,17 +100,38 @@ end_served(Served *self)
     }
     self->inner = NULL;
     end(self->serving, self->request, self->send);
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
+    PyObject *error = take_error();
+    if (self->is_timed) {
+        stop_clock(self);
+    }
     Py_DECREF(inner);
-    PyErr_Restore(type, value, trace);
+    Py_CLEAR(self->send);
+    Py_CLEAR(self->serving);
+    Py_CLEAR(self->request);
+    PyErr_Clear();
+    if (error != NULL) {
+        give_back_error(error);
+    }
 }
 
+/* An error of the clock costs the split only. */
 static void
-begin_step(Request *request)
+begin_step(Served *self)
 {
-    request->steps++;
-    request->thread = PyThread_get_thread_ident();
+    self->request->steps++;
+    self->request->thread = PyThread_get_thread_ident();
+    if (self->is_timed && self->clock.is_out && clock_resume(self) < 0) {
+        PyErr_Clear();
+    }
+}
+
+/* The task will go on. */
+static void
+leave_step(Served *self)
+{
+    if (self->is_timed && clock_suspend(self) < 0) {
+        PyErr_Clear();
+    }
 }
 
 static PySendResult
@@ -94,12 +143,22 @@ served_send(Served *self, PyObject *value, PyObject **result)
         return PYGEN_ERROR;
     }
     PyObject *inner = Py_NewRef(self->inner);
-    begin_step(self->request);
+    Request *request = (Request *)Py_NewRef(self->request);
+    begin_step(self);
     PySendResult sent = PyIter_Send(inner, value, result);
-    self->request->steps--;
-    Py_DECREF(inner);
-    if (sent != PYGEN_NEXT) {
+    request->steps--;
+    if (sent == PYGEN_NEXT) {
+        leave_step(self);
+    }
+    else {
         end_served(self);
+    }
+    /* this may be the last of both */
+    PyObject *error = sent == PYGEN_ERROR ? take_error() : NULL;
+    Py_DECREF(inner);
+    Py_DECREF(request);
+    if (error != NULL) {
+        give_back_error(error);
     }
     return sent;
 }
@@ -149,21 +208,30 @@ served_throw(Served *self, PyObject *args)
         return NULL;
     }
     PyObject *inner = Py_NewRef(self->inner), *result = NULL;
+    Request *request = (Request *)Py_NewRef(self->request);
     PyObject *method = PyObject_GetAttr(inner, s_throw);
     if (method != NULL) {
-        begin_step(self->request);
+        begin_step(self);
         result = PyObject_CallObject(method, args);
-        self->request->steps--;
+        request->steps--;
         Py_DECREF(method);
     }
-    Py_DECREF(inner);
-    if (result == NULL) {
+    if (result != NULL) {
+        leave_step(self);
+    }
+    else {
         int has_returned = PyErr_ExceptionMatches(PyExc_StopIteration);
         PyObject *stop = has_returned ? take_error() : NULL;
         end_served(self);
         if (stop != NULL) {
             give_back_error(stop);
         }
+    }
+    PyObject *error = result == NULL ? take_error() : NULL;
+    Py_DECREF(inner);
+    Py_DECREF(request);
+    if (error != NULL) {
+        give_back_error(error);
     }
     return result;
 }
@@ -175,10 +243,12 @@ served_close(Served *self, PyObject *Py_UNUSED(nothing))
         Py_RETURN_NONE;
     }
     PyObject *inner = Py_NewRef(self->inner);
-    begin_step(self->request);
+    Request *request = (Request *)Py_NewRef(self->request);
+    begin_step(self);
     PyObject *closed = PyObject_CallMethodNoArgs(inner, s_close);
-    self->request->steps--;
+    request->steps--;
     Py_DECREF(inner);
+    Py_DECREF(request);
     if (closed != NULL) {
         Py_DECREF(closed);
         /* the request ends by it, and it goes no further */
@@ -216,6 +286,9 @@ served_traverse(Served *self, visitproc visit, void *arg)
     Py_VISIT(self->request);
     Py_VISIT(self->send);
     Py_VISIT(self->inner);
+    Py_VISIT(self->clock.steps);
+    Py_VISIT(self->clock.active);
+    Py_VISIT(self->clock.awaited);
     return 0;
 }
 
@@ -233,6 +306,7 @@ served_dealloc(Served *self)
         PyErr_Clear();
         PyErr_Restore(kind, value, trace);
     }
+    clock_clear(&self->clock);
     Py_XDECREF(self->serving);
     Py_XDECREF(self->request);
     Py_XDECREF(self->send);
@@ -240,7 +314,97 @@ served_dealloc(Served *self)
     Py_DECREF(type);
 }
 
+/* -- as the clock of Python --------------------------------------------------------------------------------------- */
+
+static PyObject *
+as_none(int failed)
+{
+    if (failed < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+served_wake(Served *self, PyObject *const *args, Py_ssize_t count)
+{
+    double since = count && args[0] != Py_None ? PyFloat_AsDouble(args[0]) : -1.0;
+    return since == -1.0 && PyErr_Occurred() ? NULL : as_none(clock_wake(self, since));
+}
+
+static PyObject *
+served_begin(Served *self, PyObject *Py_UNUSED(nothing))
+{
+    return as_none(clock_begin(self));
+}
+
+static PyObject *
+served_begin_woken(Served *self, PyObject *Py_UNUSED(nothing))
+{
+    return as_none(clock_begin_woken(self));
+}
+
+static PyObject *
+served_end_step(Served *self, PyObject *Py_UNUSED(nothing))
+{
+    return as_none(clock_end(self));
+}
+
+static PyObject *
+served_stop(Served *self, PyObject *now)
+{
+    double seconds = PyFloat_AsDouble(now);
+    return seconds == -1.0 && PyErr_Occurred() ? NULL : clock_stop(self, seconds);
+}
+
+static PyObject *
+served_more_tags(Served *self, PyObject *Py_UNUSED(nothing))
+{
+    return PyTuple_New(0);
+}
+
+static PyObject *
+served_throws_here(Served *self, PyObject *Py_UNUSED(nothing))
+{
+    /* the request knows */
+    Py_RETURN_FALSE;
+}
+
+static PyObject *
+served_own(Served *self, void *nothing)
+{
+    return PyLong_FromVoidPtr(self->clock.own);
+}
+
+static PyObject *
+served_tasks(Served *self, void *nothing)
+{
+    Py_RETURN_NONE;
+}
+
+static PyGetSetDef served_getset[] = {
+    {"own", (getter)served_own, NULL, "The identity of the request's own task, once it has waited.", NULL},
+    {"tasks", (getter)served_tasks, NULL, "None: they are not listed.", NULL},
+    {NULL},
+};
+
+static PyMemberDef served_members[] = {
+    {"steps", T_OBJECT, offsetof(Served, clock.steps), READONLY, "None: it has stopped, or counts nothing."},
+    {"is_woken", T_BOOL, offsetof(Served, clock.is_woken), 0, "Whether the own task is ready for a step."},
+    {"active", T_OBJECT, offsetof(Served, clock.active), READONLY, "What is active in the own task while it waits."},
+    {"awaited", T_OBJECT, offsetof(Served, clock.awaited), 0, "The times of waits by name."},
+    {"inner", T_OBJECT, offsetof(Served, inner), READONLY, "The application's coroutine; None at the end."},
+    {NULL},
+};
+
 static PyMethodDef served_methods[] = {
+    {"wake", (PyCFunction)(void (*)(void))served_wake, METH_FASTCALL, "One of its tasks is ready for a step."},
+    {"begin", (PyCFunction)served_begin, METH_NOARGS, "A step begins."},
+    {"begin_woken", (PyCFunction)served_begin_woken, METH_NOARGS, "A step begins of a task that was ready."},
+    {"end", (PyCFunction)served_end_step, METH_NOARGS, "The step ends."},
+    {"stop", (PyCFunction)served_stop, METH_O, "Count no longer: where the time went."},
+    {"more_tags", (PyCFunction)served_more_tags, METH_NOARGS, "Nothing: tasks are not listed."},
+    {"throws_here", (PyCFunction)served_throws_here, METH_NOARGS, "See `RequestState.is_stepped_here`."},
     {"send", (PyCFunction)served_send_method, METH_O, "A step, as of a coroutine."},
     {"throw", (PyCFunction)served_throw, METH_VARARGS, "A step, as of a coroutine."},
     {"close", (PyCFunction)served_close, METH_NOARGS, "The coroutine will not go on."},
@@ -257,6 +421,8 @@ static PyType_Slot served_slots[] = {
     {Py_tp_dealloc, served_dealloc},
     {Py_tp_traverse, served_traverse},
     {Py_tp_methods, served_methods},
+    {Py_tp_members, served_members},
+    {Py_tp_getset, served_getset},
     {0, NULL},
 };
 
@@ -309,29 +475,145 @@ iterator_of(PyObject *awaitable)
     return methods->am_await(awaitable);
 }
 
+/* How the time of a request is split. */
+enum { NOT, BY_CLOCK, BY_PYTHON, WITH_TASKS };
+
+/* Whether the request is served inside of another one whose time is split, and so is a part of it. */
+static int
+is_inside(void)
+{
+    PyObject *outer = NULL, *steps = NULL;
+    if (PyContextVar_Get(request_clock, NULL, &outer) < 0 || outer == NULL || outer == Py_None) {
+        Py_XDECREF(outer);
+        return 0;
+    }
+    steps = PyObject_GetAttr(outer, s_steps);
+    int is = steps != NULL && steps != Py_None;
+    Py_DECREF(outer);
+    Py_XDECREF(steps);
+    return is;
+}
+
+/* The steps of the running loop, into `self->steps`; 0: there are none. -1 with an exception set. */
+static int
+find_steps(Serving *self, PyObject *loop)
+{
+    if (self->steps != NULL && self->loop == loop) {
+        return 1;
+    }
+    PyObject *steps = PyObject_CallNoArgs(self->find_steps);
+    if (steps == NULL) {
+        return -1;
+    }
+    if (steps == Py_None) {
+        Py_DECREF(steps);
+        return 0;
+    }
+    Py_XSETREF(self->steps, steps);
+    Py_XSETREF(self->loop, Py_NewRef(loop));
+    return 1;
+}
+
+static int
+choose_clock(Serving *self, PyObject *scope)
+{
+    PyObject *type = PyDict_GetItemWithError(scope, s_type);
+    if (!self->every || type == NULL || PyUnicode_Compare(type, s_http) != 0 || --self->left >= 0 || is_inside()) {
+        return NOT;
+    }
+    self->left = self->every - 1;
+    PyObject *loop = PyObject_CallNoArgs(running_loop);
+    if (loop == NULL) {
+        return -1;
+    }
+    int found = loop == Py_None ? 0 : find_steps(self, loop);
+    int is_asyncio = loop != Py_None;
+    Py_DECREF(loop);
+    if (found < 0 || (is_asyncio && !found)) {
+        return found < 0 ? -1 : NOT;
+    }
+    if (self->tasks_every && --self->tasks_left < 0) {
+        self->tasks_left = self->tasks_every - 1;
+        return WITH_TASKS;
+    }
+    return is_asyncio && self->every == 1 ? BY_CLOCK : BY_PYTHON;
+}
+
+/* The awaitable of the application, timed by Python where it has to be. */
+static PyObject *
+call_application(Serving *self, Request *request, PyObject *app, PyObject *args[3], int clock)
+{
+    if (clock == NOT || clock == BY_CLOCK) {
+        return PyObject_Vectorcall(app, args, 3, NULL);
+    }
+    PyObject *more[5] = {(PyObject *)request, args[0], args[1], args[2], clock == WITH_TASKS ? Py_True : Py_False};
+    return PyObject_Vectorcall(self->time_otherwise, more, 5, NULL);
+}
+
+static int
+begin_clock(Served *served, Serving *serving, Request *request)
+{
+    served->is_timed = 1;
+    clock_begin_counting(&served->clock, serving->steps, request->start_time);
+    Py_SETREF(request->clock, Py_NewRef(served));
+    PyObject *token = PyContextVar_Set(request_clock, (PyObject *)served);
+    Py_XDECREF(token);
+    return token == NULL ? -1 : 0;
+}
+
+/* An error of ours while a request is timed: it is counted. */
+static void
+note_timing(Serving *self)
+{
+    PyObject *error = take_error();
+    PyObject *noted = PyObject_CallMethodObjArgs(self->faults, s_note, s_timing, error, NULL);
+    Py_XDECREF(noted);
+    Py_XDECREF(error);
+    PyErr_Clear();
+}
+
+static Served *
+make_served(Serving *self, Request *request, PyObject *send, PyObject *inner)
+{
+    Served *served = PyObject_GC_New(Served, Served_Type);
+    if (served != NULL) {
+        served->serving = (Serving *)Py_NewRef(self);
+        served->request = (Request *)Py_NewRef(request);
+        served->send = Py_NewRef(send);
+        served->inner = Py_NewRef(inner);
+        memset(&served->clock, 0, sizeof(Clock));
+        served->is_timed = 0;
+        PyObject_GC_Track(served);
+    }
+    return served;
+}
+
 /* Call the application and wrap its coroutine. On an error the request has ended. */
 static PyObject *
 serve(Serving *self, Request *request, PyObject *app, PyObject *scope, PyObject *receive, PyObject *send)
 {
     PyObject *inner = NULL, *ours = make_send(request, send);
+    int clock = choose_clock(self, scope);
+    if (clock < 0) {
+        note_timing(self);
+        clock = NOT;
+    }
     if (ours != NULL) {
         PyObject *args[3] = {scope, receive, ours};
-        PyObject *awaitable = PyObject_Vectorcall(app, args, 3, NULL);
+        PyObject *awaitable = call_application(self, request, app, args, clock);
         Py_DECREF(ours);
         inner = awaitable == NULL ? NULL : iterator_of(awaitable);
         Py_XDECREF(awaitable);
     }
-    Served *served = inner == NULL ? NULL : PyObject_GC_New(Served, Served_Type);
+    Served *served = inner == NULL ? NULL : make_served(self, request, send, inner);
+    Py_XDECREF(inner);
     if (served == NULL) {
-        Py_XDECREF(inner);
         end(self, request, send);
         return NULL;
     }
-    served->serving = (Serving *)Py_NewRef(self);
-    served->request = (Request *)Py_NewRef(request);
-    served->send = Py_NewRef(send);
-    served->inner = inner;
-    PyObject_GC_Track(served);
+    if (clock == BY_CLOCK && begin_clock(served, self, request) < 0) {
+        note_timing(self);
+    }
     return (PyObject *)served;
 }
 
@@ -370,10 +652,12 @@ serving_call(Serving *self, PyObject *const *args, size_t count, PyObject *names
 static PyObject *
 serving_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"request_type", "tracer", "faults", "end", NULL};
-    PyObject *request_type, *tracer, *faults, *end_function;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOO", names, &PyType_Type, &request_type, &tracer, &faults,
-                                     &end_function)) {
+    static char *names[] = {"request_type", "tracer", "faults", "end", "every", "tasks_every", "find_steps",
+                            "time_otherwise", NULL};
+    PyObject *request_type, *tracer, *faults, *end_function, *steps, *otherwise;
+    Py_ssize_t every, tasks_every;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOnnOO", names, &PyType_Type, &request_type, &tracer, &faults,
+                                     &end_function, &every, &tasks_every, &steps, &otherwise)) {
         return NULL;
     }
     if (!PyType_IsSubtype((PyTypeObject *)request_type, Request_Type)) {
@@ -387,6 +671,10 @@ serving_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         self->faults = Py_NewRef(faults);
         self->end = Py_NewRef(end_function);
         self->waiting = Py_NewRef(Py_None);
+        self->find_steps = Py_NewRef(steps);
+        self->time_otherwise = Py_NewRef(otherwise);
+        self->every = every;
+        self->tasks_every = tasks_every;
         self->vectorcall = (vectorcallfunc)serving_call;
     }
     return (PyObject *)self;
@@ -401,6 +689,10 @@ serving_traverse(Serving *self, visitproc visit, void *arg)
     Py_VISIT(self->faults);
     Py_VISIT(self->end);
     Py_VISIT(self->waiting);
+    Py_VISIT(self->find_steps);
+    Py_VISIT(self->time_otherwise);
+    Py_VISIT(self->steps);
+    Py_VISIT(self->loop);
     return 0;
 }
 
@@ -414,6 +706,10 @@ serving_dealloc(Serving *self)
     Py_XDECREF(self->faults);
     Py_XDECREF(self->end);
     Py_XDECREF(self->waiting);
+    Py_XDECREF(self->find_steps);
+    Py_XDECREF(self->time_otherwise);
+    Py_XDECREF(self->steps);
+    Py_XDECREF(self->loop);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -443,6 +739,25 @@ static PyType_Spec serving_spec = {
     .slots = serving_slots,
 };
 
+static PyObject *
+configure_served(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"request_clock", "running_loop", NULL};
+    PyObject *variable, *loop;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO", names, &variable, &loop)) {
+        return NULL;
+    }
+    Py_XSETREF(request_clock, Py_NewRef(variable));
+    Py_XSETREF(running_loop, Py_NewRef(loop));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"configure_served", (PyCFunction)(void (*)(void))configure_served, METH_VARARGS | METH_KEYWORDS,
+     "Set the objects of Python that the serving of requests knows."},
+    {NULL},
+};
+
 int
 add_served(PyObject *module)
 {
@@ -452,6 +767,7 @@ add_served(PyObject *module)
     } names[] = {
         {&s_type, "type"}, {&s_http, "http"}, {&s_websocket, "websocket"}, {&s_mark, "swagent.span"},
         {&s_throw, "throw"}, {&s_close, "close"}, {&s_note, "note"}, {&s_opening, "opening the span of a request"},
+        {&s_timing, "timing a request"}, {&s_steps, "steps"},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         *names[i].at = PyUnicode_InternFromString(names[i].text);
@@ -461,7 +777,7 @@ add_served(PyObject *module)
     }
     Serving_Type = (PyTypeObject *)PyType_FromSpec(&serving_spec);
     Served_Type = (PyTypeObject *)PyType_FromSpec(&served_spec);
-    if (Serving_Type == NULL || Served_Type == NULL) {
+    if (Serving_Type == NULL || Served_Type == NULL || PyModule_AddFunctions(module, functions) < 0) {
         return -1;
     }
     return PyModule_AddObjectRef(module, "Serving", (PyObject *)Serving_Type);

@@ -2,6 +2,7 @@
 
 from ._native import API as API
 from ._native import Form as Form
+from ._native import Hiding as Hiding
 from ._native import LogRenderer as LogRenderer
 from ._native import RecordReader as RecordReader
 from ._native import Renderer as Renderer
@@ -10,6 +11,10 @@ from ._native import Rows as Rows
 from ._native import Serving as Serving
 from ._native import SpanEncoder as SpanEncoder
 from ._native import configure as configure
+from ._native import configure_clock as configure_clock
+from ._native import configure_loop as configure_loop
 from ._native import configure_send as configure_send
+from ._native import configure_served as configure_served
+from ._native import note_collection as note_collection
 from ._native import set_clock as set_clock
 from ._native import traced_send as traced_send

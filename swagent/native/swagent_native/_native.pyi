@@ -44,6 +44,7 @@ class RequestState:
     span: Any
     following: Any
     previous: Any
+    clock: Any
     start_time: float
     end_time: float
     status: int
@@ -57,7 +58,15 @@ class RequestState:
 class Serving:
     waiting: Callable[[], object] | None
     def __init__(
-        self, request_type: type[RequestState], tracer: Any, faults: Any, end: Callable[..., object]
+        self,
+        request_type: type[RequestState],
+        tracer: Any,
+        faults: Any,
+        end: Callable[..., object],
+        every: int,
+        tasks_every: int,
+        find_steps: Callable[[], Any],
+        time_otherwise: Callable[..., Awaitable[object]],
     ) -> None: ...
     @property
     def under_way(self) -> int: ...
@@ -76,6 +85,7 @@ class Renderer:
         self,
         forms: dict[tuple[Any, ...], Form],
         peers: Mapping[Any, bytes],
+        splits: Mapping[Any, bytes],
         references: Mapping[Any, Any],
         odd: bytes,
         is_binary: bool,
@@ -133,3 +143,21 @@ class LogRenderer:
         /,
     ) -> LogRenderer: ...
     def encode_alike(self, *columns: Sequence[Any]) -> list[bytes | None]: ...
+
+class Hiding:
+    def __init__(
+        self, name: str, inner: Callable[..., object], steps: object, noted: Callable[..., object]
+    ) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+def configure_clock(
+    *,
+    split_times: Mapping[Any, Any],
+    note_wait: Callable[[Any, float], None],
+    awaited_text: Callable[[Any, float], str],
+    running_task: Callable[[], object],
+    current: Any,
+) -> None: ...
+def configure_loop(*, request_clock: Any, task_type: type) -> None: ...
+def configure_served(*, request_clock: Any, running_loop: Callable[[], object]) -> None: ...
+def note_collection(phase: str, info: object, /) -> None: ...

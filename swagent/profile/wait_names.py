@@ -1,0 +1,58 @@
+"""The name of what a request waits for, asked once for each place in the code.
+
+A wait's place is its fingerprint: the code objects of the coroutines that wait for each other, from the request's
+outermost one to the innermost, and the class of what that one awaits. The same place has the same name, so only a new
+fingerprint looks at frames and modules. Of a code object the identity is compared, because comparing code itself reads
+all of it; the cache holds the code objects, so an identity in it is nobody else's.
+
+An exit span that is open has the name of its call, and is the cheapest answer. Three ends have no name of their own: a
+task, whose name is its own; a greenlet, whose frames are not among the coroutines; and an object that waits for tasks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..inspection import sqlalchemy_inside
+from ..inspection.await_chain import Links, links_of
+from ..record.limits import short
+from .awaited import MAX_NAME, OTHER
+from .stacks import name_of_end
+
+_MOST = 1024
+_names: dict[tuple[object, ...], tuple[str, tuple[Any, ...]]] = {}
+
+
+def name_of_chain(coroutine: object) -> str:
+    """The place where a coroutine waits.
+
+    :raises Exception: coroutines of a foreign class
+    """
+    links = links_of(coroutine)
+    codes = [_code_of(each) for each in links.coroutines]
+    awaited: object = links.awaited
+    key: tuple[object, ...] = (*map(id, codes), type(awaited))
+    known = _names.get(key)
+    if known is not None:
+        return known[0]
+    name = _name_of(links)
+    if not hasattr(awaited, "get_coro") and not any(
+        getattr(code, "co_name", None) == sqlalchemy_inside.NAME for code in codes
+    ):
+        if len(_names) >= _MOST:
+            _names.clear()
+        _names[key] = name, (codes, type(awaited))
+    return name
+
+
+def _name_of(links: Links) -> str:
+    return short(name_of_end(links.awaited, links.frames()), MAX_NAME) or OTHER
+
+
+def _code_of(each: Any) -> Any:
+    # of a coroutine, a generator, an asynchronous generator
+    for name in ("cr_code", "gi_code", "ag_code"):
+        code = getattr(each, name, None)
+        if code is not None:
+            return code
+    return None
