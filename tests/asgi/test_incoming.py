@@ -176,7 +176,9 @@ def test_any_headers_at_all_change_nothing(anyio_backend: Any) -> None:
         async def compare() -> None:
             finished: list[Segment] = []
             tracer = Tracer("shop", "shop-1", finished.append)
-            agent: Any = SimpleNamespace(tracer=tracer, watch_loop=int, config=Config(time_split_every=0))
+            agent: Any = SimpleNamespace(
+                tracer=tracer, watch_loop=int, steps_here=int, config=Config(time_split_every=0)
+            )
             middleware = SkyWalkingMiddleware(echo, agent=agent)
             scope = http_scope("/", headers)
             assert await call(middleware, dict(scope)) == await call(echo, dict(scope))

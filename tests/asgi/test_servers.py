@@ -62,7 +62,8 @@ def assert_no_error_of_ours(output: str) -> None:
     which the first request comes in two steps, and the code that times a request and lists its tasks."""
     ours = set(re.findall(r'/swagent/([\w/]+\.py)", line \d+, in (\w+)', output))
     middleware = {("asgi/middleware.py", "__call__"), ("asgi/middleware.py", "_pass_on")}
-    timing = {("profile/timed_steps.py", "throw"), ("profile/request_tasks.py", "noted")}
+    steps = {("profile/timed_steps.py", name) for name in ("__next__", "send", "throw")}
+    timing = {*steps, ("profile/request_tasks.py", "noted")}
     assert ours <= middleware | timing, output
     assert "swagent." not in output, "a warning or an error in the log"
 

@@ -246,7 +246,9 @@ async def test_the_trace_goes_on_at_the_other_end(recorder: Recorder) -> None:
             return PlainTextResponse("done")
 
     # as an agent is seen by the middleware
-    agent: Any = SimpleNamespace(tracer=recorder.tracer, watch_loop=int, config=Config(time_split_every=0))
+    agent: Any = SimpleNamespace(
+        tracer=recorder.tracer, watch_loop=int, steps_here=int, config=Config(time_split_every=0)
+    )
     app = SkyWalkingMiddleware(Starlette(routes=[Route("/orders/{item}", answer)]), agent=agent)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app)) as client:
         with local_span("job"):
