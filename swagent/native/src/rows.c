@@ -255,7 +255,10 @@ fill(Form *self, const Text *texts)
         if (i == self->gaps) {
             return filled;
         }
-        memcpy(to, texts[i].at, texts[i].size);
+        if (texts[i].size) {
+            /* an empty text may be nowhere */
+            memcpy(to, texts[i].at, texts[i].size);
+        }
         to += texts[i].size;
     }
 }
