@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test native test-native test-same-bytes test-all test-rest test-slow test-e2e test-oldest fuzz soak compare pipeline cost profile check docs generate libraries clean
+.PHONY: demo test native test-native test-native-asan test-same-bytes test-all test-rest test-slow test-e2e test-oldest fuzz soak compare pipeline cost profile check docs generate libraries clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -30,9 +30,31 @@ test-native: $(VENV)/.native
 	SW_AGENT_NATIVE=auto SWAGENT_TESTS_NATIVE=required $(BIN)/python -m pytest \
 		-n 2 --dist worksteal -m "not slow and not e2e" $(or $(ARGS),$(SUITES_OF_NATIVE))
 
+# The same on a build that stops at the first wrong access or undefined operation; the interpreter itself is as always.
+ASAN = .cache/native-asan
+SUITES_OF_ASAN = $(addprefix tests/,asgi wsgi logs native pipeline/test_request_encoder.py record/test_spans.py)
+test-native-asan: $(VENV)/.dev
+	rm -rf $(ASAN)
+	mkdir -p $(ASAN)
+	cp -r swagent/native $(ASAN)/sources
+	rm -rf $(ASAN)/sources/build
+	CFLAGS="-g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+		LDFLAGS="-fsanitize=address,undefined" \
+		$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --target $(ASAN)/built $(ASAN)/sources
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+		SW_AGENT_NATIVE=auto SWAGENT_TESTS_NATIVE=required \
+		SWAGENT_TESTS_ASAN=$(abspath $(ASAN)/built) PYTHONPATH=$(abspath $(ASAN)/built) \
+		$(BIN)/python -m pytest -p no:cacheprovider -n 2 --dist worksteal -m "not slow and not e2e" \
+		$(or $(ARGS),$(SUITES_OF_ASAN))
+
 # random requests by both implementations, compared byte by byte; make test-same-bytes ARGS="--count 1000000 --seed 7"
 test-same-bytes: $(VENV)/.native
 	PYTHONPATH=tests $(BIN)/python -m native.run $(ARGS)
+
+# the accelerator's sdist, and a wheel for each Python at hand, each of them tried; make wheels ARGS="--only 3.12"
+.PHONY: wheels
+wheels:
+	$(PYTHON) tests/wheels.py $(ARGS)
 
 test-all:
 	$(MAKE) --no-print-directory test

@@ -17,8 +17,10 @@ from typing import BinaryIO, cast
 from native.frozen_clock import build
 from native.observations import Frame, read
 
-_REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[2]
 _PATHS = ("tests", ".", "transports", "proto_gen")
+# where `make test-native-asan` has its build
+_ASAN = "SWAGENT_TESTS_ASAN"
 _BEFORE = 12
 _WIDEST = 300
 _NEAR = 150
@@ -62,17 +64,24 @@ def compare(
             return _compare(read(one), read(other))
 
 
-def _environ(native: str, library: Path, more: Mapping[str, str]) -> dict[str, str]:
+def environ_of(native: str, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables of a process with this setting, which imports what is in the repository."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SW_", "PYTHON"))}
-    kept |= {name: value for name, value in os.environ.items() if name == "PYTHONMALLOC"}
-    paths = os.pathsep.join([*(str(_REPOSITORY / each) for each in _PATHS), more.get("PYTHONPATH", "")])
-    preload = " ".join(filter(None, [os.environ.get("LD_PRELOAD", ""), str(library)]))
-    return {**kept, "SW_AGENT_NATIVE": native, "LD_PRELOAD": preload, "PYTHONPATH": paths, "PYTHONHASHSEED": "0"}
+    kept |= {name: os.environ[name] for name in ("PYTHONMALLOC",) if name in os.environ}
+    first = [os.environ[_ASAN]] if _ASAN in os.environ else []
+    more = more or {}
+    paths = [*first, *(str(REPOSITORY / each) for each in _PATHS), more.get("PYTHONPATH", "")]
+    return {**kept, "SW_AGENT_NATIVE": native, "PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": "0"}
+
+
+def _environ(native: str, clock: Path, more: Mapping[str, str]) -> dict[str, str]:
+    preload = " ".join(filter(None, [os.environ.get("LD_PRELOAD", ""), str(clock)]))
+    return {**environ_of(native, more), "LD_PRELOAD": preload}
 
 
 @contextmanager
 def _running(command: list[str], environ: Mapping[str, str]) -> Iterator[BinaryIO]:
-    with subprocess.Popen(command, env=dict(environ), cwd=_REPOSITORY, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command, env=dict(environ), cwd=REPOSITORY, stdout=subprocess.PIPE) as process:
         try:
             yield cast("BinaryIO", process.stdout)
         finally:

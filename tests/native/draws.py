@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from types import SimpleNamespace
 from typing import Any
+from wsgiref.util import setup_testing_defaults
 
 from swagent.record.trace.carrier import Carrier, format_correlation, format_sw8
 
@@ -191,6 +192,16 @@ class _Failing:
     @property
     def path(self) -> str:
         raise ValueError("no path")
+
+
+def environ(dice: Random) -> dict[str, Any]:
+    """Of a request of WSGI."""
+    drawn: dict[str, Any] = {"HTTP_SW8": sw8(dice).decode("latin-1")} if dice.random() < 0.3 else {}
+    setup_testing_defaults(drawn)
+    return drawn | {
+        "PATH_INFO": dice.choice(PATHS[:4]), "REQUEST_METHOD": dice.choice(METHODS[:8]), "HTTP_HOST": "shop.test",
+        "REMOTE_ADDR": "192.0.2.1", "REMOTE_PORT": "5000",
+    }  # fmt: skip
 
 
 def settings(dice: Random) -> dict[str, Any]:

@@ -150,8 +150,6 @@ class Worker:
         await _try(lambda: middleware(scope, receive, _sending(dice, send)), see)
 
     def _serve_wsgi(self, life: Life, dice: Random, see: Callable[[str], None], recorder: Recorder) -> None:
-        from wsgi.calling import ask, environ_of
-
         def app(environ: Any, start_response: Any) -> Any:
             life.act_at_once()
             start_response(dice.choice(["200 OK", "404 Not Found", "500 Oh"]), [])
@@ -159,10 +157,12 @@ class Worker:
                 raise ValueError("below")
             return [b"x"] if dice.random() < 0.5 else (piece for piece in (b"x", b"y"))
 
-        others = {"HTTP_SW8": draws.sw8(dice).decode("latin-1")} if dice.random() < 0.3 else {}
-        environ = environ_of(dice.choice(draws.PATHS[:4]), dice.choice(draws.METHODS[:8]), **others)
+        environ: dict[str, Any] = draws.environ(dice)
         try:
-            see(f"{ask(WsgiMiddleware(app, agent=recorder.agent), environ)}")
+            body = WsgiMiddleware(app, agent=recorder.agent)(environ, lambda *args: _write_nowhere(see, args))
+            see(f"sent {[*body]}")
+            if hasattr(body, "close"):
+                body.close()
         except Exception as error:
             see(f"ended by {type(error).__name__}")
 
@@ -196,6 +196,11 @@ _SEGMENTS_AND_LOGS: dict[str, Any] = {
 
 async def _by_scope(scope: Any, receive: Any, send: Any) -> None:
     await scope["native.app"](scope, receive, send)
+
+
+def _write_nowhere(see: Callable[[str], None], started: Any) -> Callable[[bytes], object]:
+    see(f"started {started}")
+    return lambda data: see(f"wrote {data!r}")
 
 
 def _sending(dice: Random, send: Any) -> Any:

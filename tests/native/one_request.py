@@ -1,0 +1,195 @@
+"""Requests without a loop: each is a coroutine that is driven by hand, so that nothing else allocates.
+
+Run as a program it makes many of them and compares what is alive before and after:
+
+    python -m native.one_request 1000000
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from native.draws import ROUTES
+from native.recorder import Recorder
+from swagent import acceleration, local_span
+from swagent.asgi import SkyWalkingMiddleware
+
+START = {"type": "http.response.start", "status": 200, "headers": []}
+BODY = {"type": "http.response.body", "body": b"ok"}
+MORE = {"type": "http.response.body", "body": b"ok", "more_body": True}
+_SW8 = b"1-dHJhY2UtMQ==-c2VnbWVudC0x-3-d2Vi-d2ViLTE=-R0VUOi9jYXJ0-c2hvcDo4MA=="
+_OTHERS = {"meter_reporter_active": False, "event_reporter_active": False, "profile_active": False}
+_log = logging.getLogger("shop")
+_FEW = 300
+
+
+class Pause:
+    """An await that gives control back once."""
+
+    def __await__(self) -> Any:
+        yield None
+
+
+class Served:
+    """One application behind a middleware, with its recorder.
+
+    :ivar sent: how many messages came to the server
+    """
+
+    def __init__(self, app: Callable[..., Any], **settings: Any) -> None:
+        self.recorder = Recorder(
+            "protobuf", service="shop", instance="shop-1", loop_block_limit=0, **_OTHERS, **settings
+        )
+        self.app = SkyWalkingMiddleware(app, agent=self.recorder.agent)
+        self.sent = 0
+
+    async def send(self, message: Any) -> None:
+        """The server's."""
+        self.sent += 1
+
+    def serve(self, scope: dict[str, Any]) -> None:
+        """Serve one request to its end; raises what the application raises."""
+        coroutine = self.app(scope, None, self.send)  # type: ignore[arg-type]
+        try:
+            while True:
+                coroutine.send(None)
+        except StopIteration:
+            pass
+
+    def cancel(self, scope: dict[str, Any]) -> None:
+        """Serve one request up to its first pause, and cancel it there."""
+        coroutine = self.app(scope, None, self.send)  # type: ignore[arg-type]
+        coroutine.send(None)
+        with contextlib.suppress(asyncio.CancelledError, StopIteration):
+            coroutine.throw(asyncio.CancelledError())
+
+    def abandon(self, scope: dict[str, Any]) -> None:
+        """Serve one request up to its first pause, and close it there."""
+        coroutine = self.app(scope, None, self.send)  # type: ignore[arg-type]
+        coroutine.send(None)
+        coroutine.close()
+
+    def count(self) -> int:
+        """How many records have come, which are taken away."""
+        return sum(1 for _ in self.recorder.drain())
+
+
+def scope_of(**others: Any) -> dict[str, Any]:
+    """Of a request like most."""
+    return {
+        "type": "http", "method": "GET", "scheme": "http", "path": "/items/7", "root_path": "", "query_string": b"",
+        "headers": [(b"host", b"shop.test")], "client": ("192.0.2.1", 5000), "server": None, **others,
+    }  # fmt: skip
+
+
+async def plain(scope: Any, receive: Any, send: Any) -> None:
+    """An application that answers."""
+    scope["route"] = ROUTES[1]
+    await send(START)
+    await send(BODY)
+
+
+async def pausing(scope: Any, receive: Any, send: Any) -> None:
+    """One that waits, and logs."""
+    scope["route"] = ROUTES[1]
+    await Pause()
+    _log.warning("an order of %s", 7)
+    await send(START)
+    await send(MORE)
+    await Pause()
+    await send(BODY)
+
+
+async def nesting(scope: Any, receive: Any, send: Any) -> None:
+    """One with a span."""
+    with local_span("work") as span:
+        span.tag("pieces", 7).log(event="counted")
+        await send(START)
+    await send(BODY)
+
+
+async def failing(scope: Any, receive: Any, send: Any) -> None:
+    """One that raises."""
+    raise ValueError("below")
+
+
+def unawaited(scope: Any, receive: Any, send: Any) -> Any:
+    """One that raises before it is awaited."""
+    raise ValueError("before")
+
+
+def _lives() -> list[tuple[Served, Callable[[Served], object]]]:
+    def fail(served: Served) -> None:
+        try:
+            served.serve(scope_of())
+        except ValueError:
+            return
+
+    sw8 = [(b"host", b"shop.test"), (b"sw8", _SW8)]
+    return [
+        (Served(plain), lambda served: served.serve(scope_of())),
+        (Served(plain), lambda served: served.serve(scope_of(headers=sw8))),
+        (Served(plain), lambda served: served.serve(scope_of(path=7, client=7, headers=[(b"host",)]))),
+        (Served(pausing), lambda served: served.serve(scope_of())),
+        (Served(pausing), lambda served: served.cancel(scope_of())),
+        (Served(pausing), lambda served: served.abandon(scope_of())),
+        (Served(nesting), lambda served: served.serve(scope_of())),
+        (Served(failing), fail),
+        (Served(unawaited), fail),
+        (Served(plain, time_split_every=1), lambda served: served.serve(scope_of())),
+    ]
+
+
+def _alive(lives: list[tuple[Served, Any]]) -> dict[str, int]:
+    """What is alive, with the references to what lives long: those are not freed, however often one is forgotten."""
+    for served, _ in lives:
+        served.count()
+    gc.collect()
+    long_lived = (START, BODY, MORE, ROUTES[1], plain, pausing, lives[0][0].app, lives[0][0].recorder.agent.tracer)
+    return {
+        "blocks": sys.getallocatedblocks(),
+        "objects": len(gc.get_objects()),
+        **{f"references {at}": sys.getrefcount(each) for at, each in enumerate(long_lived)},
+    }
+
+
+def repeat(count: int) -> dict[str, tuple[int, int]]:
+    """Make so many requests; what is alive before and after, where that is not the same."""
+    logging.getLogger("swagent").setLevel(logging.CRITICAL)
+    logging.lastResort = None
+    lives = _lives()
+    lives[3][0].recorder.begin()
+    rounds = count // len(lives)
+
+    def run(most: int) -> None:
+        for at in range(most):
+            for served, live in lives:
+                live(served)
+            if at % 50 == 0:
+                for served, _ in lives:
+                    served.count()
+
+    run(min(rounds, _FEW))
+    before = _alive(lives)
+    run(rounds)
+    after = _alive(lives)
+    lives[3][0].recorder.end()
+    return {name: (number, after[name]) for name, number in before.items() if after[name] != number}
+
+
+def memory() -> int:
+    """Bytes of this process that are in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    print(SimpleNamespace(by=acceleration.describe(), differences=repeat(int(sys.argv[1]))))
