@@ -51,5 +51,23 @@ def showing_response(listener: Listener | None, finish: Finish) -> Finish:
     return show_and_finish
 
 
+def showing_received(listener: Listener | None, begin: Callable[..., Span | None]) -> Callable[..., Span | None]:
+    """A function that begins the span of messages that came in, and shows them.
+
+    :param listener: that for responses
+    :param begin: gets the consumer, and the message or the batch as the library hands it out
+    """
+    if listener is None:
+        return begin
+
+    def begin_and_show(consumer: Any, received: Any, *call: Any) -> Span | None:
+        span = begin(consumer, received, *call)
+        if span is not None:
+            listener.show(span, _itself, received)
+        return span
+
+    return begin_and_show
+
+
 def _itself(result: Any) -> Any:
     return result

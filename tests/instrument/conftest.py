@@ -12,6 +12,7 @@ from record.recorded import Recorder, recording
 from swagent.instrument import State, instrument, report, uninstrument
 
 from .http_server import HttpServer
+from .watcher import Watcher
 
 
 @pytest.fixture
@@ -61,3 +62,8 @@ def collected(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 def server() -> Iterator[HttpServer]:
     with HttpServer() as running:
         yield running
+
+
+@pytest.fixture(params=[False, True], ids=["watched", "watched in vain"])
+def watcher(request: pytest.FixtureRequest) -> Watcher:
+    return Watcher(request.param)

@@ -20,6 +20,7 @@ from swagent.record.trace.carrier import parse_sw8
 
 from .joins import joins
 from .trees import trees
+from .watcher import Watcher
 
 aiokafka = pytest.importorskip("aiokafka")
 
@@ -116,6 +117,24 @@ async def test_a_message_carries_the_context_and_its_span_lasts_until_it_is_ackn
     assert carrier is not None
     assert (carrier.trace_id, carrier.segment_id) == (recorder.only.trace_id, recorder.only.id)
     assert (carrier.span_id, carrier.address) == (1, BROKER)
+
+
+async def test_messages_are_shown(recorder: Recorder, broker: Broker, watcher: Watcher) -> None:
+    watcher.watch("aiokafka")
+    own = [("tenant", b"acme")]
+    await broker.producer().send("orders", b"1", b"key", headers=own)
+    broker.deliveries[0].set_result(None)
+    await asyncio.sleep(0)
+    first, second = record(), record()
+    consumer = broker.consumer(first, second)
+    assert await consumer.getone() is first
+    batches = await consumer.getmany()
+    assert await consumer.getmany() == {}
+    assert watcher.requests == [("Kafka/orders/Producer", ("orders", b"1", b"key", own))]
+    assert watcher.responses == [("Kafka/orders/Consumer/shop", first), ("Kafka/orders/Consumer/shop", batches)]
+    assert not watcher.has_seen_ended
+    assert recorder.names == [["Kafka/orders/Producer"], *[["Kafka/orders/Consumer/shop"]] * 2]
+    assert not any(segment.spans[0].failed for segment in recorder.segments)
 
 
 async def test_a_delivery_that_fails_later_shows_and_is_still_the_application_s(

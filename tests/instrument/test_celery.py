@@ -24,6 +24,7 @@ from swagent.instrument.settings import Settings, use
 
 from .joins import joins
 from .trees import trees
+from .watcher import Watcher
 
 celery = pytest.importorskip("celery")
 from celery.app.trace import build_tracer  # noqa: E402
@@ -73,6 +74,16 @@ def test_a_task_joins_its_sender_s_trace(recorder: Recorder, app: Any) -> None:
     work_off(app)
     assert trees(recorder) == f"Local job\n  {SENT}\n{DONE}\n  Local work"
     assert joins(recorder) == ["celery/price <- celery/price"]
+
+
+def test_a_task_is_shown_to_its_sender_and_to_its_worker(recorder: Recorder, app: Any, watcher: Watcher) -> None:
+    watcher.watch("celery")
+    app.tasks["price"].delay(2)
+    work_off(app)
+    assert watcher.requests == [("celery/price", ("price", (2,), {}))]
+    assert watcher.responses == [("celery/price", app.tasks["price"])]
+    assert not watcher.has_seen_ended
+    assert trees(recorder) == f"{SENT}\n{DONE}\n  Local work"
 
 
 def test_headers_of_the_application_s_own_stay(recorder: Recorder, app: Any) -> None:

@@ -15,9 +15,11 @@ from record.recorded import Recorder, recording
 from swagent import exit_span, local_span
 from swagent.instrument import settings
 from swagent.record.suppression import suppress_instrumentation
+from swagent.record.trace.model import SpanKind
 
 from .ends import root_of, wait_for_ends
 from .trees import trees
+from .watcher import Watcher
 
 INSTRUMENTED = ("grpc",)
 AGAINST = "its own server"
@@ -123,6 +125,29 @@ def test_streams_end_with_their_streams(recorder: Recorder, channel: Any) -> Non
     assert sorted(each.names for each in served) == [
         ["/stock.Stock/Many", "one", "one", "one"], ["/stock.Stock/Sum"], ["/stock.Stock/Talk"]
     ]  # fmt: skip
+
+
+def test_calls_are_shown(recorder: Recorder, target: str, watcher: Watcher) -> None:
+    watcher.watch("grpc")
+    with grpc.insecure_channel(target) as channel:
+        assert channel.unary_unary("/stock.Stock/Look")(b"lamp") == b"lamp"
+        assert list(channel.unary_stream("/stock.Stock/Many")(b"lamp")) == [b"lamp"] * 3
+        assert channel.stream_unary("/stock.Stock/Sum")(iter([b"a", b"b"])) == b"ab"
+        with pytest.raises(grpc.RpcError):
+            channel.unary_unary("/stock.Stock/Look")(b"abort")
+        wait_for_ends(recorder, 8)
+    look, many, total = ("/stock.Stock/Look", "/stock.Stock/Many", "/stock.Stock/Sum")
+    assert [name for name, _ in watcher.requests] == [look, many, total, look]
+    assert [sent.details.method for _, sent in watcher.requests] == [look, many, total, look]
+    assert [watcher.requests[place][1].message for place in (0, 1, 3)] == [b"lamp", b"lamp", b"abort"]
+    assert [(name, ended.message) for name, ended in watcher.responses] == [
+        (look, b"lamp"),
+        (many, None),
+        (total, b"ab"),
+    ]
+    assert not watcher.has_seen_ended
+    assert sorted(dict(span.tags)["grpc.status_code"] for segment in recorder.segments for span in segment.spans
+                  if span.kind is SpanKind.EXIT) == ["NOT_FOUND", "OK", "OK", "OK"]  # fmt: skip
 
 
 def test_a_future_ends_when_it_is_done(recorder: Recorder, channel: Any) -> None:

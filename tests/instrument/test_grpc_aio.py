@@ -15,6 +15,7 @@ from swagent.record.trace.model import SpanKind, SpanRecord
 
 from .ends import both_ends, root_of
 from .trees import trees
+from .watcher import Watcher
 
 ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=["asyncio", "uvloop"])]
@@ -103,6 +104,19 @@ async def test_a_call_is_a_span_at_each_end_and_one_trace(recorder: Recorder, ch
     assert root.peer.startswith("127.0.0.1:")
     (reference,) = root.refs
     assert (reference.trace_id, reference.segment_id, reference.span_id) == (called.trace_id, called.id, 1)
+
+
+async def test_calls_are_shown(recorder: Recorder, target: str, watcher: Watcher) -> None:
+    watcher.watch("grpc")
+    async with grpc.aio.insecure_channel(target) as channel:
+        assert await channel.unary_unary("/stock.Stock/Look")(b"lamp") == b"lamp"
+        with pytest.raises(grpc.aio.AioRpcError):
+            await channel.unary_unary("/stock.Stock/Look")(b"abort")
+        await both_ends(recorder, 4)
+    look = "/stock.Stock/Look"
+    assert [(name, sent.message) for name, sent in watcher.requests] == [(look, b"lamp"), (look, b"abort")]
+    assert [(name, ended.message) for name, ended in watcher.responses] == [(look, None)]
+    assert not watcher.has_seen_ended
 
 
 async def test_streams_end_with_their_streams(recorder: Recorder, channel: Any) -> None:

@@ -20,6 +20,7 @@ from swagent.testing import collector
 
 from .ends import both_ends, root_of
 from .trees import trees
+from .watcher import Watcher
 
 ASYNCIO: list[Any] = [("asyncio", {"debug": True}), ("asyncio", {"use_uvloop": True})]
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ASYNCIO, ids=["asyncio", "uvloop"])]
@@ -105,6 +106,19 @@ async def test_a_call_is_a_span_at_each_end_and_one_trace(recorder: Recorder, ch
     assert root.peer.startswith("127.0.0.1:")
     (reference,) = root.refs
     assert (reference.trace_id, reference.segment_id, reference.span_id) == (called.trace_id, called.id, 1)
+
+
+async def test_a_channel_that_is_there_shows_its_calls(recorder: Recorder, channel: Channel, watcher: Watcher) -> None:
+    watcher.watch("grpclib")
+    assert await _look(channel)(b"lamp") == b"lamp"
+    with pytest.raises(GRPCError):
+        await _look(channel)(b"abort")
+    await both_ends(recorder, 4)
+    (name, stream), aborted = watcher.requests
+    assert (name, aborted[0]) == ("/stock.Stock/Look",) * 2
+    assert watcher.responses == [(name, stream)]
+    assert stream.trailing_metadata is not None
+    assert not watcher.has_seen_ended
 
 
 async def test_a_stream_ends_with_its_stream(recorder: Recorder, channel: Channel) -> None:

@@ -240,7 +240,13 @@ async def _async_listener(*_: object) -> None:
 
 @pytest.mark.parametrize(
     ("names", "listener"),
-    [((), print), (("celery",), print), (("httpx", "celery"), print), (("httpx",), _async_listener), (("httpx",), 17)],
+    [
+        ((), print),
+        (("sqlalchemy",), print),
+        (("httpx", "sqlalchemy"), print),
+        (("httpx",), _async_listener),
+        (("httpx",), 17),
+    ],
     ids=["of all", "of one that shows nothing", "of two", "async", "no function"],
 )
 def test_what_cannot_be_shown_is_refused(names: tuple[str, ...], listener: Any) -> None:

@@ -15,6 +15,7 @@ from swagent import current_span, exit_span, local_span
 
 from .joins import joins
 from .trees import trees
+from .watcher import Watcher
 
 pika: Any = pytest.importorskip("pika")
 from pika.adapters.asyncio_connection import AsyncioConnection  # noqa: E402
@@ -75,6 +76,29 @@ def test_a_callback_s_message_joins_its_producer_s_trace(
     channel.start_consuming()
     assert trees(recorder) == both(rabbitmq)
     assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"]
+
+
+def test_messages_are_shown(recorder: Recorder, channel: Any, watcher: Watcher) -> None:
+    # it stays when its consumer goes
+    queue = channel.queue_declare("", exclusive=True).method.queue
+    channel.queue_bind(queue, "shop", "orders.new")
+    watcher.watch("pika")
+    for _ in range(3):
+        send(channel)
+    fetched = channel.basic_get(queue, auto_ack=True)
+    method, *_ = next(channel.consume(queue, auto_ack=True))
+    channel.cancel()
+    channel.basic_consume(queue, lambda receiver, *_: receiver.stop_consuming(), auto_ack=True)
+    send(channel)
+    channel.start_consuming()
+    assert watcher.requests == [(f"{NAME}/Producer", ("shop", "orders.new", b"1", None))] * 4
+    names, shown = zip(*watcher.responses, strict=True)
+    assert names == (f"{NAME}/Consumer",) * 3
+    assert shown[0] == fetched
+    assert shown[1][0] is method
+    assert [body for *_, body in shown] == [b"1"] * 3
+    assert not watcher.has_seen_ended
+    assert not any(span.failed for segment in recorder.segments for span in segment.spans)
 
 
 def test_a_callback_that_fails_shows(recorder: Recorder, channel: Any, queue: str) -> None:

@@ -17,6 +17,7 @@ from swagent.instrument import instrument, settings, uninstrument
 from .loops import on_asyncio
 from .mongo_peer import MongoPeer, mongo_peer
 from .trees import trees
+from .watcher import Watcher
 
 INSTRUMENTED = ("pymongo",)
 AGAINST = "a fake: a MongoDB server of the tests"
@@ -53,6 +54,23 @@ def test_a_command_is_one_span(recorder: Recorder, client: Any, peer: MongoPeer)
         f"  Exit MongoDB/GetmoreOperation MONGODB/DATABASE 127.0.0.1:27017 {tags}\n"
         "  Exit MongoDB/PingOperation MONGODB/DATABASE 127.0.0.1:27017 db.type=MongoDB db.instance=admin"
     )
+
+
+def test_a_client_that_is_there_shows_its_commands(recorder: Recorder, client: Any, watcher: Watcher) -> None:
+    watcher.watch("pymongo")
+    with local_span("job"):
+        client.shop.orders.insert_one({"customer": "17"})
+        with pytest.raises(pymongo.errors.OperationFailure):
+            client.shop.command("unheard")
+    inserted, unheard = "MongoDB/InsertOperation", "MongoDB/UnheardOperation"
+    assert [(name, event.command_name) for name, event in watcher.requests] == [
+        (inserted, "insert"),
+        (unheard, "unheard"),
+    ]
+    assert [(name, event.reply["n"]) for name, event in watcher.responses] == [(inserted, 1)]
+    assert not watcher.has_seen_ended
+    assert recorder.names == [["job", inserted, unheard]]
+    assert not recorder.span(inserted).failed
 
 
 @on_asyncio
@@ -141,4 +159,4 @@ def test_a_call_inside_a_call_and_what_is_switched_off_have_no_span(recorder: Re
     assert recorder.names == [["by hand"]]
     instrument("pymongo")
     client.shop.orders.find_one({})
-    assert recorder.names == [["by hand"]], "a client keeps the listeners that it was made with"
+    assert recorder.names == [["by hand"], ["MongoDB/FindOperation"]], "once for a client that has been there before"

@@ -19,6 +19,7 @@ from swagent.record.trace.model import SpanRecord
 from .http_peer import Answer, HttpPeer, Request, http_peer
 from .loops import on_asyncio
 from .trees import trees
+from .watcher import Watcher
 
 INSTRUMENTED = ("elasticsearch", "opensearch")
 AGAINST = "a fake: an HTTP server of the tests that answers as theirs"
@@ -74,6 +75,24 @@ def test_a_request_is_one_span(recorder: Recorder, elastic: Any, opens: Any, pee
         for place in places
     ]
     assert drawn(recorder, peer).splitlines() == ["Local job", *lines]
+
+
+def test_a_request_is_shown(recorder: Recorder, elastic: Any, opens: Any, watcher: Watcher) -> None:
+    query: dict[str, Any] = {"query": {"match_all": {}}}
+    names: list[str] = []
+    for system, client in (("Elasticsearch", elastic), ("OpenSearch", opens)):
+        watcher.watch(system.lower())
+        client.search(index="orders", body=query)
+        with pytest.raises((elasticsearch.NotFoundError, opensearchpy.NotFoundError)):
+            client.search(index="missing")
+        names += [f"{system}/POST/{index}/_search" for index in ("orders", "missing")]
+    assert [name for name, _ in watcher.requests] == names
+    first = watcher.requests[0][1]
+    assert (first.method, first.target, first.body) == ("POST", "/orders/_search", query)
+    assert [(name, found["found"]) for name, found in watcher.responses] == [(names[0], True), (names[2], True)]
+    assert not watcher.has_seen_ended
+    assert recorder.names == [[name] for name in names]
+    assert [segment.spans[0].failed for segment in recorder.segments] == [False, True, False, True]
 
 
 @on_asyncio

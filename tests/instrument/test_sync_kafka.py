@@ -17,6 +17,7 @@ from swagent import current_span, exit_span, local_span
 
 from .joins import joins
 from .trees import trees
+from .watcher import Watcher
 
 kafka_python: Any = pytest.importorskip("kafka")
 confluent: Any = pytest.importorskip("confluent_kafka")
@@ -138,6 +139,26 @@ def _choose_library(request: pytest.FixtureRequest) -> None:
 def collected_by(span: Any) -> str:
     """They have names and components in common."""
     return _library
+
+
+def test_messages_are_shown_also_by_clients_that_are_there(
+    recorder: Recorder, client: Any, topic: str, watcher: Watcher
+) -> None:
+    with client.consumer(topic) as consumer:
+        watcher.watch(_library)
+        client.send(topic, [("tenant", b"acme")])
+        assert dict(client.fetch(consumer))["tenant"] == b"acme"
+    (name, sent), *others = watcher.requests
+    assert not others
+    assert (name, sent.topic, sent.value) == (f"Kafka/{topic}/Producer", topic, b"1")
+    assert sent.headers == [("tenant", b"acme")]
+    (name, message), *others = watcher.responses
+    assert not others
+    assert name == f"Kafka/{topic}/Consumer/{topic}"
+    value = message.value() if callable(message.value) else message.value
+    assert value == b"1"
+    assert not watcher.has_seen_ended
+    assert not any(span.failed for segment in recorder.segments for span in segment.spans)
 
 
 def test_each_message_joins_its_producer_s_trace(recorder: Recorder, kafka: Kafka, client: Any, topic: str) -> None:

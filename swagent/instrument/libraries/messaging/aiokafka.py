@@ -25,23 +25,28 @@ from ...call import end_call, safely
 from ...instrumentation import Instrumentation
 from ...looking import after_call
 from ...patches import Patches
+from ...showing import showing_received, showing_request
 from ...wrapping import around_call
 from .inbox import AsyncMessageLoop, ending_last, handing_out, loop_over
-from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, takes_headers
+from .kafka_call import SentRecord, begin_kafka_receive, begin_kafka_send, joined_addresses, record_of, takes_headers
 from .message_call import add_to_pairs
 
 _BROKER = "_swagent_broker"
-_HEADERS = 5  # their place among the arguments of `send`
+_ARGUMENTS = ("topic", "value", "key", "partition", "timestamp_ms", "headers")
+_HEADERS = _ARGUMENTS.index("headers")
 
 
 def _hook(module: Any, patches: Patches) -> None:
     producer, consumer = module.AIOKafkaProducer, module.AIOKafkaConsumer
-    patches.wrap(producer, "send", around_call(_begin, _end_with, rewrite=_carry))
-    patches.wrap(producer, "send_batch", around_call(_begin_batch, _end_with))
+    sends, received = patches.listeners.on_request, partial(showing_received, patches.listeners.on_response)
+    begin = showing_request(sends, _begin, record_of(*_ARGUMENTS))
+    begin_batch = showing_request(sends, _begin_batch, _batch_of)
+    patches.wrap(producer, "send", around_call(begin, _end_with, rewrite=_carry))
+    patches.wrap(producer, "send_batch", around_call(begin_batch, _end_with))
     patches.wrap(producer, "create_batch", after_call(_let_carry))
     patches.wrap(consumer, "__aiter__", loop_over(AsyncMessageLoop))
-    patches.wrap(consumer, "getone", handing_out(_begin_one))
-    patches.wrap(consumer, "getmany", handing_out(_begin_many))
+    patches.wrap(consumer, "getone", handing_out(received(_begin_one)))
+    patches.wrap(consumer, "getmany", handing_out(received(_begin_many)))
     patches.wrap(consumer, "stop", ending_last)
 
 
@@ -74,6 +79,10 @@ def _begin(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
 
 def _begin_batch(producer: Any, args: Args, kwargs: Kwargs) -> Span | None:
     return begin_kafka_send(argument(args, kwargs, 1, "topic"), _broker_of(producer))
+
+
+def _batch_of(_: object, args: Args, kwargs: Kwargs) -> SentRecord:
+    return SentRecord(argument(args, kwargs, 1, "topic"), argument(args, kwargs, 0, "batch"), None, None)
 
 
 def _broker_of(client: Any) -> str:
@@ -124,4 +133,5 @@ INSTRUMENTATION = Instrumentation(
     hook=_hook,
     versions=">=0.9,<1",
     opentelemetry=("aiokafka",),
+    shows_calls=True,
 )

@@ -9,7 +9,8 @@ is a part of its caller.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ....record.bounded_cache import remembered
@@ -21,9 +22,11 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
 from ...call import outer_call, safely
 from ...instrumentation import Instrumentation
+from ...listeners import Listener
 from ...looking import after_call
 from ...patches import Patches
 from ...settings import current as settings
+from ...showing import showing_request
 from ...wrapping import around_call
 from ..cache.broker_pools import note_broker_pool
 from .message_call import add_to_mapping, begin_receive, begin_send
@@ -38,11 +41,13 @@ def _hook(module: Any, patches: Patches) -> None:
         for channel in (module.Channel, module.SentinelChannel):
             patches.wrap(channel, "_get_pool", after_call(_note_pool))
         return
-    patches.wrap(module.Celery, "send_task", around_call(_begin_send))
+    patches.wrap(
+        module.Celery, "send_task", around_call(showing_request(patches.listeners.on_request, _begin_send, _sent))
+    )
     signals = module.signals
     for signal, receiver in (
         (signals.before_task_publish, _before_publish),
-        (signals.task_prerun, _begin),
+        (signals.task_prerun, partial(_begin, patches.listeners.on_response)),
         (signals.task_failure, _failed),
         (signals.task_retry, _retried),
         (signals.task_postrun, _end),
@@ -60,6 +65,14 @@ def _note_pool(_: object, pool: Any, *__: object) -> None:
     note_broker_pool(pool)
 
 
+class SentTask(NamedTuple):
+    """What `on_request` sees of a task, as the application sends it."""
+
+    name: str
+    args: Any
+    kwargs: Any
+
+
 # -- sending ----------------------------------------------------------------------------------------------------------
 
 
@@ -68,6 +81,11 @@ def _begin_send(app: Any, args: Args, kwargs: Kwargs) -> Span | None:
     if span is not None:
         _tag_parameters(span, argument(args, kwargs, 1, "args"), argument(args, kwargs, 2, "kwargs"))
     return span
+
+
+def _sent(_: object, args: Args, kwargs: Kwargs) -> SentTask:
+    fields = enumerate(SentTask._fields)
+    return SentTask(*(argument(args, kwargs, place, name) for place, name in fields))
 
 
 def _before_publish(
@@ -99,11 +117,11 @@ def _drop_former(headers: Any, span: Span) -> None:
 # -- a task in a worker -----------------------------------------------------------------------------------------------
 
 
-def _begin(task: Any = None, args: Any = None, kwargs: Any = None, **_: Any) -> None:
-    safely(_begin_task, task, args, kwargs)
+def _begin(listener: Listener | None, task: Any = None, args: Any = None, kwargs: Any = None, **_: Any) -> None:
+    safely(_begin_task, listener, task, args, kwargs)
 
 
-def _begin_task(task: Any, args: Any, kwargs: Any) -> None:
+def _begin_task(listener: Listener | None, task: Any, args: Any, kwargs: Any) -> None:
     request = task.request
     if request.is_eager or request.called_directly:
         return
@@ -114,6 +132,8 @@ def _begin_task(task: Any, args: Any, kwargs: Any) -> None:
         _tag_place(span, place.get("exchange"), place.get("routing_key"))
         _tag_parameters(span, args, kwargs)
         setattr(request, _SPAN, span)
+        if listener is not None:
+            listener.show(span, lambda: task)
 
 
 def _failed(sender: Any = None, exception: Any = None, **_: Any) -> None:
@@ -193,4 +213,5 @@ INSTRUMENTATION = Instrumentation(
     versions=">=5.3,<6",
     plugins=("sw_celery",),
     opentelemetry=("celery",),
+    shows_calls=True,
 )

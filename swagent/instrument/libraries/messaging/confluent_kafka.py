@@ -8,6 +8,7 @@ call has been counted. A message from a consumer has an entry span until the nex
 
 from __future__ import annotations
 
+import functools
 from functools import partial
 from typing import Any
 
@@ -20,10 +21,11 @@ from ...call import safely
 from ...instrumentation import Instrumentation
 from ...looking import before_call, before_function
 from ...patches import Patches
+from ...showing import showing_received, showing_request
 from ...subclass import replacement_of
 from ...wrapping import around_call
 from .inbox import ending_last, handing_out
-from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses
+from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, record_of
 from .message_call import add_to_mapping, add_to_pairs
 
 _BROKER, _GROUP = "_swagent_broker", "_swagent_group"
@@ -33,7 +35,8 @@ _REPORTS = ("callback", "on_delivery")
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    producer, consumer = replacement_of(module.Producer), replacement_of(module.Consumer)
+    producer, consumer = _replacement_of(module.Producer), _replacement_of(module.Consumer)
+    received = partial(showing_received, patches.listeners.on_response)
     patches.set(module, "Producer", producer)
     patches.set(module, "Consumer", consumer)
     for owner in (producer, consumer):
@@ -43,11 +46,19 @@ def _hook(module: Any, patches: Patches) -> None:
         patches.wrap(owner, "__init__", before_call(_remember))
     for owner, names in ((producer, _C_ARGUMENTS), (module.SerializingProducer, _PYTHON_ARGUMENTS)):
         places = {name: place for place, name in enumerate(names)}
-        patches.wrap(owner, "produce", around_call(_begin, rewrite=partial(_carry, places)))
+        begin = showing_request(patches.listeners.on_request, _begin, record_of(*names))
+        patches.wrap(owner, "produce", around_call(begin, rewrite=partial(_carry, places)))
     for owner in (consumer, module.DeserializingConsumer):
-        patches.wrap(owner, "poll", handing_out(_begin_one))
-        patches.wrap(owner, "consume", handing_out(_begin_many))
+        patches.wrap(owner, "poll", handing_out(received(_begin_one)))
+        patches.wrap(owner, "consume", handing_out(received(_begin_many)))
         patches.wrap(owner, "close", ending_last)
+
+
+@functools.cache
+def _replacement_of(base: type) -> Any:
+    """One for each class: what was made of it, and by names of the application's, goes on when the hook is called
+    again."""
+    return replacement_of(base)
 
 
 def _remember_settings(args: Args, kwargs: Kwargs) -> None:
@@ -129,4 +140,5 @@ INSTRUMENTATION = Instrumentation(
     versions=">=2.0.2,<3",
     plugins=("sw_confluent_kafka",),
     opentelemetry=("confluent_kafka",),
+    shows_calls=True,
 )

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from ....record.bounded_cache import remembered
 from ....record.trace.model import Component
 from ....record.trace.span import Span
+from ...arguments import Args, Kwargs, argument
 from .message_call import begin_receive, begin_send
+
+
+class SentRecord(NamedTuple):
+    """What `on_request` sees of a record, as the application sends it."""
+
+    topic: str
+    value: Any
+    key: Any
+    headers: Any
+
+
+def record_of(*names: str) -> Callable[[Any, Args, Kwargs], SentRecord]:
+    """Makes the function that finds a record among the arguments of a method.
+
+    :param names: of the method's arguments, in their order
+    """
+    places = [(names.index(field), field) for field in SentRecord._fields]
+    return lambda _, args, kwargs: SentRecord(*(argument(args, kwargs, *place) for place in places))
 
 
 def begin_kafka_send(topic: str, broker: str) -> Span | None:

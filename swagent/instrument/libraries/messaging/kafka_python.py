@@ -15,19 +15,22 @@ from ...arguments import Args, Kwargs, argument, with_argument
 from ...call import end_call, safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
+from ...showing import showing_received, showing_request
 from ...wrapping import around_call
 from .inbox import MessageLoop, ending_last, handing_out, loop_over
-from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, takes_headers
+from .kafka_call import begin_kafka_receive, begin_kafka_send, joined_addresses, record_of, takes_headers
 from .message_call import add_to_pairs
 
 _HEADERS = 3  # their place among the arguments of `send`
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    patches.wrap(module.KafkaProducer, "send", around_call(_begin, _end_with, rewrite=_carry))
+    begin = showing_request(patches.listeners.on_request, _begin, record_of("topic", "value", "key", "headers"))
+    received = partial(showing_received, patches.listeners.on_response)
+    patches.wrap(module.KafkaProducer, "send", around_call(begin, _end_with, rewrite=_carry))
     patches.wrap(module.KafkaConsumer, "__iter__", loop_over(MessageLoop))
-    patches.wrap(module.KafkaConsumer, "__next__", handing_out(_begin_one))
-    patches.wrap(module.KafkaConsumer, "poll", handing_out(_begin_many))
+    patches.wrap(module.KafkaConsumer, "__next__", handing_out(received(_begin_one)))
+    patches.wrap(module.KafkaConsumer, "poll", handing_out(received(_begin_many)))
     patches.wrap(module.KafkaConsumer, "close", ending_last)
 
 
@@ -83,4 +86,5 @@ INSTRUMENTATION = Instrumentation(
     versions=">=2.0.2,<4",
     plugins=("sw_kafka",),
     opentelemetry=("kafka",),
+    shows_calls=True,
 )

@@ -18,32 +18,46 @@ from ...call import safely
 from ...instrumentation import Instrumentation
 from ...patches import Patches
 from ...rewriting import rewriting_argument
-from ...wrapping import around_call
-from .inbox import Inbox, ending_last, handing_out
+from ...showing import showing_received, showing_request
+from ...wrapping import Begin, around_call
+from .inbox import Inbox, Receive, ending_last, handing_out
 from .message_call import add_to_mapping
-from .rabbitmq_call import begin_delivery, begin_publish
+from .rabbitmq_call import SentMessage, begin_delivery, begin_publish
 
 _BLOCKING = "pika.adapters.blocking_connection"
 _PROPERTIES = 3  # their place among the arguments of `basic_publish`
 
 
 def _hook(module: Any, patches: Patches) -> None:
+    publish = showing_request(patches.listeners.on_request, _begin_publish, _message_of)
     if module.__name__ == _BLOCKING:
         channel = module.BlockingChannel
-        patches.wrap(channel, "basic_publish", around_call(_begin_publish))
-        patches.wrap(channel, "basic_get", handing_out(_begin_fetched))
-        patches.wrap(channel, "consume", _around_generator)
+        fetched = showing_received(patches.listeners.on_response, _begin_fetched)
+        patches.wrap(channel, "basic_publish", around_call(publish))
+        patches.wrap(channel, "basic_get", handing_out(fetched))
+        patches.wrap(channel, "consume", partial(_around_generator, fetched))
         patches.wrap(channel, "close", ending_last)
     else:
         channel, carry = module.Channel, partial(_carry, module.spec.BasicProperties)
-        patches.wrap(channel, "basic_publish", around_call(_begin_publish, rewrite=carry))
+        patches.wrap(channel, "basic_publish", around_call(publish, rewrite=carry))
+    called = showing_request(patches.listeners.on_response, _begin_called, _delivery_of)
     # its second argument, behind the channel itself
-    patches.wrap(channel, "basic_consume", rewriting_argument(2, "on_message_callback", _recording))
+    patches.wrap(channel, "basic_consume", rewriting_argument(2, "on_message_callback", partial(_recording, called)))
 
 
 def _begin_publish(channel: Any, args: Args, kwargs: Kwargs) -> Span | None:
     exchange, routing_key = argument(args, kwargs, 0, "exchange"), argument(args, kwargs, 1, "routing_key")
     return begin_publish(exchange, routing_key, _broker_of(channel))
+
+
+def _message_of(_: object, args: Args, kwargs: Kwargs) -> SentMessage:
+    fields = enumerate(SentMessage._fields)
+    return SentMessage(*(argument(args, kwargs, place, name) for place, name in fields))
+
+
+def _delivery_of(_: object, args: Args, __: Kwargs) -> Args:
+    """As `basic_get` and `consume` hand a message out."""
+    return args
 
 
 def _carry(
@@ -70,23 +84,23 @@ def _carrying(properties: Any, span: Span | None, make: Callable[..., Any]) -> A
     return properties
 
 
-def _recording(callback: Any) -> Any:
+def _recording(begin: Begin, callback: Any) -> Any:
     """A callback that records; what the blocking channel registers only sorts."""
     if not callable(callback) or type(getattr(callback, "__self__", None)).__module__ == _BLOCKING:
         return callback
-    return around_call(_begin_called)(callback)
+    return around_call(begin)(callback)
 
 
 def _begin_called(channel: Any, args: Args, _: Kwargs) -> Span | None:
     return _begin_delivery(channel, args[0], args[1])
 
 
-def _around_generator(consume: Callable[..., Any]) -> Callable[..., Any]:
+def _around_generator(begin: Receive, consume: Callable[..., Any]) -> Callable[..., Any]:
     def traced(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
         inbox = Inbox()
         try:
             for message in consume(self, *args, **kwargs):
-                safely(inbox.receive, _begin_fetched, self, message)
+                safely(inbox.receive, begin, self, message)
                 yield message
                 safely(inbox.end)
         finally:
@@ -114,4 +128,5 @@ INSTRUMENTATION = Instrumentation(
     versions=">=1,<2",
     plugins=("sw_rabbitmq",),
     opentelemetry=("pika",),
+    shows_calls=True,
 )

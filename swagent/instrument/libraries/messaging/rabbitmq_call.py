@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....record.bounded_cache import remembered
 from ....record.limits import as_text
 from ....record.trace.model import Component
 from ....record.trace.span import Span
 from .message_call import begin_receive, begin_send
+
+
+class SentMessage(NamedTuple):
+    """What `on_request` sees of a message, as the application sends it."""
+
+    exchange: str
+    routing_key: str
+    body: bytes
+    properties: Any
 
 
 def begin_publish(exchange: Any, routing_key: Any, broker: str) -> Span | None:

@@ -23,6 +23,7 @@ from ...arguments import Args, Kwargs, argument
 from ...call import begin_call, end_call, outer_call, safely
 from ...excerpt import excerpt_of
 from ...instrumentation import Instrumentation
+from ...listeners import Listeners
 from ...looking import before_call
 from ...patches import Patches
 from ...settings import current
@@ -50,15 +51,23 @@ class _Spans:
     def __init__(self) -> None:
         # weak: the end of a command that is given up is not reported, and its segment sees to the span
         self._open: WeakValueDictionary[int, Span] = WeakValueDictionary()
-        self._is_closed = False
+        self._listeners: Listeners | None = None
+
+    def open(self, listeners: Listeners) -> None:
+        """Begin spans from now on.
+
+        :param listeners: get the driver's events
+        """
+        self._listeners = listeners
 
     def close(self) -> None:
         """Begin no more."""
-        self._is_closed = True
+        self._listeners = None
 
     def begin(self, event: Any) -> None:
         name: str = event.command_name
-        if self._is_closed or name in _OF_THE_DRIVER:
+        listeners = self._listeners
+        if listeners is None or name in _OF_THE_DRIVER:
             return
         tags = [("db.type", "MongoDB"), ("db.instance", short(as_text(event.database_name)))]
         command: Mapping[str, Any] = event.command
@@ -72,6 +81,8 @@ class _Spans:
         span = begin_call(_operation(name), peer, Layer.DATABASE, Component.MONGODB, tuple(tags))
         if span is not None:
             self._open[event.request_id] = span
+            if listeners.on_request is not None:
+                listeners.on_request.show(span, lambda: event)
 
     def succeed(self, event: Any) -> None:
         span = self._open.pop(event.request_id, None)
@@ -79,6 +90,8 @@ class _Spans:
             try:
                 if "writeErrors" in event.reply:
                     span.error()
+                if self._listeners is not None and self._listeners.on_response is not None:
+                    self._listeners.on_response.show(span, lambda: event)
             finally:
                 span.stop()
 
@@ -90,6 +103,10 @@ class _Spans:
             if error is None:
                 span.error()
             end_call(span, error)
+
+
+_spans = _Spans()
+"""One for the process: a client that was made before the hook is called again goes on."""
 
 
 def _hook(module: Any, patches: Patches) -> None:
@@ -104,26 +121,25 @@ def _hook(module: Any, patches: Patches) -> None:
 
 
 def _listen(module: Any, patches: Patches) -> None:
-    spans = _Spans()
-
     class Listener(module.CommandListener):  # type: ignore[misc, name-defined, unused-ignore]
         """Hears of the commands of all clients that are made from now on."""
 
         def started(self, event: Any) -> None:
-            safely(spans.begin, event)
+            safely(_spans.begin, event)
 
         def succeeded(self, event: Any) -> None:
-            safely(spans.succeed, event)
+            safely(_spans.succeed, event)
 
         def failed(self, event: Any) -> None:
-            safely(spans.fail, event)
+            safely(_spans.fail, event)
 
     listener = Listener()
     listeners = module._LISTENERS.command_listeners  # noqa: SLF001  (there is a way in, and none out)
     module.register(listener)
+    _spans.open(patches.listeners)
     patches.on_undo(partial(listeners.remove, listener))
     # clients that were made meanwhile keep it
-    patches.on_undo(spans.close)
+    patches.on_undo(_spans.close)
 
 
 def _note_failure(_: object, args: Args, kwargs: Kwargs) -> None:
@@ -157,4 +173,5 @@ INSTRUMENTATION = Instrumentation(
     plugins=("sw_pymongo",),
     also=("pymongo.pool", "pymongo.synchronous.pool", "pymongo.asynchronous.pool"),
     opentelemetry=("pymongo",),
+    shows_calls=True,
 )

@@ -9,6 +9,7 @@ from typing import Any
 from ...arguments import Args, Kwargs, argument, with_changed
 from ...call import safely
 from ...instrumentation import Instrumentation
+from ...listeners import Listeners
 from ...patches import Patches
 from ...rewriting import rewriting_argument, rewriting_call
 from . import grpc_client, grpc_server
@@ -21,31 +22,31 @@ _OF_SERVERS = 2
 
 def _hook(module: Any, patches: Patches) -> None:
     for name, place in (("insecure_channel", 3), ("secure_channel", 4)):
-        patches.wrap(module, name, partial(_around_channel, grpc=module))
-        patches.wrap(module.aio, name, rewriting_call(partial(_with_last, module.aio, place)))
+        patches.wrap(module, name, partial(_around_channel, grpc=module, listeners=patches.listeners))
+        patches.wrap(module.aio, name, rewriting_call(partial(_with_last, module.aio, patches.listeners, place)))
     ours = grpc_server.interceptor(module), grpc_server.asyncio_interceptor(module.aio)
     for owner, interceptor in zip((module, module.aio), ours, strict=True):
         patches.wrap(owner, "server", rewriting_argument(_OF_SERVERS, _INTERCEPTORS, partial(_with_first, interceptor)))
 
 
-def _around_channel(make: Callable[..., Any], grpc: Any) -> Callable[..., Any]:
+def _around_channel(make: Callable[..., Any], grpc: Any, listeners: Listeners) -> Callable[..., Any]:
     def channel(*args: Any, **kwargs: Any) -> Any:
         made = make(*args, **kwargs)
-        return safely(_intercepted, grpc, made, argument(args, kwargs, 0, "target")) or made
+        return safely(_intercepted, grpc, made, argument(args, kwargs, 0, "target"), listeners) or made
 
     return channel
 
 
-def _intercepted(grpc: Any, channel: Any, target: str) -> Any:
-    return grpc.intercept_channel(channel, grpc_client.interceptor(grpc, peer_of(target)))
+def _intercepted(grpc: Any, channel: Any, target: str, listeners: Listeners) -> Any:
+    return grpc.intercept_channel(channel, grpc_client.interceptor(grpc, peer_of(target), listeners))
 
 
-def _with_last(aio: Any, place: int, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+def _with_last(aio: Any, listeners: Listeners, place: int, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """The arguments of a channel with our interceptors behind the application's.
 
     :param place: of the interceptors among the arguments
     """
-    ours = grpc_client.asyncio_interceptors(aio, peer_of(argument(args, kwargs, 0, "target", "")))
+    ours = grpc_client.asyncio_interceptors(aio, peer_of(argument(args, kwargs, 0, "target", "")), listeners)
     return with_changed(args, kwargs, place, _INTERCEPTORS, lambda given: [*(given or ()), *ours])
 
 
@@ -62,4 +63,5 @@ INSTRUMENTATION = Instrumentation(
     versions=">=1.60,<2",
     plugins=("sw_grpc",),
     opentelemetry=("grpc_client", "grpc_server", "grpc_aio_client", "grpc_aio_server"),
+    shows_calls=True,
 )

@@ -6,48 +6,76 @@ call ends when its status is known, which for one that streams is when the strea
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs
 from ...call import outer_call, settle
+from ...listeners import Listener, Listeners
 from ...patches import Make
+from ...showing import showing_request
 from ...wrapping import around_call
-from .grpc_call import begin_grpc_call, note_code, with_context
+from .grpc_call import begin_grpc_call, name_of_code, note_code, with_context
 
 Continuation = Callable[[Any, Any], Any]
 _KINDS = {"UnaryUnary": "unary_unary", "UnaryStream": "unary_stream", "StreamUnary": "stream_unary",
           "StreamStream": "stream_stream"}  # fmt: skip
 
 
-def interceptor(grpc: Any, peer: str) -> Any:
+class SentCall(NamedTuple):
+    """What `on_request` sees of a call."""
+
+    details: Any
+    """The library's: method, timeout, metadata."""
+    message: Any
+    """Where the client streams, the iterator of its messages."""
+
+
+class EndedCall(NamedTuple):
+    """What `on_response` sees of a call that has ended well."""
+
+    message: Any
+    """None: the server streams, or the call is one on asyncio, whose message is not there yet when its status is."""
+    trailing_metadata: Any
+
+
+def interceptor(grpc: Any, peer: str, listeners: Listeners) -> Any:
     """For a blocking channel; of all four kinds of calls."""
 
     def call(_: object, continuation: Continuation, details: Any, request: Any) -> Any:
         return continuation(details, request)
 
-    intercept = _recording(peer, list)(call)
+    ends = {name: partial(_ended, listeners.on_response, name.endswith("_unary")) for name in _KINDS.values()}
+    members = {f"intercept_{name}": _recording(peer, list, listeners, ends[name])(call) for name in ends}
     bases = tuple(getattr(grpc, f"{kind}ClientInterceptor") for kind in _KINDS)
-    return type("Interceptor", bases, {f"intercept_{name}": intercept for name in _KINDS.values()})()
+    return type("Interceptor", bases, members)()
 
 
-def asyncio_interceptors(aio: Any, peer: str) -> list[Any]:
+def asyncio_interceptors(aio: Any, peer: str, listeners: Listeners) -> list[Any]:
     """For a channel on asyncio, which wants one of each kind."""
 
     async def call(_: object, continuation: Continuation, details: Any, request: Any) -> Any:
         return await continuation(details, request)
 
-    intercept = _recording(peer, lambda pairs: aio.Metadata(*pairs))(call)
+    ended = partial(_ended, listeners.on_response, False)
+    intercept = _recording(peer, lambda pairs: aio.Metadata(*pairs), listeners, ended)(call)
     return [
         type("Interceptor", (getattr(aio, f"{kind}ClientInterceptor"),), {f"intercept_{name}": intercept})()
         for kind, name in _KINDS.items()
     ]
 
 
-def _recording(peer: str, make: Callable[[list[tuple[str, Any]]], Any]) -> Make:
-    """:param make: makes a call's metadata of pairs"""
+def _recording(
+    peer: str,
+    make: Callable[[list[tuple[str, Any]]], Any],
+    listeners: Listeners,
+    ended: Callable[[Span, Any], None],
+) -> Make:
+    """:param make: makes a call's metadata of pairs
+    :param ended: called when the status of the call is known
+    """
 
     def begin(_: object, args: Args, __: Kwargs) -> Span | None:
         method: str | bytes = args[1].method
@@ -60,32 +88,45 @@ def _recording(peer: str, make: Callable[[list[tuple[str, Any]]], Any]) -> Make:
         continuation, details, request = args
         return (continuation, details._replace(metadata=make(with_context(details.metadata, span))), request), kwargs
 
-    return around_call(begin, _await_end, rewrite=carry)
+    begin_and_show = showing_request(listeners.on_request, begin, _sent)
+    return around_call(begin_and_show, partial(_await_end, ended), rewrite=carry)
 
 
-def _await_end(span: Span, call: Any, *_: object) -> None:
+def _sent(_: object, args: Args, __: Kwargs) -> SentCall:
+    return SentCall(*args[1:3])
+
+
+def _await_end(ended: Callable[[Span, Any], None], span: Span, call: Any, *_: object) -> None:
     span.step_aside()
     add = getattr(call, "add_done_callback", None)
     if add is None:
         span.stop()  # what a call returns that is no call: its end is not known
     else:
-        add(functools.partial(_ended, span))
+        add(partial(ended, span))
 
 
-def _ended(span: Span, call: Any) -> None:
-    settle(_end, span, call)
+def _ended(listener: Listener | None, has_message: bool, span: Span, call: Any) -> None:
+    settle(_end, span, call, listener, has_message)
 
 
-def _end(span: Span, call: Any) -> None:
-    code = call.code()
-    if hasattr(code, "send"):
-        code = _result_of(code)
+def _end(span: Span, call: Any, listener: Listener | None, has_message: bool) -> None:
+    code = _value_of(call.code())
     note_code(span, code)
+    if listener is not None and name_of_code(code) == "OK":
+        listener.show(span, _ended_call, call, has_message)
     span.stop()
 
 
+def _ended_call(call: Any, has_message: bool) -> EndedCall:
+    return EndedCall(call.result() if has_message else None, _value_of(call.trailing_metadata()))
+
+
+def _value_of(found: Any) -> Any:
+    """A value of a call that is over. On asyncio a coroutine gives it, which need not wait any more."""
+    return _result_of(found) if hasattr(found, "send") else found
+
+
 def _result_of(coroutine: Any) -> object:
-    """What a coroutine returns that need not wait: the status of a call that is over."""
     try:
         coroutine.send(None)
     except StopIteration as done:

@@ -6,12 +6,14 @@ The reports of an agent, such as this one's by the same library, are left alone.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
 from ...call import end_call, outer_call, safely, settle
 from ...instrumentation import Instrumentation
+from ...listeners import Listener
 from ...looking import after_call, before_call
 from ...patches import Patches
 from ...wrapping import around_call
@@ -24,8 +26,10 @@ _UNKNOWN = 2
 
 def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "grpclib.client":
-        patches.wrap(module.Stream, "send_request", before_call(_begin))
-        patches.wrap(module.Stream, "__aexit__", around_call(_take, _left, _ended))
+        patches.wrap(module.Stream, "send_request", before_call(partial(_begin, patches.listeners.on_request)))
+        patches.wrap(
+            module.Stream, "__aexit__", around_call(_take, partial(_left, patches.listeners.on_response), _ended)
+        )
     else:
         patches.wrap(module.Server, "__init__", after_call(_listen))
 
@@ -33,8 +37,11 @@ def _hook(module: Any, patches: Patches) -> None:
 # -- a client ---------------------------------------------------------------------------------------------------------
 
 
-def _left(span: Span, _: object, __: object, args: Args, kwargs: Kwargs) -> None:
-    _ended(span, argument(args, kwargs, 1, "exc_val"))
+def _left(listener: Listener | None, span: Span, _: object, stream: Any, args: Args, kwargs: Kwargs) -> None:
+    error = argument(args, kwargs, 1, "exc_val")
+    if listener is not None and error is None:
+        listener.show(span, lambda: stream)
+    _ended(span, error)
 
 
 def _take(stream: Any, *_: object) -> Span | None:
@@ -43,7 +50,7 @@ def _take(stream: Any, *_: object) -> Span | None:
     return span
 
 
-def _begin(stream: Any, *_: object) -> None:
+def _begin(listener: Listener | None, stream: Any, *_: object) -> None:
     """Begin a call's span, and write its context, or that of the call that this one is a part of."""
     channel = stream._channel  # noqa: SLF001
     if stream.__dict__.get(_SPAN) is not None:
@@ -54,6 +61,8 @@ def _begin(stream: Any, *_: object) -> None:
         # what is done between two messages is no part of it
         span.step_aside()
         stream.__dict__[_SPAN] = span
+        if listener is not None:
+            listener.show(span, lambda: stream)
     if carried is not None:
         metadata = stream._metadata  # noqa: SLF001
         for name in CONTEXT_HEADERS:
@@ -132,4 +141,5 @@ INSTRUMENTATION = Instrumentation(
     hook=_hook,
     versions=">=0.4.9,<0.5",
     also=("grpclib.server",),
+    shows_calls=True,
 )

@@ -8,8 +8,9 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs
 from ...instrumentation import Instrumentation
 from ...patches import Patches
+from ...showing import showing
 from ...wrapping import around_call
-from .search_call import around_choice, begin_search, node_address
+from .search_call import around_choice, begin_search, method_and_target, node_address, request_of
 
 _SYSTEM = "Elasticsearch"
 
@@ -18,12 +19,11 @@ def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == "elastic_transport._node_pool":
         patches.wrap(module.NodePool, "get", around_choice(_SYSTEM, _address))
         return
-    patches.wrap(module.BaseClient, "perform_request", around_call(_begin))
+    patches.wrap(module.BaseClient, "perform_request", around_call(*showing(patches.listeners, _begin, request_of)))
 
 
 def _begin(client: Any, args: Args, kwargs: Kwargs) -> Span | None:
-    # `path` was `target` once, and both are given by position
-    method, target = args[:2] if len(args) > 1 else (kwargs["method"], kwargs.get("path") or kwargs["target"])
+    method, target = method_and_target(args, kwargs)
     return begin_search(_SYSTEM, method, target, _first_address(client), kwargs.get("body"))
 
 
@@ -44,4 +44,5 @@ INSTRUMENTATION = Instrumentation(
     plugins=("sw_elasticsearch",),
     also=("elasticsearch._async.client._base", "elastic_transport._node_pool"),
     opentelemetry=("elasticsearch",),
+    shows_calls=True,
 )

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....record.bounded_cache import remembered
 from ....record.limits import name_of
 from ....record.trace.model import Component, Layer
 from ....record.trace.span import Span
 from ...address import place_of
+from ...arguments import Args, Kwargs
 from ...call import begin_call, outer_call
 from ...excerpt import excerpt_of
 from ...looking import after_call
@@ -27,6 +28,30 @@ _BEFORE_IDS = frozenset(
     ("_async_search", "_create", "_doc", "_explain", "_source", "_tasks", "_termvectors", "_update", "async", "scroll")
 )
 _NUMBER = re.compile(r"\d{2,}(?:[.\-_]\d+)*", re.ASCII)
+
+
+class SearchRequest(NamedTuple):
+    """What `on_request` sees, since the clients have no object for a request."""
+
+    method: str
+    target: str
+    """The path, with or without a query."""
+    params: Any
+    headers: Any
+    body: Any
+
+
+def request_of(_: object, args: Args, kwargs: Kwargs) -> SearchRequest:
+    """What a call of `perform_request` asks for. Both clients have these names."""
+    others = (kwargs.get(name) for name in SearchRequest._fields[2:])
+    return SearchRequest(*method_and_target(args, kwargs), *others)
+
+
+def method_and_target(args: Args, kwargs: Kwargs) -> tuple[str, str]:
+    """Such as GET and a path; their name depends on the client and its version."""
+    if len(args) > 1:
+        return args[0], args[1]
+    return kwargs["method"], kwargs.get("path") or kwargs.get("url") or kwargs["target"]
 
 
 def begin_search(system: str, method: str, target: str, peer: str, body: object) -> Span | None:
