@@ -84,19 +84,32 @@ def _around(behavior: Behavior, begin: Callable[[Any], Span | None], asked_by: s
     return functools.wraps(behavior)(served)
 
 
+class _StatusAtEnd:
+    """Around a method while its span is open: the status that it ends with."""
+
+    __slots__ = ("_context", "_span")
+
+    def __init__(self, span: Span, context: Any) -> None:
+        self._span = span
+        self._context = context
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if error is None:
+            settle(_answered, self._span, self._context)
+        else:
+            settle(_raised, self._span, self._context, error)
+
+
 def _around_function(behavior: Behavior, begin: Callable[[Any], Span | None]) -> Behavior:
     def served(request: Any, context: Any) -> Any:
         span = safely(begin, context)
         if span is None:
             return behavior(request, context)
-        with span:
-            try:
-                answer = behavior(request, context)
-            except BaseException as error:
-                settle(_raised, span, context, error)
-                raise
-            settle(_answered, span, context)
-            return answer
+        with span, _StatusAtEnd(span, context):
+            return behavior(request, context)
 
     return served
 
@@ -106,14 +119,8 @@ def _around_coroutine(behavior: Behavior, begin: Callable[[Any], Span | None]) -
         span = safely(begin, context)
         if span is None:
             return await behavior(request, context)
-        with span:
-            try:
-                answer = await behavior(request, context)
-            except BaseException as error:
-                settle(_raised, span, context, error)
-                raise
-            settle(_answered, span, context)
-            return answer
+        with span, _StatusAtEnd(span, context):
+            return await behavior(request, context)
 
     return served
 
@@ -124,13 +131,8 @@ def _around_generator(behavior: Behavior, begin: Callable[[Any], Span | None]) -
         if span is None:
             yield from behavior(request, context)
             return
-        with span:
-            try:
-                yield from behavior(request, context)
-            except BaseException as error:
-                settle(_raised, span, context, error)
-                raise
-            settle(_answered, span, context)
+        with span, _StatusAtEnd(span, context):
+            yield from behavior(request, context)
 
     return served
 
@@ -221,14 +223,9 @@ def _around_async_generator(behavior: Behavior, begin: Callable[[Any], Span | No
                 async for answer in answers:
                     yield answer
                 return
-            with span:
-                try:
-                    async for answer in answers:
-                        yield answer
-                except BaseException as error:
-                    settle(_raised, span, context, error)
-                    raise
-                settle(_answered, span, context)
+            with span, _StatusAtEnd(span, context):
+                async for answer in answers:
+                    yield answer
 
     return served
 
