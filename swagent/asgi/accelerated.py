@@ -62,7 +62,7 @@ def serving(app: App, agent: Agent, faults: Faults) -> Serving | None:
 
 def _configure(native: ModuleType) -> None:
     native.configure_served(request_clock=request_clock, running_loop=running_loop)
-    # what code finds that looks at a function: a coroutine function by its flags, and a signature
+    # for code that inspects a function: the flags of a coroutine function, and a signature
     native.configure_send(
         make_otherwise=traced_send,
         send_and_follow=send_and_follow,

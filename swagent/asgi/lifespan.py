@@ -94,7 +94,7 @@ class Lifespan:
             await self._receive_for_app()
         if not self._has_started:
             await self._send_for_app({"type": "lifespan.startup.complete"})
-        # any other message after the start is none that a server has to send
+        # a server need not send any other message after the start
         while not self._got_shutdown and (await self._receive_for_app())["type"] == "lifespan.startup":
             pass
         self._final = {"type": "lifespan.shutdown.complete"}

@@ -101,7 +101,7 @@ class SkyWalkingMiddleware:
         finally:
             if not request.ended or request.previous is not None:
                 end(request, error, send)
-            error = None  # or it would hold this frame, and this frame it
+            error = None  # or the error and this frame would hold each other
             self._under_way -= 1
             if self._all_ended is not None:
                 self._note_all_ended()

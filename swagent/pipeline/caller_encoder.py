@@ -1,4 +1,4 @@
-"""What the `sw8` header of a request becomes in its segment: the trace's id, and a reference to the caller's span."""
+"""Encodes the `sw8` header of a request for its segment: the trace's id, and a reference to the caller's span."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .encoder import Encoder
 from .gaps import make_mark, put_gaps
 
 ODD = b"?" * 100_000
-"""In place of a text that is not written as it is. It is longer than any, so no template has room for it."""
+"""Replaces a text that its codec writes in another form. It is longer than any text, so it fits no template."""
 
 
 class CallerEncoder:
@@ -26,7 +26,7 @@ class CallerEncoder:
     def encode(self, header: bytes | None) -> tuple[bytes, bytes]:
         """The trace's id and the reference, as they are written; both empty where there is no caller.
 
-        :returns: ODD for the id where the request has no like: it is not recorded, or its ids are of odd letters
+        :returns: ODD for the id of a request that fits no template: it is not recorded, or its ids have unusual letters
         """
         parts = split_sw8(header) if header is not None else None
         if parts is None:

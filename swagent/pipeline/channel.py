@@ -8,8 +8,8 @@ record still counts against the bounds, and leaves only with a verdict (confirme
 
 The doorbell carries no record, only the news that the reader's condition may hold now; losing or doubling a ring is
 harmless. A producer rings only when the reader asked for it:
-parked on an empty channel it asks to hear of the first record, waiting for a batch to fill it asks to hear when it is
-full. The ring goes through the loop's thread-safe notify, since the bell itself must not be touched by other threads.
+on an empty channel it asks for a ring at the first record; while a batch fills, for a ring when the batch is full. The
+ring goes through the loop's thread-safe notify, since the bell itself must not be touched by other threads.
 
 The lock is held for a few statements, never across a wait or foreign code. It is re-entrant, because a signal handler
 or a finaliser of the very thread that is inside may offer a record too. The interpreter runs those at calls only;
@@ -73,7 +73,7 @@ class Lease:
 class Channel:
     """One signal's bounded hand-over from any thread to the one reporter.
 
-    :ivar ring_at: how many records have to wait before the reader wants to hear of them; infinite: it has no need to
+    :ivar ring_at: how many records have to wait before the reader wants a ring; infinite: it wants none
     """
 
     def __init__(self, signal: Signal, bounds: Bounds, clock: Callable[[], float] = time.monotonic) -> None:
@@ -168,11 +168,11 @@ class Channel:
             notify(self._ring)
 
     def add_source(self, pull: Callable[[], object]) -> None:
-        """Add a function that brings in what is on its way, see `Intake`."""
+        """Add a function that puts pending records into the channel, see `Intake`."""
         self._sources = (*self._sources, pull)
 
     def pull_pending(self) -> None:
-        """Bring in what is on its way. Called before each look, and never under the lock."""
+        """Put the pending records into the channel. Called before each look, and never under the lock."""
         for pull in self._sources:
             pull()
 
@@ -186,7 +186,7 @@ class Channel:
                 notify(self._ring)
 
     def refuse(self, reason: Refusal) -> None:
-        """Count a record that could not be made, or that need not be: offered and refused."""
+        """Count a record as offered and refused that could not be made, or was not needed."""
         with self._lock:
             self._ledger.refuse(self._refuses or reason)
 
@@ -213,7 +213,7 @@ class Channel:
         return self._held < self.bounds.max_items and self._held_bytes + size <= self.bounds.max_bytes
 
     def _make_room(self, size: int) -> None:
-        """Drop what is past its age, and by policy what is oldest, until the record fits."""
+        """Drop the expired records, and by policy the oldest ones, until the record fits."""
         self._expire()
         while self.bounds.overflow is Overflow.EVICT_OLDEST and self._queue and not self._has_room(size):
             self._drop_head(Drop.EVICTED)
@@ -349,7 +349,7 @@ class Channel:
             for _ in range(_LOOKS):
                 if found.offered == self._ledger.offered:
                     break
-                # a finaliser or a signal handler offered a record meanwhile, so that was a look at two instants
+                # a finaliser or a signal handler offered a record meanwhile, so the two counts are of different moments
                 found = self._look()
             return found
 
@@ -399,7 +399,7 @@ class Channel:
             self._bell.ring()
 
     def wake_waiters(self) -> None:
-        """Let those who wait for verdicts look again."""
+        """Wake the tasks that wait for verdicts."""
         settled, self._settled = self._settled, anyio.Event()
         settled.set()
 

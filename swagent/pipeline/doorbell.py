@@ -8,8 +8,8 @@ import anyio
 class Doorbell:
     """Carries the news that something may be due; ringing twice is ringing once.
 
-    It holds nothing of the loop's that would have to be closed: in a forked child there is no loop any more that could,
-    and what anyio's streams say of not being closed would reach the application.
+    It holds nothing that has to be closed in its loop. A forked child has no such loop any more, and the warnings of
+    anyio's streams about it would reach the application.
     """
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ class Encoder:
         # two modules of the same functions, generated from the same .proto files
         wire: Any
         self.more_tags: Callable[[Sequence[tuple[str, str]]], bytes]
-        """Writes tags of a span, as they are behind its first one."""
+        """Writes the tags of a span that follow its first tag."""
         write_time: Callable[[int], bytes]
         if codec == "protobuf":
             from swagent_proto import wire as protobuf  # noqa: PLC0415, RUF100
@@ -181,7 +181,7 @@ def _kind(given: tuple[Any, Any]) -> tuple[int, int]:
     return layer, component
 
 
-# The same few come again and again, and so are complained of once.
+# Few pairs occur, and an odd one is logged once.
 _KINDS = BoundedCache(_kind)
 _limited = RateLimitedLog()
 # the number of the field `tags` of a SpanObject
@@ -193,9 +193,9 @@ def _as_bytes(encoded: bytes | str) -> bytes:
 
 
 def _time_writer(varint: Callable[[int], bytes]) -> Callable[[int], bytes]:
-    """What writes a time in base 128, lowest group first, as protobuf wants it. A time is new in each millisecond, so
-    it is not for long that it is found in a cache; but all groups except the lowest two are the same for sixteen
-    seconds.
+    """Makes the function that writes a time in base 128, lowest group first, as protobuf wants it. A time is new in
+    each millisecond, so a cache of whole times would not help; but all groups except the lowest two stay the same for
+    sixteen seconds.
 
     :param varint: writes any number
     """
@@ -214,7 +214,7 @@ def _digits(number: int) -> bytes:
 
 
 def plain(text: str) -> bytes | None:
-    """A text as it is on the wire, where that is the text itself whatever the codec."""
+    """The bytes of a text, if every codec writes them unchanged; otherwise None."""
     if not text.isascii():
         return None
     data = text.encode()

@@ -37,5 +37,5 @@ def split_at(encoded: bytes, marks: Iterable[tuple[bytes, bytes]]) -> list[bytes
 
 
 def escape(piece: bytes) -> bytes:
-    """What a format has to say for this piece to come out."""
+    """The format that renders as exactly this piece."""
     return piece.replace(b"%", b"%%")

@@ -2,8 +2,9 @@
 
 A record is encoded soon after it is finished, not at that very moment. Inside a request the processor's caches hold the
 application's code and data, so the encoder costs twice as much there as in a loop of its own (measured). Therefore a
-finished record is pending at first, which takes one append. A group of pending records is encoded at once: when there
-are enough, and before the channel is looked at: by its reader, its statistics, its end. The delay cannot be seen.
+finished record is pending at first, which takes one append. The pending records are encoded together: when there are
+enough of them, and before any look at the channel, such as by its reader, by its statistics or at its end. So the delay
+cannot be seen.
 
 The pending records are no more than a group, so the channel's bounds are as hard as they were.
 """
@@ -34,7 +35,7 @@ class RequestEncoding(Protocol):
     """How requests become bytes. An epoch, added to a request's times, gives seconds since the epoch."""
 
     def encode_alike(self, row: Sequence[Any], epoch: float) -> Sequence[bytes | None]:
-        """Encode the requests of a row of fields that are like others before; None for each other. Never raises."""
+        """Encode those requests of a row that are like earlier ones; None for each of the others. Never raises."""
         ...
 
     def encode(self, finished: Sequence[Any], epoch: float) -> bytes | None:
@@ -78,7 +79,7 @@ class Pending:
         raise NotImplementedError
 
     def _take(self, most: int) -> list[Any]:
-        # what comes meanwhile is put to the end, and only this takes out
+        # new records are appended meanwhile, and nothing else removes any
         row = self._pending[:most]
         del self._pending[: len(row)]
         return row
@@ -90,7 +91,7 @@ class Pending:
         times: list[float],
         encode: Callable[[R], bytes | None],
     ) -> None:
-        """Encode those that are not encoded yet, and let the channel have what comes of all."""
+        """Encode the records that are not encoded yet, and put the results of all into the channel."""
         channel = self._channel
         if not all(payloads):
             has_room, kept = channel.has_room_for(len(payloads) - 1), 0
@@ -160,7 +161,7 @@ class SegmentIntake(Pending):
         self._encode = encode
         self._requests = requests
         if native is not None:
-            # it takes what C has noted of a request, and makes no tuple of it
+            # the one in C takes the fields of a request as C has them, without a tuple
             self.offer_request = native.Rows(self._pending, _FULL, self.encode, channel)  # type: ignore[method-assign]
 
     def offer(self, segment: Any) -> None:
@@ -197,7 +198,7 @@ class SegmentIntake(Pending):
         self._encode_each(records, payloads, times, lambda at: self._encode_one(row[at : at + FIELDS], epoch))
 
     def _encode_alike(self, row: list[Any], epoch: float) -> list[bytes | None]:
-        """The requests of a row that are like others; None for each other one, and for each segment."""
+        """The requests of a row that are like earlier ones; None for each of the others, and for each segment."""
         numbers: list[int] = row[NUMBER::FIELDS]
         if all(numbers):
             return [*self._requests.encode_alike(row, epoch)]

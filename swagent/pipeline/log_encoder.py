@@ -3,7 +3,7 @@
 Protobuf merges messages that follow one another. So a record may be put together from parts, each with some of
 its fields: the time, the place, the text, and everything else, which is known from records before it except for both
 ids and the name of the task. All is rendered from one format with gaps. JSON has no such rule, so its records are
-encoded each as a whole. So is what can have no format.
+encoded each as a whole. So is a record that no format fits.
 
 Plain records come in groups. The work for each of a group is done by column, so that most of it runs in C.
 """
@@ -105,7 +105,7 @@ class LogEncoder:
         ]
 
     def _is_clean(self, text: str) -> bool:
-        """Whether it says on the wire what it says here."""
+        """Whether the text is the same on the wire."""
         return self._clean(text) == text
 
     # -- what is kept -------------------------------------------------------------------------------------------------
@@ -121,8 +121,8 @@ class LogEncoder:
 
     def _make_form(self, key: tuple[Kind | Tags, int, int, int, int]) -> bytes:
         """A record with gaps for its time, its place, both ids, the task's name, what is before the text, and the
-        text; empty where these cannot be found. A gap for the place, or there would be a form for each of many pairs
-        of endpoint and logger."""
+        text; empty where these cannot be found. The place has a gap, because there may be many pairs of endpoint and
+        logger, each of which would need a form."""
         kind, *lengths = key
         try:
             pieces = self._cut(kind.tags if isinstance(kind, Kind) else kind, *lengths)
@@ -131,7 +131,7 @@ class LogEncoder:
         return b"%b".join(map(escape, (self._before_time, b"", *pieces, b"", b"")))
 
     def _cut(self, tags: Tags, span_id: int, trace_id_length: int, segment_id_length: int, task_length: int) -> Any:
-        """What is around both ids and the task's name.
+        """The pieces around both ids and the task's name.
 
         :raises ValueError: these cannot be found
         """
@@ -175,7 +175,7 @@ class LogEncoder:
 
 
 def _are_clean(text: bytes) -> bool:
-    """Whether it certainly says on the wire what it says here. Known of many texts at once, and sooner than of each."""
+    """Whether a text is certainly the same on the wire. One check of many joined texts is quicker than one of each."""
     return text.isascii() and text.translate(_WITHOUT_CONTROLS) == text
 
 

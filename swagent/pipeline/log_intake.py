@@ -23,7 +23,8 @@ class LogEncoding(Protocol):
     """How log records become bytes."""
 
     def encode_alike(self, columns: Sequence[Sequence[Any]]) -> Sequence[bytes | None]:
-        """Encode plain records, which come field by field; None for each that is not like others. Never raises."""
+        """Encode plain records, which come field by field; None for each that is not like earlier ones. Never
+        raises."""
         ...
 
     def encode_plain(self, plain: Sequence[Any]) -> bytes:

@@ -1,4 +1,4 @@
-"""What waits in a channel: records, the oldest first, each with when it was offered and its number.
+"""The records that wait in a channel, the oldest first, each with the time of its offer and its number.
 
 They are in one flat row, as they were offered: several records, their times, the number of the first, the bytes of
 all, and so on. A tuple for each record would be an object that the garbage collector counts. 500 of them wait for a
@@ -29,7 +29,7 @@ class RecordQueue:
     def __init__(self) -> None:
         self._row: deque[Any] = deque()
         self.put = self._row.extend
-        # no part is None, and nothing but C runs between the four
+        # no part is None, and only C runs while the four are taken
         parts = iter(self._row.popleft, None)
         self._oldest = cast("Iterator[Group]", zip(parts, parts, parts, parts, strict=False))
 

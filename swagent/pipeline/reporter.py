@@ -37,8 +37,8 @@ class Reporter:
         self._rests_until = -math.inf
 
     async def run(self) -> None:
-        """Report until the channel is closed and empty. Cancelled, it leaves no record without a verdict: what was
-        under way is dropped as ambiguous, what waited waits on."""
+        """Report until the channel is closed and empty. If it is cancelled, the batches under way are dropped as
+        ambiguous, so none of their records is without a verdict. The records that wait go on waiting."""
         is_over = False
         # a batch that came back unsent after the last lease needs another round
         while not is_over or self._channel.statistics().queued:
@@ -54,8 +54,8 @@ class Reporter:
                     lease.release()
 
     async def _feed(self, group: TaskGroup) -> None:
-        # A loop full of tasks comes round seldom, once in some seconds with 10,000 of them. So whatever may leave
-        # leaves in one turn, and a free slot is taken without giving up the turn.
+        # A loop full of tasks comes round seldom, once in some seconds with 10,000 of them. So all batches that may
+        # leave do so in one turn, and a free slot is taken without giving up the turn.
         slots = anyio.Semaphore(self._in_flight, fast_acquire=True)
         while await self._channel.wait_due(self._batcher):
             await slots.acquire()

@@ -33,7 +33,7 @@ class RequestEncoder:
     def __init__(self, encoder: Encoder, tracer: Tracer) -> None:
         self._encoder = encoder
         self._endpoints = tracer.endpoints
-        # asked what is ignored at each group: it may change
+        # asked at each group, since the ignored operations may change
         self._tracer = tracer
         # with it no two requests need be alike, and there are no templates
         self._real_path = tracer.real_path
@@ -44,7 +44,7 @@ class RequestEncoder:
         self._splits: BoundedCache[SplitTimes | None, bytes] = BoundedCache(
             lambda times: encoder.more_tags(times.tags()) if times is not None else b""
         )
-        # by what the requests of one template have in common, and the lengths of what they have not
+        # by the fields that the requests of one template share, and the lengths of the others
         self._templates: dict[tuple[Any, ...], Any] = {}
         self._most = 1024
         self._renderer: Any = None
@@ -55,7 +55,7 @@ class RequestEncoder:
             )
 
     def encode_alike(self, row: Sequence[Any], epoch: float) -> Sequence[bytes | None]:
-        """SegmentObjects of the requests that are like others before them; None for each other. Never raises.
+        """SegmentObjects of the requests that are like earlier ones; None for each of the others. Never raises.
 
         :param row: the fields of one request after the other
         :param epoch: added to the requests' times it gives seconds since the epoch

@@ -1,11 +1,10 @@
 """Segment templates: encoded segments with gaps, for segments that differ in a few places only.
 
 Two segments of one span with the same span template differ in a few places only: two ids, two times, the peer, and the
-tags that say where the time went. So one
-segment is encoded with marks in these places, and is the format of the others, which are rendered in a tenth of the
-time. This works if each value takes as many bytes as its mark did, since protobuf writes a length before
-each message, and these lengths must stay true. An id always has 32 characters. All times of our age have the same
-number of bytes. For peers there is a template for each length.
+tags that say where the time went. So one segment is encoded with marks in these places, and is the format of the
+others, which are rendered in a tenth of the time. This works if each value takes as many bytes as its mark did, since
+protobuf writes a length before each message, and these lengths must stay true. An id always has 32 characters. All
+times of our age have the same number of bytes. For peers there is a template for each length.
 """
 
 from __future__ import annotations

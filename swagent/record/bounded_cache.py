@@ -50,8 +50,8 @@ class BoundedCache(dict[Key, Answer], Generic[Key, Answer]):
 
 
 def remembered(most: int = _MOST) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorates a pure function of several arguments, as `functools.lru_cache` does, but bounded by bytes, too: of
-    arguments that are longer than that altogether, the last ones are kept alone.
+    """Decorates a pure function of several arguments, as `functools.lru_cache` does, with a second bound: when the
+    arguments in the cache take too many bytes, it is emptied.
 
     :param most: how many results it keeps
     """
@@ -61,7 +61,7 @@ def remembered(most: int = _MOST) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         @functools.wraps(function)
         def measured(*args: object, **kwargs: object) -> R:
-            # only where it is not known: a known one runs no Python code
+            # only for arguments that are not in the cache: the others run no Python code
             nonlocal held
             size = sum(map(_size_of, (*args, *kwargs.values())))
             held += size

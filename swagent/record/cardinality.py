@@ -1,4 +1,4 @@
-"""How many distinct names one agent reports of one kind: endpoints, or the peers of its calls.
+"""Bounds the number of distinct names of one kind that an agent reports: endpoints, or the peers of its calls.
 
 The collector keeps metrics for each name, and the agent remembers each name. A client that makes up paths or
 hosts could fill both. So the first names are kept for as long as the agent lives, and all later ones share one name.

@@ -17,8 +17,8 @@ _CANCELLATIONS = (("trio", "Cancelled"), ("greenlet", "GreenletExit"))
 def must_reach_application(error: BaseException) -> bool:
     """Whether the error ends the thread, the task or the program, and so is not the agent's to keep.
 
-    Everything else that foreign code raises stays with the agent, an exception class of its own beside `Exception`
-    too: the application only asked for a tag or a log line.
+    Everything else that foreign code raises stays with the agent, even an exception whose class does not derive from
+    `Exception`: the application asked only for a tag or a log line.
     """
     # by the type alone: isinstance() would ask the error's own idea of its class as well
     kind = type(error)

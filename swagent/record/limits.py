@@ -32,7 +32,8 @@ def short(text: str, limit: int = MAX_VALUE) -> str:
 
 
 def as_text(value: object) -> str:
-    """The value as a plain `str`, whatever its `__str__` does; only what ends the task or the program passes."""
+    """The value as a plain `str`, whatever its `__str__` does. Only an exception that ends the task or the program
+    passes."""
     if type(value) is str:
         return value
     try:

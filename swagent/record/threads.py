@@ -2,7 +2,7 @@
 
 Two functions are replaced for as long as an agent runs. `ThreadPoolExecutor.submit` is also what `run_in_executor` of
 every asyncio loop calls, uvloop's too. `Thread.start` knows nothing of what a pool's thread will do, so a pool that
-starts one inside of `submit` is left alone: that thread is not of the request that happened to come first.
+starts one inside of `submit` is left alone: that thread does not belong to the request that happens to come first.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Run:
 
     def __call__(self) -> None:
         thread, snapshot = self._thread, self._snapshot
-        # its class's again; and no circle of thread and snapshot is left
+        # the method of its class counts again, and thread and snapshot no longer hold each other
         vars(thread).pop("run", None)
         with snapshot:
             thread.run()

@@ -23,9 +23,9 @@ class FinishedRequest(NamedTuple):
     FACTS on are those of `Facts`."""
 
     number: int
-    """Of the ids of its trace and of its segment."""
+    """The ids of its trace and of its segment are made from this number."""
     start: float
-    """As the end, by the monotonic clock."""
+    """By the monotonic clock, as `end`."""
     end: float
     client: tuple[object, ...] | None
     caller: bytes | None

@@ -10,8 +10,8 @@ AIOKafkaProducer lacks these things, which an application's process needs:
   bootstrapped from.
 * The loop's own resolver looks up the brokers' names, in a thread that the loop waits for at its end. Here connections
   to brokers are made like the first one.
-* `stop()` waits for brokers that never answer, and nothing else lets go. Here `abandon()` ends every task and
-  connection at once, and every batch with an error that says whether it may have left.
+* `stop()` waits for brokers that never answer, and no other method drops the connections. Here `abandon()` ends every
+  task and connection at once, and every batch with an error that says whether it may have left.
 """
 # ruff: noqa: SLF001
 
@@ -79,7 +79,7 @@ class Producer:
         return self._is_abandoned or any(task is not None and task.done() for task in needed)
 
     async def wait_started(self) -> None:
-        """Wait until it is connected. Cancelling one who waits does not disturb the others.
+        """Wait until it is connected. A waiting task that is cancelled does not disturb the others.
 
         :raises Exception: why it cannot connect; nothing was sent
         """
@@ -119,7 +119,7 @@ class Producer:
         for task in tasks:
             task.cancel()
         if not was_abandoned:
-            # to their end they may have something to say
+            # until they have ended, they may log
             asyncio.gather(*tasks, return_exceptions=True).add_done_callback(lambda _: HUSH.end())
         update = self.client._md_update_fut
         if update is not None and not update.done():

@@ -74,7 +74,7 @@ class Batch:
                 room -= self._cut_whole(parts, stream_id, room, most)
             if self.is_out:
                 break
-            # of short messages only what is left of the one that was cut
+            # where messages are short, only the rest of the one that was cut
             size = min((self._is_short and len(self._rest)) or self._left, most, max(room, 0))
             if not size and self._left:
                 break
@@ -132,7 +132,7 @@ class Batch:
         if room <= 0:
             return 0, 0
         lengths, first, prefix = self._lengths, self._next, _PREFIX.size
-        # about as many as of average ones, and then looked at one by one
+        # first as many as average ones would be, then one by one
         upto = min(first + room * len(lengths) // (self._left + self.sent), len(lengths))
         size = sum(lengths[first:upto]) + prefix * (upto - first)
         while size > room:

@@ -23,7 +23,7 @@ MAX_UNREAD = 3 * 1024 * 1024
 
 
 class GrpcProtocol(H2Protocol):
-    """A connection on which everything stays that its peer does."""
+    """A connection whose errors stay inside it, whatever its peer sends."""
 
     processor: GrpcProcessor
 
@@ -88,7 +88,7 @@ class GrpcProtocol(H2Protocol):
 
     def _read(self, data: bytes) -> None:
         try:
-            # as grpclib does, which logs what goes wrong into the application's log
+            # as grpclib does; but grpclib would log an error into the application's log
             for event in self.connection.feed(data):
                 self.processor.process(event)
             if self._is_open:

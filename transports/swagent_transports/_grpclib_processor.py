@@ -30,7 +30,7 @@ from swagent.agent_log import say
 
 from ._grpclib_streams import NotProcessedError, Streams
 
-# Seconds for which a peer is left alone that says ENHANCE_YOUR_CALM.
+# Seconds for which a peer that says ENHANCE_YOUR_CALM is left alone.
 CALM = 5.0
 # The peer goes on with the calls that it took; any other error code says that the connection is of no use any more.
 _GRACEFUL = (ErrorCodes.NO_ERROR, ErrorCodes.ENHANCE_YOUR_CALM)
@@ -113,11 +113,11 @@ class GrpcProcessor(EventsProcessor):
         if changed is not None:
             self.under_way.take_window_change(changed.new_value - (changed.original_value or 0))
         self.greeted.set()
-        # maybe more may leave now
+        # the new windows may let more out
         self.under_way.advance()
 
     def close(self, reason: str = "Connection closed") -> None:
-        # what is said of it later, as that it is lost, says less
+        # the first reason says most; a later one may be just that the connection is lost
         reason = self.ended = self.ended or reason
         self.greeted.set()
         transport = getattr(self.connection, "_transport", None)
@@ -133,7 +133,7 @@ _Nothing = tuple[list[Frame], list[Event]]
 
 
 def _frames_of_streams(streams: Streams) -> dict[type[Frame], Callable[[Any], _Nothing]]:
-    """What h2 does about frames that are none of its business: it hands them on."""
+    """The functions that h2 calls for the frames of streams: each passes its frame on to `streams`."""
 
     def headers(frame: HeadersFrame) -> _Nothing:
         streams.take_headers(frame.stream_id, frame.data, is_end="END_STREAM" in frame.flags)

@@ -40,7 +40,7 @@ _LARGEST = 2**31 - 1
 
 
 class FloodError(Exception):
-    """The peer sends and sends, and answers nothing."""
+    """The peer sends frames without end, and no answer."""
 
 
 class SlicedFrames(FrameBuffer):

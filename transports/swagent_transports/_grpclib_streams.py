@@ -149,7 +149,7 @@ class Streams:
                 self._end(call)
 
     def take_promise(self, block: bytes) -> None:
-        """Take the headers of what is pushed, which is of no use."""
+        """Take the headers of a pushed response, which is not used."""
         self._reader.read(block)
 
     def take_data(self, stream_id: int, data: bytes, size: int, *, is_end: bool) -> None:

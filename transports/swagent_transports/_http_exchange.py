@@ -36,7 +36,7 @@ class _Body(httpx.AsyncByteStream):
             self.is_written = True
             raise StopAsyncIteration
         self.may_have_left = True
-        # let go of: httpcore keeps the request until the answer has come
+        # not kept here: httpcore keeps the request until the answer has come
         content, self._content = self._content, b""
         return content
 
@@ -109,7 +109,7 @@ class Exchange:
         # it is another one where the peer switched protocols
         frugal = stream if isinstance(stream, FrugalStream) else None
         if frugal is not None:
-            frugal.allow(2 * MAX_REPLY)  # how the reply is framed comes on top
+            frugal.allow(2 * MAX_REPLY)  # the framing of the reply takes some bytes more
         try:
             with CancelScope() as scope:
                 async for piece in response.aiter_raw():

@@ -83,7 +83,7 @@ async def _wait_for(reply: Coroutine[Any, Any, Any], seconds: float) -> Any:
 
 
 class Connection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka has no types
-    """A connection that keeps to itself whatever the broker sends."""
+    """A connection whose errors stay inside it, whatever the broker sends."""
 
     _reader: Any
     _request_timeout: Any

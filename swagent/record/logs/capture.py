@@ -101,9 +101,9 @@ class LogCapture:
         look, note, offer_plain = self._reader.look, self._reader.note, self._offer_plain
         report, convert = self._report, self._conversion.from_logging
 
-        # one function of many lines: every record passes here, and each call takes as long as several of them
+        # one function of many lines: every record passes here, and one call takes as long as several lines
         def captured(self: logging.Logger, record: logging.LogRecord) -> object:
-            # read before it is called, which takes half as long as a call of what may be a method
+            # an attribute that is read first and then called takes half as long as one that is called as a method
             original = patch.original
             if not patch.is_active:
                 return original(self, record)
@@ -117,7 +117,7 @@ class LogCapture:
                 return original(self, record)
             finally:
                 thread.dispatching = outer
-                # the application's handlers may raise, and there was a record all the same
+                # the record counts even if one of the application's handlers has raised
                 if patch.is_active and not self.disabled:
                     plain = note(thread, record, entry)
                     if plain is None:

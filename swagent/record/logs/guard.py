@@ -60,8 +60,8 @@ work: ContextVar[_Work | None] = ContextVar("swagent_log_work", default=None)
 
 
 def read_alone(thread: Thread, read: Callable[[R, E], T | None], record: R, entry: E) -> T | None:
-    """As `alone`, for what starts no task and is over in no time; returns what it returns. None also where it is
-    inside such a call, or where it fails: `alone` says which.
+    """As `alone`, for a function that is short and starts no task. Returns its result; None if it fails, or if such a
+    call is under way: the full path, which uses `alone`, finds out which.
 
     :param thread: this one, see `local`
     """
@@ -80,8 +80,8 @@ def read_alone(thread: Thread, read: Callable[[R, E], T | None], record: R, entr
 
 
 def alone(report: Callable[..., object], *record: object) -> None:
-    """Call the function, unless this happens inside such a call or in the agent's own tasks. Errors stay here. What
-    ends threads and tasks passes, such as KeyboardInterrupt and cancellation."""
+    """Call the function, unless such a call is under way here, or this is one of the agent's own tasks. Its errors stay
+    here, except those that end threads and tasks, such as KeyboardInterrupt and a cancellation."""
     inherited, thread = work.get(), local.thread
     if thread.reporting or (inherited is not None and inherited.going_on) or suppress_instrumentation.get():
         return

@@ -1,7 +1,7 @@
 """The layout of log records, as far as it is a simple one: text and plain fields, `%(name)s`.
 
-Level, logger and thread are the same in most records, so the layout is known with these filled in. The rest of it
-is filled with the values of each record, in their order.
+Few combinations of level, logger and thread occur, so the layout is kept with these three filled in for each of them.
+Its other fields are filled with the values of each record, in their order.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _TIMES: BoundedCache[tuple[int, int], str] = BoundedCache(lambda at: time_text(*
 class Layout:
     """The form that the settings give to plain records. Any thread may use it.
 
-    :ivar is_simple: whether there are any
+    :ivar is_simple: whether the layout allows plain records
     :ivar order: the fields of each record that it shows
     :ivar more: the fields that it shows beside those which each plain record has
     """

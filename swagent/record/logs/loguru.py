@@ -60,4 +60,5 @@ class _Filter:
 
 
 def _ignore(_: object) -> None:
-    """The sink, and the report of a filter that was pickled: the filter in the agent's process reports."""
+    """Take a record and do nothing: as the sink, and as the `report` of a filter that was pickled, since only the
+    filter in the agent's process reports."""

@@ -1,4 +1,5 @@
-"""The safe mode: credentials in texts become `***`. Fields that are named after a credential do so in any mode.
+"""The safe mode: credentials in texts become `***`. The value of a field that is named after a credential becomes `***`
+in any mode.
 
 It is a safety net for what should not have been logged, so it rather masks too much. It recognises a credential by the
 words around it. A password that is logged as a bare word is not found.

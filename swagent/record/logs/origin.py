@@ -11,14 +11,14 @@ from ..trace.context import Active, active_span, current
 from ..trace.model import Origin, PendingOrigin
 
 NO_TRACE = "N/A"
-"""What `%(tid)s` shows where there is none."""
+"""The text that `%(tid)s` shows where no trace is active."""
 NOWHERE: Origin = ("", "", "", -1)
 
 
 def active_entry() -> Active[Any] | None:
-    """The span that is active, or what may become one."""
+    """The active span, or the request that may become one."""
     entry = current.get()
-    # most are open, and not of a generator: asked here, that takes no call
+    # most are open, and were not entered in a generator: this check takes no call
     if entry is not None and (entry.ended or entry.frame is not None):
         entry = active_span(entry)
     return entry
@@ -55,9 +55,10 @@ def _trio_task_name() -> str:
 
 
 def _find_first() -> Any:
-    """In place of asyncio's `current_task` until the application has loaded it: importing it is not for us to do.
+    """Replaces asyncio's `current_task` until the application has loaded asyncio, which the agent does not import
+    itself.
 
-    :raises RuntimeError: as that, where there is no task
+    :raises RuntimeError: as `current_task` does, where there is no task
     """
     global _find_task  # noqa: PLW0603, RUF100
     # not there as long as the library is half imported

@@ -1,8 +1,8 @@
 """The fast path of a log record: one that has plain values only, and a layout of plain fields.
 
-No code of the application can run while such a record becomes text, so nothing has to be kept from it, and that can
-wait: its values are noted when it is logged, and become text in a group of others, see `layout`. Everything else takes
-the full path, see `text`. Both give the same entry.
+No code of the application can run while such a record becomes text, so the text can wait: the values are noted when the
+record is logged, and become text later, together with those of other records, see `layout`. Everything else takes the
+full path, see `text`. Both give the same entry.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .origin import NOWHERE, task_name
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 LETTERS = 2048
-"""So many are never too long for a text, whatever they are."""
+"""A text of so many letters is never too long, whichever letters they are."""
 TASK_LETTERS = MAX_TAG // 12
-"""As many of a tag."""
+"""The same for a tag."""
 NO_MORE: tuple[object, ...] = ()
 _read = attrgetter("levelname", "name", "threadName", "created", "msecs", "msg", "args",
                    "exc_info", "exc_text", "stack_info")  # fmt: skip

@@ -52,7 +52,7 @@ class RecordReader:
         """See `Reader`."""
         try:
             entry = active_entry()
-            # for the application's own formatters; to ask for its dict would make one
+            # for the application's own formatters; to read `__dict__` would make the dict, which costs more
             is_usual = type(record) is logging.LogRecord  # it may be of a foreign class
             if not hasattr(record, "tid") if is_usual else "tid" not in record.__dict__:
                 record.tid = NO_TRACE if entry is None else entry.find_trace_id() or NO_TRACE

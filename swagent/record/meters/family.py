@@ -37,8 +37,8 @@ class Family(NamedTuple):
 
 
 class Stray:
-    """Takes what would have gone to series that found no room. It counts the calls, since amounts of different meters
-    have no meaning when they are added up."""
+    """Replaces the series that found no room. It counts calls and not amounts, since a sum over different meters has no
+    meaning."""
 
     def __init__(self, kind: str) -> None:
         self.count = CounterSeries("swagent_meter_overflow", (("_overflow", "true"), ("kind", kind)))

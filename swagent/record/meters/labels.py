@@ -1,8 +1,8 @@
 """Names, labels and buckets of meters. Those that a developer writes are checked; those that come at run time are made
 to fit.
 
-The collector takes the meters of one period as one set, and one label that it cannot take costs the whole set. So
-nothing passes here that would do so: no label twice, none of the names that the collector adds itself, and no character
+The collector takes the meters of one period as one set, and one label that it cannot take costs the whole set. So this
+module passes nothing of the kind on: no label twice, none of the names that the collector adds itself, and no character
 that is replaced later, which could make two names equal.
 """
 

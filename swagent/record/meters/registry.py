@@ -50,7 +50,7 @@ class MeterRegistry:
                 raise ValueError(f"{family.name!r} cannot be {family.described}: it is {known.described} already")
             there = self._series.get((family.name, labels))
             found = there if there is not None else self._place(family, labels, make)
-        return cast("S | Stray", found)  # a family's are of one kind
+        return cast("S | Stray", found)  # all series of a family are of one kind
 
     def _place(self, family: Family, labels: Labels, make: Callable[[str, Labels], S]) -> Series | Stray:
         if len(self._series) >= self.limit or self._bytes + family.size_with(labels) > MAX_BYTES:

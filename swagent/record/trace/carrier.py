@@ -1,8 +1,8 @@
 """The context that travels with a call: the headers `sw8` and `sw8-correlation`, as text and as values.
 
-Reading is total: any bytes in, a value or nothing out, in time linear to a bounded length. What is not exactly of the
-form is treated as absent, never half used: a peer's bad header must cost no request and start no broken trace.
-Form of the headers: SkyWalking Cross Process Propagation Headers Protocol, version 3.
+Reading is total: any bytes in, a value or nothing out, in time linear to a bounded length. A header that does not have
+exactly the right form counts as absent, and no part of it is used: a peer's bad header must cost no request and start
+no broken trace. Form of the headers: SkyWalking Cross Process Propagation Headers Protocol, version 3.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Carrier(NamedTuple):
 
 
 def parse_sw8(value: object) -> Carrier | None:
-    """Read a `sw8` header, text or bytes; None when it is anything but well-formed."""
+    """Read a `sw8` header, text or bytes; None unless it is well-formed."""
     parts = split_sw8(value)
     if parts is None:
         return None
@@ -47,8 +47,8 @@ def parse_sw8(value: object) -> Carrier | None:
 
 
 def split_sw8(value: object) -> tuple[bool, bytes, bytes, bytes] | None:
-    """What is new in each `sw8` header, and what the same caller writes again and again: whether the trace is sampled,
-    the ids of trace and segment, and the rest as it was written. None when anything of it is not well-formed."""
+    """The parts of a `sw8` header: whether the trace is sampled, the ids of trace and segment, and the rest as it was
+    written, which is the same in many headers of one caller. None unless all of it is well-formed."""
     # as servers hand it over; what is no ASCII is no Base64 either
     header = value if type(value) is bytes and len(value) <= MAX_HEADER else _as_bytes(value)
     parts: list[bytes] = header.split(b"-", _FIRST_FIELDS) if header is not None else []
@@ -97,7 +97,7 @@ def _is_legible(text_id: bytes) -> bool:
 
 
 def is_simple(text_id: bytes) -> bool:
-    """Whether an id has letters and digits of ASCII and dots only, as most have. Known sooner than anything else."""
+    """Whether an id has only letters and digits of ASCII and dots, as most have. This is the quickest check."""
     return text_id.replace(b".", b"").isalnum()
 
 
@@ -156,7 +156,7 @@ def _as_bytes(value: object) -> bytes | None:
 
 
 def _plain(value: Any) -> bytes | str | None:
-    """What holds bytes, as bytes, and a text of another class as a plain one; None of anything else."""
+    """An object that holds bytes as `bytes`, and a text of a subclass as a plain `str`; None for anything else."""
     if issubclass(type(value), str):
         return str.__str__(value)
     try:
@@ -172,7 +172,7 @@ def _decode(field: str, limit: int = MAX_FIELD) -> str | None:
     except ValueError:
         return None
     # the decoder skips over foreign characters and bits left over, and each version of Python is strict in a way of
-    # its own: only what encodes back to itself is of the form
+    # its own: so a text counts only if its bytes encode to the same text again
     if len(data) > limit or _written(data) != field.encode("latin-1"):
         return None
     return text

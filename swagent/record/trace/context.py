@@ -83,7 +83,7 @@ class Active(Protocol[SpanT_co]):
         ...
 
     def note_origin(self) -> Origin | PendingOrigin | None:
-        """Where a log record comes from that is logged here, or a request that can say so later; None when the trace is
+        """The origin of a log record that is logged here, or a request that can give it later; None when the trace is
         not recorded."""
         ...
 
@@ -92,7 +92,7 @@ class Active(Protocol[SpanT_co]):
         ...
 
     def to_span(self) -> SpanT_co | None:
-        """The span that it is or becomes by this; None: it is past, and never was one."""
+        """Its span, which a request without one makes now; None: it is past, and never had one."""
         ...
 
 
@@ -128,8 +128,8 @@ if sys.version_info < (3, 12) and hasattr(gc, "callbacks"):
 
 
 def _leave_spans_to_parent() -> None:
-    """In a forked child: the spans that are open belong to the parent, and what begins here is none of their segments'.
-    Another thread may have been collecting garbage, and will not come to the end of it."""
+    """In a forked child: the open spans belong to the parent, and a span that begins here joins none of their segments.
+    If another thread was collecting garbage at the fork, it does not exist here and never ends that."""
     current.set(None)
     outer.set(None)
     _collection.thread = 0
@@ -140,8 +140,8 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
 
 
 def active_span(entry: Active[SpanT] | None) -> Active[SpanT] | None:
-    """The nearest span, from `entry` outwards, that is still open and not shut in a suspended generator, as far as the
-    first request that has ended."""
+    """The nearest span, from `entry` outwards, that is still open and not inside a suspended generator. The search ends
+    at the first request that has ended."""
     while entry is not None:
         if entry.ended:
             if entry.kind is _ENTRY:
@@ -153,9 +153,9 @@ def active_span(entry: Active[SpanT] | None) -> Active[SpanT] | None:
 
 
 def nearest_open(entry: Active[SpanT] | None) -> Active[SpanT] | None:
-    """The nearest entry, from `entry` outwards, that is still open, be it shut in a suspended generator; or the request
-    that has ended in front of it. It is what comes back when a span ends, and the request's own end brings back what
-    was around it."""
+    """The nearest entry, from `entry` outwards, that is still open, even inside a suspended generator; or a request
+    that has ended, if that comes first. This entry is active again when a span ends. When a request ends, the entry
+    around the request is."""
     request: Active[SpanT] | None = None
     while entry is not None and entry.ended:
         if request is None and entry.kind is _ENTRY:

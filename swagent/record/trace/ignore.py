@@ -14,9 +14,9 @@ _PART, _PARTS, _ANYTHING = "[^/]*", "(?:[^/]*/)*", ".*"
 def ant_pattern(pattern: str, group: str = "part") -> str:
     """The regular expression for an Ant path: `?` one character, `*` any within a part, `**` any parts.
 
-    A wildcard ends at the first place that suits what follows it, up to the next one, and is not tried again: a later
-    place would leave less for the next, which can take what lies between. So a name that does not match takes time in
-    proportion to its length; where `*` is behind `**` in one part, as in `**a*b`, to the square of it.
+    A wildcard ends at the first place where the text between it and the next wildcard matches. No later place is tried:
+    the next wildcard can take everything in between. So a name that does not match takes time in proportion to its
+    length; where `*` is behind `**` in one part, as in `**a*b`, to the square of it.
 
     :param group: what the names of the expression's groups begin with
     """
@@ -102,6 +102,6 @@ def compile_ignored(
         return expression is not None and (expression.fullmatch(path) or expression.fullmatch(name)) is not None
 
     if expression is None and has_dots and not ignored_methods:
-        # the names of most operations have none, which is known sooner than what was decided on them before
+        # most names have no such ending, and this check is quicker than a look for a remembered answer
         return Suffixes(ends)
     return BoundedCache(decide).__getitem__

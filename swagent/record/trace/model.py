@@ -38,8 +38,8 @@ class Layer(enum.IntEnum):
 
 
 class Component(enum.IntEnum):
-    """The libraries that spans name, by their ids in the collector's catalogue (component-libraries.yml): those that it
-    knows of Python. Its pages show the name, and draw the peer of an exit span by it."""
+    """The libraries that spans name, by their ids in the collector's catalogue (component-libraries.yml): the Python
+    libraries that it knows. Its pages show the name, and draw the peer of an exit span by it."""
 
     UNKNOWN = 0
     MYSQL = 5
@@ -102,8 +102,8 @@ class PendingOrigin(Protocol):
     """A request that can be described later, at less cost."""
 
     def late_origin(self) -> Origin | None:
-        """Where a record comes from that was logged before the request had a span; None when its trace is not
-        recorded. Any thread, at any time."""
+        """The origin of a record that was logged before the request had a span; None when its trace is not recorded.
+        Any thread, at any time."""
         ...
 
 
@@ -144,7 +144,8 @@ class SpanRecord(Protocol):
         ...
 
     def prepare_end(self) -> bool:
-        """Say what is to be said at the end. May call foreign code; never raises. False: it has ended."""
+        """Settle what is known only at the end, such as its name. May call foreign code; never raises. False: it has
+        ended."""
         ...
 
 

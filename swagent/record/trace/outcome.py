@@ -1,7 +1,7 @@
 """How an operation ended, by the exception that left it, and in which task.
 
-Only a failure is an error. A cancellation says that the result is not waited for any more, and a timeout that the
-caller wanted to wait no longer: both say more about the caller than about the operation.
+Only a failure is an error. A cancellation means that no code waits for the result any more, and a timeout means that
+the caller did not want to wait longer: both say more about the caller than about the operation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _library_timeouts: tuple[type[BaseException], ...] = ()
 
 
 def count_as_timeout(*kinds: type[BaseException]) -> Callable[[], object]:
-    """Let these exceptions of a library be timeouts, which its own class of them does not say.
+    """Count these exceptions of a library as timeouts, since their class does not show it.
 
     :returns: takes it back
     """
@@ -55,7 +55,7 @@ def _forget_timeouts(kinds: tuple[type[BaseException], ...]) -> None:
 
 
 def outcome_of(error: BaseException) -> Outcome:
-    """How an operation ended that this exception left. Leaving by GeneratorExit or SystemExit is a plain end."""
+    """How an operation ended, by the exception that left it. Leaving by GeneratorExit or SystemExit is a plain end."""
     # by the type alone: isinstance() would ask the error's own idea of its class as well
     kind = type(error)
     if issubclass(kind, _Group):

@@ -8,7 +8,7 @@ the pipeline, whole. No span may hold it up for ever, and none may be lost:
 
 * **Open spans are held weakly.** One that cannot be ended any more is collected, and ends by that.
 * **The root has ended and others are open.** They have a grace. Then the segment is sent as it is: its open spans end
-  at that moment, with the tag `incomplete`. So it does at once when the agent stops.
+  at that moment, with the tag `incomplete`. When the agent stops, this happens at once.
 * **The root lives long** (a websocket, a stream, a job of an hour). Then its children go in *parts*: segments without a
   root, whose outermost spans refer to the root's place. A part goes when it is full, or old, and all its spans have
   ended. A websocket has parts from the start; any other segment is split when it is full or has lived for long: the
@@ -305,7 +305,7 @@ class Segment:
         """Drop the spans once they are recorded. The data that later segments need to refer to this one stays."""
         self.spans = []
 
-    # -- with the lock held; spans of other segments are of this family, so what is private is theirs, too ------------
+    # -- with the lock held; the segments and spans of one family use each other's private names ---------------------
 
     def _is_parent(self, span: SpanRecord, others: list[SpanRecord | None]) -> bool:
         return any(each.parent_id == span.id for each in [*others, *self.spans] if each is not None)

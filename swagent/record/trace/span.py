@@ -146,12 +146,13 @@ class Span:
         """Begin below what a context holds."""
         entry = active_span(inherited)
         live = entry.to_span() if entry is not None else None
-        # asked for first: a request's span is opened by that
+        # first, since this opens the span of a request
         segment = live.segment if live is not None else None
         self._set_clock(live if self.kind is not _ENTRY else None)
         source = live or parent_link(inherited, self.kind)
-        # What comes back when this span ends: what is open here, be it in a generator that sleeps now and will go on,
-        # or what the next span is to continue. Nothing else, or a long-lived task would hold every span it ever had.
+        # The entry that is active again when this span ends: the one that is open here, even in a suspended generator,
+        # or the one that the next span continues. No other is kept, or a long-lived task would hold every span that it
+        # ever had.
         self.previous = nearest_open(inherited) or source
         if live is None or self.kind is _ENTRY:
             self._open(live, source)
@@ -253,8 +254,8 @@ class Span:
 
         :param source: what the segment continues if there is no carrier: the live span, or what `parent_link` found
         """
-        # where the application's instrumentation wraps a library that the agent sends with, each report would be
-        # recorded, and so make the next one
+        # if the application's own instrumentation wraps a library that the agent sends with, each report would be
+        # recorded and cause the next report
         if not suppress_instrumentation.get():
             self._open_segment(live, source)
 
@@ -295,7 +296,7 @@ class Span:
         return segment
 
     def _new_segment(self, tracer: Tracer, trace_id: str | None) -> Segment:
-        # its identity will do: a span that outlives its task would hold it
+        # only its identity: a span that outlives its task must not hold the task
         self.task = id(running_task())
         return Segment(tracer, self, trace_id)
 
@@ -353,8 +354,8 @@ class Span:
         return self
 
     def note_outcome(self, error: BaseException) -> None:
-        """Say how the operation ended, by the exception that left it: as failed, cancelled or timed out, and the latter
-        two in which task."""
+        """Note how the operation ended, by the exception that left it: as failed, cancelled or timed out; for the last
+        two, also in which task."""
         outcome = outcome_of(error)
         if outcome is Outcome.FAILED:
             self.error(error)
@@ -387,7 +388,7 @@ class Span:
 
     def headers(self) -> dict[str, str]:
         """The headers that carry this context to the peer; empty when the trace is not recorded or the peer may not get
-        it. The peer then begins a trace of its own, which every SkyWalking agent does right.
+        it. The peer then begins a trace of its own, as every SkyWalking agent does without a header.
         """
         return self.headers_for(self.peer)
 

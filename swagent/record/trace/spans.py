@@ -56,7 +56,7 @@ def entry_span(
     carrier: Carrier | Traceparent | None = parse_sw8(sw8) if sw8 is not None else None
     if carrier is None and traceparent is not None and (tracer is None or tracer.traceparent):
         carrier = parse_traceparent(traceparent, tracestate)
-    # asked for None only: it may be anything, and have its own idea of being true
+    # compared with None only: it may be any object, and so may its truth value
     elements = None
     if correlation is not None and tracer is not None:
         elements = parse_correlation(correlation, *tracer.correlation_limits)

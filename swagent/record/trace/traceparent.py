@@ -1,7 +1,7 @@
 """The W3C's context beside `sw8`: the headers `traceparent` and `tracestate`, as text and as values.
 
-One trace id goes in both, where it has the form: 32 hexadecimal digits, as this agent makes them. A span has no id of
-64 bits here, so one is folded from the ids of its segment and of the span in it, as OpenTelemetry's own receiver of
+Both carry the same trace id if it has 32 hexadecimal digits, as this agent makes them. A span has no id of 64 bits
+here, so one is folded from the ids of its segment and of the span in it, as OpenTelemetry's own receiver of
 SkyWalking's segments folds them. A received header contains too little for a reference, which names a service, an
 instance and an endpoint. So the trace's id is taken over, and a tag names the caller; no value is invented.
 
@@ -25,7 +25,7 @@ _ZERO_TRACE, _ZERO_SPAN = "0" * 32, "0" * 16
 class Traceparent(NamedTuple):
     """A caller that is known by its trace and its span alone.
 
-    :ivar state: the header `tracestate` that came with it, its own entry of this agent's left out
+    :ivar state: the header `tracestate` that came with it, without the entry of this agent
     """
 
     trace_id: str
@@ -50,8 +50,7 @@ class Traceparent(NamedTuple):
 
 
 def parse_traceparent(value: object, state: object = None) -> Traceparent | None:
-    """Read a `traceparent` header, text or bytes, and the `tracestate` with it; None when it is anything but
-    well-formed."""
+    """Read a `traceparent` header, text or bytes, and the `tracestate` with it; None unless it is well-formed."""
     text = _as_text(value)
     found = _FORM.fullmatch(text.strip(" \t")) if text is not None else None
     if found is None:
@@ -75,7 +74,7 @@ def format_tracestate(others: str, segment_id: str, span_id: int) -> str:
 
 
 def fold(segment_id: str, span_id: int) -> int:
-    """A span's id as 64 bits. Zero is no id for a W3C reader, and one comes of it once in 2**64 times."""
+    """A span's id as 64 bits. A W3C reader takes zero for no id; once in 2**64 times the result is zero."""
     number = int(segment_id, 16)
     # the receiver writes the span's number into the first four bytes, its lowest byte first
     high = span_id << 24 if span_id < 0x100 else int.from_bytes((span_id & 0xFFFFFFFF).to_bytes(4, "little"), "big")

@@ -59,7 +59,7 @@ class Tracer:
         self.instance = instance
         self.is_ignored = is_ignored
         self.ignores_dots_only = isinstance(is_ignored, Suffixes)
-        """Whether no operation is ignored that has no dot in its name, so that it need not be made to be asked for."""
+        """Whether an operation without a dot in its name is never ignored. Then no name has to be made just to ask."""
         self.span_limit = span_limit
         self.correlation_limits = correlation_limits
         self.trust_incoming = trust_incoming
@@ -85,8 +85,8 @@ class Tracer:
         self._needs_no_facts = isinstance(trust_incoming, bool) and not parameters_of
         self.may_decide_late = self._samples_all and self._needs_no_facts
         self.decides_late = self.may_decide_late
-        """Whether a root span may ask later if it is recorded: none are counted, no code of the user's is asked, and
-        there is no more to be shown than a fast path knows. Not while requests are watched."""
+        """Whether a root span may find out later if it is recorded: no sampler counts, no code of the user's decides,
+        and the span shows no more than the fast path knows. False while requests are watched."""
         self.request_watch: Callable[[Any], object] | None = None
         self._hosts = frozenset(host.lower() for host in propagate_to)
         _tracers.add(self)
@@ -120,8 +120,8 @@ class Tracer:
             return self._sampler.take(forced)
 
     def propagates_to(self, peer: str) -> bool:
-        """Whether a call to this peer (`host` or `host:port`) may carry the context; of several, as brokers are, each
-        has to be one that may."""
+        """Whether a call to this peer (`host` or `host:port`) may carry the context. If the peer is several brokers,
+        each of them has to be allowed."""
         if not self._hosts:
             return True
         return all(self._may_know(address) for address in peer.lower().replace(",", ";").split(";"))
@@ -136,7 +136,7 @@ class Tracer:
         try:
             answer: Any = self.trust_incoming(request)
             if inspect.isawaitable(answer):
-                # it would be true, whatever it came to
+                # an awaitable is true, whatever its result will be
                 getattr(answer, "close", int)()
                 raise TypeError("it is async, so it has no answer yet")
             return bool(answer)
@@ -153,7 +153,7 @@ class Tracer:
             self.wake_when_watching(None)
 
     def wake_when_watching(self, wake: Callable[[], object] | None) -> None:
-        """Set what to call, once, when a segment is opened. None: call it now."""
+        """Set the function that is called once, when a segment is opened. None: call the one that is set, now."""
         former, self._wake = self._wake, wake
         if former is not None and wake is None:
             former()
