@@ -11,6 +11,8 @@ task, whose name is its own; a greenlet, whose frames are not among the coroutin
 
 from __future__ import annotations
 
+from gc import get_referents
+from types import CoroutineType
 from typing import Any
 
 from ..inspection import sqlalchemy_inside
@@ -20,7 +22,9 @@ from .awaited import MAX_NAME, OTHER
 from .stacks import name_of_end
 
 _MOST = 1024
-_names: dict[tuple[object, ...], tuple[str, tuple[Any, ...]]] = {}
+# the iterator of a future of C
+_FUTURE = "FutureIter"
+_names: dict[tuple[object, ...], tuple[str, object]] = {}
 
 
 def name_of_chain(coroutine: object) -> str:
@@ -28,14 +32,24 @@ def name_of_chain(coroutine: object) -> str:
 
     :raises Exception: coroutines of a foreign class
     """
-    links = links_of(coroutine)
-    codes = [_code_of(each) for each in links.coroutines]
-    awaited: object = links.awaited
+    # most chains are coroutines that end at a future
+    codes: list[object] = []
+    at: Any = coroutine
+    while type(at) is CoroutineType:
+        codes.append(at.cr_code)
+        at = at.cr_await
+    if type(at).__name__ != _FUTURE:
+        links = links_of(coroutine)
+        codes, at = [_code_of(each) for each in links.coroutines], links.awaited
+    else:
+        # what such an iterator refers to is its future
+        at = next(iter(get_referents(at)), None)
+    awaited: object = at
     key: tuple[object, ...] = (*map(id, codes), type(awaited))
     known = _names.get(key)
     if known is not None:
         return known[0]
-    name = _name_of(links)
+    name = _name_of(links_of(coroutine))
     if not hasattr(awaited, "get_coro") and not any(
         getattr(code, "co_name", None) == sqlalchemy_inside.NAME for code in codes
     ):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import suppress
 from random import Random
@@ -17,7 +18,8 @@ import pytest
 
 from kit.seeds import session_seed
 from kit.virtual_loop import VirtualLoop
-from swagent.profile import asyncio_steps, light_clock
+from swagent.acceleration import native
+from swagent.profile import light_clock
 from swagent.profile.asyncio_steps import steps_of_loop
 from swagent.profile.request_tasks import RequestTasks
 from swagent.profile.timed_steps import TimedSteps
@@ -173,7 +175,7 @@ class Stepped:
 
 @pytest.mark.parametrize("lists_tasks", [False, True], ids=["light", "with the tasks"])
 def test_the_light_clock_counts_as_the_full_one(lists_tasks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if asyncio_steps.native is not None:
+    if native is not None:
         pytest.skip("Python's clock; the accelerator's reads the system's")
     sums = [0.0, 0.0, 0.0]
     for number in range(PROGRAMS):
@@ -182,7 +184,7 @@ def test_the_light_clock_counts_as_the_full_one(lists_tasks: bool, monkeypatch: 
         program = Program(seed, loop)
         with monkeypatch.context() as patched:
             patched.setattr(light_clock, "monotonic", loop.time)
-            patched.setattr(asyncio_steps.time, "monotonic", loop.time)
+            patched.setattr(time, "monotonic", loop.time)
             light, full = loop.run_until_complete(run(program, lists_tasks=lists_tasks))
         loop.close()
         assert list(light) == pytest.approx(full, abs=1), f"seed {seed}"

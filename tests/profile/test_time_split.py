@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import gc
+import json
 import sys
 import threading
 import time
@@ -22,9 +23,9 @@ import pytest
 import sniffio
 
 from asgi.calling import answers, body, call, http_scope, start, tags, traced, websocket_scope
-from swagent import local_span
+from swagent import exit_span, local_span
 from swagent.asgi.lifespan import Receive, Scope, Send
-from swagent.profile import light_clock
+from swagent.profile import light_clock, wait_names
 from swagent.profile.light_clock import LightClock
 from swagent.runtime import recording
 
@@ -524,3 +525,68 @@ def test_the_names_of_waits_are_asked_for_the_long_ones_only() -> None:
     clock._count(now + 2.0005)
     assert clock.stop(now + 3.0).awaited == "[]"
     assert len(asked) == 2
+
+
+async def _names_of_waits(shop: Any) -> list[str]:
+    return [name for name, _ in json.loads(tags(await shop.span())["time.awaited"]) if name != "other"]
+
+
+async def test_a_long_wait_has_the_name_of_its_place_and_the_place_is_looked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[Any] = []
+    look = wait_names._name_of
+
+    def noted(links: Any) -> str:
+        looks.append(links)
+        return look(links)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await anyio.sleep(0.02)
+        await anyio.sleep(0.02)
+        await send(start())
+        await send(body())
+
+    monkeypatch.setattr(wait_names, "_names", {})
+    monkeypatch.setattr(wait_names, "_name_of", noted)
+    for _ in range(2):
+        async with traced(app, time_split_every=1, task_tree_every=0) as shop:
+            await call(shop.app, http_scope())
+            names = await _names_of_waits(shop)
+        assert names == ["trio.sleep" if sniffio.current_async_library() == "trio" else "asyncio.sleep"]
+    assert len(looks) == 1
+
+
+async def test_an_open_call_names_the_wait_of_a_request_without_a_span_as_well() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        with exit_span("redis/GET", "cache:6379"):
+            await anyio.sleep(0.02)
+        await anyio.sleep(0.02)
+        await send(start())
+        await send(body())
+
+    async with traced(app, time_split_every=1, task_tree_every=0) as shop:
+        await call(shop.app, http_scope())
+        [segment] = await shop.segments()
+        entry = next(span for span in segment.spans if span.operation == "GET:/")
+        awaited = dict(json.loads(tags(entry)["time.awaited"]))
+    assert set(awaited) - {"other"} == {
+        "redis/GET cache:6379", "trio.sleep" if sniffio.current_async_library() == "trio" else "asyncio.sleep"
+    }  # fmt: skip
+    assert sum(awaited.values()) == pytest.approx(int(tags(entry)["time.awaiting"]), abs=2)
+
+
+async def test_a_request_that_waits_for_less_than_a_millisecond_names_nothing() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await anyio.lowlevel.checkpoint()
+        await send(start())
+        await send(body())
+
+    for _ in range(50):  # a busy machine may make any wait long
+        async with traced(app, time_split_every=1, task_tree_every=0) as shop:
+            await call(shop.app, http_scope())
+            found = tags(await shop.span())
+        if found["time.awaiting"] == "0":
+            break
+    assert "time.awaited" not in found
+    assert set(found) >= set(STATES)
