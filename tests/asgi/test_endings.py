@@ -171,7 +171,7 @@ async def test_a_cancellation_behind_the_response_comes_too_late() -> None:
         assert "outcome" not in tags(await shop.span())
 
 
-async def test_what_was_cancelled_with_its_request_names_a_task_of_its_own_only() -> None:
+async def test_a_span_that_was_cancelled_with_its_request_names_a_task_of_its_own_only() -> None:
     async def work(name: str) -> None:
         with local_span(name):
             await anyio.sleep_forever()

@@ -186,7 +186,7 @@ async def test_an_odd_message_that_the_server_takes_is_no_error_of_ours() -> Non
         assert (await shop.span()).operation == "GET:/"
 
 
-async def test_what_the_server_raises_passes() -> None:
+async def test_an_exception_of_the_server_passes() -> None:
     async def send(message: object) -> None:
         raise BugError("from the server")
 

@@ -70,7 +70,7 @@ async def test_where_python_has_no_such_thing_it_does_nothing(
     assert calls == ["startup.complete", "shutdown.complete"]
 
 
-async def test_what_is_alive_is_left_out(collector: MemoryCollector, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_living_objects_are_left_out(collector: MemoryCollector, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SW_AGENT_GC_FREEZE", "true")
     # of what tests have left out so far
     gc.unfreeze()

@@ -19,7 +19,6 @@ from swagent import Config, current_trace_id, exit_span, get_correlation
 from swagent.agent_log import RateLimitedLog
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi.lifespan import Receive, Scope, Send
-from swagent.config import Config
 from swagent.record.trace.carrier import format_correlation
 from swagent.record.trace.segment import Segment
 from swagent.record.trace.tracer import Tracer
@@ -202,7 +201,7 @@ def test_any_headers_at_all_change_nothing(anyio_backend: Any) -> None:
     ],
     ids=["always", "never", "this client", "another client"],
 )
-async def test_who_is_trusted(trust: bool | Callable[[Any], bool], is_continued: bool) -> None:
+async def test_trusted_callers(trust: bool | Callable[[Any], bool], is_continued: bool) -> None:
     async with traced(answers(), trust_incoming=trust) as shop:
         await call(shop.app, http_scope("/", [(b"sw8", SW8), (b"sw8-correlation", b"dXNlcg==:Nw==")]))
         [segment] = await shop.segments()
@@ -238,7 +237,7 @@ async def test_a_trust_that_gives_no_answer_trusts_no_caller_and_is_logged_once(
 
 @pytest.mark.usefixtures("one_window")
 @pytest.mark.parametrize("sampled", [b"0", b"1"])
-async def test_who_is_not_trusted_does_not_decide_what_is_sampled(sampled: bytes) -> None:
+async def test_a_caller_that_is_not_trusted_does_not_decide_on_sampling(sampled: bytes) -> None:
     """The local sampler does: neither is a trace forced upon us, nor kept from us."""
     headers = [(b"sw8", sampled + SW8[1:])]
     async with traced(answers(), trust_incoming=False, sample_n_per_3_secs=2) as shop:
@@ -248,7 +247,7 @@ async def test_who_is_not_trusted_does_not_decide_what_is_sampled(sampled: bytes
 
 
 @pytest.mark.parametrize(("sampled", "recorded"), [(b"0", 0), (b"1", 5)])
-async def test_who_is_trusted_decides_for_the_whole_trace(sampled: bytes, recorded: int) -> None:
+async def test_a_trusted_caller_decides_for_the_whole_trace(sampled: bytes, recorded: int) -> None:
     """Or the trace would have a hole here."""
     async with traced(answers(), sample_n_per_3_secs=2) as shop:
         for _ in range(5):

@@ -104,7 +104,7 @@ async def test_looked_at_or_not_it_is_the_same(make: Callable[[], App], scope: S
 
 
 @pytest.mark.parametrize("is_encoded", [False, True])
-async def test_what_follows_the_response_refers_to_the_request(is_encoded: bool) -> None:
+async def test_a_span_after_the_response_refers_to_the_request(is_encoded: bool) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await answers()(scope, receive, send)
         if is_encoded:

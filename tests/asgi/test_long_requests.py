@@ -83,7 +83,7 @@ async def test_a_stream_that_is_cut_off_leaves_no_generator_holding_a_span() -> 
     assert names == {"GET:/": 20, "pieces": 20, "piece 0": 20}
 
 
-async def test_what_is_open_at_the_stop_is_recorded_as_it_is() -> None:
+async def test_a_span_that_is_open_at_the_stop_is_recorded_as_it_is() -> None:
     is_open, may_end = anyio.Event(), anyio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -152,7 +152,7 @@ async def test_the_applications_root_path_is_no_part_of_the_name(path: str) -> N
     assert await operation(fastapi(root_path="/api"), path) == expected
 
 
-async def test_what_the_next_service_gets_is_the_template_too() -> None:
+async def test_the_next_service_gets_the_template_too() -> None:
     found = {}
 
     async def ask(id: int) -> None:  # noqa: A002
@@ -183,7 +183,7 @@ async def test_a_method_that_is_not_known(method: str) -> None:
     assert (span.operation, tags(span)["http.method"]) == ("_OTHER:/items", "_OTHER")
 
 
-async def test_what_a_middleware_before_the_router_sends_the_next_service_is_the_path() -> None:
+async def test_a_middleware_before_the_router_sends_the_next_service_the_path() -> None:
     found = []
 
     def asking(app: App) -> App:

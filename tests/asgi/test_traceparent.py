@@ -51,7 +51,7 @@ async def test_sw8_wins() -> None:
 @pytest.mark.parametrize(
     "headers", [[(b"traceparent", b"00-0-0-01")], [(b"traceparent", CALLER)] * 2], ids=["bad", "two"]
 )
-async def test_what_is_malformed_begins_a_trace(headers: list[tuple[bytes, bytes]]) -> None:
+async def test_a_malformed_header_begins_a_trace(headers: list[tuple[bytes, bytes]]) -> None:
     async with traced(answers()) as shop:
         await call(shop.app, http_scope("/", headers))
         [segment] = await shop.segments()

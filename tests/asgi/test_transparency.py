@@ -154,7 +154,7 @@ async def test_a_library_that_calls_it_from_a_thread_warns_of_nothing() -> None:
 
 
 @one_loop
-async def test_what_is_called_and_not_awaited_is_sent_only_where_the_server_does_so() -> None:
+async def test_a_call_that_is_not_awaited_sends_only_where_the_server_does_so() -> None:
     def app_of(made: list[Any]) -> App:
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             made.extend((send(start(503)), send(body())))

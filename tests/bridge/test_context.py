@@ -134,7 +134,7 @@ async def test_a_token_of_another_context_changes_nothing(recorder: Recorder) ->
         assert _active() is here
 
 
-async def test_who_never_detaches_holds_a_bounded_number_of_spans(recorder: Recorder) -> None:
+async def test_code_that_never_detaches_holds_a_bounded_number_of_spans(recorder: Recorder) -> None:
     def attach_many() -> int:
         token: Any = None
         for number in range(1000):

@@ -63,7 +63,7 @@ def test_a_tracer_from_before_records_while_the_bridge_is_installed(without_brid
     assert recorder.names == [["recorded"], ["recorded"]]
 
 
-def test_what_was_attached_before_is_still_known(without_bridge: None, recorder: Recorder) -> None:
+def test_a_context_that_was_attached_before_is_still_known(without_bridge: None, recorder: Recorder) -> None:
     early = context.attach(context.set_value("key", "value"))
     install(instrument=False)
     with trace.get_tracer("any").start_as_current_span("work"):

@@ -64,7 +64,7 @@ def test_a_native_span_goes_on_from_what_was_extracted(recorder: Recorder) -> No
     assert recorder.span("work").refs[0].segment_id == recorder.of("send").id
 
 
-def test_what_the_caller_does_not_record_is_not_recorded(recorder: Recorder) -> None:
+def test_a_trace_that_the_caller_does_not_record_is_not_recorded(recorder: Recorder) -> None:
     with exit_span("send", "kafka:9092") as call:
         headers = call.headers()
     _received({"sw8": "0" + headers["sw8"][1:]})

@@ -97,7 +97,7 @@ def test_the_status_says_whether_it_failed(statuses: list[Any], failed: bool, re
 
 
 @pytest.mark.anyio
-async def test_what_is_cut_off_says_so_although_its_instrumentation_does_not(recorder: Recorder) -> None:
+async def test_a_span_that_is_cut_off_says_so_although_its_instrumentation_does_not(recorder: Recorder) -> None:
     async def work() -> None:
         span = tracer.start_span("call", kind=SpanKind.CLIENT)
         try:
@@ -211,7 +211,7 @@ def test_without_an_agent_a_span_costs_nothing_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("call", ["kind", "attributes", "start_time", "links"])
-def test_what_is_no_argument_costs_the_span_and_not_the_call(call: str, recorder: Recorder) -> None:
+def test_a_wrong_argument_costs_the_span_and_not_the_call(call: str, recorder: Recorder) -> None:
     span = tracer.start_span("work", **{call: object()})  # type: ignore[arg-type]
     span.set_attributes({"a": 1})
     span.end(end_time="never")  # type: ignore[arg-type]

@@ -70,7 +70,7 @@ def test_where_the_application_handles_info_the_line_goes_there(swagent: Run, tm
     assert [line.partition(" reports to ")[0] for line in lines] == ["handled: service 'shop'"]
 
 
-def test_what_is_no_server_says_nothing(swagent: Run) -> None:
+def test_a_program_that_is_no_server_says_nothing(swagent: Run) -> None:
     code = "import swagent\nwith swagent.entry_span('job'): print('done')"
     result = swagent("run", "--", sys.executable, "-c", code, **NAMED)
     assert result.stdout == "done\n"

@@ -99,7 +99,7 @@ def test_the_tree_names_the_slow_call_and_what_it_awaited(swagent: Run, page: Co
     assert lines[2].startswith("     40 ms  100%  ")
 
 
-def test_what_is_short_is_left_out_and_said() -> None:
+def test_short_calls_are_left_out_and_counted() -> None:
     def node(depth: int, name: str, ms: int) -> dict[str, object]:
         return {"depth": depth, "name": name, "ms": ms, "state": "", "library": False, "beside": "/ task" in name}
 

@@ -106,7 +106,7 @@ def test_an_environment_without_swagent_is_refused_with_a_sentence(swagent: Run,
         assert "Traceback" not in result.stderr
 
 
-def test_what_the_command_starts_may_be_of_another_environment(swagent: Run, other_python: str) -> None:
+def test_a_program_that_the_command_starts_may_be_of_another_environment(swagent: Run, other_python: str) -> None:
     code = f"import subprocess; subprocess.run([{other_python!r}, '-c', \"print('ran')\"], check=True)"
     result = swagent("run", "--", sys.executable, "-c", code)
     assert (result.returncode, result.stdout) == (0, "ran\n")
@@ -139,7 +139,7 @@ def test_a_refused_interpreter_does_not_run(swagent: Run) -> None:
     "options",
     ["-W -I", "-W error", "-X importtime=E", "-WI", "-XS", "-Bu", "--check-hash-based-pycs -I", "-c -I", "-m -S"],
 )
-def test_what_only_looks_like_such_an_option_passes(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_argument_that_only_looks_like_such_an_option_passes(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
     monkeypatch.setattr("os.execvpe", lambda _, argv, __: started.append(argv))
     command = [sys.executable, *options.split(), "app.py", "-I"]

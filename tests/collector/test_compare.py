@@ -47,7 +47,7 @@ def test_few_calls_say_nothing() -> None:
     }
 
 
-def test_what_may_be_chance_is_no_difference() -> None:
+def test_chance_is_no_difference() -> None:
     """The median of a hundred calls of 1 to 100 ms lies between 40 and 61 ms, nearly always."""
     calm = side(list(range(1, 101)))
     assert differences(calm, side(list(range(9, 109))))["p50"] == 0

@@ -54,7 +54,7 @@ async def exported(client: httpx.AsyncClient, **parameters: Any) -> bytes:
     return answer.content
 
 
-async def test_what_comes_back_is_what_left() -> None:
+async def test_a_trace_comes_back_as_it_left() -> None:
     async with serving(filled()) as (collector, client):
         file = await exported(client)
         segments, logs = sorted(collector.store.segments, key=repr), sorted(collector.store.logs, key=repr)
@@ -93,7 +93,7 @@ async def test_segments_and_logs_are_what_the_protocol_takes() -> None:
         assert len(collector.store.logs) == 4
 
 
-async def test_what_is_kept_is_not_taken_again_and_what_fell_out_is() -> None:
+async def test_a_trace_that_is_kept_is_not_taken_again_and_one_that_fell_out_is() -> None:
     store = Store(limits=Limits(segments=4))
     for number in range(2):
         for segment in shop_and_stock(number):
@@ -141,7 +141,7 @@ async def test_a_file_is_no_sign_of_life() -> None:
         (b" " * 16 * 1024 * 1024 + b"{}", 413, "larger than"),
     ],
 )  # fmt: skip
-async def test_what_is_no_file_of_traces_is_refused_whole(body: bytes, status: int, words: str) -> None:
+async def test_a_file_that_is_none_of_traces_is_refused_whole(body: bytes, status: int, words: str) -> None:
     async with serving() as (collector, client):
         answer = await client.post("/api/import", content=body, headers=JSON)
         assert (answer.status_code, words in answer.json()["error"]) == (status, True), answer.text
@@ -183,7 +183,7 @@ async def test_only_the_page_itself_and_local_tools_may_bring_a_file(headers: di
         assert (await client.post("/api/export", content=file, headers=JSON)).status_code == 405
 
 
-async def test_what_would_not_come_back_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_trace_that_would_not_come_back_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export_module, "MAX_ELEMENT", 5000)  # the odd trace is larger
     async with serving(filled()) as (_, client):
         file = json.loads(await exported(client))

@@ -157,7 +157,7 @@ def test_a_list_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes, value: A
 @pytest.mark.parametrize(
     "body", [b"[", b"[1", b"[1,]", b"[,1]", b"[1}", b'["a', b'["a\\', b"[1]]", b"[1] 2", b"[{]}]", b"", b"\xff"]
 )
-def test_what_is_no_list_is_none_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+def test_bytes_that_are_no_list_are_none_in_pieces(monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
     monkeypatch.setattr(json_pieces, "_AT_ONCE", 0)
     with pytest.raises(ValueError):
         json_pieces.read(body)

@@ -120,7 +120,7 @@ DEEP = b"[" * 100_000
         pytest.param("/v3/logs", b'[{"body": {"text": {"text": "a"}, "json": {"json": "b"}}}]', "LogData", id="oneof"),
     ],
 )
-async def test_what_is_no_message_is_refused(served: Served, path: str, body: bytes, words: str) -> None:
+async def test_a_body_that_is_no_message_is_refused(served: Served, path: str, body: bytes, words: str) -> None:
     collector, client = served
     answer = await client.post(path, content=body)
     assert answer.status_code == 400

@@ -68,7 +68,7 @@ def clear(store: Store) -> None:
     store.read("PRAGMA max_page_count=100000")
 
 
-async def test_what_could_not_be_written_is_read_again(
+async def test_a_message_that_could_not_be_written_is_read_again(
     broker: KafkaLog, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "swagent.collector")
@@ -120,7 +120,7 @@ async def test_a_store_that_cannot_be_read_either_does_not_end_it(
     store.close()
 
 
-async def test_what_another_writer_lost_is_read_again(broker: KafkaLog, store: Store) -> None:
+async def test_a_message_that_another_writer_lost_is_read_again(broker: KafkaLog, store: Store) -> None:
     """Rows of all who report are written together: so a batch may be lost in part before it is read to its end."""
 
     def lose_the_second(record: Record) -> None:
@@ -143,7 +143,7 @@ async def test_what_another_writer_lost_is_read_again(broker: KafkaLog, store: S
 
 
 @pytest.mark.parametrize(("offset", "expected"), [(1, ["s3", "s4"]), (9, ["s3", "s4"]), (3, ["s4"])])
-async def test_what_the_broker_has_deleted_is_passed_over_and_no_more(
+async def test_messages_that_the_broker_has_deleted_are_passed_over_and_no_others(
     broker: KafkaLog, store: Store, offset: int, expected: list[str]
 ) -> None:
     """What was to be read next may be older than the log, or of a topic that was made anew since."""

@@ -144,7 +144,7 @@ def test_later_tasks_are_later_and_the_oldest_are_forgotten(tmp_path: Path) -> N
         ({"\ud800": 1}, "no such field"),
     ],
 )
-async def test_what_is_no_task_is_refused(served: Served, changes: dict[str, Any], word: str) -> None:
+async def test_an_order_that_is_no_task_is_refused(served: Served, changes: dict[str, Any], word: str) -> None:
     _, client = served
     body = json.dumps({**ORDER, **changes})
     answer = await client.post("/api/profiles", content=body, headers={"content-type": "application/json"})
@@ -170,7 +170,9 @@ async def test_what_is_no_task_is_refused(served: Served, changes: dict[str, Any
         ({}, b"[" + b" " * MAX_BODY, 413),
     ],
 )
-async def test_who_may_make_one(served: Served, headers: dict[str, str], body: bytes | None, status: int) -> None:
+async def test_requests_that_may_make_a_task(
+    served: Served, headers: dict[str, str], body: bytes | None, status: int
+) -> None:
     collector, client = served
     port = collector.page_address.rpartition(":")[2]
     sent = {name: value.format(port=port) for name, value in headers.items()}

@@ -156,7 +156,7 @@ async def test_terms_and_filters_combine(api: Api) -> None:
     ],
 )
 @pytest.mark.parametrize("path", ["traces", "heatmap", "differences"])
-async def test_what_cannot_be_read_is_reported_with_its_place(
+async def test_a_query_that_cannot_be_read_is_reported_with_its_place(
     api: Api, path: str, query: str, place: int, way_out: str
 ) -> None:
     fill(api.store, 1)
@@ -235,7 +235,7 @@ def test_each_time_has_a_column(reach: int) -> None:
     assert all(0 <= column < found["columns"] for column, *_ in found["cells"])
 
 
-async def test_what_differs_in_a_box(api: Api) -> None:
+async def test_the_differences_of_a_box(api: Api) -> None:
     for number in range(60):
         for segment in _segments(number):
             slow = number >= 50
@@ -256,7 +256,7 @@ async def test_what_differs_in_a_box(api: Api) -> None:
     assert (nothing["inside"], nothing["differences"]) == (0, [])
 
 
-def test_what_few_traces_have_by_chance_is_no_difference() -> None:
+def test_a_value_that_few_traces_have_by_chance_is_no_difference() -> None:
     assert sure_difference(2, 2, 500, 1000) < 0.0
     assert sure_difference(0, 0, 5, 10) == sure_difference(5, 10, 0, 0) == 0.0
     assert sure_difference(90, 100, 170, 1000) > 0.5

@@ -108,7 +108,7 @@ def change_meanwhile(store: Store, monkeypatch: pytest.MonkeyPatch, change: Call
     monkeypatch.setattr(store, "read", read_later)
 
 
-def test_what_comes_meanwhile_is_in_the_next_answer(query: Query, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_comes_meanwhile_is_in_the_next_answer(query: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     fill(store)
     before = query(store)
@@ -132,7 +132,7 @@ def test_what_comes_meanwhile_is_in_the_next_answer(query: Query, monkeypatch: p
     assert query(store) != before
 
 
-def test_what_falls_out_meanwhile_is_left_out(query: Query, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_falls_out_meanwhile_is_left_out(query: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(2 * COUNT, COUNT)
     fill(store)
 

@@ -112,7 +112,7 @@ async def test_client_that_does_not_read_cannot_hold_the_stop_up() -> None:
 
 @pytest.mark.parametrize("turns", range(6))
 @pytest.mark.parametrize("way", ["address", "http_address"])
-async def test_who_comes_while_it_stops_is_hung_up_on(way: str, turns: int) -> None:
+async def test_a_client_that_comes_while_it_stops_is_hung_up_on(way: str, turns: int) -> None:
     """The loop takes several turns to make a connection of what the system has accepted."""
     collector = Collector(http_port=0)
     await collector.start()
@@ -150,12 +150,12 @@ async def test_ipv6_address_is_bracketed() -> None:
     assert collector.address == "[::1]:1"
 
 
-async def test_what_is_touched_of_grpclib_is_there() -> None:
+async def test_the_touched_names_of_grpclib_are_there() -> None:
     assert "_protocol_factory" in dir(TrackingServer.__base__)
     assert TrackingServer([])._server is None
 
 
-async def test_what_is_too_old_falls_out_and_those_who_wait_hear_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_record_that_is_too_old_falls_out_and_waiting_tests_hear_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (ring, contents):
         monkeypatch.setattr(module, "STEP", 1)
     store = Store(limits=Limits(max_age=0.1))

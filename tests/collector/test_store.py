@@ -124,7 +124,7 @@ async def test_a_store_that_is_dropped_closes_its_database() -> None:
         connection.execute("SELECT 1")
 
 
-def test_what_falls_out_costs_the_same_however_much_there_was() -> None:
+def test_a_record_that_falls_out_costs_the_same_however_many_there_were() -> None:
     """A second's work; where each has to pass over those before it, more than a minute's."""
     began = time.thread_time()
     bounded, resting = BoundedMap[int, None](250_000), Debouncer(1.0)

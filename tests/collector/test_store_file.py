@@ -171,7 +171,7 @@ async def test_narrower_limits_hold_from_the_start(tmp_path: Path) -> None:
     store.close()
 
 
-async def test_what_cannot_be_opened_is_said(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     garbage, foreign, held = (tmp_path / name for name in ("garbage", "foreign", "held"))
     garbage.write_bytes(b"no database at all, but long enough to be taken for one" * 20)
     with sqlite3.connect(foreign) as connection:

@@ -49,7 +49,7 @@ _BAD = [
 
 
 @pytest.mark.parametrize("text", _BAD)
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_a_text_that_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         parse_address(text)
 
@@ -125,7 +125,7 @@ def test_a_password_in_a_kafka_servers_address_is_refused_and_not_shown(text: st
     [("localhost", True), ("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("10.0.0.1", False),
      ("localhost.example", False), ("127.0.0.1.example", False), ("oap", False), ("0.0.0.0", False), ("::", False)],
 )  # fmt: skip
-def test_what_stays_on_this_machine_is_known(host: str, is_loopback: bool) -> None:
+def test_an_address_on_this_machine_is_known(host: str, is_loopback: bool) -> None:
     assert Address(host, 1, False).is_loopback is is_loopback
 
 

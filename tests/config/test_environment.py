@@ -41,7 +41,7 @@ def test_names_of_others_are_left_alone(caplog: pytest.LogCaptureFixture, name: 
     assert _warnings(caplog, name) == []
 
 
-def test_what_is_read_is_not_questioned(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_name_that_is_read_is_not_questioned(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="swagent"):
         Config.from_env({option.env: "" for _, option in options()})
     assert caplog.records == []

@@ -54,7 +54,7 @@ def test_programs_see_the_same_with_and_without_the_agent(harness: Harness, worl
 
 
 @pytest.mark.parametrize("known", [pytest.param(known, id=known.reason[:40]) for known in KNOWN])
-def test_what_is_known_to_differ_still_does(harness: Harness, known: Known) -> None:
+def test_the_known_differences_are_still_there(harness: Harness, known: Known) -> None:
     name, lines = known.witness
     world = _WORLDS[name]
     _skip_unless_here(harness, world)

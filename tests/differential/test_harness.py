@@ -73,7 +73,7 @@ def test_a_program_is_shortened_to_the_lines_that_differ() -> None:
     assert [name for name, _ in shorter.lines] == ["r2", "r5"]
 
 
-def test_what_differs_by_nature_is_the_same() -> None:
+def test_values_that_differ_by_nature_count_as_the_same() -> None:
     left = observe([("127.0.0.1", 4711), object(), "at 127.0.0.1:4711 in 0x7f001234", {"sw8": "1-a"}])
     right = observe([("127.0.0.1", 815), object(), "at 127.0.0.1:815 in 0x7faabbcc", {}])
     assert left == right
@@ -85,7 +85,7 @@ def test_a_difference_says_where_it_is() -> None:
     assert (found.line, found.place, found.bare, found.agent) == ("f()", "value", "int 1", "int 2")
 
 
-def test_what_one_side_has_more_is_a_difference_of_its_own() -> None:
+def test_a_value_that_one_side_has_more_is_a_difference_of_its_own() -> None:
     program = Program("w", 1, "", True, (("r0", "f()"),))
     long = ["x" * 2000, *"abc"]
     found = compare(program, {"events": long}, {"events": [long[0], "more", "a", "B", "c"]})

@@ -36,7 +36,7 @@ def segment(number: int) -> tuple[str, bytes, bytes]:
     return "segments", b"", bytes(wire.SegmentObject("t", f"s{number}", [], "shop", "i1"))
 
 
-async def test_what_our_agent_reports(kafka: Kafka, tmp_path: Path) -> None:
+async def test_the_reports_of_our_agent(kafka: Kafka, tmp_path: Path) -> None:
     namespace = f"c{uuid.uuid4().hex[:8]}"
     async with collector_of(kafka, namespace, tmp_path / "store.db") as collector:
         config = Config(

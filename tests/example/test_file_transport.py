@@ -123,7 +123,7 @@ async def test_a_path_that_names_no_file_is_left_alone_for_a_while(path: Path) -
 
 
 @pytest.mark.anyio
-async def test_what_is_unsent_is_not_written_later(path: Path) -> None:
+async def test_an_unsent_batch_is_not_written_later(path: Path) -> None:
     peer = FilePeer(path)
     await peer.hang()
     transport = connect(timeout=0.05)

@@ -79,7 +79,7 @@ def test_the_backend_setting_chooses_the_loop(collector: MemoryCollector, backen
     assert set(loops) == {"uvloop" if backend == "auto" else backend}
 
 
-def test_what_its_loop_says_of_itself_is_not_reported(
+def test_records_of_its_loop_are_not_reported(
     collector: MemoryCollector, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def hold_the_loop() -> None:

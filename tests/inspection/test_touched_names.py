@@ -181,7 +181,7 @@ def _wrappers(loop: asyncio.AbstractEventLoop) -> dict[str, Any]:
 @pytest.mark.skipif(sys.implementation.name != "cpython", reason="the types of CPython")
 @pytest.mark.parametrize("name", sorted(await_chain.WRAPPERS))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_is_between_two_coroutines_has_its_name(name: str) -> None:
+def test_an_object_between_two_coroutines_has_its_name(name: str) -> None:
     loop = asyncio.new_event_loop()
     try:
         assert type(_wrappers(loop)[name]()).__name__ == name, "lost: where a task is that waits"

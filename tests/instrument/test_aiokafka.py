@@ -149,7 +149,7 @@ async def test_a_delivery_that_fails_later_shows_and_is_still_the_application_s(
     assert said == ["Future exception was never retrieved"]
 
 
-async def test_who_gives_up_waiting_cancels(recorder: Recorder, broker: Broker) -> None:
+async def test_a_caller_that_gives_up_waiting_cancels(recorder: Recorder, broker: Broker) -> None:
     waiting = asyncio.ensure_future(broker.producer().send_and_wait("orders", b"1"))
     await asyncio.sleep(0)
     assert broker.deliveries
@@ -161,7 +161,7 @@ async def test_who_gives_up_waiting_cancels(recorder: Recorder, broker: Broker) 
     assert not span.failed
 
 
-async def test_what_the_application_wrote_stays_and_a_call_inside_a_call_carries_the_outer_one(
+async def test_headers_of_the_application_stay_and_a_call_inside_a_call_carries_the_outer_one(
     recorder: Recorder, broker: Broker
 ) -> None:
     with exit_span("by hand", "a.test:9092"):
@@ -310,7 +310,7 @@ class TestThroughARealBroker:
         assert recorder.names == [["job", f"Kafka/{topic}/Producer"], [f"Kafka/{topic}/Consumer/{topic}"]]
         assert joins(recorder) == [f"Kafka/{topic}/Consumer/{topic} <- job"]
 
-    async def test_what_is_too_large_fails(self, recorder: Recorder, producer: Any, topic: str) -> None:
+    async def test_a_record_that_is_too_large_fails(self, recorder: Recorder, producer: Any, topic: str) -> None:
         with pytest.raises(aiokafka.errors.MessageSizeTooLargeError):
             await producer.send_and_wait(topic, b"1" * 2_000_000)
         assert recorder.span(f"Kafka/{topic}/Producer").failed

@@ -48,7 +48,7 @@ def test_a_broken_hook_is_no_error_of_the_call(recorder: Recorder, caplog: pytes
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, asyncio.CancelledError])
-def test_what_ends_the_task_passes(error: type[BaseException], recorder: Recorder) -> None:
+def test_an_exception_that_ends_the_task_passes(error: type[BaseException], recorder: Recorder) -> None:
     def end(*_: object) -> None:
         raise error
 

@@ -140,7 +140,7 @@ def test_a_failure_and_a_timeout_show(recorder: Recorder, app: Any) -> None:
     assert not late.failed
 
 
-def test_what_cannot_be_sent_shows(recorder: Recorder, app: Any) -> None:
+def test_a_task_that_cannot_be_sent_shows(recorder: Recorder, app: Any) -> None:
     with pytest.raises(EncodeError):
         app.send_task("price", (object(),))
     assert trees(recorder) == f"{SENT} FAILED"

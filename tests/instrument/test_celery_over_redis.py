@@ -20,7 +20,7 @@ AGAINST = "a real Redis"
 NEEDS = ("kombu<5.5",)  # later ones ask for a Redis client that is not the oldest
 
 
-def test_what_kombu_sends_outside_of_requests_is_no_trace(recorder: Recorder, redis_server: Redis) -> None:
+def test_commands_of_kombu_outside_of_requests_are_no_trace(recorder: Recorder, redis_server: Redis) -> None:
     app = make_app(f"redis://127.0.0.1:{redis_server.port}")
     with app.connection_for_read() as connection:
         try:

@@ -173,7 +173,7 @@ def test_a_failure_shows_with_its_status(
     assert bool(root.logs) == server_failed
 
 
-def test_what_the_caller_gives_up_is_no_failure(recorder: Recorder, channel: Any, stock: Stock) -> None:
+def test_a_call_that_its_caller_gives_up_is_no_failure(recorder: Recorder, channel: Any, stock: Stock) -> None:
     with pytest.raises(grpc.RpcError):
         channel.unary_unary("/stock.Stock/Look")(b"slow", timeout=0.05)
     future = channel.unary_unary("/stock.Stock/Look").future(b"slow")
@@ -190,7 +190,7 @@ def test_a_server_that_is_not_there_shows(recorder: Recorder) -> None:
     assert (span.peer, dict(span.tags)["grpc.status_code"], span.failed) == (address, "UNAVAILABLE", True)
 
 
-def test_what_is_left_out_is_not_recorded(recorder: Recorder, channel: Any, stock: Stock) -> None:
+def test_an_ignored_method_is_not_recorded(recorder: Recorder, channel: Any, stock: Stock) -> None:
     settings.use(settings.Settings(grpc_ignored_methods=("/stock.Stock/Look",)))
     try:
         channel.unary_unary("/stock.Stock/Look")(b"lamp")

@@ -150,7 +150,9 @@ async def test_a_failure_shows_with_its_status(
     assert bool(root.logs) == server_failed
 
 
-async def test_what_the_caller_gives_up_is_no_failure(recorder: Recorder, channel: Channel, stock: Stock) -> None:
+async def test_a_call_that_its_caller_gives_up_is_no_failure(
+    recorder: Recorder, channel: Channel, stock: Stock
+) -> None:
     task = asyncio.ensure_future(_look(channel)(b"slow"))
     await stock.has_begun.wait()
     task.cancel()
@@ -182,7 +184,7 @@ async def test_a_call_inside_a_call_carries_the_outer_one(recorder: Recorder, ch
     assert (stock.metadata[0]["sw8"], stock.metadata[0]["x-own"]) == (carried, "1")
 
 
-async def test_what_the_agent_reports_is_not_recorded() -> None:
+async def test_reports_of_the_agent_are_not_recorded() -> None:
     async with collector() as arrived:
         async with Agent(Config(service="shop", collector=arrived.address)):
             with local_span("job"):

@@ -72,7 +72,7 @@ def _installation(hook: Any = _hook, **said: Any) -> Installation:
     return Installation(Instrumentation("tested", "swagent_tested_library", hook, **said))
 
 
-def test_what_is_wrapped_is_undone(library: ModuleType) -> None:
+def test_a_wrapped_function_is_restored(library: ModuleType) -> None:
     before = dict(vars(Library))
     installation = _installation()
     installation.install()
@@ -89,7 +89,9 @@ def test_what_is_wrapped_is_undone(library: ModuleType) -> None:
     installation.switch_off("by the test")
 
 
-def test_what_another_library_has_wrapped_since_stays(library: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_that_another_library_has_wrapped_since_stays(
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     installation = _installation()
     installation.install()
     monkeypatch.setattr(Library, "of_no_library", staticmethod(lambda: "theirs"))
@@ -100,7 +102,7 @@ def test_what_another_library_has_wrapped_since_stays(library: ModuleType, monke
 
 
 @pytest.mark.parametrize("names", [("requests", "urllib3"), ("urllib3", "requests")])
-def test_what_two_have_wrapped_is_as_it_was_once_both_are_undone(names: tuple[str, str]) -> None:
+def test_a_function_that_two_have_wrapped_is_as_it_was_once_both_are_undone(names: tuple[str, str]) -> None:
     before = dict(vars(HTTPResponse))
     for name in names:
         instrument(name)

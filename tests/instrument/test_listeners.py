@@ -192,7 +192,9 @@ def test_a_call_inside_another_one_and_one_that_raises_are_not_shown(
     assert seen.responses == []
 
 
-def test_what_ends_the_program_passes_and_leaves_no_span_behind(recorder: Recorder, server: HttpServer) -> None:
+def test_an_exception_that_ends_the_program_passes_and_leaves_no_span_behind(
+    recorder: Recorder, server: HttpServer
+) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -249,6 +251,6 @@ async def _async_listener(*_: object) -> None:
     ],
     ids=["of all", "of one that shows nothing", "of two", "async", "no function"],
 )
-def test_what_cannot_be_shown_is_refused(names: tuple[str, ...], listener: Any) -> None:
+def test_a_listener_of_calls_that_cannot_be_shown_is_refused(names: tuple[str, ...], listener: Any) -> None:
     with pytest.raises(ConfigError):
         instrument(*names, on_request=listener)

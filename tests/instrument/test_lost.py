@@ -104,7 +104,7 @@ def spans(**changes: Any) -> Spans:
         ([], ["the whole kind"]),
     ],
 )
-def test_what_was_lost(seen: list[Spans], missing: list[str]) -> None:
+def test_lost_spans_are_named(seen: list[Spans], missing: list[str]) -> None:
     assert spans().beyond(seen) == missing
 
 
@@ -118,7 +118,7 @@ def test_what_was_lost(seen: list[Spans], missing: list[str]) -> None:
         (spans(tags=["db.statement"], on_request=[]), False),
     ],
 )
-def test_what_is_new(seen: Spans, is_known: bool) -> None:
+def test_new_spans_are_named(seen: Spans, is_known: bool) -> None:
     assert spans().covers(seen) == is_known
 
 

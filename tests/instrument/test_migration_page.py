@@ -63,7 +63,7 @@ def test_every_plugin_has_a_row() -> None:
     assert len(PLUGINS) == 38
 
 
-def test_what_is_native_is_said_to_be() -> None:
+def test_native_libraries_are_listed_as_native() -> None:
     rows = dict(_ROW.findall(PAGE.read_text("utf-8")))
     found = [point.load() for point in entry_points(group=GROUP)]
     instrumentations = [each for one in found for each in ([one] if isinstance(one, Instrumentation) else one)]

@@ -183,7 +183,7 @@ def test_a_chunk_is_one_job_and_says_of_how_many_items(like: AsPool, recorder: R
     )
 
 
-def test_what_a_job_raises_is_its_failure_and_so_is_a_result_that_cannot_travel(
+def test_an_exception_of_a_job_is_its_failure_and_so_is_a_result_that_cannot_travel(
     like: AsPool, recorder: Recorder
 ) -> None:
     with entry_span("request"):
@@ -431,7 +431,7 @@ def test_the_agents_own_work_sends_nothing(recorder: Recorder) -> None:
         suppress_instrumentation.reset(token)
 
 
-def test_what_is_wrapped_is_as_it_was() -> None:
+def test_wrapped_functions_are_as_they_were() -> None:
     process: Any = multiprocessing.process.BaseProcess
     wrapped = [
         process.start, process._after_fork, Pool._handle_tasks, pool_module.ApplyResult.__init__,  # type: ignore[attr-defined]

@@ -334,7 +334,7 @@ def _name(value: Any) -> str:
 
 
 @pytest.mark.parametrize("is_recorded", [False, True], ids=["opaque", "recorded"])
-def test_what_is_raised_is_the_originals(found: Found, is_recorded: bool) -> None:
+def test_an_exception_is_the_one_of_the_original(found: Found, is_recorded: bool) -> None:
     different: list[str] = []
     kinds = Lively if is_recorded else Opaque
     with recording():

@@ -157,7 +157,7 @@ def test_a_message_without_a_queue_fails(recorder: Recorder, channel: Any) -> No
     assert recorder.span("RabbitMQ/Topic//Queue/nowhere/Producer").failed
 
 
-def test_what_the_application_wrote_stays(recorder: Recorder, channel: Any, queue: str) -> None:
+def test_headers_of_the_application_stay(recorder: Recorder, channel: Any, queue: str) -> None:
     with exit_span("by hand", "queue.test:5672"):
         channel.basic_publish("shop", "orders.new", b"1", pika.BasicProperties(headers={"sw8": "mine"}))
         channel.basic_publish("shop", "orders.new", b"1")

@@ -108,7 +108,7 @@ async def test_the_same_without_blocking(async_connection: Any, postgres: Postgr
         )
 
 
-def test_what_is_done_during_a_stream_is_not_below_it(connection: Any) -> None:
+def test_work_during_a_stream_is_not_below_it(connection: Any) -> None:
     with recording() as recorder:
         with local_span("job"), connection.cursor() as cursor:
             for (number,) in cursor.stream("SELECT generate_series(1, 3)"):

@@ -157,7 +157,7 @@ def test_a_failure_shows(recorder: Recorder, client: Any) -> None:
     assert trees(recorder) == f"{SENT} FAILED"
 
 
-def test_what_the_application_wrote_stays(recorder: Recorder, client: Any, below: Below) -> None:
+def test_properties_of_the_application_stay(recorder: Recorder, client: Any, below: Below) -> None:
     producer = client.create_producer("orders")
     with exit_span("by hand", "pulsar.test:6650"):
         producer.send(b"1", {"sw8": "mine"})

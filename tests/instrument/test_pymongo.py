@@ -120,7 +120,7 @@ async def test_a_command_of_motor_belongs_to_its_caller(recorder: Recorder, peer
     assert sorted(recorder.names) == [[f"job {number}", "MongoDB/InsertOperation"] for number in range(10)]
 
 
-def test_what_a_command_asks_for_is_shown_where_that_is_wanted(recorder: Recorder, client: Any) -> None:
+def test_the_parameters_of_a_command_are_shown_where_that_is_wanted(recorder: Recorder, client: Any) -> None:
     before = settings.current()
     settings.use(settings.Settings(mongo_parameters=True, mongo_parameters_max_length=60))
     try:

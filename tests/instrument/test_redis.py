@@ -117,7 +117,7 @@ def test_a_pipeline_is_one_span(is_transaction: bool, recorder: Recorder, client
 
 @real
 @on_asyncio
-async def test_what_a_pipeline_sends_at_once_has_spans_and_a_lost_race_failed(
+async def test_commands_that_a_pipeline_sends_at_once_have_spans_and_a_lost_race_failed(
     recorder: Recorder, redis_server: Redis
 ) -> None:
     async with redis.asyncio.Redis(port=redis_server.port) as client, client.pipeline() as pipeline:
@@ -145,7 +145,7 @@ def test_a_key_is_shown_where_it_is_asked_for(recorder: Recorder, client: Any) -
 
 
 @real
-def test_what_waits_for_another_client_has_no_span(recorder: Recorder, client: Any) -> None:
+def test_a_command_that_waits_for_another_client_has_no_span(recorder: Recorder, client: Any) -> None:
     assert client.blpop("queue", timeout=0.01 if redis.__version__ > "6" else 1) is None
     assert not client.xread({"stream": "$"}, block=1)
     with client.pubsub() as subscription:
@@ -261,7 +261,7 @@ async def test_commands_at_once_are_kept_apart(recorder: Recorder, redis_server:
 
 
 @real
-def test_what_is_not_recorded_works(recorder: Recorder, client: Any) -> None:
+def test_a_command_that_is_not_recorded_works(recorder: Recorder, client: Any) -> None:
     with exit_span("by hand", "cache:6379"):
         client.set("plain", "a")
     token = suppress_instrumentation.set(True)
@@ -273,7 +273,7 @@ def test_what_is_not_recorded_works(recorder: Recorder, client: Any) -> None:
 
 
 @real
-def test_what_is_known_of_commands_is_what_the_server_says(client: Any) -> None:
+def test_the_known_facts_of_commands_are_those_of_the_server(client: Any) -> None:
     said = {name.upper(): info for name, info in client.command().items()}
     for name, info in said.items():
         flags = set(map(str, info["flags"]))

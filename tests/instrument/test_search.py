@@ -111,7 +111,7 @@ async def test_a_request_of_the_async_clients_too(recorder: Recorder, peer: Http
     ]
 
 
-def test_what_is_searched_for_is_shown_where_that_is_wanted(recorder: Recorder, elastic: Any, opens: Any) -> None:
+def test_the_query_is_shown_where_that_is_wanted(recorder: Recorder, elastic: Any, opens: Any) -> None:
     before = settings.current()
     settings.use(settings.Settings(elasticsearch_dsl=True))
     try:
@@ -133,7 +133,7 @@ def test_a_failure_shows(recorder: Recorder, elastic: Any, opens: Any) -> None:
     assert all(segment.spans[0].failed for segment in recorder.segments)
 
 
-def test_what_is_tried_again_is_one_span_and_names_the_node_that_was_asked_last(
+def test_a_request_that_is_tried_again_is_one_span_and_names_the_node_that_was_asked_last(
     recorder: Recorder, peer: HttpPeer
 ) -> None:
     with dead_address() as address:

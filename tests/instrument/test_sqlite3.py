@@ -64,7 +64,7 @@ def test_a_query_is_one_span(connection: sqlite3.Connection, recorder: Recorder)
     )
 
 
-def test_what_is_wrapped_can_be_pickled() -> None:
+def test_a_wrapped_object_can_be_pickled() -> None:
     assert sqlite3.connect is pickle.loads(pickle.dumps(sqlite3.connect))
     assert sqlite3.dbapi2.connect is pickle.loads(pickle.dumps(sqlite3.dbapi2.connect))
 
@@ -167,7 +167,7 @@ def test_connections_and_cursors_are_of_the_modules_classes() -> None:
     assert sqlite3.connect is sqlite3.dbapi2.connect
 
 
-def test_what_was_made_before_is_of_the_modules_classes_as_well() -> None:
+def test_an_object_that_was_made_before_is_of_the_modules_classes_as_well() -> None:
     with closing(before):
         assert type(before) is Original
         assert isinstance(before, sqlite3.Connection)

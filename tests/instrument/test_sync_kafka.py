@@ -195,7 +195,7 @@ def test_a_batch_refers_to_each_producer(recorder: Recorder, client: Any, topic:
     assert joins(recorder) == [f"Kafka/{topic}/Consumer/{topic} <- Kafka/{topic}/Producer"] * 3
 
 
-def test_what_the_application_wrote_stays(recorder: Recorder, client: Any, topic: str) -> None:
+def test_headers_of_the_application_stay(recorder: Recorder, client: Any, topic: str) -> None:
     with exit_span("by hand", "kafka.test:9092"):
         client.send(topic, [("sw8", b"mine")])
         client.send(topic)

@@ -44,7 +44,7 @@ def test_the_path_goes_by_what_ended_last(ask: Ask) -> None:
     ]  # fmt: skip
 
 
-def test_what_goes_on_after_the_request_is_not_in_the_path(ask: Ask) -> None:
+def test_work_after_the_request_is_not_in_the_path(ask: Ask) -> None:
     root = span("root", None, 0, 100, **ENTRY)
     assert path(ask, root, span("background", "root", 20, 180)) == [["root", 0, 100]]
 
@@ -147,7 +147,7 @@ def test_a_fold_opens_to_what_is_in_it_and_below(ask: Ask) -> None:
     ]  # fmt: skip
 
 
-def test_what_is_closed_or_not_asked_for_is_not_seen(ask: Ask) -> None:
+def test_a_span_that_is_closed_or_not_asked_for_is_not_seen(ask: Ask) -> None:
     assert rows(ask, many(12), closed="root") == [["root", 0]]
     assert rows(ask, many(12), only="root q3 other") == [["root", 0], ["other", 1], ["q3", 1]]
 
@@ -169,7 +169,7 @@ def test_a_fold_says_its_time_and_its_failures(ask: Ask) -> None:
     assert ask("trace/folds", "foldSiblings", spans, then=then) == [[108, 0, 229, 1]]
 
 
-def test_what_hides_a_span_is_known(ask: Ask) -> None:
+def test_the_closed_parent_that_hides_a_span_is_known(ask: Ask) -> None:
     spans = many(12)
     hidden = ask(
         "trace/span_tree", "childrenOf", spans,
@@ -215,7 +215,7 @@ def test_the_split_is_what_the_agent_measured(ask: Ask) -> None:
     ])  # fmt: skip
 
 
-def test_what_several_tasks_awaited_at_once_is_shared(ask: Ask) -> None:
+def test_a_wait_of_several_tasks_at_once_is_shared(ask: Ask) -> None:
     awaited = json.dumps([["a", 700], ["b", 700]])
     _, parts = split(ask, request(**TIMES, time_awaited=awaited))
     assert parts[-2:] == [["awaiting", "a", 350], ["awaiting", "b", 350]]

@@ -318,7 +318,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("is_hidden", [True, False])
     @pytest.mark.parametrize("name", ["start_server", "create_subprocess_exec", "open_connection", "sock_recv"])
-    def test_what_waits_for_others(self, name: str, is_hidden: bool) -> None:
+    def test_waits_for_others(self, name: str, is_hidden: bool) -> None:
         """Even where the code under test takes the error for a peer's."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)

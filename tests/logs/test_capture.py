@@ -31,7 +31,7 @@ def test_a_warning_is_reported_with_its_level_logger_and_thread(captured: Captur
 
 
 @pytest.mark.parametrize(("level", "expected"), [(10, 5), (20, 4), (30, 3), (35, 2), (51, 0)])
-def test_what_is_below_the_level_is_not_reported(logger: logging.Logger, level: int, expected: int) -> None:
+def test_a_record_below_the_level_is_not_reported(logger: logging.Logger, level: int, expected: int) -> None:
     logger.setLevel(logging.DEBUG)
     with capturing(level=level) as captured:
         for each in (10, 20, 30, 40, 50):
@@ -134,7 +134,7 @@ def test_a_disabled_logger_is_not_reported(captured: Captured, logger: logging.L
 
 
 @pytest.mark.parametrize("ignore_filter", [False, True])
-def test_what_a_loggers_filter_holds_back_is_reported_on_request_only(
+def test_a_record_that_a_loggers_filter_holds_back_is_reported_on_request_only(
     logger: logging.Logger, ignore_filter: bool
 ) -> None:
     logger.addFilter(lambda record: "secret" not in record.getMessage())
@@ -146,7 +146,9 @@ def test_what_a_loggers_filter_holds_back_is_reported_on_request_only(
     assert captured.texts == (["secret", "open"] if ignore_filter else ["open"])
 
 
-def test_what_a_handlers_filter_changes_is_reported_changed(captured: Captured, logger: logging.Logger) -> None:
+def test_a_record_that_a_handlers_filter_changes_is_reported_changed(
+    captured: Captured, logger: logging.Logger
+) -> None:
     def redact(record: logging.LogRecord) -> bool:
         record.msg = "redacted"
         return True
@@ -283,7 +285,9 @@ def test_two_captures_leave_in_any_order(logger: logging.Logger, order: tuple[in
     assert logging.Logger.callHandlers is original
 
 
-def test_what_others_patched_meanwhile_stays(logger: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_that_others_patched_meanwhile_stays(
+    logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     original = logging.Logger.callHandlers
     captured = Captured()
     captured.capture.attach()

@@ -72,7 +72,7 @@ def test_the_first_record_is_reported_by_what_it_has_started(awakened: Awakened,
     assert handled.messages == ["one", "two"], "the application's handlers get each once"
 
 
-def test_what_is_not_reported_starts_nothing(awakened: Awakened) -> None:
+def test_a_record_that_is_not_reported_starts_nothing(awakened: Awakened) -> None:
     first = FirstRecord(logging.WARNING, awakened.capture.settings.method, awakened)
     first.attach()
     log.info("below")

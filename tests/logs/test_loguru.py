@@ -39,7 +39,7 @@ def test_a_record_is_reported_with_its_place(captured: Captured) -> None:
     assert captured.tags == {"level": "WARNING", "logger": __name__, "thread": "MainThread"}
 
 
-def test_what_is_below_the_level_is_not_reported(captured: Captured) -> None:
+def test_a_record_below_the_level_is_not_reported(captured: Captured) -> None:
     loguru_logger.info("low")
     assert captured.entries == []
 
@@ -106,7 +106,7 @@ def test_the_sink_does_nothing_without_an_agent_or_a_record(message: Any) -> Non
     assert captured.entries == []
 
 
-def test_what_is_forwarded_to_loguru_is_reported_once(captured: Captured, logger: logging.Logger) -> None:
+def test_a_record_that_is_forwarded_to_loguru_is_reported_once(captured: Captured, logger: logging.Logger) -> None:
     class Intercept(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             loguru_logger.opt(depth=6, exception=record.exc_info).log(record.levelname, record.getMessage())

@@ -85,7 +85,7 @@ class Foreign(str):
     ],
     ids=[f"case {number}" for number in range(11)],
 )
-def test_what_may_run_code_of_the_applications_is_not_plain(made: logging.LogRecord) -> None:
+def test_a_record_that_may_run_code_of_the_applications_is_not_plain(made: logging.LogRecord) -> None:
     assert read(Conversion(LogSettings()), made) is None
 
 

@@ -151,7 +151,7 @@ def test_a_task_that_foreign_code_starts_is_heard_later(captured: Captured, logg
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, asyncio.CancelledError, GeneratorExit])
-def test_what_ends_a_thread_or_a_task_passes(
+def test_an_exception_that_ends_a_thread_or_a_task_passes(
     captured: Captured, logger: logging.Logger, error: type[BaseException]
 ) -> None:
     def stop() -> None:
@@ -191,7 +191,7 @@ def test_an_offer_that_logs_does_not_come_back(logger: logging.Logger) -> None:
     assert offered == ["low"]
 
 
-def test_what_libraries_log_on_the_agents_behalf_is_not_reported(captured: Captured) -> None:
+def test_records_of_libraries_on_the_agents_behalf_are_not_reported(captured: Captured) -> None:
     def work() -> None:
         suppress_instrumentation.set(True)
         for name in ("grpclib", "h2.connection", "hpack", "httpx", "httpcore", "aiokafka", "asyncio"):

@@ -38,7 +38,7 @@ def test_a_credential_is_masked(shape: str, secret: str) -> None:
     ["plain", "a@b.example", "https://host/path?x=1", "https://host/@user wrote", "12:30:01", "the token expired",
      "password", "a = b", "://@host", "", "key: value"],
 )  # fmt: skip
-def test_what_is_no_credential_stays(text: str) -> None:
+def test_a_value_that_is_no_credential_stays(text: str) -> None:
     assert mask(text) == text or "@user" in text
 
 

@@ -116,6 +116,6 @@ def test_fields_beyond_128_are_left_out_visibly(captured: Captured) -> None:
 
 
 @pytest.mark.parametrize("event", ["rendered", b"rendered", ("a", 1), None])
-def test_what_a_renderer_made_goes_through(captured: Captured, event: Any) -> None:
+def test_a_text_that_a_renderer_made_goes_through(captured: Captured, event: Any) -> None:
     assert structlog_processor(None, "error", event) is event
     assert captured.texts == [str(event)]

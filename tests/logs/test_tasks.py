@@ -76,7 +76,9 @@ async def test_records_of_concurrent_tasks_know_their_own_traces(captured: Captu
     }
 
 
-async def test_what_the_agents_tasks_start_is_not_reported(captured: Captured, logger: logging.Logger) -> None:
+async def test_records_of_tasks_that_the_agents_tasks_start_are_not_reported(
+    captured: Captured, logger: logging.Logger
+) -> None:
     async def nested() -> None:
         logger.warning("nested")
         await anyio.to_thread.run_sync(logger.warning, "in a thread")

@@ -280,7 +280,7 @@ def test_arguments_beyond_128_are_left_out_visibly(logger: logging.Logger) -> No
     assert captured.only.tags[-2:] == [("argument.127", "127"), ("truncated", "true")]
 
 
-def test_what_is_reported_is_plain_text(captured: Captured, logger: logging.Logger) -> None:
+def test_the_reported_text_is_a_plain_one(captured: Captured, logger: logging.Logger) -> None:
     class Text(str):
         __slots__ = ()
 

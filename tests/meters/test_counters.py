@@ -47,7 +47,7 @@ def test_made_again_it_is_the_same(registry: MeterRegistry) -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, -1, -0.5, "3", b"3", None, [], 10**400, object()])
-def test_what_is_no_amount_is_ignored_and_counted(registry: MeterRegistry, bad: Any) -> None:
+def test_a_value_that_is_no_amount_is_ignored_and_counted(registry: MeterRegistry, bad: Any) -> None:
     counter = Counter("orders", registry=registry)
     counter.increment(2)
     counter.increment(bad)

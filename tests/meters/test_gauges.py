@@ -130,6 +130,6 @@ async def _coroutine() -> float:
 
 
 @pytest.mark.parametrize("ask", [3, None, _coroutine])
-def test_what_cannot_be_asked_is_refused(registry: MeterRegistry, ask: Any) -> None:
+def test_a_gauge_that_cannot_be_asked_is_refused(registry: MeterRegistry, ask: Any) -> None:
     with pytest.raises(TypeError, match="plain function"):
         Gauge("queue", ask, registry=registry)

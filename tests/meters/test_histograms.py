@@ -24,7 +24,7 @@ def test_a_bound_belongs_to_the_bucket_that_it_opens(registry: MeterRegistry) ->
     assert sample == HistogramSample("size", (), buckets)
 
 
-def test_what_is_below_the_lowest_bucket_is_ignored_and_counted(registry: MeterRegistry) -> None:
+def test_a_value_below_the_lowest_bucket_is_ignored_and_counted(registry: MeterRegistry) -> None:
     histogram = Histogram("size", [5], registry=registry)
     histogram.observe(-0.001)
     assert hits_of(registry, "size") == [0, 0]
@@ -48,7 +48,7 @@ def test_a_bucket_without_a_lower_bound(registry: MeterRegistry, buckets: list[f
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, "3", None, 10**400, object()])
-def test_what_is_no_value_is_ignored_and_counted(registry: MeterRegistry, bad: Any) -> None:
+def test_an_argument_that_is_no_value_is_ignored_and_counted(registry: MeterRegistry, bad: Any) -> None:
     histogram = Histogram("size", [-math.inf, 5], registry=registry)
     histogram.observe(bad)
     assert hits_of(registry, "size") == [0, 0]

@@ -43,7 +43,7 @@ def test_meters_beyond_the_limit_are_counted_by_kind() -> None:
     assert all(labels[0] == OVERFLOW[0] for name, labels in values if name == "swagent_meter_overflow")
 
 
-def test_what_is_there_stays_when_the_limit_falls() -> None:
+def test_existing_series_stay_when_the_limit_falls() -> None:
     registry = MeterRegistry()
     counters = [Counter(f"counter{number}", registry=registry) for number in range(5)]
     registry.limit = 2

@@ -10,7 +10,7 @@ from swagent import Config
 from swagent.errors import ConfigError
 
 
-def test_what_holds_when_nothing_is_set() -> None:
+def test_the_settings_when_none_is_made() -> None:
     config = Config()
     assert config.meter_reporter_active is None
     assert config.pvm_meter_reporter_active is True

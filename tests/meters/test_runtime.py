@@ -167,7 +167,9 @@ def test_the_applications_own_watch_on_the_processor_is_not_disturbed(
     assert "instance_pvm_total_cpu_utilization" in values(attached)
 
 
-def test_what_the_system_does_not_show_is_left_out(attached: RuntimeMeters, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_the_system_does_not_show_is_left_out(
+    attached: RuntimeMeters, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def denied(*_: object) -> Any:
         raise psutil.AccessDenied
 

@@ -217,7 +217,7 @@ USUAL = ("WARNING", "shop", "MainThread", 1_790_000_000.123, 123.0, "sold out", 
 
 @pytest.mark.parametrize("field", range(FIELDS))
 @pytest.mark.parametrize("value", [None, 7, b"bytes", Text("text"), (), ("", "", "", None), ("", "a", 5, 0), object()])
-def test_what_no_record_has_ends_nothing(field: int, value: Any) -> None:
+def test_a_value_that_no_record_has_ends_nothing(field: int, value: Any) -> None:
     encoder = LogEncoder(Encoder("protobuf", "shop", "one"), Layout(LogSettings()))
     odd = [*USUAL]
     odd[field] = value

@@ -110,7 +110,7 @@ USUAL: tuple[Any, ...] = (0, -1, 5, 6, (), "name", "peer", 0, 0, 0, False, [], (
         (5, None), (10, 1), (11, [["a", "b"]]), (11, [("a",)]), (11, [("a", Text("b"))]), (11, [("a", 1)]), (12, None),
     ],
 )  # fmt: skip
-def test_what_is_unusual_is_left_to_python(field: int, value: object) -> None:
+def test_unusual_spans_are_left_to_python(field: int, value: object) -> None:
     fields = [*USUAL]
     fields[field] = value
     assert ENCODER.span_object(*fields) is None
@@ -130,7 +130,7 @@ def test_odd_times_and_spans_are_left_to_python(times: float) -> None:
     assert ENCODER.segment("1", "2", (), "s", "i", False) is None
 
 
-def test_what_has_to_reach_the_application_does() -> None:
+def test_an_exception_that_has_to_reach_the_application_does() -> None:
     def interrupt(_: str) -> str:
         raise KeyboardInterrupt
 

@@ -159,7 +159,7 @@ def test_the_runtime_is_what_the_agents_report(page: Page) -> None:
     expect(page.get_by_label("Properties")).to_contain_text("language")
 
 
-def test_what_arrives_appears_by_itself(empty: Served, open_tab: Callable[..., Tab]) -> None:
+def test_a_record_that_arrives_appears_by_itself(empty: Served, open_tab: Callable[..., Tab]) -> None:
     page = open_tab(empty).open()
     expect(page.get_by_role("heading", name="Nothing has arrived yet")).to_be_visible()
     expect(page.locator(".state")).to_have_attribute("data-state", "live")

@@ -106,7 +106,7 @@ def test_json_is_indented_and_nothing_else_of_it_changes(
 
 
 @pytest.mark.parametrize("text", ["{not json}", "took [3 ms]", "{}", "[]", "just words", "ends with {"])
-def test_what_is_no_json_stays_as_it_is(tab: Tab, crowded: StandIn, text: str) -> None:
+def test_a_text_that_is_no_json_stays_as_it_is(tab: Tab, crowded: StandIn, text: str) -> None:
     open_line(tab, crowded, text)
     expect(tab.page.locator(".log-text")).to_have_text(text)
     expect(tab.page.get_by_role("button", name="as it came")).to_have_count(0)

@@ -106,7 +106,7 @@ def row(service: str, endpoint: str, worse: float, differs: int, calls: int = 90
     }
 
 
-def test_what_got_worse_comes_first_and_chance_has_no_arrow(tab: Tab) -> None:
+def test_worse_numbers_come_first_and_chance_has_no_arrow(tab: Tab) -> None:
     few = row("stock", "GET:/few", 0, 0, calls=3)
     few["after"] = {**few["after"], "p50": 900}
     rows = [row("shop", "POST:/orders", 2, 1), row("shop", "GET:/items", 0, 0), few]

@@ -96,7 +96,7 @@ def test_an_endpoint_is_chosen_of_those_its_service_has(tab: Tab) -> None:
     expect(page.locator(ROWS).first).to_be_visible()
 
 
-def test_what_is_no_number_of_milliseconds_is_marked(tab: Tab) -> None:
+def test_a_text_that_is_no_number_of_milliseconds_is_marked(tab: Tab) -> None:
     page = tab.open()
     least = page.get_by_label("At least, in milliseconds")
     least.fill("1 s")

@@ -91,7 +91,7 @@ def test_evicting_makes_room_for_every_byte_and_no_more() -> None:
     assert channel.statistics().queued_bytes == 71
 
 
-def test_what_is_in_flight_cannot_be_evicted() -> None:
+def test_a_record_in_flight_cannot_be_evicted() -> None:
     channel = channel_of(max_items=2, **EVICTING)
     fill(channel, b"1", b"2")
     lease = channel.lease(2, 1000)
@@ -176,7 +176,7 @@ def test_a_record_that_could_not_be_made_is_offered_and_refused() -> None:
     assert refused(channel) == {"encode_error": 1}
 
 
-def test_what_waits_can_be_given_up_at_once() -> None:
+def test_waiting_records_can_be_given_up_at_once() -> None:
     channel = channel_of()
     fill(channel, b"1", b"2", b"3")
     lease = channel.lease(1, 1000)

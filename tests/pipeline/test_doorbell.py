@@ -92,7 +92,7 @@ async def test_the_reader_waits_for_a_full_batch(attached: Attach) -> None:
     assert reader.answer is True
 
 
-async def test_what_the_reader_pulls_in_itself_does_not_wake_it(attached: Attach) -> None:
+async def test_records_that_the_reader_pulls_in_itself_do_not_wake_it(attached: Attach) -> None:
     """Under load something is pending at each look: a reader that rang for itself would look at every turn."""
     channel = attached(channel_of(batch_items=100, **PATIENT))
     fill(channel, b"1")
@@ -123,7 +123,7 @@ async def test_a_batch_is_full_by_bytes_too(attached: Attach) -> None:
     assert reader.answer is True
 
 
-async def test_what_is_in_flight_does_not_fill_the_next_batch(attached: Attach) -> None:
+async def test_records_in_flight_do_not_fill_the_next_batch(attached: Attach) -> None:
     channel = attached(channel_of(batch_items=3, **PATIENT))
     fill(channel, b"1", b"2")
     channel.lease(2, 1000)

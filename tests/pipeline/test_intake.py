@@ -167,7 +167,7 @@ def test_poison_fails_alone() -> None:
     assert channel.lease(10, 1000).records == [b"a", b"b"]
 
 
-def test_what_finds_no_room_is_refused_unencoded() -> None:
+def test_a_record_that_finds_no_room_is_refused_unencoded() -> None:
     channel = channel_of(max_items=2)
     intake, encoding = intake_of(channel)
     for name in "abcd":
@@ -176,7 +176,7 @@ def test_what_finds_no_room_is_refused_unencoded() -> None:
     assert encoding.done == ["a", "b"]
 
 
-def test_what_is_offered_after_the_end_is_refused_for_it() -> None:
+def test_a_record_that_is_offered_after_the_end_is_refused_for_it() -> None:
     channel = channel_of()
     intake, _ = intake_of(channel)
     channel.close()
@@ -184,7 +184,7 @@ def test_what_is_offered_after_the_end_is_refused_for_it() -> None:
     assert dict(channel.statistics().refused) == {"shutdown": 1}
 
 
-def test_what_encoding_sets_going_may_offer_and_look() -> None:
+def test_code_that_encoding_sets_going_may_offer_and_look() -> None:
     channel = channel_of(**AMPLE)
     more = itertools.count()
 

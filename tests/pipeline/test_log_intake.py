@@ -66,7 +66,7 @@ def test_nothing_is_encoded_before_a_group_is_there() -> None:
     assert encoding.together == names
 
 
-def test_what_finds_no_room_is_refused_unencoded() -> None:
+def test_a_record_that_finds_no_room_is_refused_unencoded() -> None:
     channel, encoding = channel_of(max_items=2), Encoding()
     intake = LogIntake(channel, encoding, RateLimitedLog())
     for text in "abcd":

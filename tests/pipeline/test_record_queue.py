@@ -29,7 +29,7 @@ def test_as_many_as_were_asked_for_and_one_at_least() -> None:
     assert waiting.take(2, 1)[0] == [b"13"]
 
 
-def test_what_comes_back_is_behind_what_is_older() -> None:
+def test_records_that_come_back_are_behind_older_ones() -> None:
     waiting = waiting_of(1, 2, 3, 4, 5)
     first, second = waiting.take(2, 1000), waiting.take(2, 1000)
     waiting.put_back(*first[:3])

@@ -130,7 +130,7 @@ def test_in_a_group_each_is_what_it_is_alone(codec: Codec, several: list[dict[st
         assert encoded(requests, *group) == [by_the_full_path(encoder, tracer, each) for each in group]
 
 
-def test_who_was_called_by_one_that_is_not_sampled_is_not_recorded() -> None:
+def test_a_request_of_a_caller_that_is_not_sampled_is_not_recorded() -> None:
     requests, _, _ = made("json")
     unsampled = format_sw8(CALLER._replace(sampled=False)).encode()
     assert encoded(requests, *[request(caller=unsampled), request(caller=unsampled)]) == [None, None]
@@ -174,7 +174,7 @@ def test_an_ignored_request_is_not_recorded() -> None:
         assert encoded(requests, request(path="/items/7", template="/{id}")) != [None]
 
 
-def test_what_is_ignored_may_change() -> None:
+def test_the_ignored_operations_may_change() -> None:
     requests, _, tracer = made("json")
     health = request(path="/health", template="/{id}")
     assert [encoded(requests, health) == [None] for _ in range(2)] == [False, False]

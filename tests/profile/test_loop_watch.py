@@ -97,7 +97,7 @@ async def test_a_task_that_blocks_is_recorded_with_its_stack_and_one_that_waits_
     assert "loop.waited" not in tags(found["GET:/idle"]), "it waited for something else"
 
 
-async def test_who_waits_is_seen_where_the_answer_comes_in_the_turn_that_blocks(
+async def test_a_waiting_request_is_seen_where_the_answer_comes_in_the_turn_that_blocks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The loop was asked just before: so it answers before it looks at its sockets and timers."""

@@ -341,7 +341,7 @@ async def test_a_stack_is_no_deeper_than_set(looks: Looks) -> None:
     assert max(len(each.stack.code_signatures) for each in shop.snapshots()) == 12
 
 
-async def test_what_the_agent_has_when_it_stops_is_sent(looks: Looks) -> None:
+async def test_the_stacks_that_the_agent_has_when_it_stops_are_sent(looks: Looks) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await anyio.sleep(DEADLINE)
 

@@ -55,7 +55,7 @@ def test_numbers_are_brought_into_their_range(name: str, text: str, field: str, 
         {"CreateTime": str(NOW + 48 * 60 * MINUTE)}, {"StartTime": "9" * 18},
     ],
 )  # fmt: skip
-def test_what_is_no_task_is_void(changes: dict[str, str]) -> None:
+def test_a_command_that_is_no_task_is_void(changes: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r"is no|lies ahead|a day ahead"):
         read(**changes)
 

@@ -190,7 +190,7 @@ async def test_a_deadline_is_the_cause_of_all_that_it_cancels(group: Any) -> Non
             assert each["cause"].startswith("deadline of ")
 
 
-async def test_what_asyncios_own_timeouts_cancel() -> None:
+async def test_asyncios_own_timeouts_are_causes() -> None:
     if on_trio():
         pytest.skip("asyncio's")
 
@@ -269,7 +269,7 @@ async def test_a_request_that_knows_that_the_client_went_away_says_so() -> None:
     assert seen["cause"] == "cancel() by the request's own task, the client had gone"
 
 
-async def test_who_begins_tasks_of_asyncio() -> None:
+async def test_tasks_of_asyncio_name_the_function_that_began_them() -> None:
     if on_trio():
         pytest.skip("asyncio's")
 
@@ -601,7 +601,7 @@ async def awaited_by(work: Work, *others: Callable[[], Coroutine[Any, Any, None]
     return dict(seen)
 
 
-async def test_what_was_awaited_has_a_name() -> None:
+async def test_an_awaited_object_has_a_name() -> None:
     peer = Peer()
 
     async def work() -> None:

@@ -217,7 +217,7 @@ async def test_a_timer_that_the_loop_is_late_to_see_was_due(wait: Any) -> None:
     assert ready + running >= resumed[0] - due - 2 * ROUNDING
 
 
-async def test_what_a_thread_found_was_there_when_it_called() -> None:
+async def test_the_result_of_a_thread_was_there_when_it_called() -> None:
     if sniffio.current_async_library() == "trio":
         pytest.skip("trio's way in from threads does not say")
     asleep = anyio.Event()
@@ -384,7 +384,7 @@ async def test_only_requests_are_timed_and_none_twice() -> None:
     assert len(spans) == 4
 
 
-async def test_who_walks_along_what_a_task_awaits_finds_the_application() -> None:
+async def test_a_walk_along_the_awaited_objects_finds_the_application() -> None:
     asleep = anyio.Event()
     coroutines: list[Any] = []
 
@@ -413,7 +413,7 @@ async def test_who_walks_along_what_a_task_awaits_finds_the_application() -> Non
     assert names[names.index("app") :][:2] == ["app", "handle"]
 
 
-async def test_what_is_cancelled_in_the_requests_own_task_names_no_task() -> None:
+async def test_a_span_that_is_cancelled_in_the_requests_own_task_names_no_task() -> None:
     """While an exception is thrown in, the interpreter's stack ends at what drives the application."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -69,7 +69,7 @@ CALLS: dict[str, Callable[[str], object]] = {
 
 
 @pytest.mark.parametrize("kind", CALLS)
-def test_what_long_names_leave_behind_is_bounded(kind: str, recorder: Recorder) -> None:
+def test_long_names_leave_a_bounded_rest_behind(kind: str, recorder: Recorder) -> None:
     call = CALLS[kind]
     call("a")
     gc.collect()

@@ -57,7 +57,7 @@ def test_a_remote_call(recorder: Recorder) -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_is_not_said_is_no_tag(recorder: Recorder, call: Callable[..., Span]) -> None:
+def test_a_missing_value_is_no_tag(recorder: Recorder, call: Callable[..., Span]) -> None:
     with call("call", "peer:1"):
         pass
     assert set(tags(recorder)) <= {"mq.broker"}

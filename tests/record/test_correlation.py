@@ -31,7 +31,7 @@ def test_a_written_header_is_read_back(elements: dict[str, str]) -> None:
 
 
 @given(_ELEMENTS, st.integers(0, 6), st.integers(0, 21))
-def test_what_is_read_keeps_the_limits(elements: dict[str, str], most: int, longest: int) -> None:
+def test_elements_that_are_read_keep_the_limits(elements: dict[str, str], most: int, longest: int) -> None:
     read = parse_correlation(format_correlation(elements), most, longest)
     assert len(read) <= most
     assert read.items() <= elements.items()
@@ -109,7 +109,7 @@ def test_elements_that_would_make_the_header_too_long_are_refused() -> None:
     assert len(parse_correlation(header, 64, 1000)) == 3
 
 
-def test_what_is_no_text_is_put_as_text(recorder: Recorder) -> None:
+def test_a_value_that_is_no_text_is_put_as_text(recorder: Recorder) -> None:
     with local_span("work"):
         assert put_correlation("user", 42)  # type: ignore[arg-type]
         assert get_correlation("user") == "42"

@@ -98,7 +98,7 @@ def test_a_log_call_takes_such_values(formatted: bool, message: str) -> None:
 
 
 @pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError])
-def test_what_ends_a_task_or_the_program_passes(ending: type[BaseException], recorder: Recorder) -> None:
+def test_an_exception_that_ends_a_task_or_the_program_passes(ending: type[BaseException], recorder: Recorder) -> None:
     value = raising(ending())
     with pytest.raises(ending):
         as_text(value)

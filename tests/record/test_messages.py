@@ -121,7 +121,7 @@ ODD: list[Any] = [
 
 
 @pytest.mark.parametrize("sent", ODD, ids=range(len(ODD)))
-async def test_what_has_no_context_begins_a_trace(recorder: Recorder, sent: Any) -> None:
+async def test_a_message_without_a_context_begins_a_trace(recorder: Recorder, sent: Any) -> None:
     async for each in consume(Consumer(sent)):
         assert each is sent
     assert recorder.only.spans[0].refs == ()

@@ -60,7 +60,7 @@ ENDINGS: list[tuple[BaseException, tuple[str | None, bool]]] = [
 
 
 @pytest.mark.parametrize(("error", "expected"), ENDINGS, ids=[repr(error)[:40] for error, _ in ENDINGS])
-def test_what_leaves_a_span_is_its_outcome(
+def test_an_exception_that_leaves_a_span_is_its_outcome(
     recorder: Recorder, error: BaseException, expected: tuple[str | None, bool]
 ) -> None:
     for span in spans():
@@ -84,7 +84,7 @@ def test_a_timeout_says_where_it_was(recorder: Recorder) -> None:
     assert "test_a_timeout_says_where_it_was" in dict(fields)["stack"]
 
 
-def test_what_failed_before_it_was_cancelled_has_failed(recorder: Recorder) -> None:
+def test_a_span_that_failed_before_it_was_cancelled_has_failed(recorder: Recorder) -> None:
     with suppress(asyncio.CancelledError), local_span("job") as span:
         span.error()
         raise asyncio.CancelledError

@@ -74,7 +74,7 @@ def test_after_a_minute_it_begins_traces_of_its_own(recorder: Recorder, clock: _
     assert len({request.trace_id, recorder.of("first").trace_id, recorder.of("second").trace_id}) == 3
 
 
-def test_what_it_works_on_for_longer_stays_one_segment(recorder: Recorder, clock: _WallClock) -> None:
+def test_its_longer_work_stays_one_segment(recorder: Recorder, clock: _WallClock) -> None:
     def work() -> None:
         with local_span("job"):
             clock.now += 600

@@ -97,7 +97,7 @@ def test_a_part_waits_for_what_is_open_in_it() -> None:
     assert parents(recorder) == {"quick": "slow", "slow": "job", "job": None}
 
 
-def test_what_travels_with_the_trace_is_known_in_every_part() -> None:
+def test_the_values_that_travel_with_the_trace_are_known_in_every_part() -> None:
     with recording(span_limit=2), entry_span("request"):
         put_correlation("tenant", "globex")
         for number in range(5):

@@ -234,7 +234,7 @@ async def test_a_cancellation_marks_nothing_and_goes_on(recorder: Recorder) -> N
     assert not recorder.span("work").failed
 
 
-def test_what_comes_after_the_end_changes_nothing(recorder: Recorder) -> None:
+def test_a_tag_after_the_end_changes_nothing(recorder: Recorder) -> None:
     with local_span("work") as span:
         pass
     span.tag("late", 1).log(late=1).error(LookupError())

@@ -110,7 +110,7 @@ every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 
 
 @every_way
-def test_what_runs_there_refers_back(way: Callable[[], None], propagation: object, recorder: Recorder) -> None:
+def test_a_span_there_refers_back(way: Callable[[], None], propagation: object, recorder: Recorder) -> None:
     with entry_span("request") as request, local_span("price"):
         way()
     (reference,) = recorder.span("work").refs
@@ -146,7 +146,7 @@ def test_a_pools_thread_is_not_of_the_request_that_came_first(propagation: objec
     assert recorder.span("second").refs == ()
 
 
-def test_what_asyncio_carries_by_itself_stays_as_it_is(propagation: object, recorder: Recorder) -> None:
+def test_a_context_that_asyncio_carries_by_itself_stays_as_it_is(propagation: object, recorder: Recorder) -> None:
     async def live() -> None:
         with entry_span("request"):
             await asyncio.to_thread(work)
@@ -222,7 +222,7 @@ def test_nothing_of_it_holds_the_thread(propagation: object, recorder: Recorder)
             gc.enable()
 
 
-def test_what_was_submitted_before_it_was_taken_back_still_has_its_context(
+def test_a_job_that_was_submitted_before_the_end_still_has_its_context(
     propagation: ThreadPropagation, recorder: Recorder
 ) -> None:
     may_run = threading.Event()

@@ -138,7 +138,7 @@ def test_a_host_that_may_not_get_the_context_gets_neither() -> None:
         assert call.headers() == {}
 
 
-def test_what_others_say_goes_on_after_the_root_has_moved() -> None:
+def test_entries_of_others_go_on_after_the_root_has_moved() -> None:
     with recording(span_limit=1) as recorder:
         request = entry_span("request", traceparent=CALLER, tracestate="other=1")
         with request, exit_span("call", "shop:80") as call:

@@ -92,7 +92,7 @@ def test_at_the_end_everything_is_recorded_as_it_is() -> None:
     assert recorder.tracer.incomplete == 2
 
 
-def test_what_begins_under_a_span_that_was_recorded_while_open_refers_to_it() -> None:
+def test_a_span_below_one_that_was_recorded_while_open_refers_to_it() -> None:
     with recording() as recorder:
         request = entry_span("request").start()
         recorder.tracer.finish_open_segments()

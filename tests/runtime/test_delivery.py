@@ -61,7 +61,7 @@ async def test_a_batch_leaves_by_its_age_without_a_flush() -> None:
         assert collector.batches == [3]
 
 
-async def test_what_may_leave_leaves_in_one_turn_of_the_loop() -> None:
+async def test_all_batches_that_may_leave_do_so_in_one_turn_of_the_loop() -> None:
     """With many tasks a turn takes seconds, and records that need many turns would grow too old."""
     collector, answered = MemoryCollector(), anyio.Event()
     async with agent_of(collector) as agent:
@@ -174,7 +174,7 @@ async def test_at_least_once_an_ambiguous_batch_is_sent_again() -> None:
         assert outcome(agent) == {"confirmed": 2}
 
 
-async def test_what_was_provably_not_sent_waits_and_is_sent_once() -> None:
+async def test_a_batch_that_was_provably_not_sent_waits_and_is_sent_once() -> None:
     collector = MemoryCollector()
     async with agent_of(collector) as agent:
         await collector.wait_until(lambda it: bool(it.properties))

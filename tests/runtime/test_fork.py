@@ -79,7 +79,7 @@ def test_a_span_that_was_open_at_the_fork_ends_quietly_in_the_child(collector: M
     assert outcome(agent) == {"confirmed": 1}
 
 
-def test_what_the_child_records_is_none_of_the_segment_that_was_open_at_the_fork(collector: MemoryCollector) -> None:
+def test_a_span_of_the_child_joins_no_segment_that_was_open_at_the_fork(collector: MemoryCollector) -> None:
     agent = started()
 
     def child() -> None:

@@ -93,7 +93,7 @@ async def test_of_two_nested_agents_the_inner_one_records() -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-async def test_what_the_host_raises_comes_out_as_it_is_after_a_flush(error: BaseException) -> None:
+async def test_an_exception_of_the_host_comes_out_as_it_is_after_a_flush(error: BaseException) -> None:
     agent = agent_of(MemoryCollector())
     caught: BaseException | None = None
     try:

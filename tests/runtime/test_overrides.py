@@ -182,7 +182,7 @@ async def test_a_collector_that_flips_a_setting_gets_few_lines_and_the_last_says
     assert flip(1) == ["sample_n_per_3_secs is 1 now, as the collector sets it; it was 2"]
 
 
-async def test_what_is_no_change_changes_nothing_and_is_counted(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_command_without_effect_changes_nothing_and_is_counted(caplog: pytest.LogCaptureFixture) -> None:
     async with traced(answers()) as shop:
         follow, tracer = overrides_of(shop).follow, shop.agent.tracer
         follow([settings("1", **{SAMPLED: "4", PATH: "/a"})])

@@ -43,7 +43,7 @@ def test_a_setting_is_read_and_brought_into_its_range(key: str, text: str, name:
     assert getattr(dataclasses.replace(Config(service="shop"), **{name: value}), name) == value
 
 
-def test_what_is_empty_or_of_other_agents_is_left_alone() -> None:
+def test_an_empty_setting_and_one_of_other_agents_are_left_alone() -> None:
     others = {"plugin.jdbc.trace_sql_parameters": "true", "collector": "evil.example.org:1", "sample_n_per_3_secs": "9"}
     assert read(**others, **{SAMPLED: "", SPANS: "  ", "agent.logging_level": "\0" * 9000}) == {}
 
@@ -66,7 +66,7 @@ NO_NUMBERS = ("x", "nan", "1e309", "5.0", "٣", "9" * 5000, "1_000", "0x10", "--
         *({"UUID": text} for text in ("", "a\nb", "x" * 257)),
     ],
 )
-def test_what_cannot_be_read_makes_all_of_it_void(arguments: dict[str, str]) -> None:
+def test_one_value_that_cannot_be_read_makes_the_answer_void(arguments: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r"^(agent\.[a-z_3.]+ (is|has) |it has no UUID$)") as caught:
         read(**{SAMPLED: "5", SUFFIX: ".ok", **arguments})
     said = {each for each in arguments.values() if each}

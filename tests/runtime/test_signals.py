@@ -85,7 +85,7 @@ async def test_a_signal_that_is_switched_off_takes_nothing(signal: str) -> None:
     assert agent.statistics()[signal].offered == 0
 
 
-async def test_what_http_cannot_carry_is_off_and_says_so() -> None:
+async def test_a_signal_that_http_cannot_carry_is_off_and_says_so() -> None:
     config = Config(collector="http://127.0.0.1:9", protocol="http", shutdown_timeout=0.0)
     async with Agent(config, transport=HttpTransport) as agent:
         assert agent.statistics().meter.state == "off: http carries no meters"

@@ -162,7 +162,7 @@ class TestAgain:
         assert await agent.stop() == await agent.stop()
         assert outcome(agent) == {"confirmed": 1}
 
-    async def test_who_stops_second_waits_for_the_first(self) -> None:
+    async def test_a_second_stop_waits_for_the_first(self) -> None:
         agent = await agent_of(MemoryCollector()).start()
         record()
 

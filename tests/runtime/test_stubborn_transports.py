@@ -118,7 +118,7 @@ async def test_a_cancellation_from_outside_goes_on_in_time(stubborn: Stubborn) -
     assert outcome(agent) == {"dropped ambiguous": 2}
 
 
-async def test_what_was_left_behind_changes_nothing_when_it_ends_after_all(
+async def test_a_call_that_was_left_behind_changes_nothing_when_it_ends_after_all(
     stubborn: Stubborn, caplog: pytest.LogCaptureFixture
 ) -> None:
     agent = agent_of(deaf_at("send", stubborn=stubborn), shutdown_timeout=0.0)

@@ -240,7 +240,7 @@ async def test_a_call_that_is_cancelled_at_once_has_not_begun(thread: TransportT
     assert ran == []
 
 
-async def test_what_was_left_behind_takes_no_processor_time(thread: TransportThread) -> None:
+async def test_a_call_that_was_left_behind_takes_no_processor_time(thread: TransportThread) -> None:
     async def used() -> float:
         return time.thread_time()
 
@@ -495,7 +495,7 @@ async def test_a_callback_that_ends_the_process_ends_nothing(opened: Open, probl
 
 
 @pytest.mark.parametrize("lack", ["descriptor", "thread"])
-async def test_what_the_system_does_not_have_is_waited_for(
+async def test_a_shortage_of_the_system_is_waited_out(
     opened: Open, problems: list[Mapping[str, Any]], lack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transport_thread, "_PERIOD", 0.01)

@@ -43,7 +43,7 @@ def test_each_kafka_bench_is_counted_by_itself() -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("name", [name for name in benches("handover") if not name.startswith("janus")])
-async def test_what_is_handed_over_is_taken_out(name: str) -> None:
+async def test_a_record_that_is_handed_over_is_taken_out(name: str) -> None:
     # the bench itself compares what was handed over with what was taken out
     assert await benches("handover")[name]("", 0.02) > 0
 

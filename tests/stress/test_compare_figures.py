@@ -134,7 +134,7 @@ def test_processor_time_is_against_the_bare_application_of_the_same_round() -> N
     assert found["swagent-grpc", "trivial"].efficiency.median == 0.5
 
 
-def test_what_comes_beyond_makes_up_for_no_loss() -> None:
+def test_records_beyond_the_expected_make_up_for_no_loss() -> None:
     mixed = replace(measurement("official-sync-kafka", 0, 900), expected=Delivered(90, 10), delivered=Delivered(80, 20))
     found = summarise([measurement("bare", 0, 1000), mixed])
     assert found["official-sync-kafka", "trivial"].delivered_share == 0.9
@@ -174,7 +174,7 @@ def test_processor_time_is_judged_where_the_rate_is_as_good_as_ever() -> None:
     assert said.startswith("swagent-grpc on trivial: 1.000 of the bare application's requests for each second of proc")
 
 
-def test_what_should_be_guarded_and_has_no_record_is_reported() -> None:
+def test_a_guarded_figure_without_a_record_is_reported() -> None:
     record = {"swagent-grpc": {"per second": 0.9}}
     assert find_unrecorded(figures(), {"trivial": record}) == []
     assert find_unrecorded(figures(), {"await": record}) == [

@@ -34,7 +34,7 @@ def test_requests_that_were_due_in_a_stall_waited_since_they_were_due() -> None:
     assert found.answered == 1.0
 
 
-def test_what_is_not_answered_counts_as_waiting_until_the_end() -> None:
+def test_a_request_without_an_answer_counts_as_waiting_until_the_end() -> None:
     arrivals = Arrivals(start=0.0, rate=10, seconds=1)
     arrivals.send(1, free_since=0.0, now=0.0)
     arrivals.send(2, free_since=0.0, now=0.1)

@@ -106,7 +106,7 @@ def test_another_build_of_python_is_judged_by_what_the_bare_application_takes(ad
     assert not found or "recorded is 100, which is 90 on this build" in found[0]
 
 
-def test_what_was_never_recorded_is_reported() -> None:
+def test_a_figure_that_was_never_recorded_is_reported() -> None:
     (text,) = find_regressions(counts(1), {})
     assert f"no recorded number for Python {this_python()}" in text
 

@@ -76,7 +76,7 @@ def test_requests_are_served_and_let_time_pass() -> None:
     assert passed == answered * 80_000
 
 
-def test_what_is_not_served_fails() -> None:
+def test_a_path_that_is_not_served_fails() -> None:
     async def run() -> None:
         await Server(answer, cast("Counter", NotedCounter())).serve(CASES["info"].requests()[:1])
 

@@ -136,7 +136,7 @@ def test_a_flat_outage_has_no_faults() -> None:
         (outage(balanced=False), "balance"),
     ],
 )
-def test_what_an_outage_must_not_do(found: Outage, fault: str) -> None:
+def test_limits_of_an_outage(found: Outage, fault: str) -> None:
     assert any(fault in each for each in found.faults)
 
 

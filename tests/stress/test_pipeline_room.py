@@ -31,7 +31,7 @@ async def test_no_more_is_taken_than_there_is() -> None:
     assert held == 0
 
 
-async def test_who_asks_for_much_is_not_passed_over() -> None:
+async def test_a_caller_that_asks_for_much_is_not_passed_over() -> None:
     room, served = Room(10), list[int]()
 
     async def take(count: int) -> None:

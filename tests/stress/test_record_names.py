@@ -19,7 +19,7 @@ def test_a_segment_is_named_after_its_request(number: int) -> None:
     assert name_of(segment) == str(number)
 
 
-def test_what_belongs_to_no_request_is_named_after_its_bytes() -> None:
+def test_other_records_are_named_after_their_bytes() -> None:
     assert name_of(b"one") == name_of(b"one") != name_of(b"two")
 
 

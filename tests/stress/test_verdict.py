@@ -178,7 +178,7 @@ PLANTED: dict[str, tuple[Callable[[Evidence], None], ...]] = {
 @pytest.mark.parametrize(
     ("clause", "plant"), [(clause, plant) for clause, plants in PLANTED.items() for plant in plants]
 )
-def test_what_is_planted_is_found_and_named(clause: str, plant: Callable[[Evidence], None]) -> None:
+def test_a_planted_fault_is_found_and_named(clause: str, plant: Callable[[Evidence], None]) -> None:
     evidence = honest()
     plant(evidence)
     assert [violation.clause for violation in judge(evidence)] == [clause]

@@ -41,7 +41,7 @@ def threads() -> set[str]:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("protocol", ["grpc", "http"])
-async def test_what_an_agent_reports_is_there(protocol: str) -> None:
+async def test_the_records_of_an_agent_are_there(protocol: str) -> None:
     async with collector() as arrived:
         address = arrived.address if protocol == "grpc" else arrived.http_address
         # a busy machine holds the loop, which would be an event, too

@@ -87,7 +87,7 @@ def test_a_deep_trace_has_an_outline() -> None:
         ('{"format": "swagent-traces", "version": 1, "segments": [{"spans": 3}]}', "malformed SegmentObject"),
     ],
 )
-def test_what_is_no_file_of_traces_is_said_so(tmp_path: Path, text: str, words: str) -> None:
+def test_a_file_that_is_none_of_traces_is_refused(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)
     with pytest.raises(ValueError, match=words) as error:

@@ -30,7 +30,7 @@ PAUSES = {
 }
 
 
-def test_what_leaves_the_outcome_open() -> None:
+def test_statuses_that_leave_the_outcome_open() -> None:
     names = {status.name for status in Status if status not in PAUSES and status is not Status.OK}
     assert names == {"UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "ABORTED", "UNKNOWN", "INTERNAL"}
 
@@ -200,7 +200,7 @@ async def test_http_statuses_of_a_proxy_between() -> None:
         (b"x" * 9000, "RESOURCE_EXHAUSTED xxxxx"),
     ],
 )
-async def test_what_the_peer_says_is_fit_for_a_log_line(text: bytes, shown: str) -> None:
+async def test_the_text_of_a_peer_is_fit_for_a_log_line(text: bytes, shown: str) -> None:
     behave: Behaviour = answers.trailers_only(Status.RESOURCE_EXHAUSTED, text)
     with H2Peer(behave) as peer:
         async with grpc_client(peer.address) as client:

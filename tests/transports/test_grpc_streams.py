@@ -31,7 +31,7 @@ NOT_PROCESSED: dict[str, Behaviour] = {
 
 @covers("F11", "grpc")
 @pytest.mark.parametrize("name", NOT_PROCESSED)
-async def test_what_was_not_processed_may_be_sent_again(name: str) -> None:
+async def test_a_batch_that_was_not_processed_may_be_sent_again(name: str) -> None:
     with H2Peer(NOT_PROCESSED[name]) as peer:
         async with grpc_client(peer.address) as client:
             assert isinstance(await client.verdict(), RetryableError)

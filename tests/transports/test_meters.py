@@ -16,6 +16,6 @@ def test_the_elements_of_a_collection_are_what_it_was_made_of(parts: list[bytes]
 
 
 @pytest.mark.parametrize("broken", [b"\x12\x00", b"\x0a\x05abc", b"\x0a", b"\x0a\xff"])
-def test_what_is_no_collection_is_an_error(broken: bytes) -> None:
+def test_bytes_that_are_no_collection_are_an_error(broken: bytes) -> None:
     with pytest.raises(ValueError, match=r"not a|cut short"):
         list(elements(broken))

@@ -209,7 +209,7 @@ def test_the_first_of_two_clients_that_is_gone_leaves_it_quiet() -> None:
         assert logger.isEnabledFor(logging.DEBUG)
 
 
-def test_what_others_did_to_a_logger_stays() -> None:
+def test_changes_of_others_to_a_logger_stay() -> None:
     logger: Any = logging.getLogger("swagent-tests.quiet")
     hush = Hush(logger.name)
     logger.isEnabledFor = lambda level: level == 7

@@ -65,7 +65,7 @@ def test_every_classifier_is_a_known_one(tools: Path, archives: list[Path]) -> N
     assert set(said) <= set(known.splitlines())
 
 
-def test_what_the_readme_installs_delivers(archives: list[Path], tmp_path: Path) -> None:
+def test_the_installation_of_the_readme_delivers(archives: list[Path], tmp_path: Path) -> None:
     (extras,) = _INSTALLED.findall((ROOT / "README.md").read_text("utf-8"))
     environment = Environment(tmp_path / "venv", archives[1], extras)
     shutil.copy(HERE / "deliver.py", environment.folder)

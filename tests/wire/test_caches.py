@@ -57,7 +57,7 @@ def test_long_texts_stay_out(codec: ModuleType) -> None:
 
 
 @CODECS
-def test_what_repeats_is_encoded_once(codec: ModuleType) -> None:
+def test_a_repeated_text_is_encoded_once(codec: ModuleType) -> None:
     """The second time no cache enters Python code: that is what makes an encoder fast."""
     missed: list[str] = []
 

@@ -79,7 +79,7 @@ def test_ours_are_the_official_ones(our_descriptors: Any, official_descriptors: 
 
 
 @pytest.mark.timeout(300)
-def test_what_is_left_out_is_known(our_descriptors: Any, official_descriptors: Any) -> None:
+def test_the_left_out_fields_are_known(our_descriptors: Any, official_descriptors: Any) -> None:
     ours, official = facts(our_descriptors), facts(official_descriptors)
     absent = {name for name in official if name not in ours}
     absent_files = {name.removeprefix("file ") for name in absent if name.startswith("file ")}

@@ -47,7 +47,7 @@ async def test_the_callers_context_is_continued() -> None:
     assert (segment.trace_id, reference.segment_id) == ("trace-1", CARRIER.segment_id)
 
 
-async def test_who_decides_on_trust_may_ask_for_any_header() -> None:
+async def test_a_function_that_decides_on_trust_may_ask_for_any_header() -> None:
     def trusts(request: Any) -> bool:
         return bool(dict(request["headers"])[b"x-inside"] == b"yes")
 
@@ -186,7 +186,7 @@ async def test_a_body_that_was_not_asked_for_is_no_loss() -> None:
         assert "outcome" not in tags(await shop.span())
 
 
-async def test_what_is_written_by_hand_passes() -> None:
+async def test_a_body_that_is_written_by_hand_passes() -> None:
     def app(environ: Environ, start_response: StartResponse) -> list[bytes]:
         write = start_response("200 OK", [])
         write(b"by hand ")

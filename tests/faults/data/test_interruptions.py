@@ -141,7 +141,7 @@ def signals(recorded: Recorded) -> Iterator[Callable[[], None]]:
 @covers("C06")
 @pytest.mark.parametrize("interruptions", [finalisers, pytest.param(signals, marks=pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="needs POSIX signals"))])  # fmt: skip
-async def test_who_breaks_in_may_record(interruptions: Callable[[Recorded], Any]) -> None:
+async def test_code_that_breaks_in_may_record(interruptions: Callable[[Recorded], Any]) -> None:
     """Until each lock that is held where others' code can run was held by the thread that was broken into. From 3.12 on
     garbage is collected where signals are handled, and no longer at each allocation: there it hardly ever meets the
     channel's, which signals do."""

@@ -26,7 +26,7 @@ def test_every_threat_has_tests_that_exist(threat: str) -> None:
     assert all("def test_" in (_ROOT / path).read_text("utf-8") for path in paths)
 
 
-def test_what_it_links_to_is_there() -> None:
+def test_its_links_lead_somewhere() -> None:
     for target in re.findall(r"\]\(([^)]+)\)", _PAGE):
         assert (_ROOT / "docs" / target).is_file(), target
 

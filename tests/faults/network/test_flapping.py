@@ -32,7 +32,7 @@ CAP = 30.0
 @pytest.mark.slow
 @each_cell("F19")
 @pytest.mark.parametrize("delivery", ["at_most_once", "at_least_once"])
-async def test_what_a_flapping_collector_got_is_what_the_ledger_says(
+async def test_a_flapping_collector_got_as_many_records_as_the_ledger_says(
     line: Line,
     delivery: Literal["at_most_once", "at_least_once"],
     monkeypatch: pytest.MonkeyPatch,

@@ -106,7 +106,7 @@ def nothing_is_done(address: str) -> Iterator[None]:
     assert not seen, seen
 
 
-def test_what_is_watched_is_seen(tmp_path: Path) -> None:
+def test_a_file_and_a_connection_would_be_seen(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="forged"), nothing_is_done("127.0.0.1:1"):
         (tmp_path / "forged").write_text("x")
     with pytest.raises(AssertionError, match="connect"), nothing_is_done("127.0.0.1:1"), socket.socket() as elsewhere:

@@ -70,7 +70,7 @@ def test_the_tree_and_its_references(traces: dict[Cell, list[Span]], transport: 
 
 
 @each_cell("D05", backend_name="backend")
-def test_what_the_spans_carry(traces: dict[Cell, list[Span]], transport: str, backend: str) -> None:
+def test_the_spans_carry_their_facts(traces: dict[Cell, list[Span]], transport: str, backend: str) -> None:
     entry, out, served = traces[transport, backend]
     assert entry.tags == {"http.method": "GET", "note": "grüß 🐍 \"'\\"}
     assert [(span.layer, span.component) for span in (entry, out)] == [("Http", "FastAPI"), ("Http", "HTTPX")]

@@ -268,7 +268,7 @@ async def test_broken_off_before_the_body_was_read(behave: Behaviour, size: int)
 @covers("F14", "http")
 @pytest.mark.parametrize("answer", [b"", b"?", b"\x15\x03\x01\x00\x02\x02\x46", b"SSH-2.0-OpenSSH_9.2\r\n"])
 @pytest.mark.parametrize("hang_up", [False, True], ids=["stays", "hangs up"])
-async def test_what_does_not_speak_http(answer: bytes, hang_up: bool) -> None:
+async def test_a_peer_that_does_not_speak_http(answer: bytes, hang_up: bool) -> None:
     with Parrot(answer, hang_up=hang_up) as peer:
         async with http_client(peer.address, request_timeout=0.3) as client:
             for _ in range(2):

@@ -70,7 +70,7 @@ async def test_batches_take_turns_over_partitions_and_meters_keep_theirs(cluster
     assert [value for _, value in filled] == [meters(0), meters(1), meters(2)]
 
 
-async def test_what_is_too_large_for_one_kafka_batch_goes_as_several(cluster: Cluster) -> None:
+async def test_records_too_large_for_one_kafka_batch_go_as_several(cluster: Cluster) -> None:
     records = [segment(number, size=50_000) for number in range(40)]
     async with kafka_client(cluster.address, namespace=cluster.namespace, request_timeout=10.0) as client:
         await client.send(*records)

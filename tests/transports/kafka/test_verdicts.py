@@ -52,7 +52,7 @@ def test_after_its_one_attempt(error: Exception, verdict: type[DeliveryError]) -
     assert type(answered(error)) is verdict
 
 
-def test_who_refuses_everything_is_left_alone_for_a_while() -> None:
+def test_a_broker_that_refuses_everything_is_left_alone_for_a_while() -> None:
     pauses = [unsent(error()) for error in (kafka.SaslAuthenticationFailed, kafka.UnknownTopicOrPartitionError)]
     assert [error.pause for error in pauses if isinstance(error, RejectedError)] == [60.0, 30.0]
     too_large = answered(kafka.MessageSizeTooLargeError())
