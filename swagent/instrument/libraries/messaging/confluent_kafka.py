@@ -8,7 +8,6 @@ call has been counted. A message from a consumer has an entry span until the nex
 
 from __future__ import annotations
 
-import functools
 from functools import partial
 from typing import Any
 
@@ -54,11 +53,15 @@ def _hook(module: Any, patches: Patches) -> None:
         patches.wrap(owner, "close", ending_last)
 
 
-@functools.cache
+_replacements: dict[type, Any] = {}
+"""One for each class of C: clients that were made of it, and names that an application has imported, record again when
+the hook is called again."""
+
+
 def _replacement_of(base: type) -> Any:
-    """One for each class: what was made of it, and by names of the application's, goes on when the hook is called
-    again."""
-    return replacement_of(base)
+    if base not in _replacements:
+        _replacements[base] = replacement_of(base)
+    return _replacements[base]
 
 
 def _remember_settings(args: Args, kwargs: Kwargs) -> None:
