@@ -13,7 +13,7 @@ import os
 import sys
 from types import ModuleType
 
-API = 5
+API = 6
 VARIABLE = "SW_AGENT_NATIVE"
 CHOICES = ("auto", "off")
 

@@ -22,6 +22,7 @@ from ..environments import CACHE
 from ..machine import describe_machine
 from .counter import MissingToolsError, build_counter, check_tools
 from .figures import Count, CountError, Counts, render
+from .implementation import ACCELERATOR, CHOICES, PYTHON, TITLES, build_accelerator
 from .measuring import measure
 from .requests import CASES, SHORT
 from .stages import BARE, STAGES, WHOLE
@@ -41,16 +42,25 @@ def main(arguments: list[str]) -> int:
         return 2 if os.environ.get("CI") else 0
     cases = given.cases or (SHORT if given.short else tuple(CASES))
     stages = (BARE, WHOLE) if given.short else tuple(STAGES)
-    try:
-        counts = count_all(stages, cases, given.blocks, given.jobs, given.split)
-    except CountError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(render(counts), describe_machine(), sep="\n\n", flush=True)
-    if given.record:
-        write_recorded(counts)
-        return 0
-    recorded = read_recorded()
+    status = 0
+    for implementation in CHOICES[given.native]:
+        try:
+            counts = count_all(stages, cases, given.blocks, given.jobs, given.split, implementation)
+        except CountError as error:
+            print(error, file=sys.stderr)
+            return 1
+        print(TITLES[implementation], render(counts), describe_machine(), sep="\n\n", flush=True)
+        status = status or (_record(counts, implementation) if given.record else _judge(counts, implementation, given))
+    return status
+
+
+def _record(counts: Counts, implementation: str) -> int:
+    write_recorded(counts, implementation=implementation)
+    return 0
+
+
+def _judge(counts: Counts, implementation: str, given: argparse.Namespace) -> int:
+    recorded = read_recorded(implementation=implementation)
     regressions = find_regressions(counts, recorded) if given.short else ()
     for line in find_doubts(counts, recorded):
         print(f"\n{line}", flush=True)
@@ -59,9 +69,17 @@ def main(arguments: list[str]) -> int:
     return 1 if regressions else 0
 
 
-def count_all(stages: Sequence[str], cases: Sequence[str], blocks: int, jobs: int, split: int = 1) -> Counts:
+def count_all(
+    stages: Sequence[str],
+    cases: Sequence[str],
+    blocks: int,
+    jobs: int,
+    split: int = 1,
+    implementation: str = PYTHON,
+) -> Counts:
     """Count each case at each stage, several stages at once: neighbours take time, and no instructions."""
     python, library = prepare(Environment.SWAGENT), build_counter()
+    accelerator = build_accelerator(python) if implementation == ACCELERATOR else None
     (CACHE / "cost").mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         address = Collector("grpc", stack).address
@@ -70,7 +88,7 @@ def count_all(stages: Sequence[str], cases: Sequence[str], blocks: int, jobs: in
         def count(stage: str) -> Mapping[str, Count]:
             folder = room / stage
             folder.mkdir()
-            return measure(stage, cases, blocks, python, library, address, folder, split)
+            return measure(stage, cases, blocks, python, library, address, folder, split, accelerator)
 
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
         found = dict(zip(stages, pool.map(count, stages), strict=True))
@@ -87,6 +105,10 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--split", type=int, default=1, help="split the time of one request in so many; 0: of none (%(default)d)"
     )
+    parser.add_argument(
+        "--native", choices=CHOICES, default=PYTHON,
+        help="count Python alone, with the accelerator, or each of both (%(default)s)",
+    )  # fmt: skip
     parser.add_argument("--short", action="store_true", help="few cases, no parts; judged by the record")
     parser.add_argument("--record", action="store_true", help="write the numbers to stress/recorded_cost.json")
     return parser.parse_args(arguments)

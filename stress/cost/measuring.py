@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from swagent.acceleration import VARIABLE
+
 from ..environments import ROOT
 from .counter import PLACE
 from .figures import Count, CountError, read_blocks
@@ -28,6 +30,7 @@ def measure(
     collector: str,
     folder: Path,
     split: int = 1,
+    accelerator: Path | None = None,
 ) -> Mapping[str, Count]:
     """Count the cases at one stage.
 
@@ -36,6 +39,7 @@ def measure(
     :param collector: the address of one in another process: what it does is not the application's cost
     :param split: of one in how many requests the time is split; 0: of none
     :param folder: for what callgrind writes; empty
+    :param accelerator: the folder that has it; Python works alone where it is left out
     :raises CountError: the process failed, or did something else than it should
     """
     command = [
@@ -45,27 +49,31 @@ def measure(
     log = folder.with_suffix(".log")
     with log.open("wb") as errors:
         try:
-            done = subprocess.run(command, cwd=ROOT, env=_environ(library), stdout=subprocess.PIPE, stderr=errors,
+            done = subprocess.run(command, cwd=ROOT, env=_environ(library, accelerator),
+                                  stdout=subprocess.PIPE, stderr=errors,
                                   check=False, timeout=_LONGEST)  # fmt: skip
         except subprocess.TimeoutExpired:
             raise CountError(f"{stage} took longer than {_LONGEST:.0f} s, see {log}") from None
     if done.returncode != 0:
         raise CountError(f"{stage} failed:\n{_tail(log)}")
     answer = json.loads(done.stdout)
-    check_answer(stage, cases, blocks, answer)
+    check_answer(stage, cases, blocks, answer, has_accelerator=accelerator is not None)
     found = read_blocks(folder)
     if any(len(found.get(case, ())) != blocks for case in cases):
         raise CountError(f"{stage}: callgrind did not write {blocks} blocks of each case, see {folder}")
     return {case: Count(found[case], answer["collections"][case]) for case in cases}
 
 
-def check_answer(stage: str, cases: Sequence[str], blocks: int, answer: Mapping[str, Any]) -> None:
-    """A request that was not served, or a record that was not delivered, costs nothing: such a count is void.
+def check_answer(
+    stage: str, cases: Sequence[str], blocks: int, answer: Mapping[str, Any], *, has_accelerator: bool = False
+) -> None:
+    """A request that was not served, or a record that was not delivered, costs nothing: such a count is void. So is one
+    of another implementation.
 
     :raises CountError: says what is missing
     """
     each = WARM_UP + blocks * BLOCK
-    expected = {"answered": each * len(cases)}
+    expected = {"answered": each * len(cases), "is_accelerated": has_accelerator}
     if STAGES[stage].delivers:
         expected |= {"segment": each * len(cases), "log": each * sum(CASES[case].logs for case in cases)}
     for name, number in expected.items():
@@ -73,14 +81,15 @@ def check_answer(stage: str, cases: Sequence[str], blocks: int, answer: Mapping[
             raise CountError(f"{stage}: {name} is {answer.get(name)} and should be {number}: the count is void")
 
 
-def _environ(library: Path) -> Mapping[str, str]:
+def _environ(library: Path, accelerator: Path | None) -> Mapping[str, str]:
     """Its environment: no settings but ours, and hashes that are the same at each run."""
     inherited = {name: text for name, text in os.environ.items() if not name.startswith(("SW_", "OTEL_", "PYTHON"))}
     return {
         **inherited,
         PLACE: str(library),
         "LD_PRELOAD": str(library),
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{_SERVED}",
+        "PYTHONPATH": os.pathsep.join(map(str, filter(None, (ROOT, _SERVED, accelerator)))),
+        VARIABLE: "off" if accelerator is None else "auto",
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
     }

@@ -18,7 +18,7 @@ from typing import Any
 import uvloop
 from fastapi import FastAPI
 
-from swagent import Agent, Config
+from swagent import Agent, Config, acceleration
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.signals import Signal
 
@@ -109,7 +109,8 @@ async def run(stage: str, collector: str, blocks: int, split: int, cases: Sequen
             statistics = agent.statistics()
             confirmed = {signal.value: statistics[signal].confirmed for signal in (Signal.SEGMENT, Signal.LOG)}
     clock.cancel()
-    return {"answered": server.answered, "collections": collections, **confirmed}
+    is_accelerated = acceleration.native is not None
+    return {"answered": server.answered, "collections": collections, "is_accelerated": is_accelerated, **confirmed}
 
 
 def main(arguments: Sequence[str]) -> None:

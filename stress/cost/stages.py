@@ -63,6 +63,18 @@ def _cut_behind_recording() -> None:
         for way in ways:
             _replace(intake, way, lambda _: _drop)
 
+    # the accelerator's way in is the object's own, and hides that of its class
+    def cut(init: Callable[..., Any]) -> Callable[..., Any]:
+        def begin(self: Any, *args: Any) -> None:
+            init(self, *args)
+            for way in ("offer_request", "offer_plain"):
+                vars(self).pop(way, None)
+
+        return begin
+
+    _replace(SegmentIntake, "__init__", cut)
+    _replace(LogIntake, "__init__", cut)
+
 
 def _cut_behind_encoding() -> None:
     def cut(offer: Callable[..., Any]) -> Callable[..., Any]:

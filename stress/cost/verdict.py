@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .figures import Count, Counts, own
+from .implementation import PYTHON
 from .stages import BARE
 
 RECORDED = Path(__file__).parents[1] / "recorded_cost.json"
@@ -77,17 +78,21 @@ def find_doubts(counts: Counts, recorded: Recorded) -> Sequence[str]:
     return found
 
 
-def read_recorded(path: Path = RECORDED) -> Recorded:
-    """What was recorded on this Python; nothing where there is no file."""
-    return _read(path).get(this_python(), {})
+def read_recorded(path: Path = RECORDED, implementation: str = PYTHON) -> Recorded:
+    """What was recorded of this implementation on this Python; nothing where there is no file."""
+    return _read(path).get(_key(implementation), {})
 
 
-def write_recorded(counts: Counts, path: Path = RECORDED) -> None:
+def write_recorded(counts: Counts, path: Path = RECORDED, implementation: str = PYTHON) -> None:
     """Record these; what was not counted this time stays as it was."""
     pythons = {python: {**cases} for python, cases in _read(path).items()}
-    cases = pythons.setdefault(this_python(), {})
+    cases = pythons.setdefault(_key(implementation), {})
     cases.update({case: {"bare": stages[BARE].each, "agent": own(stages)} for case, stages in counts.items()})
     path.write_text(json.dumps(pythons, indent=2, sort_keys=True) + "\n")
+
+
+def _key(implementation: str) -> str:
+    return this_python() if implementation == PYTHON else f"{this_python()}, accelerated"
 
 
 def _read(path: Path) -> Mapping[str, Recorded]:

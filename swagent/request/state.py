@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..acceleration import native
 from ..record.suppression import suppress_instrumentation
+from ..record.trace import ids
 from ..record.trace.context import Active, current
 from ..record.trace.ids import new_number
 from ..record.trace.model import Component
 from ..record.trace.span import Span
 from ..record.trace.tracer import Tracer
+from .description import name_so_far
 from .facts import OTHER, Facts
 from .faults import Faults
 from .routes import ARE_FASTAPI, FASTAPI, METHODS, path_of
@@ -144,6 +146,7 @@ def _choose() -> type[RequestState]:
     """The accelerator's type, where it runs."""
     if native is None:
         return RequestState
+    native.configure_origins(vars(ids), name_so_far)
     native.configure(
         current=current,
         suppressed=suppress_instrumentation,

@@ -160,7 +160,9 @@ def test_a_list_may_become_shorter_meanwhile() -> None:
 @given(FIELDS)
 def test_no_reference_is_lost(fields: tuple[Any, ...]) -> None:
     ENCODER.span_object(*fields)
-    held = [*map(sys.getrefcount, fields)]
+    # None and its like are held by everything
+    watched = [each for each in fields if sys.getrefcount(each) < 500]
+    held = [*map(sys.getrefcount, watched)]
     for _ in range(20):
         ENCODER.span_object(*fields)
-    assert [*map(sys.getrefcount, fields)] == held
+    assert [*map(sys.getrefcount, watched)] == held

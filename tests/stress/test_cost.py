@@ -13,6 +13,7 @@ import pytest
 from stress.cost import command
 from stress.cost.counter import MissingToolsError, check_tools
 from stress.cost.figures import Count, CountError, Counts, own, read_blocks, render
+from stress.cost.implementation import ACCELERATOR
 from stress.cost.measuring import check_answer
 from stress.cost.requests import BLOCK, CASES, WARM_UP, warm_up
 from stress.cost.stages import BARE, STAGES, WHOLE
@@ -126,6 +127,9 @@ def test_each_python_has_its_record_and_keeps_what_was_not_counted(tmp_path: Pat
     write_recorded(counts(100), file)
     assert read_recorded(file) == {"await": {"bare": 2, "agent": 2}, "trivial": {"bare": EACH, "agent": 100}}
     assert json.loads(file.read_text()).items() >= others.items()
+    write_recorded(counts(40), file, ACCELERATOR)
+    assert read_recorded(file, ACCELERATOR) == {"trivial": {"bare": EACH, "agent": 40}}
+    assert read_recorded(file)["trivial"] == {"bare": EACH, "agent": 100}
 
 
 SERVED = 2 * (WARM_UP + 3 * BLOCK)
@@ -140,11 +144,12 @@ SERVED = 2 * (WARM_UP + 3 * BLOCK)
         (WHOLE, {"answered": SERVED, "segment": SERVED, "log": SERVED // 2}, ""),
         (WHOLE, {"answered": SERVED, "segment": SERVED - 1, "log": SERVED // 2}, "segment"),
         (WHOLE, {"answered": SERVED, "segment": SERVED}, "log is None"),
+        (BARE, {"answered": SERVED, "is_accelerated": True}, "is_accelerated is True and should be False"),
     ],
 )
 def test_a_count_without_its_work_is_void(stage: str, answer: Mapping[str, Any], missing: str) -> None:
     def check() -> None:
-        check_answer(stage, ["trivial", "await"], 3, answer)
+        check_answer(stage, ["trivial", "await"], 3, {"is_accelerated": False, **answer})
 
     if missing:
         with pytest.raises(CountError, match=missing):
@@ -194,6 +199,6 @@ def test_the_short_form_judges(
 
     monkeypatch.setattr(command, "check_tools", lambda: None)
     monkeypatch.setattr(command, "count_all", counted)
-    monkeypatch.setattr(command, "read_recorded", lambda: read_recorded(file))
+    monkeypatch.setattr(command, "read_recorded", lambda **_: read_recorded(file))
     assert command.main(["--short"]) == status
     assert ("regression" in capsys.readouterr().err) is (status == 1)

@@ -201,11 +201,23 @@ has_usual_types(PyObject *const *row)
            PyFloat_CheckExact(row[MILLISECONDS]) && PyUnicode_CheckExact(row[TASK]);
 }
 
+static PyObject *
+ask_origin(PyObject *noted)
+{
+    if (PyTuple_Check(noted)) {
+        return Py_NewRef(noted);
+    }
+    PyObject *origin = PyObject_TypeCheck(noted, Request_Type) ? request_late_origin((Request *)noted) : NULL;
+    if (origin == NULL && PyErr_Occurred()) {
+        return NULL;
+    }
+    return origin != NULL ? origin : PyObject_CallMethodNoArgs(noted, name_late_origin);
+}
+
 static int
 find_origin(LogRenderer *self, Record *record)
 {
-    PyObject *noted = record->row[NOTED];
-    PyObject *origin = PyTuple_Check(noted) ? Py_NewRef(noted) : PyObject_CallMethodNoArgs(noted, name_late_origin);
+    PyObject *origin = ask_origin(record->row[NOTED]);
     if (origin == Py_None) {
         Py_SETREF(origin, Py_NewRef(self->nowhere));
     }

@@ -79,6 +79,9 @@ active_entry(RecordReader *self)
     if (PyContextVar_Get(self->current, Py_None, &entry) < 0 || entry == Py_None) {
         return entry;
     }
+    if (PyObject_TypeCheck(entry, Request_Type) && !((Request *)entry)->ended) {
+        return entry; /* as most are */
+    }
     int is_inner = is_true(entry, name_ended);
     if (is_inner == 0) {
         frame = PyObject_GetAttr(entry, name_frame);
@@ -93,6 +96,17 @@ active_entry(RecordReader *self)
     return found;
 }
 
+/* The trace's id; empty where the trace is not recorded. */
+static PyObject *
+find_trace_id(PyObject *entry)
+{
+    PyObject *found = PyObject_TypeCheck(entry, Request_Type) ? request_trace_id((Request *)entry) : NULL;
+    if (found == NULL && PyErr_Occurred()) {
+        return NULL;
+    }
+    return found != NULL ? found : PyObject_CallMethodNoArgs(entry, name_find_trace_id);
+}
+
 /* Sets the field for the application's own formatters, unless there is one. */
 static int
 set_trace_id(RecordReader *self, PyObject *record, PyObject *entry)
@@ -105,7 +119,7 @@ set_trace_id(RecordReader *self, PyObject *record, PyObject *entry)
     }
     PyObject *trace_id = NULL;
     if (entry != Py_None) {
-        trace_id = PyObject_CallMethodNoArgs(entry, name_find_trace_id);
+        trace_id = find_trace_id(entry);
         if (trace_id == NULL) {
             return -1;
         }
@@ -256,10 +270,26 @@ read_more(RecordReader *self, PyObject *record, PyObject **row)
     return done;
 }
 
+/* The origin, or who can say it later, or None. */
+static PyObject *
+note_origin(PyObject *entry)
+{
+    if (entry == Py_None) {
+        return Py_NewRef(entry);
+    }
+    if (PyObject_TypeCheck(entry, Request_Type)) {
+        Request *request = (Request *)entry;
+        if (request->trace_id != Py_None && request->span == Py_None) {
+            return Py_NewRef(entry);
+        }
+    }
+    return PyObject_CallMethodNoArgs(entry, name_note_origin);
+}
+
 static int
 read_place(RecordReader *self, PyObject *entry, PyObject **row)
 {
-    PyObject *origin = entry == Py_None ? Py_NewRef(Py_None) : PyObject_CallMethodNoArgs(entry, name_note_origin);
+    PyObject *origin = note_origin(entry);
     if (origin == Py_None) {
         Py_SETREF(origin, Py_NewRef(self->nowhere));
     }

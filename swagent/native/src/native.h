@@ -47,6 +47,13 @@ int request_begin(Request *self, PyObject *tracer, PyObject *scope, PyObject *fa
 /* End now; a second end does nothing. 0, or -1 with an exception set. */
 int request_finish(Request *self);
 
+/* Whether no header names a caller; they are read, unless they were. 0 where Python has to look. */
+int request_has_no_caller(Request *self);
+/* The trace's id, as `find_trace_id`, and where a record comes from, as `late_origin`: new references; NULL where Python
+ * has to find it, with an exception or without. */
+PyObject *request_trace_id(Request *self);
+PyObject *request_late_origin(Request *self);
+
 /* The row of finished requests, see rows.c. */
 typedef struct {
     PyObject_HEAD
@@ -78,6 +85,7 @@ void give_back_error(PyObject *error);
 /* Each returns 0, or -1 with an exception set. */
 int add_log_renderer(PyObject *module);
 int add_logs(PyObject *module);
+int add_origins(PyObject *module);
 int add_spans(PyObject *module);
 int add_request(PyObject *module);
 int add_rows(PyObject *module);

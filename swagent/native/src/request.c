@@ -394,6 +394,24 @@ find(Request *self, Found *found)
     read_facts(scope, found);
 }
 
+int
+request_has_no_caller(Request *self)
+{
+    if (self->caller == known.unread) {
+        Found found = {0};
+        if (!PyDict_CheckExact(self->scope)) {
+            return 0;
+        }
+        read_headers(get(self->scope, s_headers), &found);
+        if (!found.plain || found.caller != Py_None) {
+            return 0;
+        }
+        Py_SETREF(self->host, Py_NewRef(found.host));
+        Py_SETREF(self->caller, Py_NewRef(Py_None));
+    }
+    return self->caller == Py_None;
+}
+
 static PyObject *
 make_facts(Found *found, PyObject *status)
 {
