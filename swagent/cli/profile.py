@@ -149,5 +149,5 @@ def _within(least: int, most: int) -> Callable[[str], int]:
             raise argparse.ArgumentTypeError(f"{text} is not between {least} and {most}")
         return number
 
-    parse.__name__ = "whole number"  # what argparse calls it
+    parse.__name__ = "whole number"  # the name that argparse shows
     return parse

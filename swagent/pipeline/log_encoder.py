@@ -49,7 +49,7 @@ class LogEncoder:
         """A LogData of a record that is converted already."""
         time, text, tags, endpoint, trace_id, segment_id, span_id = entry
         task = tags[-1][1] if tags and tags[-1][0] == TASK else ""
-        is_time = 0 < time < _NO_TIME  # what is none on the wire is refused there
+        is_time = 0 < time < _NO_TIME  # a time that is none on the wire is refused there
         if self._encoder.is_binary and is_time and self._is_clean(f"{text}{task}{trace_id}{segment_id}"):
             written = text.encode()
             ids = (trace_id.encode(), segment_id.encode()) if trace_id else (b"", b"")

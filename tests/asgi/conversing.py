@@ -18,7 +18,7 @@ from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
 
 @dataclass
 class Conversation:
-    """What was said in one lifespan."""
+    """The messages of one lifespan."""
 
     said: list[Message] = field(default_factory=list)
     error: Exception | None = None

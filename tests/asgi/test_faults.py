@@ -1,4 +1,4 @@
-"""What breaks inside the middleware is counted and logged, and never reaches a request."""
+"""An error inside the middleware is counted and logged, and never reaches a request."""
 
 from __future__ import annotations
 

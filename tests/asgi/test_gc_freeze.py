@@ -1,4 +1,4 @@
-"""`gc_freeze`: what is alive when the application has started is left out of every later collection."""
+"""`gc_freeze`: objects that are alive when the application has started are left out of every later collection."""
 
 from __future__ import annotations
 

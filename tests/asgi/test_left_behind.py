@@ -1,5 +1,5 @@
-"""What starts after its request has ended, where the client that called it lives in the same process: it belongs to the
-request, and not to the client's call, which is still open."""
+"""A span that starts after its request has ended, where the client that called it lives in the same process: it belongs
+to the request, and not to the client's call, which is still open."""
 
 from __future__ import annotations
 

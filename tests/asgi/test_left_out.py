@@ -1,4 +1,5 @@
-"""What is not recorded: ignored operations, traces beyond the sampling rate, and what upstream does not sample."""
+"""Requests that are not recorded: ignored operations, traces beyond the sampling rate, and what upstream does not
+sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An application sees what it sees without the middleware: what it is handed, and what comes of its calls."""
+"""An application sees the same as without the middleware: the objects that it gets, and the outcomes of its calls."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ SENDS = {
 
 
 def _kinds(send: Any) -> list[bool]:
-    """What libraries ask of a callable before they call it."""
+    """The questions that libraries ask about a callable before they call it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # asyncio's is deprecated since 3.14
         old = asyncio.iscoroutinefunction(send)
@@ -210,7 +210,7 @@ async def test_a_message_that_is_wrong_is_the_servers_to_judge(kind: str) -> Non
 
 
 class Gone(OSError):
-    """What a server raises whose client went away."""
+    """The exceptions of a server whose client went away."""
 
 
 @one_loop

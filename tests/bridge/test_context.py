@@ -24,7 +24,7 @@ tracer = trace.get_tracer("a.library")
 
 
 def _active() -> Any:
-    """What swagent says is active, of whatever kind."""
+    """The active entry of swagent, of any kind."""
     return native_span()
 
 

@@ -1,4 +1,4 @@
-"""What is said twice is recorded once."""
+"""An operation that is reported twice is recorded once."""
 
 from __future__ import annotations
 

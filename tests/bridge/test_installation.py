@@ -23,7 +23,7 @@ class OtherProvider(trace.NoOpTracerProvider):
 @pytest.fixture
 def without_bridge(monkeypatch: pytest.MonkeyPatch) -> None:
     uninstall()
-    # what a test sets is gone after it
+    # the settings of a test are gone after it
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
     monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", type(trace._TRACER_PROVIDER_SET_ONCE)())
 
@@ -155,5 +155,6 @@ def test_native_instrumentations_that_are_asked_for_cover_theirs(monkeypatch: py
     install()
     uninstrument("shop")
     install()
-    # what was never asked for covers nothing, and what was switched off is not to be recorded by others
+    # an instrumentation that was never asked for covers nothing, and the library of one that was switched off is not to
+    # be recorded by others
     assert covered == [set(), {"shop", "stock"}, {"shop", "stock"}]

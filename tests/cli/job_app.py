@@ -1,4 +1,4 @@
-"""What an application can see of its jobs in other processes, as lines of text.
+"""Everything that an application can see of its jobs in other processes, as lines of text.
 
 python job_app.py WAY API
 """

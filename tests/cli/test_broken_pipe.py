@@ -1,4 +1,4 @@
-"""Who reads what a command says may leave before its end: `swagent doctor | head`."""
+"""The reader of a command may leave before its end: `swagent doctor | head`."""
 
 from __future__ import annotations
 

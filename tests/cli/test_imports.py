@@ -1,4 +1,4 @@
-"""What the command line imports: an application waits for `swagent run` at each of its starts."""
+"""The imports of the command line: an application waits for `swagent run` at each of its starts."""
 
 from __future__ import annotations
 

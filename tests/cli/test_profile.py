@@ -178,7 +178,7 @@ def test_ctrl_c_shows_what_there_is(page: Collector, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*command, "--collector", page.page_address], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, env=dict(os.environ),
-        # what a shell starts in the background ignores it
+        # a program that a shell starts in the background ignores it
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     with process:

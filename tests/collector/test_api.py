@@ -1,4 +1,4 @@
-"""What the page's API says of what arrived."""
+"""The answers of the page's API about the records that arrived."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Api:
 
 @pytest.fixture
 async def api(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Api]:
-    """What is kept is read in pieces of one row."""
+    """The store is read in pieces of one row."""
     monkeypatch.setattr(pieces, "_FIRST", 1)
     monkeypatch.setattr(pieces, "_MOST", 1)
     async with serving() as (collector, client):

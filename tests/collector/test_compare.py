@@ -1,4 +1,4 @@
-"""Before and after: what got worse, and what may be chance."""
+"""Before and after: worse numbers, and differences that may be chance."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The Kafka intake beside a broker of our own: what cannot be written is read again, and nothing is passed over. How it
-reads from a real broker, and every topic, is seen in tests/e2e."""
+"""The Kafka intake beside a broker of our own: messages that cannot be written are read again, and none is passed over.
+How it reads from a real broker, and every topic, is seen in tests/e2e."""
 
 from __future__ import annotations
 

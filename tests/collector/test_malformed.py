@@ -1,4 +1,4 @@
-"""What a client must not send is refused with a status, and the server goes on."""
+"""Messages that a client must not send are refused with a status, and the server goes on."""
 
 from __future__ import annotations
 

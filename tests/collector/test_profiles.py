@@ -41,7 +41,7 @@ def task(name: str = "one", service: str = "shop", created: int = NOW, seconds: 
 async def ask(
     collector: Collector, service: str = "shop", instance: str = "i1", since: int = 0
 ) -> list[dict[str, str]]:
-    """What an agent gets that asks over gRPC."""
+    """The commands for an agent that asks over gRPC."""
     host, port = collector.address.rsplit(":", 1)
     async with Channel(host, int(port)) as channel:
         query = wire.ProfileTaskCommandQuery(service, instance, since)

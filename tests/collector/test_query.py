@@ -25,7 +25,7 @@ STATEMENT = "SELECT " + ", ".join(f"column_{number}" for number in range(60)) + 
 
 @pytest.fixture
 async def api(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Api]:
-    """What is kept is read in pieces of one row."""
+    """The store is read in pieces of one row."""
     monkeypatch.setattr(pieces, "_FIRST", 1)
     monkeypatch.setattr(pieces, "_MOST", 1)
     async with serving() as (collector, client):
@@ -105,7 +105,7 @@ ALL = list(range(6))
         ("endpoint:*stock*", ALL),
         ("peer:db", ALL),
         ("peer:db:5432", ALL),
-        ("peer:10.1.1.1:5", []),  # who called is no peer that was called
+        ("peer:10.1.1.1:5", []),  # the caller is no peer that was called
         ("error:OutOfStock", [3]),
         ("error:stock.errors.OutOfStock", [3]),
         ("error:Stock", []),

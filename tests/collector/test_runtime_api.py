@@ -1,4 +1,4 @@
-"""What the API says of processes, of their losses, and of log lines."""
+"""The answers of the API about processes, their losses, and log lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHO = ("shop", "shop-1")
 
 @pytest.fixture
 async def served(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Store, httpx.AsyncClient]]:
-    """What is kept is read in pieces of one row."""
+    """The store is read in pieces of one row."""
     monkeypatch.setattr(pieces, "_FIRST", 1)
     monkeypatch.setattr(pieces, "_MOST", 1)
     async with serving() as (collector, client):

@@ -122,7 +122,7 @@ async def test_a_client_that_comes_while_it_stops_is_hung_up_on(way: str, turns:
         for _ in range(turns):
             await asyncio.sleep(0)
         await collector.stop()
-        await asyncio.sleep(0)  # what is aborted is closed in the loop's next turn
+        await asyncio.sleep(0)  # an aborted transport is closed in the loop's next turn
         with suppress(ConnectionResetError):
             while client.recv(1000):  # its settings, where it had the time to send them
                 pass

@@ -1,4 +1,4 @@
-"""A store in a file: what was acknowledged outlives the process; what cannot be opened or written is said."""
+"""A store in a file: acknowledged records outlive the process; a file that cannot be opened or written is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the collector touches inside of uvicorn and grpclib. A failure says what changed, and so what to look at in
+"""The private names of uvicorn and grpclib that the collector uses. A failure names the change, to be looked at in
 `http_server.py`, `http_protocol.py` and `intake/` before another version is let in."""
 
 from __future__ import annotations

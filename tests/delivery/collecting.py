@@ -29,7 +29,7 @@ class RemoteCollector:
         self.addresses: dict[str, str | None] = self.ask("status")
 
     def ask(self, path: str, **parameters: str) -> Any:
-        """What the API answers."""
+        """An answer of the API."""
         answer = self._client.get(f"/api/{path}", params=parameters)
         assert answer.status_code == 200, answer.text
         return answer.json()

@@ -172,7 +172,7 @@ class Run:
         result = eval(code, self.names)
         if not code.co_flags & inspect.CO_COROUTINE:
             return result
-        # what waits for ever on both sides is no difference, and need not cost the process
+        # a wait for ever on both sides is no difference, and need not cost the process
         with anyio.fail_after(_WAITING):
             return await result
 

@@ -45,7 +45,7 @@ class Finding:
 
 @dataclass
 class Outcome:
-    """What came of a world's programs."""
+    """The outcomes of a world's programs."""
 
     world: str
     programs: int = 0

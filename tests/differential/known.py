@@ -1,7 +1,7 @@
 """Differences that are known, with the reason for each.
 
-The list is to be short. Each entry has a program that shows it, and a test runs that program: what shows no difference
-any more is to be taken out.
+The list is to be short. Each entry has a program that shows it, and a test runs that program: an entry that shows no
+difference any more is to be taken out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What an application can see of a value, written down in what JSON can hold.
 
-What differs by nature from one process to the next is made the same: addresses in memory, ports, times, ids.
+Values that differ by nature from one process to the next are made the same: addresses in memory, ports, times, ids.
 """
 
 from __future__ import annotations

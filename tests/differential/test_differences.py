@@ -1,7 +1,7 @@
 """Random programs see the same with and without the agent, whatever library they use.
 
-A thousand programs, always the same; `make fuzz ARGS="differential"` runs ten thousand. What fails says how to
-run the one program again.
+A thousand programs, always the same; `make fuzz ARGS="differential"` runs ten thousand. A failure says how to run the
+one program again.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def _around() -> Around:
 
 
 def _warm_up(setup: str, variables: dict[str, str], around: Around, loops: list[str]) -> None:
-    """What is done once in a process, by imports and caches, is no difference between two programs."""
+    """Work that is done once in a process, by imports and caches, is no difference between two programs."""
     for loop in loops or [""]:
         execute(Program("warm-up", 0, loop, False, ()), setup, variables, around)
     gc.collect()

@@ -1,4 +1,4 @@
-"""What OAP shows, as values: each class reads itself from one JSON object of GraphQL's answer."""
+"""The answers of OAP, as values: each class reads itself from one JSON object of GraphQL's answer."""
 
 from __future__ import annotations
 

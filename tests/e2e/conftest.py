@@ -1,4 +1,4 @@
-"""What the tests of this folder have in common; the servers are in `e2e.fixtures`."""
+"""The common fixtures of this folder; the servers are in `e2e.fixtures`."""
 
 from __future__ import annotations
 

@@ -104,5 +104,5 @@ async def _sees_logs_under_the_trace(query: OapQuery, pair: Pair, trace_id: str)
 
 
 def _of_libraries(lines: list[LogLine]) -> list[LogLine]:
-    """What the agent's own libraries logged on its behalf, which must not come back."""
+    """The records that the agent's own libraries logged on its behalf, which must not come back."""
     return [line for line in lines if line.tags["logger"].split(".")[0] in {"grpclib", "h2", "hpack", "aiokafka"}]

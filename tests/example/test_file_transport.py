@@ -98,7 +98,7 @@ class FilePeer:
 
     def clear(self) -> None:
         if self.path.is_fifo():
-            # who still waits for a reader gets one
+            # a thread that still waits for a reader gets one
             os.close(os.open(self.path, os.O_RDONLY | os.O_NONBLOCK))
             self.path.unlink()
         elif self.path.is_dir():

@@ -43,7 +43,7 @@ Answer = dict[str, Any]
 
 
 class LogLines(logging.Handler):
-    """What the agent logs."""
+    """The log lines of the agent."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)

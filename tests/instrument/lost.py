@@ -89,7 +89,7 @@ class Session:
         return collecting.lost(self.found, {name: known[name] for name in judged})
 
     def _write(self) -> None:
-        # what a skipped test would have seen is still so
+        # the spans that a skipped test would have seen count as seen
         kept = {name: kinds for name, kinds in collecting.read().items() if not self.is_whole(name)}
         collecting.merge(kept, self.found)
         collecting.write(kept)

@@ -70,7 +70,7 @@ class Broker:
         # as the start finds out, until aiokafka 0.12
         producer.client._api_version = self.version
         producer._producer_magic = 2
-        producer._closed = True  # what never began need not be closed
+        producer._closed = True  # a producer that never began need not be closed
         return producer
 
     def consumer(self, *records: Any) -> Any:

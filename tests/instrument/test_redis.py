@@ -216,7 +216,7 @@ async def test_a_cluster_is_named_by_the_node_that_is_asked(recorder: Recorder, 
     with redis.RedisCluster("127.0.0.1", redis_cluster.port) as client, local_span("sync"):
         client.get("user:17")
         client.pipeline().set("user:17", "b").get("user:17").execute()
-    # what the client asks to know its cluster are calls, too, of segments of their own
+    # the questions by which a client knows its cluster are calls, too, in segments of their own
     recorder.segments = [each for each in recorder.segments if each.names[0] in ("async", "sync")]
     line = "  Exit Redis/{} REDIS/CACHE cache:6379 cache.type=Redis cache.cmd={} cache.op={}".format
     assert drawn(recorder, redis_cluster).splitlines() == [

@@ -114,7 +114,7 @@ def _passes(python: str, suite: Suite) -> bool:
         if done.returncode:
             return False
         (folder / "complete").touch()
-    # what an old library says of itself is no fault of ours
+    # a warning of an old library about itself is no fault of ours
     command = ["-m", "pytest", "-q", "-W", "default", "-p", "no:cacheprovider", "-m", "not slow", str(suite.path)]
     # nor need it have all that the newest has
     environ = {**os.environ, "PYTHONPATH": str(folder), "SWAGENT_TESTS_COLLECT": "new"}

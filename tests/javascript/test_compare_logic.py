@@ -37,7 +37,7 @@ ROWS = "found.map(({ a, b, depth }) => [a?.id ?? '', b?.id ?? '', depth])"
             [span("b", None, "r"), span("b1", "b", "q"), span("b2", "b", "q"), span("b3", "b", "q")],
             [["a", "b", 0], ["a1", "b1", 1], ["a2", "b2", 1], ["", "b3", 1]],
         ),
-        # what only one has is where it was there, with all below it
+        # a span that only one trace has is in its place there, with all below it
         (
             [span("a", None, "r"), span("a1", "a", "x"), span("a2", "a", "y")],
             [span("b", None, "r"), span("b1", "b", "new"), span("b2", "b1", "x"), span("b3", "b", "y")],

@@ -125,7 +125,8 @@ class Proxy(TcpServer):
         """A direction has carried its limit."""
         if self.ending == "reset":
             reset(link.client)
-            # what was carried is the server's: reset too, it might lose what it has not read yet
+            # the bytes that were carried are the server's: if it were reset too, it might lose those that it has not
+            # read yet
             link.server.close()
             await _cancel(running)
         elif self.ending == "end":

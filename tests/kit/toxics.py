@@ -103,7 +103,7 @@ class Pipe:
             if self.left is not None:
                 data = data[: self.left]
                 self.left -= len(data)
-            # what is sent later never overtakes
+            # later bytes never overtake earlier ones
             delay = toxics.latency + toxics.jitter * self._random.random()
             self._due = max(self._due, loop.time() + delay)
             if data:

@@ -99,7 +99,7 @@ def test_behind_a_wrapper_of_another_library_the_record_is_handled_once(awakened
         log.warning("two")
         awakened.capture.detach()
     finally:
-        # what we could not take out: theirs is around it
+        # our function, which could not be taken out: theirs is around it
         setattr(logging.Logger, method, original)
     assert handled.messages == ["one", "two"]
     assert [entry.text.rpartition(" - ")[2] for entry in awakened.entries] == ["two"]

@@ -53,7 +53,7 @@ def fill(channel: Channel, *records: bytes) -> None:
 
 
 def waiting(channel: Channel) -> list[bytes]:
-    """What the next leases would bring, without taking it."""
+    """The records of the next leases, without taking them."""
     lease = channel.lease(1_000_000, 1_000_000_000)
     lease.release()
     return list(lease.records)

@@ -16,7 +16,8 @@ from swagent.signals import Overflow, Signal
 
 
 class Model:
-    """What a channel does, written once more in the plainest way. A record is its offer's number, time and size."""
+    """The behaviour of a channel, written once more in the plainest way. A record is its offer's number, time and
+    size."""
 
     def __init__(self, overflow: Overflow) -> None:
         self.overflow = overflow

@@ -16,7 +16,7 @@ MESSAGE = PlainRecord._fields.index("message")
 
 
 class Encoding:
-    """Encodes the text alone. What begins with `odd` is encoded by itself."""
+    """Encodes the text alone. A text that begins with `odd` is encoded by itself."""
 
     def __init__(self) -> None:
         self.together: list[str] = []

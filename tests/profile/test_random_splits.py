@@ -32,7 +32,7 @@ _LONGEST = 40
 
 
 class Program:
-    """What a request does, and what is done beside it meanwhile; drawn from a seed."""
+    """The steps of a request, and the work beside it meanwhile; drawn from a seed."""
 
     def __init__(self, seed: int, loop: VirtualLoop) -> None:
         self.draw = Random(seed)
@@ -111,7 +111,7 @@ class Program:
             self.loop.jump(seconds)
 
     async def beside(self, until: Callable[[], bool]) -> None:
-        """What else uses the loop: it holds it, and lets the tasks of the request go on."""
+        """The other work of the loop: it holds it, and lets the tasks of the request go on."""
         draw = Random(self.draw.random())
         while not until():
             await asyncio.sleep(draw.randint(0, 12) / 1000)

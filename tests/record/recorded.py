@@ -1,4 +1,4 @@
-"""What a test sees of the spans that it records: the finished segments, in the order in which they finished."""
+"""The spans that a test records: the finished segments, in the order in which they finished."""
 
 from __future__ import annotations
 

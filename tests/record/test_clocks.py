@@ -69,7 +69,7 @@ def test_how_long_a_request_is_continued_does_not_follow_the_wall_clock(
 ) -> None:
     with entry_span("request") as request:
         pass
-    # what a task does that outlives its request
+    # the work of a task that outlives its request
     current.set(request)
     clocks.wall += jump
     clocks.passed += 59

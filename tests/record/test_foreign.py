@@ -1,4 +1,4 @@
-"""What foreign code raises while it is recorded stays with the agent, unless it ends a task or the program."""
+"""An exception of foreign code while it is recorded stays with the agent, unless it ends a task or the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What breaks in at any point: signal handlers, and a fork while another thread is inside."""
+"""Interruptions at any point: signal handlers, and a fork while another thread is inside."""
 
 from __future__ import annotations
 

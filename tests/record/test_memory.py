@@ -1,4 +1,4 @@
-"""What is finished is free at once: nothing is left to the garbage collector."""
+"""A finished record is free at once: nothing is left to the garbage collector."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_every_span_arrives_once_below_its_parent(
         ended: set[int] = set()
         for number, (at, _, in_thread) in enumerate(tree, start=1):
             parent = spans[at % number]
-            # what has ended is stepped over
+            # a span that has ended is stepped over
             parent = spans[0] if parent.ended else parent
             _in(parent, lambda number=number: spans.update({number: local_span(f"{number}").start()}), in_thread)
             parents[f"{number}"] = parent.name

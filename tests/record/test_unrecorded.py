@@ -1,4 +1,4 @@
-"""What is not recorded: ignored names, traces left out by sampling, no agent, and spans beyond the limit."""
+"""Spans that are not recorded: ignored names, traces left out by sampling, no agent, and spans beyond the limit."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def short_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What crashed is started again at once."""
+    """A crashed task is started again at once."""
     monkeypatch.setattr("swagent.runtime.supervisor._BACKOFF", Backoff(base=0.001))
 
 

@@ -1,4 +1,4 @@
-"""What an application recorded reaches the collector, once, and every record is accounted for."""
+"""The records of an application reach the collector, once, and every record is accounted for."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ async def main():
     async with Agent(Config(heartbeat_period=0.5), transport=collector.transport) as agent:
         record(1)
         assert await agent.flush()
-        # what is on its way at the fork arrives in the child, too
+        # records on their way at the fork arrive in the child, too
         beats = collector.heartbeats
         await collector.wait_until(lambda it: it.heartbeats > beats)
         if not os.fork():

@@ -132,7 +132,7 @@ end(0)
 
 
 def test_only_the_one_warning_of_the_one_fork_is_left_out() -> None:
-    """What Python 3.12 does by itself, on every Python."""
+    """The warning that Python 3.12 gives by itself, on every Python."""
     script = """
 fork_rest._WARNS = True
 text = f"This process (pid={os.getpid()}) is multi-threaded, use of fork() may lead to deadlocks in the child."

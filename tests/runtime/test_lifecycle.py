@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 
 class EndOfTheWorldError(BaseException):
-    """What is no Exception, like KeyboardInterrupt."""
+    """An exception that is no Exception, like KeyboardInterrupt."""
 
 
 async def test_entering_a_running_agent_is_an_error() -> None:

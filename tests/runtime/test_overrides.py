@@ -1,4 +1,5 @@
-"""What a collector changes at run time is in force for the requests that follow, and taken away is as at the start."""
+"""Settings that a collector changes at run time are in force for the requests that follow; when it takes them away,
+they are as at the start."""
 
 from __future__ import annotations
 

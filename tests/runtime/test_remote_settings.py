@@ -39,7 +39,7 @@ def read(**arguments: str) -> Mapping[str, Any]:
 )
 def test_a_setting_is_read_and_brought_into_its_range(key: str, text: str, name: str, value: Any) -> None:
     assert read(**{key: text}) == {name: value}
-    # what the collector may set is what a user may
+    # a collector may set the same values as a user
     assert getattr(dataclasses.replace(Config(service="shop"), **{name: value}), name) == value
 
 

@@ -1,4 +1,4 @@
-"""What breaks inside the agent stays inside: counted, restarted, and at last switched off."""
+"""A fault inside the agent stays inside: counted, restarted, and at last switched off."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CRASH_IDS = ["ValueError", "MemoryError", "ExceptionGroup", "RecursionError"]
 
 
 async def stray() -> NoReturn:
-    """What a client library leaks when one of its futures is cancelled."""
+    """The exception that a client library leaks when one of its futures is cancelled."""
     future = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_soon(future.cancel)
     await future

@@ -51,7 +51,7 @@ def agent_of(
 
 
 def record(count: int = 1) -> None:
-    """What an application does."""
+    """The work of an application."""
     for number in range(count):
         with local_span(f"work {number}"):
             pass
@@ -141,7 +141,7 @@ class Host:
 
 @contextmanager
 def no_task_is_left() -> Iterator[None]:
-    """What runs beside the test is the same before and after."""
+    """The threads and tasks beside the test are the same before and after."""
     before = _tasks()
     yield
     gc.collect()

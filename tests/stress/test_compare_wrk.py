@@ -1,4 +1,4 @@
-"""What wrk prints is read as it is meant, and a rate of failed requests is none."""
+"""The output of wrk is read as it is meant, and a rate of failed requests is none."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ async def test_nothing_is_left_open_or_running(ending: str) -> None:
 
 
 async def test_peer_that_does_not_read_cannot_keep_the_socket_open() -> None:
-    """What waits to be written to a dead peer is dropped with the connection."""
+    """Bytes that wait to be written to a dead peer are dropped with the connection."""
 
     async def stop_reading(call: Call) -> None:
         call.link._reader._transport.pause_reading()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What each status means for a batch, wherever in the answer it is."""
+"""The meaning of each status for a batch, wherever in the answer it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS: who is trusted, who is not, and that the token is shown to no other."""
+"""TLS: servers that are trusted, those that are not, and that no other gets the token."""
 
 from __future__ import annotations
 

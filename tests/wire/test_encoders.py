@@ -98,7 +98,7 @@ def values(one: Any, scalars: Scalars) -> st.SearchStrategy[Any]:
 
 
 def clean(value: str) -> str:
-    """What must not leave becomes U+FFFD."""
+    """A character that must not leave becomes U+FFFD."""
     return "".join("\ufffd" if is_unsafe(letter) else letter for letter in value)
 
 

@@ -29,7 +29,7 @@ def environ_of(path: str = "/", method: str = "GET", **others: Any) -> Environ:
 
 @dataclass
 class Answer:
-    """What a server would have sent."""
+    """The response that a server would have sent."""
 
     status: str = ""
     headers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])

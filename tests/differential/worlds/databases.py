@@ -29,7 +29,7 @@ def _texts(place: str) -> Sequence[str]:
 
 
 def _dbapi(c: str, wait: str, sql: str, values: str, place: str = "%s") -> list[Call | Line]:
-    """What cursors have in common, whatever their parameters are called."""
+    """The common operations of cursors, whatever their parameters are called."""
     follow = ("{}", *(f"{wait}{c}.{each}()" for each in _FETCHES), f"{c}.description", f"{c}.rowcount")
     return [
         call(

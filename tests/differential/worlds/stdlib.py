@@ -1,4 +1,4 @@
-"""What comes with Python: threads and pools, sqlite3, logging, `http.server`, wsgiref."""
+"""The standard library: threads and pools, sqlite3, logging, `http.server`, wsgiref."""
 
 from __future__ import annotations
 

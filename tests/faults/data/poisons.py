@@ -1,4 +1,4 @@
-"""What an application may hand to the agent by mistake, or by ill will, and what must become of it."""
+"""Objects that an application may hand to the agent by mistake, or by ill will, and their proper fate."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Recorded:
         self._is_inside = False
 
     def work(self) -> None:
-        """What an application does."""
+        """The work of an application."""
         with entry_span("GET:/work") as span:
             span.tag("number", self.outer).headers()
             self.counter.labels(number=self.outer).increment()  # a new series, for what is allocated with it
@@ -67,7 +67,7 @@ class Recorded:
         self._is_inside = True
         self.locked |= set(_held(frame))
         with entry_span("interruption") as span:
-            # what runs in the agent's own tasks is taken for its own work
+            # code that runs in the agent's own tasks counts as its own work
             assert span.is_recorded != suppress_instrumentation.get()
             self.unheard += not span.is_recorded
             self.counter.labels(kind="interruption").increment()

@@ -88,7 +88,7 @@ async def test_a_poison_segment_costs_itself_only(transport: str) -> None:
 
 
 def _check_marks(segments: list[Any]) -> None:
-    """What was cut shows."""
+    """A cut shows."""
     tags = [(tag.key, tag.value) for segment in segments for span in segment.spans for tag in span.tags]
     assert [value.endswith("…[truncated]") for key, value in tags if len(value) > 2000] == [True]
     assert sum(segment.is_size_limited for segment in segments) == len(["1,000 tags", "1,000 fields"])

@@ -41,7 +41,7 @@ class Secrets:
         return self.planted.setdefault(where, f"s3cr3t{len(self.planted):02d}hunter")
 
     def shown(self, where: str) -> str:
-        """What is collected on purpose."""
+        """Values that are collected on purpose."""
         return self.found.setdefault(where, f"sh0wn{len(self.found):02d}kept")
 
     def found_in(self, data: bytes) -> list[str]:

@@ -91,7 +91,7 @@ def fork(body: Callable[[], None], *, ends_as_usual: bool = False) -> int:
 
 
 def keep_still(agent: Agent) -> None:
-    """What a child does that has no agent of its own."""
+    """The work of a child that has no agent of its own."""
     record()
     assert swagent.stop() is None
     for each in agent.statistics():
@@ -101,7 +101,7 @@ def keep_still(agent: Agent) -> None:
 
 
 def report(name: str) -> None:
-    """What a child does that starts an agent of its own."""
+    """The work of a child that starts an agent of its own."""
     own = swagent.start(Config.from_env(instance=name, backend=sys.argv[1]))
     record()
     statistics = swagent.stop()

@@ -99,7 +99,7 @@ def _finish(coroutine: Coroutine[Any, Any, None]) -> None:
 
 @contextmanager
 def keeps(size: int) -> Iterator[None]:
-    """What is done here leaves at most so many bytes behind."""
+    """The block leaves at most so many bytes behind."""
     gc.collect()
     tracemalloc.start()
     try:

@@ -89,7 +89,7 @@ class Line:
 
 
 def record(count: int = 1) -> None:
-    """What an application does."""
+    """The work of an application."""
     for number in range(count):
         with local_span(f"work {number}"):
             pass

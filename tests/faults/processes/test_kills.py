@@ -44,7 +44,7 @@ async def _kill(scene: Scene, moment: float) -> Killed:
     command = SERVERS[scene.backend] + (" --workers 0" if scene.backend == "trio" else "")
     async with scene.launch(command) as app:
         clients, reports = Clients(app), scene.reports(app)
-        # what is recorded before there is a connection waits for it
+        # records that are made before there is a connection wait for it
         assert await scene.sink.wait_for(lambda: bool(reports.instances), 30), app.output
         before = app.starved
         clients.start(CLIENTS, RATE)

@@ -1,4 +1,5 @@
-"""A server is asked to end, by a service manager or by a person: what was answered is at the collector, in time."""
+"""A server is asked to end, by a service manager or by a person: the records of all answers are at the collector, in
+time."""
 
 from __future__ import annotations
 

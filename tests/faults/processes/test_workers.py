@@ -19,7 +19,7 @@ from faults.processes.endings import STOP, Ended, end, logged_as_lost
 from faults.processes.servers import GUNICORN, HYPERCORN, UVICORN, booted
 from faults.processes.stage import Scene, playing
 
-# what a worker that is killed may lose: a second of records, and a batch
+# the loss that a killed worker may have: a second of records, and a batch
 LOST = 1.5
 # seconds until gunicorn gives a worker up; uvicorn's reports every half of them that it lives, and looks once a second
 PATIENCE = 10

@@ -219,7 +219,7 @@ async def _try(world: World, trial: Trial, at: int, *, may_leave: bool = False) 
         steps.forget()
         del life
         if may_leave or "close" in steps.place:
-            _drop_what_was_left()  # what is not let close leaves something open
+            _drop_what_was_left()  # an object that may not close leaves something open
         else:
             await world.check_let_go()
     except BaseException:

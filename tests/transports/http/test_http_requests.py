@@ -1,4 +1,4 @@
-"""What leaves: paths, headers, bytes; and what of the environment has no say in it."""
+"""Requests as they leave: paths, headers, bytes; and the parts of the environment that have no effect on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS: who is not who they should be hears nothing, least of all the token."""
+"""TLS: a server with a wrong identity hears nothing, least of all the token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each answer means for a batch."""
+"""The meaning of each answer for a batch."""
 
 from __future__ import annotations
 

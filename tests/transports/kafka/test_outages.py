@@ -1,4 +1,4 @@
-"""A broker that is away, killed or frozen: what each batch is said to have become of is true, and nothing is left."""
+"""A broker that is away, killed or frozen: the verdict on each batch is true, and nothing is left."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ async def test_every_task_of_the_loop_is_cancelled(cluster: Cluster) -> None:
 
 
 async def _is_true(cluster: Cluster, verdicts: dict[int, DeliveryError | None]) -> None:
-    """What was confirmed is there, what was unsent is not, and nothing is there twice."""
+    """Confirmed records are there, unsent ones are not, and none is there twice."""
     found = Counter(int(key or b"-1") for key, _ in await cluster.records(cluster.topic("segments")))
     for number, verdict in verdicts.items():
         if verdict is None:

@@ -20,7 +20,7 @@ NOWHERE = "127.0.0.1:1"
 
 
 async def connect_in_vain() -> None:
-    """What an application may do itself."""
+    """A change that an application may make itself."""
     producer = AIOKafkaProducer(bootstrap_servers=NOWHERE)
     with pytest.raises(KafkaConnectionError):
         await producer.start()

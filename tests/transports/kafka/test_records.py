@@ -1,4 +1,4 @@
-"""What the broker holds afterwards: topics, keys and bytes, read from offset 0."""
+"""The records in the broker afterwards: topics, keys and bytes, read from offset 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Kafka client gets, and what is refused at the start."""
+"""The settings that the Kafka client gets, and those that are refused at the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS to brokers: who is not who they should be hears nothing, least of all the password."""
+"""TLS to brokers: a broker with a wrong identity hears nothing, least of all the password."""
 
 from __future__ import annotations
 
