@@ -51,7 +51,13 @@ def official(mode: str, transport: str) -> str:
 
 
 _REQUIREMENTS: Mapping[str, Sequence[str]] = {
-    Environment.SWAGENT: (*_STACK, "hypercorn[trio]==0.18.0", "-e", f"{ROOT}[grpc,http,kafka,trio,uvloop]"),
+    Environment.SWAGENT: (
+        *_STACK,
+        "asyncpg==0.32.0",
+        "hypercorn[trio]==0.18.0",
+        "-e",
+        f"{ROOT}[grpc,http,kafka,trio,uvloop]",
+    ),
     Environment.OTEL: (
         *_STACK,
         "opentelemetry-sdk==1.45.2",

@@ -27,20 +27,22 @@ class Count:
 
     :ivar blocks: of each block, in any order
     :ivar collections: how often the garbage collector ran meanwhile, by generation
+    :ivar requests: of a block
     """
 
     blocks: Sequence[int]
     collections: Sequence[int] = (0, 0, 0)
+    requests: int = BLOCK
 
     @property
     def each(self) -> int:
         """Of one request: the median block's. A full garbage collection in one of the blocks is not in it."""
-        return round(median(self.blocks) / BLOCK)
+        return round(median(self.blocks) / self.requests)
 
     @property
     def spread(self) -> int:
         """How far the blocks are apart, for one request."""
-        return round((max(self.blocks) - min(self.blocks)) / BLOCK)
+        return round((max(self.blocks) - min(self.blocks)) / self.requests)
 
 
 Counts = Mapping[str, Mapping[str, Count]]

@@ -14,7 +14,7 @@ from swagent.acceleration import VARIABLE
 from ..environments import ROOT
 from .counter import PLACE
 from .figures import Count, CountError, read_blocks
-from .requests import BLOCK, CASES, WARM_UP
+from .requests import CASES
 from .stages import STAGES
 
 _SERVED = ROOT / "stress" / "compare" / "served"
@@ -61,7 +61,7 @@ def measure(
     found = read_blocks(folder)
     if any(len(found.get(case, ())) != blocks for case in cases):
         raise CountError(f"{stage}: callgrind did not write {blocks} blocks of each case, see {folder}")
-    return {case: Count(found[case], answer["collections"][case]) for case in cases}
+    return {case: Count(found[case], answer["collections"][case], CASES[case].block) for case in cases}
 
 
 def check_answer(
@@ -72,10 +72,11 @@ def check_answer(
 
     :raises CountError: says what is missing
     """
-    each = WARM_UP + blocks * BLOCK
-    expected = {"answered": each * len(cases), "is_accelerated": has_accelerator}
+    requests = {case: CASES[case].warm_up + blocks * CASES[case].block for case in cases}
+    expected = {"answered": sum(requests.values()), "is_accelerated": has_accelerator}
     if STAGES[stage].delivers:
-        expected |= {"segment": each * len(cases), "log": each * sum(CASES[case].logs for case in cases)}
+        logs = sum(number * CASES[case].logs for case, number in requests.items())
+        expected |= {"segment": expected["answered"], "log": logs}
     for name, number in expected.items():
         if answer.get(name) != number:
             raise CountError(f"{stage}: {name} is {answer.get(name)} and should be {number}: the count is void")

@@ -20,13 +20,17 @@ from fastapi import FastAPI
 
 from swagent import Agent, Config, acceleration
 from swagent.asgi import SkyWalkingMiddleware
+from swagent.instrument import instrument
 from swagent.signals import Signal
 
+from .calling import with_calls
 from .connections import Server
 from .counter import Counter
 from .requests import CASES, warm_up
 from .stages import BARE, STAGES
 
+CLIENTS = ("asyncpg", "httpx")
+"""The libraries whose calls are recorded."""
 _IDLE_NS = 10_000
 
 
@@ -55,14 +59,17 @@ async def running(stage: str, collector: str, split: int) -> AsyncIterator[tuple
     """
     app = build_app()
     if stage == BARE:
-        yield app, None
+        async with with_calls(app):
+            yield app, None
         return
     STAGES[stage].cut()
     # the watch of the loop asks by the clock, and here everything takes fifty times as long
     config = Config(
         service="counted", instance="counted-1", collector=collector, loop_block_limit=0, time_split_every=split
     )
-    async with Agent(config, transport=STAGES[stage].transport) as agent:
+    # the clients only: uvicorn's own instrumentation would put another middleware around the application
+    instrument(*CLIENTS, config=config)
+    async with Agent(config, transport=STAGES[stage].transport) as agent, with_calls(app):
         yield SkyWalkingMiddleware(app, agent=agent), agent
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 BLOCK = 512
 """Requests that are counted at a time: a batch of the agent's, and so a whole number of its smaller groups."""
 
-WARM_UP = 8 * BLOCK + BLOCK // 2
-"""Requests before the count: after six blocks the figures stay within a tenth of a percent. Half a block more than
-whole ones: so batches are sent in the middle of blocks."""
+WARM_UP = 8.5
+"""Blocks before the count: after six the figures stay within a tenth of a percent. Half a block more than whole ones:
+so batches are sent in the middle of blocks."""
 
 
 @dataclass(frozen=True)
@@ -20,18 +21,25 @@ class Case:
     :ivar logs: how many log records a request reports
     :ivar headers: of each request in a block, by its number
     :ivar meaning: for people
+    :ivar block: how many requests are counted at a time
     """
 
     path: str
     logs: int
     headers: Callable[[int], str]
     meaning: str
+    block: int = BLOCK
+
+    @property
+    def warm_up(self) -> int:
+        """How many requests come before the count."""
+        return round(WARM_UP * self.block)
 
     def requests(self) -> Sequence[bytes]:
         """Those of a block."""
         return [
             f"GET {self.path} HTTP/1.1\r\nHost: 127.0.0.1:8000\r\n{self.headers(number)}\r\n".encode()
-            for number in range(BLOCK)
+            for number in range(self.block)
         ]
 
 
@@ -52,11 +60,14 @@ CASES: Mapping[str, Case] = {
     "await": Case("/await", 1, _none, "waits 5 ms and logs a WARNING, which is reported"),
     "info": Case("/info", 0, _none, "as trivial, with a logger.info() that the application prints"),
     "sw8": Case("/trivial", 0, _sw8, "as trivial, asked by a caller that is traced"),
+    "query": Case("/query", 0, _none, "asks a database once, by asyncpg"),
+    "queries": Case("/queries", 0, _none, "asks a database 41 times, by asyncpg", BLOCK // 8),
+    "call": Case("/fetch", 0, _none, "calls a service, by httpx"),
 }
-SHORT = ("trivial", "await")
+SHORT = ("trivial", "await", "query", "call")
 """What the short form counts."""
 
 
 def warm_up(block: Sequence[bytes]) -> Sequence[bytes]:
     """What is served before the count, of the requests of a block."""
-    return (tuple(block) * (WARM_UP // BLOCK + 1))[:WARM_UP]
+    return (tuple(block) * ceil(WARM_UP))[: round(WARM_UP * len(block))]

@@ -15,7 +15,7 @@ from stress.cost.counter import MissingToolsError, check_tools
 from stress.cost.figures import Count, CountError, Counts, own, read_blocks, render
 from stress.cost.implementation import ACCELERATOR
 from stress.cost.measuring import check_answer
-from stress.cost.requests import BLOCK, CASES, WARM_UP, warm_up
+from stress.cost.requests import BLOCK, CASES, warm_up
 from stress.cost.stages import BARE, STAGES, WHOLE
 from stress.cost.verdict import find_doubts, find_regressions, read_recorded, this_python, write_recorded
 
@@ -132,7 +132,7 @@ def test_each_python_has_its_record_and_keeps_what_was_not_counted(tmp_path: Pat
     assert read_recorded(file)["trivial"] == {"bare": EACH, "agent": 100}
 
 
-SERVED = 2 * (WARM_UP + 3 * BLOCK)
+SERVED = 2 * (CASES["trivial"].warm_up + 3 * BLOCK)
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,15 @@ def test_a_count_without_its_work_is_void(stage: str, answer: Mapping[str, Any],
 def test_a_batch_is_sent_in_the_middle_of_a_block() -> None:
     requests = CASES["sw8"].requests()
     assert len(set(requests)) == BLOCK
-    assert len(warm_up(requests)) == WARM_UP
-    assert WARM_UP % BLOCK == BLOCK // 2
+    assert len(warm_up(requests)) == CASES["sw8"].warm_up
+    assert CASES["sw8"].warm_up % BLOCK == BLOCK // 2
+
+
+def test_a_block_of_dear_requests_is_smaller_and_counts_by_its_own_size() -> None:
+    small = CASES["queries"].block
+    assert len(CASES["queries"].requests()) == small < BLOCK
+    assert Count([small * EACH, small * (EACH + 2), small * (EACH + 1)], requests=small).each == EACH + 1
+    check_answer(BARE, ["queries"], 3, {"answered": CASES["queries"].warm_up + 3 * small})
 
 
 def test_a_traced_caller_is_another_one_each_time() -> None:
@@ -194,7 +201,7 @@ def test_the_short_form_judges(
     write_recorded(counts(100), file)
 
     def counted(stages: Sequence[str], cases: Sequence[str], *_: object) -> Counts:
-        assert (stages, cases) == ((BARE, WHOLE), ("trivial", "await"))
+        assert (stages, cases) == ((BARE, WHOLE), ("trivial", "await", "query", "call"))
         return counts(added)
 
     monkeypatch.setattr(command, "check_tools", lambda: None)

@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from fastapi import FastAPI
 
+from record.recorded import recording
+from stress.cost.calling import QUERIES, with_calls
 from stress.cost.connections import CONNECTIONS, Server
 from stress.cost.counter import NEEDED, PLACE, Counter, build_counter
+from stress.cost.process import CLIENTS
 from stress.cost.requests import CASES
 from stress.cost.stages import STAGES, Confirming
 from swagent import Agent, Config, entry_span
+from swagent.instrument import instrument, uninstrument
 from swagent.pipeline.channel import Channel
 from swagent.pipeline.intake import SegmentIntake
 from swagent.pipeline.log_intake import LogIntake
@@ -112,3 +117,27 @@ def test_a_cut_that_finds_no_place_says_so_and_cuts_nothing(monkeypatch: pytest.
     with pytest.raises(AttributeError, match="Channel has no offer any more"):
         STAGES["encoded"].cut()
     assert dict(vars(Channel)) == before
+
+
+@pytest.mark.parametrize(("case", "calls"), [("query", 1), ("queries", QUERIES), ("call", 1)])
+def test_a_handler_that_calls_has_a_span_for_each_call(case: str, calls: int) -> None:
+    app = FastAPI()
+
+    async def traced(scope: Any, receive: Any, send: Any) -> None:
+        with entry_span("asked"):
+            await app(scope, receive, send)
+
+    async def run() -> int:
+        async with with_calls(app):
+            server = Server(traced, cast("Counter", NotedCounter()))
+            await server.serve(CASES[case].requests()[: CONNECTIONS + 1])
+        return server.answered
+
+    instrument(*CLIENTS)
+    try:
+        with recording() as recorder:
+            assert asyncio.run(run()) == CONNECTIONS + 1
+    finally:
+        uninstrument(*CLIENTS)
+    handled = [names for names in recorder.names if "asked" in names]
+    assert [len(names) for names in handled] == [calls + 1] * (CONNECTIONS + 1)
