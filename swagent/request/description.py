@@ -32,10 +32,14 @@ def describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
 
 def admit(template: SpanTemplate, facts: Facts, endpoints: CardinalityLimit) -> str:
     """The name of a request's span within the limit of how many endpoints there may be."""
-    name = template.name
-    if name in endpoints or facts.template is UNMATCHED:
+    return admit_name(template.name, facts.method, facts.template, endpoints)
+
+
+def admit_name(name: str, method: str, template: str | None, endpoints: CardinalityLimit) -> str:
+    """As `admit`, by the name and what it is made of."""
+    if name in endpoints.known or template is UNMATCHED:
         return name
-    return endpoints.keep(name, name_by_path(facts.method, OVERFLOW), from_client=_by_path or facts.template is None)
+    return endpoints.keep(name, name_by_path(method, OVERFLOW), from_client=_by_path or template is None)
 
 
 def name_so_far(method: str, path: str, template: str | None) -> str:

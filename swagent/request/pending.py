@@ -109,17 +109,17 @@ class PendingRequest(ChosenState):
         trace_id, tracer = self._trace_id, self.tracer
         if not trace_id:
             return None
-        method, path, template = self._operation()
+        method, path, template = self.operation_parts()
         if (not tracer.ignores_dots_only or "." in path) and tracer.is_ignored(name_by_path(method, path)):
             return None
         return name_so_far(method, path, template), trace_id, segment_id_of(self.number), 0
 
     def operation(self) -> tuple[str, bool]:
         """The name of its operation as far as it is known now, and whether its route is known."""
-        method, path, template = self._operation()
+        method, path, template = self.operation_parts()
         return name_so_far(method, path, template), template is not None
 
-    def _operation(self) -> tuple[str, str, str | None]:
+    def operation_parts(self) -> tuple[str, str, str | None]:
         """Method, path and template, as far as they are known now."""
         if self._facts is None:
             try:
@@ -154,15 +154,18 @@ class PendingRequest(ChosenState):
     _finish_otherwise = RequestState.finish
     """The end of a request that is unusual, for the accelerator."""
 
-    def end(self) -> None:
-        """End with the span, which has ended now."""
+    def end(self, facts: Facts | None) -> None:
+        """End with the span, which has ended now.
+
+        :param facts: those by which the span was described; None: it was not described by this end
+        """
         if self.previous is not None:
             self.previous = nearest_open(self.previous)
         now = self.end_time = monotonic()
         if self.clock is not None:
             self.clock.stop(now)
         self.ended = True
-        self._facts = self._read()
+        self._facts = facts or self._read()
         self.scope = NOTHING
 
     def leave(self) -> None:
@@ -191,15 +194,23 @@ class PendingRequest(ChosenState):
         self._open(live, source)
 
     def _open(self, live: Span | None, source: Active[Span] | None) -> None:
-        facts = self.facts()
         carrier: Carrier | Traceparent | None = None
         correlation = None
         try:
-            carrier, correlation = read_carrier(self.scope, self.tracer)
-            if carrier is None:
+            caller, is_traced_otherwise = self._caller, True
+            if caller is UNREAD:
+                # as in `_read_caller`, which may open the span
+                self._host, caller, is_traced_otherwise = read_headers(self.scope)
+                if caller is not None and not self.tracer.trusts(self.scope):
+                    caller = None
+                self._caller = caller
+            if caller is not None:
+                carrier, correlation = read_carrier(self.scope, caller, self.tracer)
+            if carrier is None and is_traced_otherwise:
                 carrier = read_traceparent(self.scope, self.tracer)
         except Exception as error:  # noqa: BLE001, RUF100  (ours, and the application may have made this call)
             self.faults.note("opening the span of a request", error)
+        facts = self.facts()
         with self.tracer.lock:
             if self.span is not None or self.ended:
                 return
@@ -218,7 +229,7 @@ class PendingRequest(ChosenState):
 
     def _read(self) -> tuple[Any, ...]:
         try:
-            host, _, _ = read_headers(self.scope)
+            host = read_headers(self.scope)[0] if self._caller is UNREAD else self._host
             return read_facts(self.scope, host, self.status, self.faults)
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
             self.faults.note("reading a request", error)

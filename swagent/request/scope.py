@@ -96,16 +96,12 @@ def read_headers(scope: Scope) -> tuple[bytes | None, bytes | None, bool]:
     return host, caller, is_traced_otherwise
 
 
-def find_caller(scope: Scope, tracer: Tracer) -> bytes | None:
-    """The header `sw8`, if there is exactly one and it is trusted."""
-    _, caller, _ = read_headers(scope)
-    return caller if caller is not None and tracer.trusts(scope) else None
+def read_carrier(scope: Scope, caller: bytes, tracer: Tracer) -> tuple[Carrier | None, dict[str, str] | None]:
+    """The context and the correlation of the caller.
 
-
-def read_carrier(scope: Scope, tracer: Tracer) -> tuple[Carrier | None, dict[str, str] | None]:
-    """The context and the correlation of the caller, if it is trusted."""
-    caller = find_caller(scope, tracer)
-    carrier = parse_sw8(caller) if caller is not None else None
+    :param caller: its header `sw8`, which is trusted
+    """
+    carrier = parse_sw8(caller)
     if carrier is None:
         return None, None
     correlation = [value for name, value in scope["headers"] if name == b"sw8-correlation"]

@@ -14,7 +14,7 @@ from ..record.trace.segment import Segment
 from ..record.trace.span import Span
 from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
-from .description import PEERS, admit, describe, name_by_path, parameters_tag
+from .description import PEERS, admit, admit_name, describe, name_by_path, name_so_far, parameters_tag
 from .facts import WEBSOCKET, Facts
 from .faults import Faults
 from .scope import Scope
@@ -63,8 +63,15 @@ class Request(Protocol):
         """The facts as far as they are known now."""
         ...
 
-    def end(self) -> None:
-        """End with the span, now."""
+    def operation_parts(self) -> tuple[str, str, str | None]:
+        """Method, path and template, as far as they are known now."""
+        ...
+
+    def end(self, facts: Facts | None) -> None:
+        """End with the span, now.
+
+        :param facts: those by which the span was described; None: it was not described by this end
+        """
         ...
 
     def runs_here(self) -> bool:
@@ -76,7 +83,7 @@ class RequestSpan(Span):
     """The entry span of one http or websocket scope. `PendingRequest.to_span` makes it. It is named and tagged at its
     end, when the framework has chosen the route."""
 
-    __slots__ = ("pending",)
+    __slots__ = ("_facts", "in_parts", "pending")
 
     def __init__(
         self,
@@ -90,6 +97,8 @@ class RequestSpan(Span):
         peer = PEERS[tuple(client)] if client else ""
         super().__init__(name, SpanKind.ENTRY, peer, Layer.HTTP, Component.PYTHON, carrier, correlation, pending.tracer)
         self.pending = pending
+        self.in_parts = facts.method is WEBSOCKET
+        self._facts: Facts | None = None
         self.epoch = time.time() - time.monotonic()
         self.start_time = self.epoch + pending.start_time
 
@@ -115,8 +124,10 @@ class RequestSpan(Span):
         """End now. A second stop does nothing."""
         pending = self.pending
         if not pending.ended:
+            self._facts = None
             super().stop()
-            pending.end()
+            facts, self._facts = self._facts, None
+            pending.end(facts)
 
     def prepare_end(self) -> bool:
         """Name it and tag it by the facts of now. False: it has ended."""
@@ -124,7 +135,7 @@ class RequestSpan(Span):
         if segment is None or self.ended:
             return False
         try:
-            facts = pending.facts()
+            facts = self._facts = pending.facts()
             described = describe(facts, segment.tracer.real_path)
             self.name = admit(described, facts, segment.tracer.endpoints)
             self.component = described.component
@@ -146,8 +157,8 @@ class RequestSpan(Span):
         if self.ended or segment is None:
             return self.name
         try:
-            facts = self.pending.facts()
-            return admit(describe(facts), facts, segment.tracer.endpoints)
+            method, path, template = self.pending.operation_parts()
+            return admit_name(name_so_far(method, path, template), method, template, segment.tracer.endpoints)
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no call)
             self.pending.faults.note("describing a request", error)
             return self.name
@@ -158,5 +169,4 @@ class RequestSpan(Span):
 
     def _new_segment(self, tracer: Tracer, trace_id: str | None) -> Segment:
         own = ids_of(self.pending.number)
-        is_websocket = self.pending.facts().method is WEBSOCKET
-        return Segment(tracer, self, trace_id or own[0], own[1], in_parts=is_websocket)
+        return Segment(tracer, self, trace_id or own[0], own[1], in_parts=self.in_parts)
