@@ -16,7 +16,7 @@ from ..record.suppression import suppress_instrumentation
 from ..record.trace.context import active_span, current
 from ..record.trace.model import SpanKind
 from ..record.trace.span import Span
-from ..record.trace.tracer import running
+from ..record.trace.tracer import installed, running
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,9 +34,7 @@ def safely(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | N
     try:
         return function(*args, **kwargs)
     except BaseException as error:  # noqa: BLE001, RUF100  (the library's objects may have a will of their own)
-        if must_reach_application(error):
-            raise
-        _limited.warn(function.__module__, "%s could not record a call: %r", function.__module__, error)
+        note_failure(function, error)
         return None
 
 
@@ -46,10 +44,19 @@ def settle(function: Callable[Concatenate[Span, P], object], span: Span, *args: 
     try:
         function(span, *args, **kwargs)
     except BaseException as error:  # noqa: BLE001, RUF100  (as above)
+        note_failure(function, error, span)
+
+
+def note_failure(function: Callable[..., object], error: BaseException, span: Span | None = None) -> None:
+    """Say that a function of an instrumentation has failed inside the application's call, and end its span.
+
+    :raises BaseException: the error, where it ends the task or the program
+    """
+    if span is not None:
         span.stop()
-        if must_reach_application(error):
-            raise
-        _limited.warn(function.__module__, "%s could not record a call: %r", function.__module__, error)
+    if must_reach_application(error):
+        raise error
+    _limited.warn(function.__module__, "%s could not record a call: %r", function.__module__, error)
 
 
 def begin_call(
@@ -68,24 +75,16 @@ def begin_call(
     :param tags: short texts
     :param make: the span's class
     """
-    return open_call(name, peer, layer, component, tags, make) if is_outermost() else None
-
-
-def open_call(
-    name: str,
-    peer: str,
-    layer: int,
-    component: int,
-    tags: tuple[tuple[str, str], ...] = (),
-    make: type[Span] = Span,
-) -> Span:
-    """As `begin_call`, where `is_outermost` has been checked already, since computing the call's name and peer may take
-    long.
-    """
-    span = make(name, _EXIT, peer, layer, component)
-    if tags:
-        span.tags.extend(tags)
-    return span.start()
+    # as `is_outermost`, without the calls
+    if (not installed and running() is None) or suppress_instrumentation.get() or is_setting_up.get():
+        return None
+    entry = current.get()
+    if entry is None or entry.ended or entry.frame is not None:
+        if outer_call() is not None:
+            return None
+    elif entry.kind is _EXIT:
+        return None
+    return make(name, _EXIT, peer, layer, component, None, None, None, tags).start()
 
 
 def is_outermost() -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..record.trace.span import Span
 from .arguments import Args, Kwargs
-from .call import end_call, safely, settle
+from .call import end_call, note_failure, safely, settle
 from .patches import Make
 
 Begin = Callable[[Any, Args, Kwargs], "Span | None"]
@@ -61,7 +61,12 @@ def _around_plain(
     call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail, rewrite: Rewrite | None
 ) -> Callable[..., Any]:
     def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(begin, self, args, kwargs)
+        # as `safely` and `settle`, without their calls: these lines are in each query
+        try:
+            span = begin(self, args, kwargs)
+        except BaseException as error:  # noqa: BLE001, RUF100  (the library's objects may have a will of their own)
+            note_failure(begin, error)
+            span = None
         if rewrite is not None:
             args, kwargs = safely(rewrite, span, self, args, kwargs) or (args, kwargs)
         if span is None:
@@ -71,7 +76,10 @@ def _around_plain(
         except BaseException as error:
             settle(fail, span, error)
             raise
-        settle(finish, span, result, self, args, kwargs)
+        try:
+            finish(span, result, self, args, kwargs)
+        except BaseException as error:  # noqa: BLE001, RUF100  (as above)
+            note_failure(finish, error, span)
         return result
 
     return traced
@@ -81,7 +89,11 @@ def _around_coroutine(
     call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail, rewrite: Rewrite | None
 ) -> Callable[..., Any]:
     async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
-        span = safely(begin, self, args, kwargs)
+        try:
+            span = begin(self, args, kwargs)
+        except BaseException as error:  # noqa: BLE001, RUF100  (as above)
+            note_failure(begin, error)
+            span = None
         if rewrite is not None:
             args, kwargs = safely(rewrite, span, self, args, kwargs) or (args, kwargs)
         if span is None:
@@ -91,7 +103,10 @@ def _around_coroutine(
         except BaseException as error:
             settle(fail, span, error)
             raise
-        settle(finish, span, result, self, args, kwargs)
+        try:
+            finish(span, result, self, args, kwargs)
+        except BaseException as error:  # noqa: BLE001, RUF100  (as above)
+            note_failure(finish, error, span)
         return result
 
     return traced

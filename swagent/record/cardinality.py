@@ -17,6 +17,7 @@ OVERFLOW = "_overflow"
 class CardinalityLimit:
     """The names of one kind. Any thread.
 
+    :ivar known: the names that are kept; to be looked at only
     :ivar overflowed: how many records were given the name of the rest
     """
 
@@ -28,7 +29,7 @@ class CardinalityLimit:
         self.kind = kind
         self.overflowed = 0
         self._limit = limit
-        self._known: set[str] = set()
+        self.known: set[str] = set()
         self._limited = RateLimitedLog()
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
         self._lock = threading.RLock()
@@ -40,22 +41,22 @@ class CardinalityLimit:
         :param from_client: whether the sender of a request chose the name. Such names take half of the room at most, so
             that some is left for the names in the application's code
         """
-        if name in self._known:
+        if name in self.known:
             return name
         with self._lock:
             room = (self._limit + 1) // 2 if from_client else self._limit
-            if len(self._known) < room:
-                self._known.add(name)
+            if len(self.known) < room:
+                self.known.add(name)
                 return name
             self.overflowed += 1
             is_first = self.overflowed == 1
         if is_first:
             self._limited.warn("full", "%d %s were reported; from now on new ones are called %s",
-                               len(self._known), self.kind, rest)  # fmt: skip
+                               len(self.known), self.kind, rest)  # fmt: skip
         return rest
 
     def __contains__(self, name: str) -> bool:
-        return name in self._known
+        return name in self.known
 
     def collect(self) -> list[Sample]:
         """How many records got the name of the rest, as a meter. No sample while there is room."""

@@ -183,6 +183,36 @@ def test_a_call_inside_a_call_carries_the_outer_one_whatever_was_written(
     assert span.ended
 
 
+def test_the_context_is_there_once_whatever_the_application_passes_on(client: httpx.Client, peer: Peer) -> None:
+    headers = [("traceparent", "a caller's"), ("Traceparent", "another's"), ("x-own", "kept")]
+    with recording(), local_span("job"):
+        client.get("http://stock.test/orders", headers=headers)
+    raw = peer.requests[0].headers.raw
+    assert [name.lower() for name, _ in raw].count(b"traceparent") == 1
+    assert (b"x-own", b"kept") in raw
+    assert peer.requests[0].headers["traceparent"].startswith("00-")
+
+
+def test_headers_of_any_text_can_be_set_once_the_context_is_there(recorder: Recorder, peer: Peer) -> None:
+    def name_sender(request: httpx.Request) -> None:
+        request.headers["x-sender"] = "Zoë"
+
+    client = httpx.Client(transport=httpx.MockTransport(peer.answer), event_hooks={"request": [name_sender]})
+    client.get("http://stock.test/orders")
+    assert peer.requests[0].headers["x-sender"] == "Zoë"
+    assert parse_sw8(peer.requests[0].headers["sw8"]) is not None
+    assert recorder.names == [["/orders"]]
+
+
+def test_headers_that_are_another_mapping_carry_the_context_too(recorder: Recorder, client: httpx.Client) -> None:
+    request = client.build_request("GET", "http://stock.test/orders")
+    request.headers = headers = {"sw8": "a caller's"}  # type: ignore[assignment]
+    client.send(request)
+    carrier = parse_sw8(headers["sw8"])
+    assert carrier is not None
+    assert carrier.segment_id == recorder.only.id
+
+
 def test_the_agents_own_calls_are_left_alone(recorder: Recorder, client: httpx.Client, peer: Peer) -> None:
     with exit_span("the application's", "stock.test:80"):
         token = suppress_instrumentation.set(True)

@@ -7,8 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent import entry_span, exit_span, local_span
+from swagent.record.trace.carrier import format_sw8
+from swagent.record.trace.headers import share_headers, write_headers
+from swagent.record.trace.ids import new_id
 from swagent.record.trace.sampling import Sampler
-from swagent.record.trace.traceparent import Traceparent, fold, format_traceparent, parse_traceparent
+from swagent.record.trace.traceparent import (
+    Traceparent,
+    fold,
+    format_traceparent,
+    format_tracestate,
+    parse_traceparent,
+)
+from swagent.record.trace.tracer import Tracer
 
 from .recorded import Clock, Recorder, recording
 
@@ -81,6 +91,24 @@ def test_a_call_carries_both_with_one_trace_id(recorder: Recorder) -> None:
     trace_id, segment_id = recorder.only.trace_id, recorder.only.id
     assert headers["traceparent"] == f"00-{trace_id}-{fold(segment_id, call.id):016x}-01"
     assert headers["tracestate"] == f"sw={segment_id}-{call.id}"
+
+
+@given(st.integers(0, 70_000), st.sampled_from(["", "other=1"]), st.booleans(), st.sampled_from([TRACE, "a.b.c", "é"]))
+def test_the_headers_of_a_segment_are_those_of_each_span(
+    span_id: int, others: str, has_w3c: bool, trace_id: str
+) -> None:
+    segment_id, place = new_id(), ("shop", "shop-1", "GET:/cart", "stock:80")
+    written = write_headers(
+        (share_headers(trace_id, segment_id), span_id, "GET:/cart", {}, others),
+        Tracer("shop", "shop-1", id, traceparent=has_w3c),
+        "stock:80",
+    )
+    traceparent = format_traceparent(trace_id, segment_id, span_id) if has_w3c else ""
+    expected = {"sw8": format_sw8((True, trace_id, segment_id, span_id, *place))}
+    if traceparent:
+        expected["traceparent"] = traceparent
+        expected["tracestate"] = format_tracestate(others, segment_id, span_id)
+    assert written == expected
 
 
 def test_a_trace_of_another_form_travels_in_sw8_alone(recorder: Recorder) -> None:

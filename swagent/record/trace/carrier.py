@@ -113,8 +113,13 @@ def format_sw8(carrier: tuple[bool, str, str, int, str, str, str, str]) -> str:
     sampled, trace_id, segment_id, span_id, service, instance, endpoint, address = carrier
     return (
         f"{'1' if sampled else '0'}-{_WRITTEN_IDS[trace_id]}-{_WRITTEN_IDS[segment_id]}-{span_id}-"
-        f"{_WRITTEN[service]}-{_WRITTEN[instance]}-{_WRITTEN[endpoint]}-{_WRITTEN[address]}"
+        f"{format_place(service, instance, endpoint, address)}"
     )
+
+
+def format_place(service: str, instance: str, endpoint: str, address: str) -> str:
+    """The last four fields of a `sw8` header."""
+    return f"{_WRITTEN[service]}-{_WRITTEN[instance]}-{_WRITTEN[endpoint]}-{_WRITTEN[address]}"
 
 
 def parse_correlation(value: object, max_elements: int, max_length: int) -> dict[str, str]:
@@ -182,17 +187,20 @@ def _written(data: bytes) -> bytes:
     return _b2a(data, newline=False)
 
 
-def _field(text: str) -> str:
-    text = one_line(text)
+def write_field(text: str) -> str:
+    """A text as a field of `sw8`: Base64, of one line, and cut where a reader would not take it."""
+    if not text.isprintable():
+        text = one_line(text)
     if len(text) * 4 > MAX_FIELD:
         text = text.encode("utf-8", "replace")[:MAX_FIELD].decode("utf-8", "ignore")
-    return _encode(text)
+    # a surrogate by itself cannot travel; the question mark in its place keeps the header well-formed
+    return _b2a(text.encode("utf-8", "replace"), newline=False).decode("ascii")
 
 
 # An agent has one service and one instance, and few operations call few peers. The ids are others in each request: they
 # have a small cache of their own, for a request that makes several calls, and push none of those out.
-_WRITTEN: BoundedCache[str, str] = BoundedCache(_field)
-_WRITTEN_IDS: BoundedCache[str, str] = BoundedCache(_field, most=128)
+_WRITTEN: BoundedCache[str, str] = BoundedCache(write_field)
+_WRITTEN_IDS: BoundedCache[str, str] = BoundedCache(write_field, most=128)
 
 
 def _encode(text: str) -> str:

@@ -119,12 +119,13 @@ class _Collection:
             variable.set(value)
 
 
-_collection = _Collection()
+collection = _Collection()
+"""Whose thread is 0 wherever a variable may be set. From Python 3.12 on it always is."""
 switch: _Switch = cast("Any", ContextVar).set
 """Set a variable of this context."""
 if sys.version_info < (3, 12) and hasattr(gc, "callbacks"):
-    gc.callbacks.append(_collection.note)
-    switch = _collection.switch
+    gc.callbacks.append(collection.note)
+    switch = collection.switch
 
 
 def _leave_spans_to_parent() -> None:
@@ -132,7 +133,7 @@ def _leave_spans_to_parent() -> None:
     If another thread was collecting garbage at the fork, it does not exist here and never ends that."""
     current.set(None)
     outer.set(None)
-    _collection.thread = 0
+    collection.thread = 0
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork

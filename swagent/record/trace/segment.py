@@ -26,10 +26,11 @@ nothing into its segment, it calls it.
 from __future__ import annotations
 
 # ruff: noqa: SLF001  (segments of one family know each other)
-import weakref
 from collections.abc import Callable, Mapping
+from weakref import ref
 
 from ..limits import MAX_TAGS
+from .headers import Leaving, SharedHeaders, share_headers
 from .ids import new_id
 from .model import INCOMPLETE, Reference, RefKind, SpanRecord
 from .tracer import Tracer
@@ -57,6 +58,7 @@ class Segment:
         "_open",
         "_part",
         "_root_segment",
+        "_shared_headers",
         "_since",
         "_tracestate",
         "finished",
@@ -100,11 +102,12 @@ class Segment:
         self._correlation = _NOTHING
         self._tracestate = ""
         self._endpoint = ""
+        self._shared_headers: SharedHeaders | None = None
         self._part: Segment | None = None
         self._since = tracer.clock()
         self._is_closed = in_parts
         # the root is in, as number 0: nothing else refers to the segment yet, so that needs no lock
-        self._open: dict[int, weakref.ref[SpanRecord]] = {} if root is None else {0: weakref.ref(root)}
+        self._open: dict[int, ref[SpanRecord]] = {} if root is None else {0: ref(root)}
         self._count = len(self._open)
         tracer.watch(self)
 
@@ -116,8 +119,11 @@ class Segment:
     @property
     def endpoint(self) -> str:
         """The operation that this segment serves."""
-        root = self.root
-        return self.root_segment._endpoint if root is None else root.name_now()
+        segment = self._root_segment or self
+        # as `root`, without the call
+        held = segment._open.get(0)
+        root = held() if held is not None else None
+        return segment._endpoint if root is None else root.name_now()
 
     @property
     def root(self) -> SpanRecord | None:
@@ -156,6 +162,23 @@ class Segment:
             its_segment: Segment = span.segment  # read in here: a root moves
             return its_segment._reference(span.id, endpoint)
 
+    def leaving(self, span: SpanRecord) -> Leaving:
+        """What leaves with a call of a span of this segment."""
+        root_segment, segment, number = self._root_segment or self, self, span.id
+        # as `root`, without the calls
+        held = root_segment._open.get(0)
+        root = held() if held is not None else None
+        endpoint = root_segment._endpoint if root is None else root.name_now()
+        if number == 0:
+            with self.tracer.lock:
+                segment = span.segment  # read in here: a root moves, but not from now on
+                segment.is_root_known = True
+                number = span.id
+        shared = segment._shared_headers
+        if shared is None:
+            shared = segment._shared_headers = share_headers(segment.trace_id, segment.id)
+        return shared, number, endpoint, root_segment._correlation, root_segment._tracestate
+
     # -- spans come and go --------------------------------------------------------------------------------------------
 
     def join(self, span: SpanRecord, parent: SpanRecord) -> bool:
@@ -163,6 +186,25 @@ class Segment:
 
         :returns: False: the segment has gone, or its root has ended and there is no room
         """
+        tracer = self.tracer
+        with tracer.lock:
+            segment: Segment = parent.segment
+            number = segment._count
+            has_room = number < tracer.span_limit and not segment._is_closed and not segment.finished
+            if has_room:
+                segment._count = number + 1
+                segment._open[number] = ref(span)
+                span.id = number
+                span.segment = segment
+                span.parent_id = parent.id
+        if not has_room:
+            return self._join_part(span, parent)
+        if self.on_join is not None:
+            self.on_join(span)
+        return True
+
+    def _join_part(self, span: SpanRecord, parent: SpanRecord) -> bool:
+        """As `join`, where the parent's segment takes no more spans by itself."""
         over: list[Segment] = []
         # foreign code names an operation, so not with the lock held
         endpoint = self.endpoint if self._is_full else ""
@@ -171,7 +213,7 @@ class Segment:
             if segment is not None:
                 span.id = segment._count
                 segment._count += 1
-                segment._open[span.id] = weakref.ref(span)
+                segment._open[span.id] = ref(span)
                 span.segment = segment
                 of_parent: Segment = parent.segment  # read after that: the root may have moved
                 if segment is of_parent:
@@ -186,7 +228,6 @@ class Segment:
 
     def leave(self, span: SpanRecord, end_time: float) -> None:
         """End a span, unless it has ended; the last one to leave finishes its segment."""
-        over: list[Segment] = []
         with self.tracer.lock:
             # two threads, or a signal handler and the code that it broke into, may stop one span at the same time
             if span.ended:
@@ -199,8 +240,12 @@ class Segment:
                 segment = segment._alone(span)
             segment.spans.append(span)
             still_open = segment._open
-            still_open.pop(span.id, None)
-            if span.id == 0 and segment._root_segment is None:
+            number = span.id
+            still_open.pop(number, None)
+            if number and still_open:
+                return
+            over: list[Segment] = []
+            if number == 0 and segment._root_segment is None:
                 segment._note_root_end(span, over)
             if not still_open:
                 segment._finish_if_over(over)

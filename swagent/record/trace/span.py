@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING
 
 from ..limits import MAX_LOGS, MAX_TAGS, as_text, describe, short
 from ..suppression import suppress_instrumentation
-from .carrier import Carrier, format_correlation, format_sw8
-from .context import Active, active_span, current, nearest_open, switch
+from .carrier import Carrier
+from .context import Active, active_span, collection, current, nearest_open, switch
+from .headers import write_headers
 from .model import Component, Layer, Origin, Reference, RefKind, SpanKind, SpanLog
 from .outcome import Outcome, name_of_task, outcome_of, running_task
 from .segment import Segment
-from .traceparent import Traceparent, format_traceparent, format_tracestate
+from .traceparent import Traceparent
 from .tracer import Tracer, running
 
 if TYPE_CHECKING:
@@ -81,10 +82,12 @@ class Span:
         carrier: Carrier | Traceparent | None = None,
         correlation: dict[str, str] | None = None,
         tracer: Tracer | None = None,
+        tags: tuple[tuple[str, str], ...] = (),
     ) -> None:
         """
         :param name: as `name_of` gives it
         :param peer: as `address_of` gives it; may be set later, until the span ends
+        :param tags: short texts
         """
         self.name = name
         self.kind = kind
@@ -97,7 +100,7 @@ class Span:
         self.id = -1
         self.parent_id = -1
         self.refs: Sequence[Reference] = ()
-        self.tags: list[tuple[str, str]] = []
+        self.tags: list[tuple[str, str]] = [*tags]
         self.logs: list[SpanLog] = []
         self.failed = False
         self.ended = False
@@ -117,12 +120,21 @@ class Span:
             return self
         inherited = current.get()
         if inherited is None:  # as in every request
-            self._set_clock(None)
+            self._set_clock()
             self._open(None, None)
+        elif inherited.ended or inherited.frame is not None or self.kind is _ENTRY:
+            self._begin(inherited)
+        else:  # as in every call that a request makes: what it inherits is open, and shut in no generator
+            live = inherited.to_span()
+            if live is None:
+                self._begin(inherited)
+            else:
+                self._begin_in(live, inherited)
+        # as in `switch`, without the call
+        if not collection.thread:
+            current.set(self)
+        else:
             switch(current, self)
-            return self
-        self._begin(inherited)
-        switch(current, self)
         return self
 
     def start_below(self, parent: Active[Span] | None, at: float | None = None) -> Self:
@@ -134,7 +146,7 @@ class Span:
         if self.start_time:
             return self
         if parent is None:
-            self._set_clock(None)
+            self._set_clock()
             self._open(None, None)
         else:
             self._begin(parent)
@@ -146,32 +158,46 @@ class Span:
         """Begin below what a context holds."""
         entry = active_span(inherited)
         live = entry.to_span() if entry is not None else None
-        # first, since this opens the span of a request
-        segment = live.segment if live is not None else None
-        self._set_clock(live if self.kind is not _ENTRY else None)
-        source = live or parent_link(inherited, self.kind)
         # The entry that is active again when this span ends: the one that is open here, even in a suspended generator,
         # or the one that the next span continues. No other is kept, or a long-lived task would hold every span that it
         # ever had.
-        self.previous = nearest_open(inherited) or source
-        if live is None or self.kind is _ENTRY:
-            self._open(live, source)
-        elif segment is not None:
-            self._join(live, segment)
+        previous = nearest_open(inherited)
+        if live is not None and self.kind is not _ENTRY:
+            self._begin_in(live, previous or live)
+            return
+        self._set_clock()
+        source = live or parent_link(inherited, self.kind)
+        self.previous = previous or source
+        self._open(live, source)
+
+    def _begin_in(self, live: Span, previous: Active[Span]) -> None:
+        """Begin as a child, in the segment of an open span."""
+        segment = live.segment
+        epoch = self.epoch = live.epoch
+        self.start_time = epoch + time.monotonic()
+        self.previous = previous
+        if segment is not None and not segment.join(self, live):
+            # the segment has gone, or has no room and only the parent to refer to
+            self._open(None, live)
 
     def stop(self) -> None:
         """End now. A second stop does nothing."""
-        if not self.ended and self.start_time:
-            self.stop_at(self.now())
+        self.stop_at(self.epoch + time.monotonic())
 
     def stop_at(self, end_time: float) -> None:
         """End at a time that is known, in seconds since the epoch. A second stop does nothing."""
         if self.ended or not self.start_time:
             return
         self.frame = None
+        previous = self.previous
         if current.get() is self:
-            switch(current, self.previous)
-        self.previous = nearest_open(self.previous)
+            # as in `switch`, without the call
+            if not collection.thread:
+                current.set(previous)
+            else:
+                switch(current, previous)
+        if previous is not None and previous.ended:
+            self.previous = nearest_open(previous)
         segment = self.segment
         if segment is None:
             self.end_time = end_time
@@ -191,8 +217,9 @@ class Span:
         if segment is None or self.ended:
             return False
         if self.kind is _EXIT:
-            if self.peer:
-                self.peer = segment.tracer.peers.keep(self.peer)
+            peers = segment.tracer.peers
+            if self.peer not in peers.known and self.peer:
+                self.peer = peers.keep(self.peer)
         elif self.kind is _ENTRY:
             self.name = segment.tracer.endpoints.keep(self.name)
         return True
@@ -224,30 +251,23 @@ class Span:
             self.note_outcome(error)
         self.stop()
 
-    def _set_clock(self, parent: Span | None) -> None:
+    def _set_clock(self) -> None:
         """Start the span's clock. The wall clock is read by the first span of a segment only: set while the segment
         is open, it would let spans end before they begin, or lie outside of their parents."""
-        if parent is None:
-            now = self.start_time = time.time()
-            self.epoch = now - time.monotonic()
-        else:
-            epoch = self.epoch = parent.epoch
-            self.start_time = epoch + time.monotonic()
+        now = self.start_time = time.time()
+        self.epoch = now - time.monotonic()
 
     def name_now(self) -> str:
         """Its name as the collector will see it, if it ends now."""
-        if self.kind is not _ENTRY or self.ended or self.segment is None:
-            return self.name
-        return self.segment.tracer.endpoints.keep(self.name)
+        name, segment = self.name, self.segment
+        if self.kind is not _ENTRY or self.ended or segment is None:
+            return name
+        endpoints = segment.tracer.endpoints
+        return name if name in endpoints.known else endpoints.keep(name)
 
     def now(self) -> float:
         """The time by the span's own clock, in seconds since the epoch; it only goes forwards."""
         return self.epoch + time.monotonic()
-
-    def _join(self, parent: Span, segment: Segment) -> None:
-        if not segment.join(self, parent):
-            # the segment has gone, or has no room and only the parent to refer to
-            self._open(None, parent)
 
     def _open(self, live: Span | None, source: Active[Span] | None) -> None:
         """Open a segment, unless this trace is not recorded.
@@ -398,18 +418,12 @@ class Span:
         :param peer: as `address_of` gives it
         """
         segment = self.segment
-        if segment is None or not segment.tracer.propagates_to(peer):
+        if segment is None:
             return {}
-        _, trace_id, segment_id, span_id, service, instance, endpoint, _ = segment.reference(self)
-        headers = {"sw8": format_sw8((True, trace_id, segment_id, span_id, service, instance, endpoint, peer or "-"))}
-        if segment.correlation:
-            headers["sw8-correlation"] = format_correlation(segment.correlation)
-        if segment.tracer.traceparent:
-            traceparent = format_traceparent(trace_id, segment_id, span_id)
-            if traceparent:
-                headers["traceparent"] = traceparent
-                headers["tracestate"] = format_tracestate(segment.tracestate, segment_id, span_id)
-        return headers
+        tracer = segment.tracer
+        if tracer.propagates_to_few and not tracer.propagates_to(peer):
+            return {}
+        return write_headers(segment.leaving(self), tracer, peer)
 
     def refer_to(self, reference: Reference) -> None:
         """Add a reference to another cause of this operation, such as another message of a batch."""

@@ -61,6 +61,11 @@ def parse_traceparent(value: object, state: object = None) -> Traceparent | None
     return Traceparent(trace_id, span_id, int(flags, 16), _others(state))
 
 
+def is_w3c_id(trace_id: str) -> bool:
+    """Whether a trace's id has the form that `traceparent` needs."""
+    return _is_hex(trace_id) is not None
+
+
 def format_traceparent(trace_id: str, segment_id: str, span_id: int) -> str:
     """Write a `traceparent` header; empty where the trace's id does not have the form."""
     # a segment's id is always this agent's own

@@ -89,6 +89,8 @@ class Tracer:
         and the span shows no more than the fast path knows. False while requests are watched."""
         self.request_watch: Callable[[Any], object] | None = None
         self._hosts = frozenset(host.lower() for host in propagate_to)
+        self.propagates_to_few = bool(self._hosts)
+        """Whether not every peer may know the context, see `propagates_to`."""
         _tracers.add(self)
 
     def watch_requests(self, watch: Callable[[Any], object] | None) -> None:
@@ -183,7 +185,8 @@ class Tracer:
         segment.forget_spans()
 
 
-_running: list[Tracer] = []
+installed: list[Tracer] = []
+"""Those that are running, the one in charge last; to be looked at only. See `running`."""
 _awaken: Callable[[], object] | None = None
 
 
@@ -191,19 +194,19 @@ def install(tracer: Tracer) -> None:
     """Make a tracer the one that new traces go to, until it is uninstalled."""
     global _awaken  # noqa: PLW0603, RUF100
     _awaken = None
-    _running.append(tracer)
+    installed.append(tracer)
 
 
 def uninstall(tracer: Tracer) -> None:
     """Take a tracer back; the one installed before it, if any, is asked again. Unknown ones are no error."""
-    if tracer in _running:
-        _running.remove(tracer)
+    if tracer in installed:
+        installed.remove(tracer)
 
 
 def running() -> Tracer | None:
     """The tracer installed last. A process-wide place, not a context variable: servers start each request in a fresh
     context that has seen nothing of the start-up."""
-    return _running[-1] if _running else _awakened()
+    return installed[-1] if installed else _awakened()
 
 
 def when_missed(awaken: Callable[[], object] | None) -> None:
@@ -218,7 +221,7 @@ def _awakened() -> Tracer | None:
     awaken, _awaken = _awaken, None
     if awaken is not None:
         awaken()
-    return _running[-1] if _running else None
+    return installed[-1] if installed else None
 
 
 def _leave_to_parent() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -23,6 +23,9 @@ from ...address import place_of
 from ...call import begin_call, end_call, outer_call
 from ...looking import at_end_of_call
 from ...settings import current
+
+Write = Callable[[Any, Mapping[str, str]], object]
+"""Sets some headers, in the place of those that stood there."""
 
 CONTEXT_HEADERS = ("sw8", "sw8-correlation", "traceparent", "tracestate")
 """What `propagate` may write."""
@@ -69,28 +72,38 @@ def peer_of(scheme: str, host: str, port: int | None) -> str:
     return place_of(host, port or _DEFAULT_PORTS.get(scheme, 0))
 
 
-def propagate(span: Span, peer: str, headers: MutableMapping[str, str]) -> None:
+def write_each(headers: MutableMapping[str, str], written: Mapping[str, str]) -> None:
+    """Set some headers of the context in a mapping."""
+    if "sw8" in headers:
+        for name in CONTEXT_HEADERS:
+            headers.pop(name, None)
+    if type(headers) is dict:
+        headers.update(written)  # pyright: ignore[reportUnknownMemberType]
+        return
+    for name, value in written.items():
+        headers[name] = value
+
+
+def propagate(span: Span, peer: str, headers: Any, write: Write = write_each) -> None:
     """Write a span's context into the headers of a request, where its peer may get it. A header that was there goes: it
     is of the request before a redirect, or of a caller whose headers the application passes on.
 
     :param peer: the address that this request goes to, which after a redirect is not the span's own
+    :param headers: a mapping, or what `write` takes
     """
-    if "sw8" in headers:
-        for name in CONTEXT_HEADERS:
-            headers.pop(name, None)
-    for name, value in span.headers_for(peer).items():
-        headers[name] = value
+    write(headers, span.headers_for(peer))
 
 
-def carry(span: Span | None, scheme: str, host: str, port: int | None, headers: MutableMapping[str, str]) -> None:
+def carry(span: Span | None, scheme: str, host: str, port: int | None, headers: Any, write: Write = write_each) -> None:
     """Write the context of a call into the headers of a request: of this one, or of the one that it is a part of. Where
     there is neither, the headers stay as they are.
 
     :param host: to which the request goes, which after a redirect is not the call's first one
+    :param headers: a mapping, or what `write` takes
     """
     span = span or outer_call()
     if span is not None:
-        propagate(span, peer_of(scheme, host, port), headers)
+        propagate(span, peer_of(scheme, host, port), headers, write)
 
 
 def split(url: str) -> SplitResult:

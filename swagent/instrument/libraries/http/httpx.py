@@ -7,20 +7,24 @@ host.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ....record.trace.model import Component
 from ....record.trace.outcome import count_as_timeout
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs
-from ...call import safely
+from ...call import note_failure
 from ...instrumentation import Instrumentation
 from ...looking import after_call
 from ...patches import Patches, home_of
 from ...showing import showing
 from ...wrapping import around_call
-from .http_call import begin_http_call, carry, ending_body, leave_open, note_status
+from .http_call import CONTEXT_HEADERS, begin_http_call, carry, ending_body, leave_open, note_status, write_each
 
+_COMPONENT = Component.HTTPX
+_FIELDS = {name: name.encode("ascii") for name in CONTEXT_HEADERS}
+_NAMES = frozenset(_FIELDS.values())
 _REDIRECT = "_build_redirect_request"
 
 
@@ -37,8 +41,13 @@ def _hook(module: Any, patches: Patches) -> None:
 def _begin(_: object, args: Args, kwargs: Kwargs) -> Span | None:
     request = args[0] if args else kwargs["request"]
     url = request.url
-    span = begin_http_call(request.method, url.scheme, url.host, url.port, url.path, Component.HTTPX)
-    safely(carry, span, url.scheme, url.host, url.port, request.headers)
+    # each of these is a function of httpx's, so once only
+    scheme, host, port = url.scheme, url.host, url.port
+    span = begin_http_call(request.method, scheme, host, port, url.path, _COMPONENT)
+    try:
+        carry(span, scheme, host, port, request.headers, _write)
+    except BaseException as error:  # noqa: BLE001, RUF100  (the headers may be of the application's own class)
+        note_failure(carry, error)
     return span
 
 
@@ -48,7 +57,21 @@ def _request_of(_: object, args: Args, kwargs: Kwargs) -> Any:
 
 def _redirected(_: object, request: Any, *__: object) -> None:
     url = request.url
-    carry(None, url.scheme, url.host, url.port, request.headers)
+    carry(None, url.scheme, url.host, url.port, request.headers, _write)
+
+
+def _write(headers: Any, written: Mapping[str, str]) -> None:
+    """Set the headers of the context. By `headers[name] = value` httpx goes through all of them for each one, and by
+    `name in headers` it settles on an encoding, so that the application could not set every text any more."""
+    fields: list[tuple[bytes, bytes, bytes]] | None = getattr(headers, "_list", None)
+    if type(fields) is not list:
+        write_each(headers, written)  # a mapping that the application has put there
+        return
+    if any(name in _NAMES for _, name, _ in fields):
+        is_ours = any(name == b"sw8" for _, name, _ in fields)
+        gone = _NAMES if is_ours else {_FIELDS[name] for name in written}
+        fields[:] = [each for each in fields if each[1] not in gone]
+    fields += [(_FIELDS[name], _FIELDS[name], value.encode("ascii")) for name, value in written.items()]
 
 
 def _answered(span: Span, response: Any, *_: object) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....record.bounded_cache import BoundedCache
 from ....record.trace.model import Component
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs
@@ -68,11 +69,17 @@ def _begin_prepared_by(name: str) -> Begin:
 
 
 def _database_of(connection: Any) -> Database:
-    address: Any = connection._addr  # noqa: SLF001
+    return _DATABASES[connection._addr, connection._params.database]  # noqa: SLF001
+
+
+def _database_at(place: tuple[Any, Any]) -> Database:
+    address, database = place
     # a socket's path, or host and port
     host, port = address[:2] if not isinstance(address, str) else (address, None)
-    return database_at("PostgreSQL", Component.ASYNCPG, host, port, connection._params.database)  # noqa: SLF001
+    return database_at("PostgreSQL", Component.ASYNCPG, host, port, database)
 
+
+_DATABASES = BoundedCache(_database_at)
 
 INSTRUMENTATION = Instrumentation(
     name="asyncpg",

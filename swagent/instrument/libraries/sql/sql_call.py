@@ -11,20 +11,24 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, cast
 
-from ....record.bounded_cache import remembered
+from ....record.bounded_cache import BoundedCache, remembered
 from ....record.limits import address_of, as_text, short
 from ....record.trace.model import Layer
 from ....record.trace.span import Span
-from ...call import is_outermost, open_call
+from ...call import begin_call, is_outermost
 from ...settings import current
 
 # Longer first words are no keywords of SQL.
 _MAX_KEYWORD = 20
 _LOOKED_AT = 200
 _SHOWN = 100
+_DATABASE = Layer.DATABASE
 # With less room there is none for a mark that says that something is cut.
 _MARKED = 32
 _OF_TRANSACTIONS = frozenset(("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"))
+
+
+_OPERATIONS: BoundedCache[str, tuple[tuple[str, str], ...]] = BoundedCache(lambda keyword: (("db.operation", keyword),))
 
 
 class Database(NamedTuple):
@@ -62,22 +66,26 @@ def begin_query(
     :param statement: text, bytes, or what the driver takes; shown only where `sql_statements` is on
     :param parameters: shown only as far as `sql_parameters_max_length` says
     """
-    if database is None or not is_outermost():
+    if database is None:
+        return None
+    # foreign code is asked for a text only where the call has a span
+    if type(statement) is not str and statement is not None and not is_outermost():
         return None
     settings = current()
-    tags = database.tags
+    peer, component, tags = database
     if statement is not None:
-        keyword = keyword_of(statement)
+        text = _text_of(statement)
+        keyword = _keyword(text if len(text) <= _LOOKED_AT else text[:_LOOKED_AT])
         if keyword in _OF_TRANSACTIONS:
             return None
         if keyword:
-            tags += (("db.operation", keyword),)
+            tags += _OPERATIONS[keyword]
         if settings.sql_statements:
-            tags += (("db.statement", short(_text_of(statement))),)
+            tags += (("db.statement", short(text)),)
     length = settings.sql_parameters_max_length
-    if length > 0 and parameters:
+    if length > 0 and parameters and is_outermost():
         tags += (("db.sql.parameters", _shown(parameters, length)),)
-    return open_call(name, database.peer, Layer.DATABASE, database.component, tags)
+    return begin_call(name, peer, _DATABASE, component, tags)
 
 
 def keyword_of(statement: object) -> str:
