@@ -80,12 +80,16 @@ async def count(server: Server, counter: Counter, case: str, blocks: int) -> Seq
     """
     requests = CASES[case].requests()
     await server.serve(warm_up(requests))
+    if CASES[case].freezes:
+        gc.collect()
+        gc.freeze()
     before = _collections()
     counter.begin()
     for block in range(blocks):
         await server.serve(requests)
         counter.dump(f"{case} {block}")
     counter.end()
+    gc.unfreeze()
     return [after - earlier for after, earlier in zip(_collections(), before, strict=True)]
 
 

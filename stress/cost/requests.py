@@ -22,6 +22,8 @@ class Case:
     :ivar headers: of each request in a block, by its number
     :ivar meaning: for people
     :ivar block: how many requests are counted at a time
+    :ivar freezes: whether the objects that are alive before the count are left out of garbage collections. Requests
+        that wait make so many objects that a full collection falls into every other block
     """
 
     path: str
@@ -29,6 +31,7 @@ class Case:
     headers: Callable[[int], str]
     meaning: str
     block: int = BLOCK
+    freezes: bool = False
 
     @property
     def warm_up(self) -> int:
@@ -60,9 +63,9 @@ CASES: Mapping[str, Case] = {
     "await": Case("/await", 1, _none, "waits 5 ms and logs a WARNING, which is reported"),
     "info": Case("/info", 0, _none, "as trivial, with a logger.info() that the application prints"),
     "sw8": Case("/trivial", 0, _sw8, "as trivial, asked by a caller that is traced"),
-    "query": Case("/query", 0, _none, "asks a database once, by asyncpg"),
-    "queries": Case("/queries", 0, _none, "asks a database 41 times, by asyncpg", BLOCK // 8),
-    "call": Case("/fetch", 0, _none, "calls a service, by httpx"),
+    "query": Case("/query", 0, _none, "asks a database once, by asyncpg", freezes=True),
+    "queries": Case("/queries", 0, _none, "asks a database 41 times, by asyncpg", BLOCK // 8, freezes=True),
+    "call": Case("/fetch", 0, _none, "calls a service, by httpx", freezes=True),
 }
 SHORT = ("trivial", "await", "query", "call")
 """What the short form counts."""
