@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -271,3 +271,28 @@ async def test_the_limits_of_correlation_are_the_configured_ones() -> None:
         correlation = format_correlation({"a": "1234", "b": "123", "c": "1"}).encode()
         await call(shop.app, http_scope("/", [(b"sw8", SW8), (b"sw8-correlation", correlation)]))
     assert seen == [None, "123", "1"]
+
+
+class CountedHeaders(list[tuple[bytes, bytes]]):
+    """Counts how often they are gone through."""
+
+    looks = 0
+
+    def __iter__(self) -> Iterator[tuple[bytes, bytes]]:
+        self.looks += 1
+        return super().__iter__()
+
+
+async def test_the_headers_of_a_request_with_calls_are_read_once() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        for _ in range(3):
+            with exit_span("call", "stock:80") as span:
+                span.headers()
+        await answers()(scope, receive, send)
+
+    headers = CountedHeaders([(b"host", b"shop.test")])
+    async with traced(app) as shop:
+        await call(shop.app, {**http_scope(), "headers": headers})
+        (segment,) = await shop.segments()
+    assert len(segment.spans) == 4
+    assert headers.looks == 1
