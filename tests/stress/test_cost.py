@@ -169,7 +169,7 @@ def test_a_block_of_dear_requests_is_smaller_and_counts_by_its_own_size() -> Non
     small = CASES["queries"].block
     assert len(CASES["queries"].requests()) == small < BLOCK
     assert Count([small * EACH, small * (EACH + 2), small * (EACH + 1)], requests=small).each == EACH + 1
-    check_answer(BARE, ["queries"], 3, {"answered": CASES["queries"].warm_up + 3 * small})
+    check_answer(BARE, ["queries"], 3, {"answered": CASES["queries"].warm_up + 3 * small, "is_accelerated": False})
 
 
 def test_a_traced_caller_is_another_one_each_time() -> None:
