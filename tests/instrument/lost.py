@@ -28,7 +28,7 @@ _FOUND, _WANTED = "swagent_found", "swagent_wanted"
 
 
 class Session:
-    """What a session, or one of its workers, ran and saw: a plugin of its own."""
+    """The tests that a session, or one of its workers, ran, and the spans that it saw: a plugin of its own."""
 
     def __init__(self) -> None:
         self.found: collecting.Collected = {}
@@ -96,7 +96,7 @@ class Session:
 
 
 def mode() -> str:
-    """What this session is for."""
+    """The purpose of this session."""
     return os.environ.get("SWAGENT_TESTS_COLLECT", "")
 
 

@@ -60,7 +60,7 @@ class Replaced:
 
 @dataclass
 class Found:
-    """What was replaced by each instrumentation."""
+    """The functions that each instrumentation has replaced."""
 
     replaced: list[Replaced] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
@@ -143,7 +143,7 @@ def _modules_of(instrumentation: Instrumentation) -> Iterator[ModuleType]:
 
 
 def _of_the_agent(found: Found) -> Iterator[Callable[[], object]]:
-    """What is replaced for as long as an agent runs."""
+    """The functions that are replaced for as long as an agent runs."""
     found.counts[AGENT] = 0
     wraps: list[tuple[type, str, Callable[[Patch], Callable[..., Any]]]] = [
         (ThreadPoolExecutor, "submit", threads._wrap_submit),
@@ -167,7 +167,8 @@ def _of_the_agent(found: Found) -> Iterator[Callable[[], object]]:
 
 
 def _of_servers_and_programs(found: Found) -> Callable[[], object]:
-    """What is replaced where requests are served, under `swagent run`, and in a process whose agent has a thread."""
+    """The functions that are replaced where requests are served, under `swagent run`, and in a process whose agent has
+    a thread."""
     patches = _Noting(AGENT, found)
     for module, owner, name, note in (
         ("django.core.handlers.wsgi", "WSGIHandler", "resolve_request", wsgi_frameworks._note_route_of_django),

@@ -1,4 +1,4 @@
-"""What goes wrong inside of an instrumentation costs the span, and never the call or the spans after it."""
+"""An error inside of an instrumentation costs the span, and never the call or the spans after it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ PATIENCE = 10.0
 
 
 class Seen(NamedTuple):
-    """What a caller sees of a call."""
+    """The outcome of a call as its caller sees it."""
 
     answers: list[bytes]
     code: str

@@ -23,7 +23,7 @@ AGAINST = "a fake: an HBase of the tests behind a real Thrift server"
 
 
 class Rows:
-    """What HBase's Thrift gateway does, as far as it is asked here."""
+    """HBase's Thrift gateway, as far as it is asked here."""
 
     def __init__(self, thrift: Any) -> None:
         self._thrift = thrift

@@ -31,7 +31,7 @@ from .loops import on_asyncio
 
 
 class Seen:
-    """What was shown, with the spans."""
+    """The calls that were shown, with the spans."""
 
     def __init__(self) -> None:
         self.requests: list[Any] = []

@@ -236,7 +236,7 @@ def test_the_threads_of_a_thread_pool_get_no_carrier(recorder: Recorder) -> None
 
 
 def calls_of(submit: Callable[[ProcessPoolExecutor], object]) -> list[Any]:
-    """What the worker of an executor gets."""
+    """The jobs that the worker of an executor gets."""
     executor: Any = ProcessPoolExecutor(1, SPAWN)
     executor._start_executor_manager_thread = executor._adjust_process_count = lambda: None
     submit(executor)

@@ -25,7 +25,7 @@ BROKER = "a.test:6650;b.test:6650"
 
 
 class Below:
-    """Replaces the C++ client, its producers and consumers: what is sent comes in again."""
+    """Replaces the C++ client, its producers and consumers: each message that is sent comes in again."""
 
     def __init__(self) -> None:
         self.messages: list[Any] = []

@@ -1,4 +1,4 @@
-"""What is run on each Python: the delivery suite, the suites that need no server, the demo."""
+"""The work on each Python: the delivery suite, the suites that need no server, the demo."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Cell = tuple[str, str]  # transport, loop
 
 @dataclass
 class Outcome:
-    """What one suite showed on one Python.
+    """The outcome of one suite on one Python.
 
     :ivar has_failed: whether it is a failure
     :ivar remark: why it was left out, or where it failed
@@ -86,7 +86,7 @@ def _pytest(python: Interpreter, *arguments: str) -> int:
 
 
 def _cells(report: ElementTree.ElementTree[ElementTree.Element]) -> dict[Cell, str]:
-    """What became of each cell, of both homes the worse."""
+    """The outcome of each cell, of both homes the worse."""
     found: dict[Cell, str] = {}
     for case in report.iter("testcase"):
         transport, loop, _ = case.attrib["name"].partition("[")[2].rstrip("]").split("-")

@@ -44,7 +44,7 @@ class Client:
         return None
 
     async def probe(self) -> DeliveryError | None:
-        """What the heartbeat does."""
+        """The work of the heartbeat."""
         try:
             await self.run(self.transport.report_properties, INSTANCE)
         except DeliveryError as error:

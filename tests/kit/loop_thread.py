@@ -22,7 +22,8 @@ PATIENCE = 5.0
 
 
 class LoopThread:
-    """Runs coroutine functions in its own loop. What reaches that loop's exception handler is raised at the end."""
+    """Runs coroutine functions in its own loop. An error that reaches that loop's exception handler is raised at the
+    end."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop

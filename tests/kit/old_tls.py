@@ -20,7 +20,7 @@ _ANSWER = b"\x02" + len(_SERVER_HELLO).to_bytes(3, "big") + _SERVER_HELLO
 
 
 class Record(NamedTuple):
-    """What TLS sends at once."""
+    """The bytes that TLS sends at once."""
 
     kind: int
     body: bytes

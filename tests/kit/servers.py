@@ -22,7 +22,7 @@ from .loop_thread import LoopThread
 
 
 class Startable(Protocol):
-    """What can be started and stopped again and again, at one address."""
+    """A server that can be started and stopped again and again, at one address."""
 
     @property
     def address(self) -> str: ...

@@ -18,7 +18,7 @@ _LINGER_NOT = struct.pack("ii", 1, 0)
 
 @dataclass
 class Toxics:
-    """What one direction suffers. Change it at any time, from any thread: open connections feel it too.
+    """The troubles of one direction. Change it at any time, from any thread: open connections feel it too.
 
     :ivar latency: seconds that everything takes longer
     :ivar jitter: seconds, up to so many more, drawn for each piece

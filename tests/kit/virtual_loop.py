@@ -1,4 +1,4 @@
-"""An asyncio event loop whose clock jumps: what waits for an hour takes no time, and a busy machine changes nothing.
+"""An asyncio event loop whose clock jumps: a wait of an hour takes no time, and a busy machine changes nothing.
 
 Theory of operation. The clock is stopped while anything is ready. When the loop would sleep until its next timer, the
 clock jumps to that timer instead. So timers fire in their order, at exactly their times, however slow the machine is;

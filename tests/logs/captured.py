@@ -1,4 +1,4 @@
-"""What a test sees of the log records that it makes."""
+"""The log records that a test makes, as they are reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Captured:
 
     @property
     def texts(self) -> list[str]:
-        """What the records say."""
+        """The texts of the records."""
         return [entry.text for entry in self.entries]
 
     @property

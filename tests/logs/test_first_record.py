@@ -24,7 +24,7 @@ def as_it_was() -> Iterator[None]:
 
 
 class Handled(logging.Handler):
-    """What the application's handlers get."""
+    """The records that the application's handlers get."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a record says: by the layout or raw, with its exception, within bounds."""
+"""The text of a record: by the layout or raw, with its exception, within bounds."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ class Life:
 
 
 async def serve(life: Life, scope: Any, dice: Random, receive: Any, send: Any) -> None:
-    """What the application does with one request."""
+    """The work of the application for one request."""
     if dice.random() < 0.5:
         await receive()
     if life.is_plain:

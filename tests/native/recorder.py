@@ -50,7 +50,7 @@ class Recorder:
         self._pipelines.after_fork_in_child()
 
     def drain(self) -> Iterator[tuple[str, bytes]]:
-        """What has come into the channels since the last look, in their order; it is confirmed."""
+        """The records that have come into the channels since the last look, in their order; it is confirmed."""
         for signal, kind in _KINDS.items():
             lease = self._pipelines.channels[signal].lease(1_000_000, 1 << 40)
             yield from ((kind, record) for record in lease.records)
@@ -64,7 +64,7 @@ class Recorder:
 
 
 class _Agent:
-    """What a middleware asks of its agent."""
+    """The part of an agent that a middleware uses."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.config = recorder.config

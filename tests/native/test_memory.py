@@ -1,4 +1,5 @@
-"""What requests take they give back, and an allocation that fails costs no process and no record of another request."""
+"""Requests give back the memory that they take, and an allocation that fails costs no process and no record of another
+request."""
 
 from __future__ import annotations
 

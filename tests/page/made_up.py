@@ -309,7 +309,7 @@ def wave(name: str, minute: float) -> float:
 
 
 def ledger_signals(service: str, offered: int) -> Iterator[Record]:
-    """What an agent would report; the mailer has been without its collector for a while, and lost some."""
+    """The reports of an agent; the mailer has been without its collector for a while, and lost some."""
     lossy = service == "mailer"
     for signal, share in (("segment", 1.0), ("log", 0.2), ("meter", 0.1)):
         number = int(offered * share)

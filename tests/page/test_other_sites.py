@@ -1,4 +1,5 @@
-"""What pages of other sites get from the collector in the same browser: the page itself by a link, and nothing else."""
+"""The answers that pages of other sites get from the collector in the same browser: the page itself by a link, and
+nothing else."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ POSTS = ("a posted form", "a beacon")
 
 
 class Answered(NamedTuple):
-    """What went through a gate."""
+    """The requests that went through a gate."""
 
     path: str
     site: str

@@ -1,4 +1,4 @@
-"""What a channel takes in, and what it does when it is full."""
+"""The bounds of a channel, and its behaviour when it is full."""
 
 from __future__ import annotations
 

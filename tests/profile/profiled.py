@@ -34,7 +34,7 @@ def profile_command(endpoint: str = "GET:/slow", name: str = "ProfileTaskQuery",
 
 
 class Looks:
-    """What the sampler has seen so far; the application may wait for it."""
+    """The stacks that the sampler has seen so far; the application may wait for it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.stacks: list[list[str]] = []

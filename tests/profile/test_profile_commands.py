@@ -1,4 +1,5 @@
-"""What a collector may ask for: profile tasks within limits, one at a time, once each. All else changes nothing."""
+"""The commands that a collector may give: profile tasks within limits, one at a time, once each. All else changes
+nothing."""
 
 from __future__ import annotations
 

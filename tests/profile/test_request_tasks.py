@@ -1,4 +1,4 @@
-"""What a request awaited, and the tree of its tasks, on every loop."""
+"""The waits of a request, and the tree of its tasks, on every loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a span takes: tags, logs and errors, bounded and visibly cut, whatever the application hands in."""
+"""The content of a span: tags, logs and errors, bounded and visibly cut, whatever the application hands in."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ async def swept(host: Host, before: set[asyncio.Task[object]], times: int = 1) -
 
 
 async def swept_outcome(times: int) -> dict[str, int]:
-    """What became of three records of a host that was swept up with all its tasks."""
+    """The fate of three records of a host that was swept up with all its tasks."""
     collector = MemoryCollector()
     before = all_others()
     host = Host(agent_of(collector))

@@ -44,7 +44,7 @@ async def test_cut_at_every_offset(direction: str, resets: bool) -> None:
 
 
 def batch(offset: int) -> list[bytes]:
-    """What differs from what was sent before, and is as long."""
+    """Other bytes than those that were sent before, and as many."""
     return [b"%03d: %d" % (offset, number) for number in range(5)]
 
 

@@ -198,7 +198,7 @@ async def test_frame_that_takes_long_by_itself_is_refused_unread(name: str, monk
 @covers("F12", "grpc")
 @pytest.mark.parametrize("name", ["PING", "SETTINGS"])
 async def test_flood_of_questions_whose_answers_are_not_read(name: str) -> None:
-    """What is to be written waits in our memory then."""
+    """The bytes to be written wait in our memory then."""
 
     async def stop_reading(call: Call) -> None:
         call.link.stop_reading()

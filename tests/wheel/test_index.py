@@ -1,4 +1,4 @@
-"""What would be uploaded: both archives as an index takes them, and what the README says to install."""
+"""The files for an upload: both archives as an index takes them, and what the README says to install."""
 
 from __future__ import annotations
 

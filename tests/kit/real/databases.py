@@ -47,7 +47,7 @@ class Database(Server):
 
     @abstractmethod
     def arguments(self) -> list[str]:
-        """What follows the program's name."""
+        """The arguments after the program's name."""
 
     @abstractmethod
     def make_data(self) -> None:

@@ -181,7 +181,7 @@ class DebianServer(Server):
 
     @abstractmethod
     def arguments(self) -> list[str]:
-        """What follows the program's name."""
+        """The arguments after the program's name."""
 
     def launch(self) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
