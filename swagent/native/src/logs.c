@@ -32,7 +32,7 @@ typedef struct {
 
 #define NAMES(each)                                                                                                    \
     each(ended) each(frame) each(find_trace_id) each(note_origin) each(tid) each(levelno) each(name) each(reporting)   \
-    each(going_on)
+    each(going_on) each(get_name)
 #define DECLARE_NAME(name) static PyObject *name_##name;
 NAMES(DECLARE_NAME)
 
@@ -286,6 +286,71 @@ note_origin(PyObject *entry)
     return PyObject_CallMethodNoArgs(entry, name_note_origin);
 }
 
+/* What asyncio has in C, once it is loaded: importing it is not for us to do. */
+static PyObject *
+find_asyncio(const char *name)
+{
+    PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "_asyncio");
+    PyObject *found = module == NULL ? NULL : PyObject_GetAttrString(module, name);
+    if (found == NULL) {
+        PyErr_Clear();
+    }
+    return found;
+}
+
+/* The task of asyncio that runs; NULL where Python has to look for one, or with what has to pass. */
+static PyObject *
+running_task(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    static PyObject *current_task;
+    if (current_task == NULL && (current_task = find_asyncio("current_task")) == NULL) {
+        return NULL;
+    }
+    PyObject *task = PyObject_CallNoArgs(current_task);
+#else
+    /* `current_task` is no C function yet; these two are what it looks at */
+    static PyObject *running_loop, *current_tasks;
+    if (running_loop == NULL && (running_loop = find_asyncio("_get_running_loop")) == NULL) {
+        return NULL;
+    }
+    if (current_tasks == NULL && (current_tasks = find_asyncio("_current_tasks")) == NULL) {
+        return NULL;
+    }
+    PyObject *loop = PyObject_CallNoArgs(running_loop), *task = NULL;
+    if (loop != NULL && loop != Py_None && PyDict_CheckExact(current_tasks)) {
+        task = Py_XNewRef(PyDict_GetItemWithError(current_tasks, loop));
+    }
+    Py_XDECREF(loop);
+#endif
+    if (task == Py_None) {
+        Py_CLEAR(task);
+    }
+    if (task == NULL && PyErr_Occurred()) {
+        forgive();
+    }
+    return task;
+}
+
+static PyObject *
+find_task_name(RecordReader *self)
+{
+    PyObject *task = running_task();
+    if (task == NULL && PyErr_Occurred()) {
+        return NULL;
+    }
+    PyObject *name = task == NULL ? NULL : PyObject_CallMethodNoArgs(task, name_get_name);
+    Py_XDECREF(task);
+    if (name != NULL && PyUnicode_CheckExact(name)) {
+        return name;
+    }
+    Py_XDECREF(name);
+    if (PyErr_Occurred() && !forgive()) {
+        return NULL;
+    }
+    return PyObject_CallNoArgs(self->task_name);
+}
+
 static int
 read_place(RecordReader *self, PyObject *entry, PyObject **row)
 {
@@ -297,7 +362,7 @@ read_place(RecordReader *self, PyObject *entry, PyObject **row)
     if (origin == NULL) {
         return FAILED;
     }
-    row[TASK] = PyObject_CallNoArgs(self->task_name);
+    row[TASK] = find_task_name(self);
     return row[TASK] == NULL ? FAILED : WRITTEN;
 }
 

@@ -63,7 +63,7 @@ write_varint(Writer *writer, unsigned long long value)
         return FAILED;
     }
     while (value > 127) {
-        *writer->at++ = (char)(value & 127 | 128);
+        *writer->at++ = (char)((value & 127) | 128);
         value >>= 7;
     }
     *writer->at++ = (char)value;
