@@ -74,6 +74,11 @@ class AwaitedTimes:
         return f"[{','.join(shown)}]" if shown else ""
 
 
+def quoted(name: str) -> str:
+    """A name as JSON has it."""
+    return _QUOTED[name]
+
+
 def _whole(seconds: float) -> int:
     return round(seconds * 1000)
 

@@ -18,7 +18,7 @@ from typing import Any
 from ..inspection import sqlalchemy_inside
 from ..inspection.await_chain import Links, links_of
 from ..record.limits import short
-from .awaited import MAX_NAME, OTHER
+from .awaited import MAX_NAME, OTHER, quoted
 from .stacks import name_of_end
 
 _MOST = 1024
@@ -57,6 +57,18 @@ def name_of_chain(coroutine: object) -> str:
             _names.clear()
         _names[key] = name, (codes, type(awaited))
     return name
+
+
+def name_of_place(coroutine: object) -> tuple[str, str] | None:
+    """The same where all that stop at this place have one name, with the name as JSON has it; None elsewhere.
+
+    :raises Exception: coroutines of a foreign class
+    """
+    codes = {_code_of(each) for each in links_of(coroutine).coroutines}
+    if any(getattr(code, "co_name", None) == sqlalchemy_inside.NAME for code in codes):
+        return None
+    name = name_of_chain(coroutine)
+    return name, quoted(name)
 
 
 def _name_of(links: Links) -> str:

@@ -1,5 +1,6 @@
 /* The clock of one request: three numbers, and one of them grows at each instant. */
 #include "clock.h"
+#include "places.h"
 #include <math.h>
 
 #define WORTH_A_NAME 0.001
@@ -7,8 +8,8 @@
 
 double garbage_seconds = 0.0;
 static double garbage_started = 0.0;
-/* of Python: SplitTimes by their fields; names a wait; the text of what was awaited; the task that runs */
-static PyObject *split_times, *note_wait, *awaited_text, *running_task, *current;
+/* of Python: SplitTimes by their fields; names a wait; the text of what was awaited; the task that a loop runs */
+static PyObject *split_times, *note_wait, *add_wait, *awaited_text, *current_task, *current;
 static PyObject *s_start;
 
 /* -- the garbage collector ---------------------------------------------------------------------------------------- */
@@ -48,6 +49,58 @@ clock_begin_counting(Clock *clock, PyObject *steps, double now)
     return 0;
 }
 
+static void
+call_python(PyObject *function, Served *served, double passed, PyObject *name)
+{
+    PyObject *seconds = PyFloat_FromDouble(passed);
+    PyObject *done = seconds == NULL ? NULL : PyObject_CallFunctionObjArgs(function, served, seconds, name, NULL);
+    Py_XDECREF(seconds);
+    Py_XDECREF(done);
+    /* it costs the name only */
+    PyErr_Clear();
+}
+
+/* A wait that is the request's only one so far, or is where that was. 0: Python has to look. */
+static int
+note_in_place(Served *served, double passed)
+{
+    Clock *clock = clock_of(served);
+    PyObject *name, *quoted;
+    /* a request without a span has no call under way that names the wait */
+    int is_plain = clock->active != NULL && PyObject_TypeCheck(clock->active, Request_Type) &&
+                   ((Request *)clock->active)->span == Py_None && !((Request *)clock->active)->ended;
+    if (clock->awaited != NULL || !is_plain || !find_place(coroutine_of(served), &name, &quoted)) {
+        return 0;
+    }
+    if (clock->name == NULL || clock->name == name || PyUnicode_Compare(clock->name, name) == 0) {
+        Py_XSETREF(clock->name, name);
+        Py_XSETREF(clock->quoted, quoted);
+        clock->named += passed;
+        return 1;
+    }
+    Py_DECREF(name);
+    Py_DECREF(quoted);
+    return 0;
+}
+
+/* All tasks have waited for so long, and are still where they waited. */
+static void
+note(Served *served, double passed)
+{
+    Clock *clock = clock_of(served);
+    if (note_in_place(served, passed)) {
+        return;
+    }
+    if (clock->name != NULL) {
+        PyObject *name = clock->name;
+        clock->name = NULL;
+        Py_CLEAR(clock->quoted);
+        call_python(add_wait, served, clock->named, name);
+        Py_DECREF(name);
+    }
+    call_python(note_wait, served, passed, NULL);
+}
+
 static int
 count(Served *served, double now)
 {
@@ -63,12 +116,7 @@ count(Served *served, double now)
     else {
         clock->awaiting += passed;
         if (passed >= WORTH_A_NAME && clock->steps != NULL) {
-            PyObject *seconds = PyFloat_FromDouble(passed);
-            PyObject *noted = seconds == NULL ? NULL : PyObject_CallFunctionObjArgs(note_wait, served, seconds, NULL);
-            Py_XDECREF(seconds);
-            Py_XDECREF(noted);
-            /* it costs the name only */
-            PyErr_Clear();
+            note(served, passed);
         }
     }
     return 0;
@@ -143,7 +191,8 @@ clock_suspend(Served *served)
         return 0;
     }
     if (clock->own == NULL) {
-        PyObject *task = PyObject_CallNoArgs(running_task);
+        PyObject *loop = loop_of(served);
+        PyObject *task = loop == NULL ? Py_NewRef(Py_None) : PyObject_CallOneArg(current_task, loop);
         if (task == NULL) {
             return -1;
         }
@@ -203,6 +252,29 @@ make_times(Clock *clock, PyObject *awaited)
     return times;
 }
 
+/* What was awaited, as JSON; empty: there is no name for it. NULL without memory. */
+static PyObject *
+text_of_awaited(Clock *clock)
+{
+    PyObject *text = NULL;
+    if (clock->awaited != NULL) {
+        PyObject *seconds = PyFloat_FromDouble(clock->awaiting);
+        text = seconds == NULL ? NULL : PyObject_CallFunctionObjArgs(awaited_text, clock->awaited, seconds, NULL);
+        Py_XDECREF(seconds);
+        PyErr_Clear();
+    }
+    else if (clock->name != NULL) {
+        /* as `AwaitedTimes.text` */
+        long named = (long)rint(clock->named * 1000.0), rest = (long)rint((clock->awaiting - clock->named) * 1000.0);
+        if (named > 0) {
+            text = rest > 0 ? PyUnicode_FromFormat("[[%U,%ld],[\"other\",%ld]]", clock->quoted, named, rest)
+                            : PyUnicode_FromFormat("[[%U,%ld]]", clock->quoted, named);
+            PyErr_Clear();
+        }
+    }
+    return text == NULL ? PyUnicode_FromStringAndSize(NULL, 0) : text;
+}
+
 PyObject *
 clock_stop(Served *served, double now)
 {
@@ -214,18 +286,11 @@ clock_stop(Served *served, double now)
     if (clock->depth) {
         clock->collected += garbage_seconds - clock->collected_before;
     }
-    PyObject *awaited = NULL;
-    if (clock->awaited != NULL) {
-        PyObject *seconds = PyFloat_FromDouble(clock->awaiting);
-        awaited = seconds == NULL ? NULL : PyObject_CallFunctionObjArgs(awaited_text, clock->awaited, seconds, NULL);
-        Py_XDECREF(seconds);
-        PyErr_Clear();
-    }
-    if (awaited == NULL) {
-        awaited = PyUnicode_FromStringAndSize(NULL, 0);
-    }
+    PyObject *awaited = text_of_awaited(clock);
     Py_CLEAR(clock->active);
     Py_CLEAR(clock->awaited);
+    Py_CLEAR(clock->name);
+    Py_CLEAR(clock->quoted);
     Py_CLEAR(clock->steps);
     clock->times = make_times(clock, awaited);
     Py_XDECREF(awaited);
@@ -239,6 +304,8 @@ clock_clear(Clock *clock)
     Py_CLEAR(clock->times);
     Py_CLEAR(clock->active);
     Py_CLEAR(clock->awaited);
+    Py_CLEAR(clock->name);
+    Py_CLEAR(clock->quoted);
 }
 
 /* -- the module --------------------------------------------------------------------------------------------------- */
@@ -246,15 +313,17 @@ clock_clear(Clock *clock)
 static PyObject *
 configure_clock(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"split_times", "note_wait", "awaited_text", "running_task", "current", NULL};
-    PyObject *times, *noting, *text, *task, *variable;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOOO", names, &times, &noting, &text, &task, &variable)) {
+    static char *names[] = {"split_times", "note_wait", "add_wait", "awaited_text", "current_task", "current", NULL};
+    PyObject *times, *noting, *adding, *text, *task, *variable;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOOOO", names, &times, &noting, &adding, &text, &task,
+                                     &variable)) {
         return NULL;
     }
     Py_XSETREF(split_times, Py_NewRef(times));
     Py_XSETREF(note_wait, Py_NewRef(noting));
     Py_XSETREF(awaited_text, Py_NewRef(text));
-    Py_XSETREF(running_task, Py_NewRef(task));
+    Py_XSETREF(add_wait, Py_NewRef(adding));
+    Py_XSETREF(current_task, Py_NewRef(task));
     Py_XSETREF(current, Py_NewRef(variable));
     Py_RETURN_NONE;
 }

@@ -8,7 +8,10 @@ typedef struct {
     PyObject *steps;  /* reports the steps of its tasks; NULL: it has stopped, or there is none */
     PyObject *times;  /* the SplitTimes of a stopped one */
     PyObject *active; /* in the own task while it waits */
-    PyObject *awaited;
+    PyObject *awaited; /* of Python: what was awaited, where it has several names */
+    PyObject *name;    /* of the only wait so far that is worth one, and as JSON has it */
+    PyObject *quoted;
+    double named;      /* seconds of that */
     void *own;        /* the identity of the own task, once it has waited */
     double running, ready, awaiting, collected, collected_before, last;
     int depth, woken;
@@ -20,6 +23,8 @@ typedef struct Served Served;
 
 extern PyTypeObject *Served_Type;
 Clock *clock_of(Served *served);
+PyObject *coroutine_of(Served *served);
+PyObject *loop_of(Served *served);
 
 /* All return 0, or -1 with an exception set. */
 int clock_begin_counting(Clock *clock, PyObject *steps, double now);

@@ -13,8 +13,8 @@ execute(PyObject *module)
         return -1;
     }
     if (add_clock(module) < 0 || add_log_renderer(module) < 0 || add_logs(module) < 0 || add_loop(module) < 0 ||
-        add_origins(module) < 0 || add_request(module) < 0 || add_rows(module) < 0 || add_send(module) < 0 ||
-        add_served(module) < 0 || add_spans(module) < 0) {
+        add_origins(module) < 0 || add_places(module) < 0 || add_request(module) < 0 || add_rows(module) < 0 ||
+        add_send(module) < 0 || add_served(module) < 0 || add_spans(module) < 0) {
         return -1;
     }
     return PyModule_AddIntConstant(module, "API", API);

@@ -92,5 +92,6 @@ int add_rows(PyObject *module);
 int add_send(PyObject *module);
 int add_served(PyObject *module);
 int add_loop(PyObject *module);
+int add_places(PyObject *module);
 
 #endif

@@ -44,6 +44,18 @@ clock_of(Served *served)
     return &served->clock;
 }
 
+PyObject *
+coroutine_of(Served *served)
+{
+    return served->inner;
+}
+
+PyObject *
+loop_of(Served *served)
+{
+    return served->serving == NULL ? NULL : served->serving->loop;
+}
+
 static PyObject *s_type, *s_http, *s_websocket, *s_mark, *s_throw, *s_close, *s_note, *s_opening, *s_timing, *s_steps;
 
 /* -- the end ------------------------------------------------------------------------------------------------------ */

@@ -14,6 +14,7 @@ from ._native import configure as configure
 from ._native import configure_clock as configure_clock
 from ._native import configure_loop as configure_loop
 from ._native import configure_origins as configure_origins
+from ._native import configure_places as configure_places
 from ._native import configure_send as configure_send
 from ._native import configure_served as configure_served
 from ._native import note_collection as note_collection
