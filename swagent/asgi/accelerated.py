@@ -45,7 +45,8 @@ def serving(app: App, agent: Agent, faults: Faults) -> Serving | None:
         return None
     config = agent.config
     is_each = config.splits_every == 1
-    by_python = [timed(app, 1, lists_tasks, agent.steps_here, faults, is_each=is_each) for lists_tasks in (0, 1)]
+    steps_here = agent.steps_here if config.splits_every else _no_steps
+    by_python = [timed(app, 1, lists_tasks, steps_here, faults, is_each=is_each) for lists_tasks in (0, 1)]
 
     def time_otherwise(
         request: PendingRequest, scope: Scope, receive: Receive, send: Send, lists_tasks: bool
@@ -54,10 +55,14 @@ def serving(app: App, agent: Agent, faults: Faults) -> Serving | None:
         return by_python[lists_tasks](request, scope, receive, send)
 
     made: Serving = native.Serving(
-        PendingRequest, agent.tracer, faults, end, config.splits_every, config.task_tree_every, agent.steps_here,
+        PendingRequest, agent.tracer, faults, end, config.splits_every, config.task_tree_every, steps_here,
         time_otherwise,
     )  # fmt: skip
     return made
+
+
+def _no_steps() -> None:
+    """Where no time is split."""
 
 
 def _configure(native: ModuleType) -> None:

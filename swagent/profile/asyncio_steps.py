@@ -31,8 +31,12 @@ from typing import Any
 
 from ..acceleration import native
 from ..inspection.garbage_time import garbage_time
+from ..record.trace.context import current
+from ..request.split_times import SPLIT_TIMES
 from .asyncio_tasks import create_seen, note_end, note_wake
-from .request_clock import RequestClock, request_clock
+from .awaited import AwaitedTimes
+from .request_clock import RequestClock, add_wait_of, note_wait_of, request_clock
+from .wait_names import name_of_place
 
 _NAMES = ("call_soon", "call_soon_threadsafe", "call_later", "call_at")
 _ABSENT = object()
@@ -289,3 +293,12 @@ _lock = threading.RLock()
 
 if native is not None:
     native.configure_loop(request_clock=request_clock, task_type=asyncio.Task)
+    native.configure_clock(
+        split_times=SPLIT_TIMES,
+        note_wait=note_wait_of,
+        add_wait=add_wait_of,
+        awaited_text=AwaitedTimes.text,
+        current_task=asyncio.current_task,
+        current=current,
+    )
+    native.configure_places(name_of_place=name_of_place, task_type=asyncio.Task)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable
 from contextvars import ContextVar
 from types import CoroutineType
 from typing import Any, Protocol
 
-from ..acceleration import native
 from ..inspection.garbage_time import garbage_time
 from ..record.limits import short
 from ..record.trace.context import current
 from ..record.trace.outcome import running_task
-from ..request.split_times import SPLIT_TIMES
 from .awaited import MAX_NAME, OTHER, AwaitedTimes, name_of_wait
 from .light_clock import LightClock
 from .request_tasks import RequestTasks
 from .stacks import call_of
-from .wait_names import name_of_chain, name_of_place
+from .wait_names import name_of_chain
 
 
 class Steps(Protocol):
@@ -209,29 +206,18 @@ request_clock: ContextVar[RequestClock | None] = ContextVar("swagent_request_clo
 """Tasks inherit it from those that begin them."""
 
 
-def _note_wait(clock: Any, seconds: float) -> None:
+def note_wait_of(clock: Any, seconds: float) -> None:
     """As `RequestClock.note_wait`, of a clock of the accelerator."""
     try:
         name = call_of(clock.active)
         name = short(name, MAX_NAME) if name else name_of_chain(clock.inner)
     except Exception:  # noqa: BLE001, RUF100  (coroutines of a foreign class)
         name = OTHER
-    _add_wait(clock, seconds, name)
+    add_wait_of(clock, seconds, name)
 
 
-def _add_wait(clock: Any, seconds: float, name: str) -> None:
+def add_wait_of(clock: Any, seconds: float, name: str) -> None:
+    """Add a wait that has a name, to a clock of the accelerator."""
     if clock.awaited is None:
         clock.awaited = AwaitedTimes()
     clock.awaited.add(seconds, name)
-
-
-if native is not None:
-    native.configure_clock(
-        split_times=SPLIT_TIMES,
-        note_wait=_note_wait,
-        add_wait=_add_wait,
-        awaited_text=AwaitedTimes.text,
-        current_task=asyncio.current_task,
-        current=current,
-    )
-    native.configure_places(name_of_place=name_of_place, task_type=asyncio.Task)
