@@ -600,33 +600,57 @@ make_served(Serving *self, Request *request, PyObject *send, PyObject *inner)
     return served;
 }
 
-/* Call the application and wrap its coroutine. On an error the request has ended. */
+/* Without memory for what follows the response, the application gets the server's `send`. */
 static PyObject *
-serve(Serving *self, Request *request, PyObject *app, PyObject *scope, PyObject *receive, PyObject *send)
+send_for(Request *request, PyObject *send)
 {
-    PyObject *inner = NULL, *ours = make_send(request, send);
-    int clock = choose_clock(self, scope);
-    if (clock < 0) {
-        note_timing(self);
-        clock = NOT;
+    PyObject *ours = make_send(request, send);
+    if (ours == NULL) {
+        PyErr_Clear();
+        return Py_NewRef(send);
     }
-    if (ours != NULL) {
-        PyObject *args[3] = {scope, receive, ours};
-        PyObject *awaitable = call_application(self, request, app, args, clock);
-        Py_DECREF(ours);
-        inner = awaitable == NULL ? NULL : iterator_of(awaitable);
-        Py_XDECREF(awaitable);
-    }
+    return ours;
+}
+
+/* What is awaited in the place of the application's awaitable; where there is no memory for it, that itself. */
+static PyObject *
+wrap(Serving *self, Request *request, PyObject *send, PyObject *awaitable, int clock)
+{
+    PyObject *inner = iterator_of(awaitable);
     Served *served = inner == NULL ? NULL : make_served(self, request, send, inner);
     Py_XDECREF(inner);
     if (served == NULL) {
-        end(self, request, send);
-        return NULL;
+        /* the server's `await` says what is wrong with it, if anything is */
+        PyErr_Clear();
+        leave(self);
+        return Py_NewRef(awaitable);
     }
     if (clock == BY_CLOCK && begin_clock(served, self, request) < 0) {
         note_timing(self);
     }
     return (PyObject *)served;
+}
+
+/* Call the application and wrap its coroutine. On an error, which is the application's, the request has ended. */
+static PyObject *
+serve(Serving *self, Request *request, PyObject *app, PyObject *scope, PyObject *receive, PyObject *send)
+{
+    int clock = choose_clock(self, scope);
+    if (clock < 0) {
+        note_timing(self);
+        clock = NOT;
+    }
+    PyObject *ours = send_for(request, send);
+    PyObject *args[3] = {scope, receive, ours};
+    PyObject *awaitable = call_application(self, request, app, args, clock);
+    Py_DECREF(ours);
+    if (awaitable == NULL) {
+        end(self, request, send);
+        return NULL;
+    }
+    PyObject *served = wrap(self, request, send, awaitable, clock);
+    Py_DECREF(awaitable);
+    return served;
 }
 
 /* Whether this is a request, and no middleware has taken it. */
