@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from asgi.calling import CARRIER, SW8, answers, body, call, http_scope, start, traced
 from faults.covering import covers
-from swagent import current_trace_id, exit_span, get_correlation
+from swagent import Config, current_trace_id, exit_span, get_correlation
 from swagent.agent_log import RateLimitedLog
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.asgi.lifespan import Receive, Scope, Send

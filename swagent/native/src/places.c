@@ -170,7 +170,21 @@ configure_places(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
+static PyObject *
+forget_places(PyObject *module, PyObject *Py_UNUSED(nothing))
+{
+    for (size_t i = 0; i < PLACES; i++) {
+        Place *place = places[i];
+        places[i] = NULL;
+        if (place != NULL) {
+            forget(place);
+        }
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"forget_places", forget_places, METH_NOARGS, "Ask for each name anew, in tests."},
     {"configure_places", (PyCFunction)(void (*)(void))configure_places, METH_VARARGS | METH_KEYWORDS,
      "Set the objects of Python that the names of places need."},
     {NULL},

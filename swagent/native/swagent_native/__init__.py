@@ -17,6 +17,7 @@ from ._native import configure_origins as configure_origins
 from ._native import configure_places as configure_places
 from ._native import configure_send as configure_send
 from ._native import configure_served as configure_served
+from ._native import forget_places as forget_places
 from ._native import note_collection as note_collection
 from ._native import set_clock as set_clock
 from ._native import traced_send as traced_send
