@@ -22,8 +22,8 @@ _MORE_THAN_ADDRESS = frozenset("@?#")
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
 # The folders of functions that wrap those of libraries.
 _wrapper_folders: tuple[str, ...] = ()
-# Those of the middlewares, which stand around the application in each request.
-_SERVING_FOLDERS = tuple(os.path.join(Path(__file__).parents[1], name, "") for name in ("asgi", "wsgi"))
+# Those of the middlewares and of the clock, which stand around the application in each request.
+_SERVING_FOLDERS = tuple(os.path.join(Path(__file__).parents[1], name, "") for name in ("asgi", "wsgi", "profile"))
 
 
 def short(text: str, limit: int = MAX_VALUE) -> str:

@@ -26,7 +26,12 @@ START = {"type": "http.response.start", "status": 200, "headers": []}
 BODY = {"type": "http.response.body", "body": b"ok"}
 MORE = {"type": "http.response.body", "body": b"ok", "more_body": True}
 _SW8 = b"1-dHJhY2UtMQ==-c2VnbWVudC0x-3-d2Vi-d2ViLTE=-R0VUOi9jYXJ0-c2hvcDo4MA=="
-_OTHERS = {"meter_reporter_active": False, "event_reporter_active": False, "profile_active": False}
+_OTHERS: dict[str, Any] = {
+    "time_split_every": 0,
+    "meter_reporter_active": False,
+    "event_reporter_active": False,
+    "profile_active": False,
+}
 _log = logging.getLogger("shop")
 _FEW = 300
 
@@ -45,9 +50,8 @@ class Served:
     """
 
     def __init__(self, app: Callable[..., Any], **settings: Any) -> None:
-        self.recorder = Recorder(
-            "protobuf", service="shop", instance="shop-1", loop_block_limit=0, **_OTHERS, **settings
-        )
+        own = {"service": "shop", "instance": "shop-1", "loop_block_limit": 0, **_OTHERS, **settings}
+        self.recorder = Recorder("protobuf", **own)
         self.app = SkyWalkingMiddleware(app, agent=self.recorder.agent)
         self.sent = 0
 

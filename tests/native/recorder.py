@@ -69,6 +69,7 @@ class _Agent:
     def __init__(self, recorder: Recorder) -> None:
         self.config = recorder.config
         self.tracer = recorder.recording.tracer
+        self.steps_here = recorder.recording.steps_here
 
     def steps_here(self) -> None:
         """None: time is split in tests of their own."""

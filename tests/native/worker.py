@@ -190,7 +190,7 @@ class Worker:
 
 
 _SEGMENTS_AND_LOGS: dict[str, Any] = {
-    "meter_reporter_active": False, "event_reporter_active": False, "profile_active": False,
+    "time_split_every": 1, "meter_reporter_active": False, "event_reporter_active": False, "profile_active": False,
 }  # fmt: skip
 
 
