@@ -18,7 +18,7 @@ from ..request.pending import PendingRequest
 from ..request.state import Following
 from .lifespan import App, Receive, Scope, Send
 from .send import end, note_message, send_and_follow, traced_send
-from .timed import timed
+from .timed import splits_every, timed
 
 
 class Serving(Protocol):
@@ -43,9 +43,9 @@ def serving(app: App, agent: Agent, faults: Faults) -> Serving | None:
     """A new one; None where the accelerator does not run."""
     if native is None:
         return None
-    config = agent.config
-    is_each = config.splits_every == 1
-    steps_here = agent.steps_here if config.splits_every else _no_steps
+    every = splits_every(agent.config)
+    is_each = every == 1
+    steps_here = agent.steps_here if every else _no_steps
     by_python = [timed(app, 1, lists_tasks, steps_here, faults, is_each=is_each) for lists_tasks in (0, 1)]
 
     def time_otherwise(
@@ -55,7 +55,7 @@ def serving(app: App, agent: Agent, faults: Faults) -> Serving | None:
         return by_python[lists_tasks](request, scope, receive, send)
 
     made: Serving = native.Serving(
-        PendingRequest, agent.tracer, faults, end, config.splits_every, config.task_tree_every, steps_here,
+        PendingRequest, agent.tracer, faults, end, every, agent.config.task_tree_every, steps_here,
         time_otherwise,
     )  # fmt: skip
     return made

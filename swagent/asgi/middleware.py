@@ -40,7 +40,7 @@ from .accelerated import Serving, serving
 from .frameworks import follow_routes
 from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
 from .send import end, traced_send
-from .timed import Served, timed
+from .timed import Served, splits_every, timed
 
 # Marks a scope that a middleware has taken, so that a second middleware inside the first passes it on.
 MARK = "swagent.span"
@@ -140,9 +140,9 @@ class SkyWalkingMiddleware:
         note_serving()
         agent.watch_loop()
         follow_routes()
-        config = agent.config
-        if config.splits_every:
-            self._timed = timed(self.app, config.splits_every, config.task_tree_every, agent.steps_here, self.faults)
+        every = splits_every(agent.config)
+        if every:
+            self._timed = timed(self.app, every, agent.config.task_tree_every, agent.steps_here, self.faults)
         return agent.tracer
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:

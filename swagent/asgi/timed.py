@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from ..config import Config
 from ..profile.request_clock import Steps, request_clock
 from ..profile.request_tasks import RequestTasks
 from ..profile.timed_steps import TimedSteps, running_loop
@@ -14,6 +15,11 @@ from ..request.pending import PendingRequest
 from .lifespan import App, Receive, Scope, Send
 
 Served = Callable[[PendingRequest, Scope, Receive, Send], Awaitable[Any]]
+
+
+def splits_every(config: Config) -> int:
+    """In so many requests of the running loop the time of one is split."""
+    return config.splits_every(on_trio=running_loop() is None)
 
 
 def timed(

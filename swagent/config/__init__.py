@@ -70,7 +70,7 @@ _UNNAMED = "Python Service Name"
 
 
 SPLIT_EVERY_WITHOUT = 100
-"""Of one in how many requests the time is split by default where there is no accelerator: it costs Python more."""
+"""The default on trio, and without the accelerator: of one in how many requests the time is split."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,7 +292,7 @@ class Config(PluginOptions):
         "loop, and awaited something; 1: of each, 0: of none.",
         0,
         1_000_000,
-        f"1 with the accelerator, {SPLIT_EVERY_WITHOUT} without",
+        f"1 with the accelerator on asyncio and uvloop, else {SPLIT_EVERY_WITHOUT}",
     )
     task_tree_every: int = kinds.number(
         100,
@@ -543,12 +543,14 @@ class Config(PluginOptions):
         """Say that the service has no name, where it has none. Once a process."""
         environment.warn_of_default_name(self.service, _UNNAMED)
 
-    @property
-    def splits_every(self) -> int:
-        """The setting `time_split_every`, where it is unset as well."""
+    def splits_every(self, *, on_trio: bool) -> int:
+        """The setting `time_split_every`, where it is unset as well.
+
+        :param on_trio: whether the application runs on trio, whose instruments cost each step of each task
+        """
         if self.time_split_every is not None:
             return self.time_split_every
-        return 1 if acceleration.native is not None else SPLIT_EVERY_WITHOUT
+        return SPLIT_EVERY_WITHOUT if on_trio or acceleration.native is None else 1
 
     def for_this_process(self) -> Config:
         """The same, with another instance name if the name was drawn by the process that this one was forked from: each

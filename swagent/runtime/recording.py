@@ -79,7 +79,7 @@ class Recording:
         self._steps: weakref.WeakSet[Steps] = weakref.WeakSet()
         self._steps_lock = threading.Lock()
         self._takes_steps = True
-        self._splits_each = config.splits_every == 1
+        self._config = config
         limits = Limits(
             config.profile_max_parallel, config.profile_dump_max_stack_depth, 60 * config.profile_duration
         )  # fmt: skip
@@ -132,7 +132,7 @@ class Recording:
             if not self._takes_steps:
                 return None
             if steps not in self._steps:
-                if self._splits_each:
+                if self._splits_each(steps):
                     steps.enter()
                 self._steps.add(steps)
                 steps.keep()
@@ -158,13 +158,16 @@ class Recording:
             self._runtime.detach()
         self._has_ended = True
 
+    def _splits_each(self, steps: Steps) -> bool:
+        return self._config.splits_every(on_trio=steps.loop is None) == 1
+
     def _leave_steps(self) -> None:
         with self._steps_lock:
             self._takes_steps = False
             kept = [*self._steps]
             self._steps.clear()
         for steps in kept:
-            if self._splits_each:
+            if self._splits_each(steps):
                 steps.leave()
             steps.let_go()
 

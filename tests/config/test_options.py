@@ -338,3 +338,17 @@ def test_a_client_certificate_needs_its_key_and_the_other_way_round(lonely: str)
     with pytest.raises(ConfigError, match="both tls_cert and tls_key") as caught:
         Config.from_env({OPTIONS[lonely].env: "/a.pem"})
     assert caught.value.name == OPTIONS[lonely].env
+
+
+@pytest.mark.parametrize(
+    ("setting", "native", "on_trio", "every"),
+    [
+        (None, None, False, 100), (None, object(), False, 1), (None, object(), True, 100), (None, None, True, 100),
+        (1, None, True, 1), (7, object(), False, 7), (0, object(), False, 0),
+    ],
+)  # fmt: skip
+def test_the_time_of_each_request_is_split_where_it_costs_little(
+    setting: int | None, native: Any, on_trio: bool, every: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("swagent.acceleration.native", native)
+    assert Config(time_split_every=setting).splits_every(on_trio=on_trio) == every
