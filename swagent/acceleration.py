@@ -13,7 +13,7 @@ import os
 import sys
 from types import ModuleType
 
-API = 7
+API = 8
 VARIABLE = "SW_AGENT_NATIVE"
 CHOICES = ("auto", "off")
 

@@ -151,7 +151,6 @@ def _choose() -> type[RequestState]:
         current=current,
         suppressed=suppress_instrumentation,
         numbers=new_number.__self__,  # type: ignore[attr-defined]
-        monotonic=monotonic,
         unread=UNREAD,
         nothing=NOTHING,
         methods=METHODS,

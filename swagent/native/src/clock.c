@@ -6,6 +6,7 @@
 #define WORTH_A_NAME 0.001
 #define NEVER -1.0
 
+PyTypeObject *Served_Type;
 double garbage_seconds = 0.0;
 static double garbage_started = 0.0;
 /* of Python: SplitTimes by their fields; names a wait; the text of what was awaited; the task that a loop runs */
@@ -69,7 +70,7 @@ note_in_place(Served *served, double passed)
     /* a request without a span has no call under way that names the wait */
     int is_plain = clock->active != NULL && PyObject_TypeCheck(clock->active, Request_Type) &&
                    ((Request *)clock->active)->span == Py_None && !((Request *)clock->active)->ended;
-    if (clock->awaited != NULL || !is_plain || !find_place(coroutine_of(served), &name, &quoted)) {
+    if (clock->awaited != NULL || !is_plain || !find_place(served->inner, &name, &quoted)) {
         return 0;
     }
     if (clock->name == NULL || clock->name == name || PyUnicode_Compare(clock->name, name) == 0) {
@@ -191,7 +192,7 @@ clock_suspend(Served *served)
         return 0;
     }
     if (clock->own == NULL) {
-        PyObject *loop = loop_of(served);
+        PyObject *loop = served->serving == NULL ? NULL : served->serving->loop;
         PyObject *task = loop == NULL ? Py_NewRef(Py_None) : PyObject_CallOneArg(current_task, loop);
         if (task == NULL) {
             return -1;

@@ -18,13 +18,41 @@ typedef struct {
     char is_woken, is_out;
 } Clock;
 
-/* The awaitable that drives a request, and is its clock. */
-typedef struct Served Served;
+typedef struct {
+    PyObject_HEAD
+    PyTypeObject *request_type;
+    PyObject *tracer;
+    PyObject *faults;
+    PyObject *end;     /* function of Python: the application has returned, or raised */
+    PyObject *waiting; /* called when the last request ends; None: nothing waits */
+    PyObject *find_steps; /* function of Python: the steps of the running loop, or None */
+    PyObject *time_otherwise; /* function of Python: an awaitable that times a request */
+    PyObject *steps;   /* of the loop; NULL: not known yet */
+    PyObject *loop;    /* whose steps these are */
+    Py_ssize_t under_way;
+    Py_ssize_t every, left, tasks_every, tasks_left;
+    vectorcallfunc vectorcall;
+} Serving;
+
+/* It is the clock of its request, too, where the time of that is split. At the end it lets go of everything else:
+ * contexts hold the clock, and outlive their requests. */
+typedef struct {
+    PyObject_HEAD
+    Serving *serving;
+    Request *request;
+    PyObject *send; /* the server's */
+    PyObject *inner;
+    Clock clock;
+    char is_timed;
+} Served;
 
 extern PyTypeObject *Served_Type;
-Clock *clock_of(Served *served);
-PyObject *coroutine_of(Served *served);
-PyObject *loop_of(Served *served);
+
+static inline Clock *
+clock_of(Served *served)
+{
+    return &served->clock;
+}
 
 /* All return 0, or -1 with an exception set. */
 int clock_begin_counting(Clock *clock, PyObject *steps, double now);

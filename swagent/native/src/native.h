@@ -87,6 +87,7 @@ int add_log_renderer(PyObject *module);
 int add_logs(PyObject *module);
 int add_origins(PyObject *module);
 int add_spans(PyObject *module);
+int add_base(PyObject *module);
 int add_request(PyObject *module);
 int add_rows(PyObject *module);
 int add_send(PyObject *module);

@@ -1,15 +1,11 @@
 /* A request while it is served: the fast path of swagent/request/state.py. */
 #include "clock.h"
-#include <time.h>
-
-PyTypeObject *Request_Type;
 
 /* The objects of Python that the fast path knows; set once by `configure`. */
 static struct {
     PyObject *current;       /* context variable: the active entry */
     PyObject *suppressed;    /* context variable: the agent's own work */
     PyObject *numbers;       /* the counter of ids */
-    PyObject *monotonic;     /* where C has no clock of its own, or a test wants another */
     PyObject *unread;        /* a header that has not been looked for yet */
     PyObject *nothing;       /* an empty scope */
     PyObject *methods;       /* the known methods */
@@ -20,7 +16,7 @@ static struct {
 } known;
 
 static const char *const known_names[] = {
-    "current", "suppressed", "numbers", "monotonic", "unread", "nothing", "methods", "other", "path_of", "fastapi",
+    "current", "suppressed", "numbers", "unread", "nothing", "methods", "other", "path_of", "fastapi",
     "is_fastapi", NULL,
 };
 
@@ -28,61 +24,6 @@ static const char *const known_names[] = {
 static PyObject *s_decides_late, *s_offer_request, *s_trust_incoming, *s_open_among, *s_finish_otherwise, *s_leave,
     *s_type, *s_http, *s_method, *s_scheme, *s_ws, *s_path, *s_client, *s_headers, *s_route, *s_fastapi, *s_app,
     *s_effective, *s_app_root_path, *s_root_path, *s_stop;
-
-static int use_own_clock = 1;
-
-double
-monotonic_now(void)
-{
-#if defined(__linux__)
-    /* the clock of time.monotonic() there */
-    if (use_own_clock) {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-    }
-#endif
-    PyObject *seconds = PyObject_CallNoArgs(known.monotonic);
-    if (seconds == NULL) {
-        return -1.0;
-    }
-    double now = PyFloat_AsDouble(seconds);
-    Py_DECREF(seconds);
-    return now;
-}
-
-PyObject *
-take_error(void)
-{
-#if PY_VERSION_HEX >= 0x030C0000
-    return PyErr_GetRaisedException();
-#else
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    if (type == NULL) {
-        return NULL;
-    }
-    PyErr_NormalizeException(&type, &value, &trace);
-    if (trace != NULL && value != NULL) {
-        PyException_SetTraceback(value, trace);
-    }
-    Py_XDECREF(type);
-    Py_XDECREF(trace);
-    return value;
-#endif
-}
-
-void
-give_back_error(PyObject *error)
-{
-#if PY_VERSION_HEX >= 0x030C0000
-    PyErr_SetRaisedException(error);
-#else
-    PyObject *type = (PyObject *)Py_TYPE(error);
-    Py_INCREF(type);
-    PyErr_Restore(type, error, PyException_GetTraceback(error));
-#endif
-}
 
 /* -- what is remembered by address ------------------------------------------------------------------------------- */
 
@@ -638,22 +579,9 @@ configure(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
-static PyObject *
-set_clock(PyObject *module, PyObject *clock)
-{
-    use_own_clock = clock == Py_None;
-    if (!use_own_clock) {
-        PyObject *former = known.monotonic;
-        known.monotonic = Py_NewRef(clock);
-        Py_XDECREF(former);
-    }
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef functions[] = {
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
      "Set the objects of Python that the fast path of requests knows."},
-    {"set_clock", set_clock, METH_O, "Use another clock than the system's, in tests; None: that of the system again."},
     {NULL},
 };
 

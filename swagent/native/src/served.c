@@ -6,56 +6,8 @@
  */
 #include "clock.h"
 
-typedef struct {
-    PyObject_HEAD
-    PyTypeObject *request_type;
-    PyObject *tracer;
-    PyObject *faults;
-    PyObject *end;     /* function of Python: the application has returned, or raised */
-    PyObject *waiting; /* called when the last request ends; None: nothing waits */
-    PyObject *find_steps; /* function of Python: the steps of the running loop, or None */
-    PyObject *time_otherwise; /* function of Python: an awaitable that times a request */
-    PyObject *steps;   /* of the loop; NULL: not known yet */
-    PyObject *loop;    /* whose steps these are */
-    Py_ssize_t under_way;
-    Py_ssize_t every, left, tasks_every, tasks_left;
-    vectorcallfunc vectorcall;
-} Serving;
-
-/* It is the clock of its request, too, where the time of that is split. At the end it lets go of everything else:
- * contexts hold the clock, and outlive their requests. */
-struct Served {
-    PyObject_HEAD
-    Serving *serving;
-    Request *request;
-    PyObject *send; /* the server's */
-    PyObject *inner;
-    Clock clock;
-    char is_timed;
-};
-
-PyTypeObject *Served_Type;
 static PyTypeObject *Serving_Type;
 static PyObject *request_clock, *running_loop;
-
-Clock *
-clock_of(Served *served)
-{
-    return &served->clock;
-}
-
-PyObject *
-coroutine_of(Served *served)
-{
-    return served->inner;
-}
-
-PyObject *
-loop_of(Served *served)
-{
-    return served->serving == NULL ? NULL : served->serving->loop;
-}
-
 static PyObject *s_type, *s_http, *s_websocket, *s_mark, *s_throw, *s_close, *s_note, *s_opening, *s_timing, *s_steps;
 
 /* -- the end ------------------------------------------------------------------------------------------------------ */

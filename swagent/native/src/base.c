@@ -1,0 +1,94 @@
+/* What the other parts share: the clock of the system, and the exception that is set. */
+#include "native.h"
+#include <time.h>
+
+PyTypeObject *Request_Type;
+
+/* time.monotonic, where C has no clock of its own; in tests another. */
+static PyObject *monotonic;
+static int use_own_clock = 1;
+
+static PyObject *
+find_monotonic(void)
+{
+    PyObject *module = PyImport_ImportModule("time");
+    PyObject *found = module == NULL ? NULL : PyObject_GetAttrString(module, "monotonic");
+    Py_XDECREF(module);
+    return found;
+}
+
+double
+monotonic_now(void)
+{
+#if defined(__linux__)
+    /* the clock of time.monotonic() there */
+    if (use_own_clock) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    }
+#endif
+    PyObject *seconds = PyObject_CallNoArgs(monotonic);
+    if (seconds == NULL) {
+        return -1.0;
+    }
+    double now = PyFloat_AsDouble(seconds);
+    Py_DECREF(seconds);
+    return now;
+}
+
+PyObject *
+take_error(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (type == NULL) {
+        return NULL;
+    }
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace != NULL && value != NULL) {
+        PyException_SetTraceback(value, trace);
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+    return value;
+#endif
+}
+
+void
+give_back_error(PyObject *error)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(error);
+#else
+    PyObject *type = (PyObject *)Py_TYPE(error);
+    Py_INCREF(type);
+    PyErr_Restore(type, error, PyException_GetTraceback(error));
+#endif
+}
+
+static PyObject *
+set_clock(PyObject *module, PyObject *clock)
+{
+    use_own_clock = clock == Py_None;
+    Py_XSETREF(monotonic, use_own_clock ? find_monotonic() : Py_NewRef(clock));
+    if (monotonic == NULL) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"set_clock", set_clock, METH_O, "Use another clock than the system's, in tests; None: that of the system again."},
+    {NULL},
+};
+
+int
+add_base(PyObject *module)
+{
+    monotonic = find_monotonic();
+    return monotonic == NULL ? -1 : PyModule_AddFunctions(module, functions);
+}
