@@ -4,7 +4,8 @@
 
 With atheris installed its engine does it, guided by the coverage of the code; otherwise the corpus is mutated at
 random. An input that breaks a property is written to a file and named; put it into tests/fuzz/corpus/TARGET/, where
-every run of the tests tries it. `differential` is of another kind: see `differential.run`.
+every run of the tests tries it. `differential` and `native`, which is for the accelerator where it is installed, are of
+another kind: see `differential.run` and `native.run`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ def main() -> int:
     if sys.argv[1:2] == ["differential"]:
         # programs, not bytes: it has options of its own
         return importlib.import_module("differential.run").main(sys.argv[2:])  # type: ignore[no-any-return]
+    if sys.argv[1:2] == ["native"]:
+        return importlib.import_module("native.run").main(sys.argv[2:])  # type: ignore[no-any-return]
     # the targets are imported later: atheris looks into what is imported while it instruments
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", nargs="?", help="by default each in turn")
@@ -52,6 +55,8 @@ def _each_in_turn(seconds: float, seed: int) -> int:
 
     options = [[each, "--seconds", str(seconds), "--seed", str(seed)] for each in TARGETS]
     options.append(["differential", "--seed", str(seed)])
+    if importlib.util.find_spec("swagent_native") is not None:
+        options.append(["native", "--seed", str(seed)])
     ends = [subprocess.run([sys.executable, "-m", "fuzz.run", *each], check=False) for each in options]
     return max(end.returncode for end in ends)
 

@@ -165,9 +165,21 @@ def scope(dice: Random) -> dict[str, Any]:
     return drawn
 
 
+class FastAPI:
+    """By its name, as the framework's application is known."""
+
+
+APP = FastAPI()
+
+
 def plain_route(dice: Random, drawn: dict[str, Any]) -> None:
-    """As Starlette's router writes it."""
+    """As FastAPI's router writes it, or Starlette's."""
     drawn["route"], drawn["endpoint"], drawn["router"] = dice.choice(ROUTES[:3]), route, route
+    if dice.random() < 0.8:
+        drawn["app"] = APP
+        if dice.random() < 0.5:
+            context = dice.choice([None, dice.choice(ROUTES[:3])])
+            drawn |= {"app_root_path": "", "fastapi": {"effective_route_context": context}}
 
 
 def route(dice: Random, drawn: dict[str, Any]) -> None:
@@ -176,6 +188,8 @@ def route(dice: Random, drawn: dict[str, Any]) -> None:
     if chosen < 0.6:
         drawn["route"] = dice.choice(ROUTES[:4]) if dice.random() < 0.8 else dice.choice(ROUTES)
         drawn["endpoint"] = drawn["router"] = drawn
+        if dice.random() < 0.5:
+            drawn["app"] = APP
         if dice.random() < 0.3:
             drawn |= {"app_root_path": drawn.get("root_path"), "path_params": {"id": 7}}
             if dice.random() < 0.5:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from native.draws import ROUTES
+from native.draws import APP, ROUTES
 from native.recorder import Recorder
 from swagent import acceleration, local_span
 from swagent.asgi import SkyWalkingMiddleware
@@ -90,7 +90,8 @@ def scope_of(**others: Any) -> dict[str, Any]:
     """Of a request like most."""
     return {
         "type": "http", "method": "GET", "scheme": "http", "path": "/items/7", "root_path": "", "query_string": b"",
-        "headers": [(b"host", b"shop.test")], "client": ("192.0.2.1", 5000), "server": None, **others,
+        "headers": [(b"host", b"shop.test")], "client": ("192.0.2.1", 5000), "server": None,
+        "app": APP, **others,
     }  # fmt: skip
 
 
