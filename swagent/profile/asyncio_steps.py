@@ -35,7 +35,7 @@ from ..record.trace.context import current
 from ..request.split_times import SPLIT_TIMES
 from .asyncio_tasks import create_seen, note_end, note_wake
 from .awaited import AwaitedTimes
-from .request_clock import RequestClock, add_wait_of, note_wait_of, request_clock
+from .request_clock import RequestClock, add_wait_of, name_of_open_call, note_wait_of, request_clock
 from .wait_names import name_of_place
 
 _NAMES = ("call_soon", "call_soon_threadsafe", "call_later", "call_at")
@@ -297,6 +297,7 @@ if native is not None:
         split_times=SPLIT_TIMES,
         note_wait=note_wait_of,
         add_wait=add_wait_of,
+        name_of_call=name_of_open_call,
         awaited_text=AwaitedTimes.text,
         current_task=asyncio.current_task,
         current=current,

@@ -8,10 +8,11 @@ from types import CoroutineType
 from typing import Any, Protocol
 
 from ..inspection.garbage_time import garbage_time
+from ..record.bounded_cache import BoundedCache
 from ..record.limits import short
 from ..record.trace.context import current
 from ..record.trace.outcome import running_task
-from .awaited import MAX_NAME, OTHER, AwaitedTimes, name_of_wait
+from .awaited import MAX_NAME, OTHER, AwaitedTimes, name_of_wait, quoted
 from .light_clock import LightClock
 from .request_tasks import RequestTasks
 from .stacks import call_of
@@ -216,8 +217,25 @@ def note_wait_of(clock: Any, seconds: float) -> None:
     add_wait_of(clock, seconds, name)
 
 
+def name_of_open_call(active: Any) -> tuple[str, str] | None:
+    """The call that is under way and names a wait, and the same as JSON has it; None: there is none.
+
+    :param active: in the task that waits
+    """
+    name = call_of(active)
+    return _NAMED[name] if name else None
+
+
 def add_wait_of(clock: Any, seconds: float, name: str) -> None:
     """Add a wait that has a name, to a clock of the accelerator."""
     if clock.awaited is None:
         clock.awaited = AwaitedTimes()
     clock.awaited.add(seconds, name)
+
+
+def _name(call: str) -> tuple[str, str]:
+    name = short(call, MAX_NAME)
+    return name, quoted(name)
+
+
+_NAMED = BoundedCache(_name)

@@ -303,6 +303,14 @@ static PyType_Spec form_spec = {
 
 /* -- the renderer ------------------------------------------------------------------------------------------------- */
 
+/* What the requests of a form have in common; each is held. */
+typedef struct {
+    PyObject *template, *status, *method, *host, *scheme, *component;
+    Py_ssize_t peer, split, trace_id, reference;
+    Form *form;
+} Kind;
+#define KINDS 64
+
 typedef struct {
     PyObject_HEAD
     PyObject *forms;      /* dict: by what requests have in common, see `RequestEncoder` */
@@ -311,6 +319,7 @@ typedef struct {
     PyObject *references; /* cache: the form of references, by the rest of a header and two lengths */
     PyObject *odd;        /* in the place of a text that is not written as it is */
     int is_binary;
+    Kind kinds[KINDS];    /* those that came last, so that most need no key */
 } Renderer;
 
 /* Milliseconds that have as many bytes as a form has for them, see segment_template.py. */
@@ -487,9 +496,71 @@ read_caller(Renderer *self, PyObject *header, Caller *caller)
 
 /* -- one request -------------------------------------------------------------------------------------------------- */
 
+static int
+is_text_alike(PyObject *one, PyObject *other)
+{
+    return one == other || (PyUnicode_CheckExact(one) && PyUnicode_CheckExact(other) && PyUnicode_Compare(one, other) == 0);
+}
+
+static int
+is_bytes_alike(PyObject *one, PyObject *other)
+{
+    return one == other || (PyBytes_CheckExact(one) && PyBytes_CheckExact(other) &&
+                            PyBytes_GET_SIZE(one) == PyBytes_GET_SIZE(other) &&
+                            memcmp(PyBytes_AS_STRING(one), PyBytes_AS_STRING(other), PyBytes_GET_SIZE(one)) == 0);
+}
+
+static int
+is_kind(Kind *kind, Kind *other)
+{
+    return kind->form != NULL && kind->template == other->template && kind->status == other->status &&
+           kind->component == other->component && kind->peer == other->peer && kind->split == other->split &&
+           kind->trace_id == other->trace_id && kind->reference == other->reference &&
+           is_text_alike(kind->method, other->method) && is_text_alike(kind->scheme, other->scheme) &&
+           is_bytes_alike(kind->host, other->host);
+}
+
+/* Where a kind is kept: a route's template and a small status are the same objects again and again. */
+static Kind *
+slot_of(Kind *kinds, Kind *kind)
+{
+    size_t mixed = (size_t)kind->template >> 4;
+    mixed = mixed * 31 + ((size_t)kind->status >> 4);
+    mixed = mixed * 31 + (size_t)(kind->peer * 7 + kind->split * 5 + kind->reference * 3 + kind->trace_id);
+    return &kinds[(mixed ^ mixed >> 8) % KINDS];
+}
+
+static void
+forget_kind(Kind *kind)
+{
+    Kind former = *kind;
+    memset(kind, 0, sizeof(Kind));
+    Py_XDECREF(former.template);
+    Py_XDECREF(former.status);
+    Py_XDECREF(former.method);
+    Py_XDECREF(former.host);
+    Py_XDECREF(former.scheme);
+    Py_XDECREF(former.component);
+    Py_XDECREF(former.form);
+}
+
+static void
+keep_kind(Kind *slot, Kind *kind, Form *form)
+{
+    forget_kind(slot);
+    *slot = *kind;
+    slot->form = (Form *)Py_NewRef(form);
+    Py_INCREF(slot->template);
+    Py_INCREF(slot->status);
+    Py_INCREF(slot->method);
+    Py_INCREF(slot->host);
+    Py_INCREF(slot->scheme);
+    Py_INCREF(slot->component);
+}
+
 /* The form for a request: a new reference; NULL: it is like none before it. */
 static Form *
-find_form(Renderer *self, PyObject **row, Py_ssize_t peer, Py_ssize_t split, Caller *caller)
+look_up_form(Renderer *self, PyObject **row, Py_ssize_t peer, Py_ssize_t split, Caller *caller)
 {
     PyObject *lengths[4] = {PyLong_FromSsize_t(peer), PyLong_FromSsize_t(split), NULL, NULL}, *key = NULL;
     if (caller == NULL) {
@@ -518,6 +589,23 @@ find_form(Renderer *self, PyObject **row, Py_ssize_t peer, Py_ssize_t split, Cal
         return NULL;
     }
     return (Form *)form;
+}
+
+static Form *
+find_form(Renderer *self, PyObject **row, Py_ssize_t peer, Py_ssize_t split, Caller *caller)
+{
+    Kind kind = {row[TEMPLATE], row[STATUS], row[METHOD], row[HOST], row[SCHEME], row[COMPONENT], peer, split,
+                 caller == NULL ? -1 : caller->trace_id.size,
+                 caller == NULL ? -1 : PyBytes_GET_SIZE(caller->reference), NULL};
+    Kind *slot = slot_of(self->kinds, &kind);
+    if (is_kind(slot, &kind)) {
+        return (Form *)Py_NewRef(slot->form);
+    }
+    Form *form = look_up_form(self, row, peer, split, caller);
+    if (form != NULL) {
+        keep_kind(slot, &kind, form);
+    }
+    return form;
 }
 
 static PyObject *
@@ -649,6 +737,9 @@ renderer_dealloc(Renderer *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
+    for (int i = 0; i < KINDS; i++) {
+        forget_kind(&self->kinds[i]);
+    }
     Py_XDECREF(self->forms);
     Py_XDECREF(self->peers);
     Py_XDECREF(self->splits);

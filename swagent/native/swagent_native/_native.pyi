@@ -156,6 +156,7 @@ def configure_clock(
     split_times: Mapping[Any, Any],
     note_wait: Callable[[Any, float], None],
     add_wait: Callable[[Any, float, str], None],
+    name_of_call: Callable[[Any], tuple[str, str] | None],
     awaited_text: Callable[[Any, float], str],
     current_task: Callable[[Any], object],
     current: Any,
