@@ -288,11 +288,11 @@ class Config(PluginOptions):
     )
     time_split_every: int | None = kinds.unset_number(
         "SW_AGENT_TIME_SPLIT_EVERY",
-        "Of one in how many requests of ASGI applications the agent says how long it ran, was ready and waited for the "
-        "loop, and awaited something; 1: of each, 0: of none.",
+        "Of one in how many requests of ASGI and WSGI applications the agent says how long it ran, was ready and "
+        "waited for the loop, and awaited something; 1: of each, 0: of none.",
         0,
         1_000_000,
-        f"1 with the accelerator on asyncio and uvloop, else {SPLIT_EVERY_WITHOUT}",
+        f"1 of WSGI applications, and with the accelerator on asyncio and uvloop, else {SPLIT_EVERY_WITHOUT}",
     )
     task_tree_every: int = kinds.number(
         100,
@@ -551,6 +551,11 @@ class Config(PluginOptions):
         if self.time_split_every is not None:
             return self.time_split_every
         return SPLIT_EVERY_WITHOUT if on_trio or acceleration.native is None else 1
+
+    @property
+    def splits_threads_every(self) -> int:
+        """The setting `time_split_every` for requests that threads serve, where it is unset as well."""
+        return 1 if self.time_split_every is None else self.time_split_every
 
     def for_this_process(self) -> Config:
         """The same, with another instance name if the name was drawn by the process that this one was forked from: each

@@ -145,7 +145,8 @@ class RequestSpan(Span):
                 tags = (*tags, *parameters_tag(pending.scope.get("query_string", b""), tracer.parameters_length))
             clock = pending.clock
             if clock is not None:
-                tags = (*tags, *clock.stop(time.monotonic()).tags(), *clock.more_tags())
+                times = clock.stop(time.monotonic())
+                tags = (*tags, *(times.tags() if times is not None else ()), *clock.more_tags())
             self.tags = [*tags, *self.tags[: MAX_TAGS - len(tags)]]
         except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
             pending.faults.note("describing a request", error)

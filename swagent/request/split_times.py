@@ -14,10 +14,12 @@ Tag = tuple[str, str]
 
 
 class SplitTimes(NamedTuple):
-    """Milliseconds of the states of a request. See `profile/light_clock.py` for what they mean."""
+    """Milliseconds of the states of a request. See `profile/light_clock.py` for what they mean, and
+    `wsgi/thread_clock.py` where a thread serves the request."""
 
     running: int
-    ready: int
+    ready: int | None
+    """None: it is not known, and a part of `awaiting`. So it is where a thread serves the request."""
     awaiting: int
     collected: int | None
     """None: this interpreter does not say how long it collected garbage."""
@@ -27,7 +29,9 @@ class SplitTimes(NamedTuple):
     def tags(self) -> tuple[Tag, ...]:
         """As tags of the entry span."""
         running, ready, awaiting, collected, awaited = self
-        tags: tuple[Tag, ...] = (_RUNNING[running], _READY[ready], _AWAITING[awaiting])
+        tags: tuple[Tag, ...] = (_RUNNING[running], _AWAITING[awaiting])
+        if ready is not None:
+            tags = (tags[0], _READY[ready], tags[1])
         if collected is not None:
             tags = (*tags, _COLLECTED[collected])
         return (*tags, ("time.awaited", awaited)) if awaited else tags
@@ -36,10 +40,11 @@ class SplitTimes(NamedTuple):
 class Clock(Protocol):
     """The clock of one request whose time is split."""
 
-    def stop(self, now: float) -> SplitTimes:
+    def stop(self, now: float) -> SplitTimes | None:
         """Stop. A second stop changes nothing.
 
         :param now: the monotonic time
+        :returns: None: they are not known after all
         """
         ...
 
@@ -59,7 +64,7 @@ def _tags_of(key: str) -> BoundedCache[int, Tag]:
 
 _RUNNING, _READY, _AWAITING, _COLLECTED = map(_tags_of, ("time.running", "time.ready", "time.awaiting", "time.gc"))
 
-SPLIT_TIMES: BoundedCache[tuple[int, int, int, int | None, str], SplitTimes] = BoundedCache(
+SPLIT_TIMES: BoundedCache[tuple[int, int | None, int, int | None, str], SplitTimes] = BoundedCache(
     lambda fields: SplitTimes(*fields)
 )
 """Each combination once."""

@@ -239,4 +239,5 @@ def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
         parameters_length=config.plugin_http_http_params_length_threshold,
         traceparent=config.propagate_traceparent,
         grace=config.span_grace,
+        splits_threads_every=config.splits_threads_every,
     )

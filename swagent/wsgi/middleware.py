@@ -30,6 +30,7 @@ from ..request.serving import serves
 from .frameworks import follow_routes, note_route
 from .response import App, Pieces, Response, SizedPieces, StartResponse
 from .scope import SCOPE, Environ, scope_of
+from .thread_clock import split_time
 
 
 class SkyWalkingMiddleware:
@@ -48,6 +49,8 @@ class SkyWalkingMiddleware:
         # the process that has tried to start an agent: a forked child may try once more
         self._process = 0
         self._follows_routes = False
+        # so many requests are next whose time is not split
+        self._left = 0
         self.faults = Faults()
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
@@ -61,7 +64,9 @@ class SkyWalkingMiddleware:
         request = self._open(environ)
         if request is None:
             return app(environ, start_response)
-        response = Response(request, start_response)
+        every = request.tracer.splits_threads_every
+        clock = split_time(request) if every == 1 or (every and self._is_next(every)) else None
+        response = Response(request, start_response, clock)
         try:
             body = app(environ, response)
             note_route(environ, request.status)
@@ -90,6 +95,15 @@ class SkyWalkingMiddleware:
         except Exception as error:  # noqa: BLE001, RUF100  (ours, and it costs no request)
             self.faults.note("opening the span of a request", error)
             return None
+
+    def _is_next(self, every: int) -> bool:
+        """Whether this request is one in so many."""
+        # threads that count at a time may lose a count: a request more or less is split
+        self._left -= 1
+        if self._left >= 0:
+            return False
+        self._left = every - 1
+        return True
 
     def _start(self) -> Tracer | None:
         """Start the process's agent. Tried once in each process."""

@@ -19,6 +19,7 @@ from ..record.trace.outcome import Outcome
 from ..request.failure import note_error
 from ..request.pending import PendingRequest
 from .scope import Environ
+from .thread_clock import ThreadClock
 
 StartResponse = Callable[..., Callable[[bytes], object]]
 App = Callable[[Environ, StartResponse], Iterable[bytes]]
@@ -37,10 +38,14 @@ class Response:
     :ivar rest: the bytes of the body that are still to come, by the length in the headers; -1: not known
     """
 
-    __slots__ = ("_error", "_inside", "_start", "request", "rest")
+    __slots__ = ("_clock", "_error", "_inside", "_start", "request", "rest")
 
-    def __init__(self, request: PendingRequest, start_response: StartResponse) -> None:
+    def __init__(
+        self, request: PendingRequest, start_response: StartResponse, clock: ThreadClock | None = None
+    ) -> None:
+        """:param clock: that of the request, if its time is split. A step is under way"""
         self.request = request
+        self._clock = clock
         self.rest = _UNKNOWN
         self._inside: Any = request
         self._start = start_response
@@ -96,6 +101,8 @@ class Response:
         """
         outside = current.get()
         switch(current, self._inside)
+        if self._clock is not None:
+            self._clock.begin_step()
         return outside
 
     def leave(self, outside: Any) -> None:
@@ -103,8 +110,13 @@ class Response:
 
         :param outside: as `enter` gave it
         """
-        inside = current.get()
-        self._inside = self.request if self.request.ended else inside
+        if self.request.ended:
+            self._inside = self.request
+            self._clock = None
+        else:
+            self._inside = current.get()
+            if self._clock is not None:
+                self._clock.end_step()
         switch(current, outside)
 
     def end(self, error: BaseException | None = None) -> None:

@@ -352,3 +352,8 @@ def test_the_time_of_each_request_is_split_where_it_costs_little(
 ) -> None:
     monkeypatch.setattr("swagent.acceleration.native", native)
     assert Config(time_split_every=setting).splits_every(on_trio=on_trio) == every
+
+
+@pytest.mark.parametrize(("setting", "every"), [(None, 1), (7, 7), (0, 0)])
+def test_the_time_of_each_request_that_a_thread_serves_is_split(setting: int | None, every: int) -> None:
+    assert Config(time_split_every=setting).splits_threads_every == every

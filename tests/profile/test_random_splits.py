@@ -137,7 +137,8 @@ async def run(program: Program, *, lists_tasks: bool) -> tuple[Sequence[float], 
         await clock
         times = clock.stop(loop.time())
         steps.leave()
-        return times[:3], [seconds * 1000 for seconds in full.stop()]
+        assert times.ready is not None
+        return (times.running, times.ready, times.awaiting), [seconds * 1000 for seconds in full.stop()]
 
     found = await asyncio.ensure_future(serve())
     is_done = True

@@ -42,6 +42,7 @@ class Tracer:
         parameters_length: int = 0,
         traceparent: bool = True,
         grace: float = 30.0,
+        splits_threads_every: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
@@ -53,6 +54,7 @@ class Tracer:
         :param parameters_length: how many characters of these; 0: all
         :param traceparent: whether `traceparent` travels beside `sw8`, and is read where no `sw8` came
         :param grace: seconds for which a segment whose root has ended waits for its other spans
+        :param splits_threads_every: of one in how many requests that threads serve the time is split; 0: of none
         :param clock: monotonic seconds
         """
         self.service = service
@@ -72,6 +74,7 @@ class Tracer:
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
         self.lock = threading.RLock()
         self.grace = grace
+        self.splits_threads_every = splits_threads_every
         self.clock = clock
         self.incomplete = 0
         """How many spans were sent that the application had not ended."""
