@@ -115,7 +115,8 @@ def _describe(block: str, before: deque[Frame], left: Frame | None, right: Frame
             f"in {block}",
             *(_shown(each)[:_WIDEST] for each in before),
             "",
-            f"they differ near {at}; the whole of one: {one}",
+            f"they differ at {_common(one, other)}; the whole of one: {one}",
+            f"the whole of the other: {other}",
             f"one:   {one[at : at + 2 * _NEAR]}",
             f"other: {other[at : at + 2 * _NEAR]}",
         ]
