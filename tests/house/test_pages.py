@@ -21,11 +21,12 @@ TEXTS = [*PAGES, ROOT / "pyproject.toml", ROOT / "Makefile", ROOT / ".ci" / "run
 PATH = re.compile(rf"(?<![\w./{{}}\\-])((?:{'|'.join(FOLDERS)})/[\w./-]*\w)(?![\w{{}}*\\])")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`([^`\n]+)`")
-# Paths that represent others.
+# Paths that represent others, or come with a build.
 EXAMPLES = {
+    "pyproject.toml": {"swagent/native/build"},
     "docs/testing.md": {"tests/order.json"},
     "tests/fuzz/run.py": {"tests/fuzz/corpus/TARGET"},
-    "tests/house/test_pages.py": {"tests/order.json", "tests/fuzz/corpus/TARGET"},
+    "tests/house/test_pages.py": {"tests/order.json", "tests/fuzz/corpus/TARGET", "swagent/native/build"},
 }
 # What begins as a command does, and is a thread.
 THREADS = {"gauges"}
