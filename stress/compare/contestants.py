@@ -27,6 +27,7 @@ class Contestant:
     :ivar sink: what it sends to: grpc, http, kafka, otlp, or nothing
     :ivar is_async: for the official agent, which of its two modes
     :ivar freezes: for swagent, whether it leaves what the start has made out of later garbage collections
+    :ivar is_accelerated: for swagent, whether it has the accelerator, and so splits the time of each request
     """
 
     name: str
@@ -36,6 +37,7 @@ class Contestant:
     loop: str = "uvloop"
     is_async: bool = False
     freezes: bool = False
+    is_accelerated: bool = False
 
     @property
     def remark(self) -> str:
@@ -82,6 +84,7 @@ def _all() -> list[Contestant]:
     return [
         Contestant("bare", "bare", "", _OWN),
         *swagent,
+        *(Contestant(f"swagent-{each}-native", "swagent", each, _OWN, is_accelerated=True) for each in TRANSPORTS),
         *(Contestant(f"swagent-{each}-freeze", "swagent", each, _OWN, freezes=True) for each in TRANSPORTS),
         Contestant("bare-asyncio", "bare", "", _OWN, loop="asyncio"),
         Contestant("swagent-grpc-asyncio", "swagent", "grpc", _OWN, loop="asyncio"),

@@ -18,6 +18,7 @@ import psutil
 
 from kit.real.ports import free_ports, is_listening
 
+from ..cost.implementation import build_accelerator
 from .contestants import Contestant
 
 APP_CORE, LOAD_CORE = 0, 1
@@ -64,11 +65,12 @@ class Application:
         inherited = {
             name: value for name, value in os.environ.items() if not name.startswith(("SW_", "OTEL_", "PYTHON"))
         }
+        paths = [str(_SERVED), *([str(build_accelerator(python))] if contestant.is_accelerated else [])]
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 command,
                 cwd=_SERVED,
-                env={**inherited, **environ, "PYTHONPATH": str(_SERVED), "PYTHONDONTWRITEBYTECODE": "1"},
+                env={**inherited, **environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # hypercorn's worker is a child of the process that we know
