@@ -40,7 +40,7 @@ async def test_every_loop(registry: MeterRegistry) -> None:
 async def test_a_gauge_that_does_not_answer_holds_up_neither_loop_nor_report(
     registry: MeterRegistry, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("PATIENCE", "LAST_PATIENCE"):
+    for name in ("LONGEST_WAIT", "LAST_PATIENCE"):
         monkeypatch.setattr(f"swagent.runtime.meter_report.{name}", 0.5)
     release = threading.Event()
     reported = Reported()

@@ -143,6 +143,11 @@ async def run(program: Program, *, lists_tasks: bool) -> tuple[Sequence[float], 
     found = await asyncio.ensure_future(serve())
     is_done = True
     await asyncio.gather(*others)
+    # a request that gave up a wait may leave tasks behind, some of which have not begun
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for each in left:
+        each.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
     return found
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import aiokafka
 import anyio
-import grpclib.client
 import httpx
 import pytest
 
@@ -20,6 +19,7 @@ from swagent import Agent, Config, exit_span, local_span
 from swagent.abc import Transport
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
+from swagent_transports._grpclib_streams import Streams
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +29,8 @@ _WATCHDOG = 50.0
 _PEER = "loop-thread"
 _QUIET: dict[str, Any] = {"service": "shop", "instance": "one", "heartbeat_period": 0.05}
 _SENDS = {
-    "grpc": (grpclib.client.Channel, "request"),
+    # grpclib only dials: the calls are the transport's own
+    "grpc": (Streams, "begin"),
     "http": (httpx.AsyncHTTPTransport, "handle_async_request"),
     "kafka": (aiokafka.AIOKafkaProducer, "send_batch"),
 }
