@@ -311,6 +311,14 @@ typedef struct {
 } Kind;
 #define KINDS 64
 
+/* The callers that came last: what each repeats, two lengths, and the form. */
+typedef struct {
+    PyObject *rest;
+    Py_ssize_t trace_id, segment_id;
+    Form *form;
+} Recent;
+#define RECENT 32
+
 typedef struct {
     PyObject_HEAD
     PyObject *forms;      /* dict: by what requests have in common, see `RequestEncoder` */
@@ -320,6 +328,7 @@ typedef struct {
     PyObject *odd;        /* in the place of a text that is not written as it is */
     int is_binary;
     Kind kinds[KINDS];    /* those that came last, so that most need no key */
+    Recent recent[RECENT];
 } Renderer;
 
 /* Milliseconds that have as many bytes as a form has for them, see segment_template.py. */
@@ -442,9 +451,20 @@ typedef struct {
     PyObject *reference;
 } Caller;
 
+
+static Recent *
+recent_of(Renderer *self, const char *rest, Py_ssize_t size)
+{
+    size_t mixed = (size_t)size * 31;
+    for (Py_ssize_t i = 0; i < size; i += 7) {
+        mixed = mixed * 131 + (unsigned char)rest[i];
+    }
+    return &self->recent[(mixed ^ mixed >> 9) % RECENT];
+}
+
 /* The form of the references of one caller: a new reference; NULL: Python looks. */
 static Form *
-find_reference(Renderer *self, const char *rest, Py_ssize_t size, Py_ssize_t trace_size, Py_ssize_t segment_size)
+look_up_reference(Renderer *self, const char *rest, Py_ssize_t size, Py_ssize_t trace_size, Py_ssize_t segment_size)
 {
     PyObject *key = Py_BuildValue("(y#nn)", rest, size, trace_size, segment_size);
     PyObject *form = key == NULL ? NULL : look_up(self->references, key);
@@ -455,6 +475,28 @@ find_reference(Renderer *self, const char *rest, Py_ssize_t size, Py_ssize_t tra
         return NULL;
     }
     return (Form *)form;
+}
+
+static Form *
+find_reference(Renderer *self, const char *rest, Py_ssize_t size, Py_ssize_t trace_size, Py_ssize_t segment_size)
+{
+    Recent *known = recent_of(self, rest, size);
+    if (known->form != NULL && known->trace_id == trace_size && known->segment_id == segment_size &&
+        PyBytes_GET_SIZE(known->rest) == size && memcmp(PyBytes_AS_STRING(known->rest), rest, size) == 0) {
+        return (Form *)Py_NewRef(known->form);
+    }
+    Form *form = look_up_reference(self, rest, size, trace_size, segment_size);
+    PyObject *kept = form == NULL ? NULL : PyBytes_FromStringAndSize(rest, size);
+    if (kept != NULL) {
+        Py_XSETREF(known->rest, kept);
+        Py_XSETREF(known->form, (Form *)Py_NewRef(form));
+        known->trace_id = trace_size;
+        known->segment_id = segment_size;
+    }
+    else {
+        PyErr_Clear();
+    }
+    return form;
 }
 
 /* As `CallerEncoder.encode` for a header whose like was seen before. 0: Python looks. */
@@ -739,6 +781,10 @@ renderer_dealloc(Renderer *self)
     PyObject_GC_UnTrack(self);
     for (int i = 0; i < KINDS; i++) {
         forget_kind(&self->kinds[i]);
+    }
+    for (int i = 0; i < RECENT; i++) {
+        Py_XDECREF(self->recent[i].rest);
+        Py_XDECREF(self->recent[i].form);
     }
     Py_XDECREF(self->forms);
     Py_XDECREF(self->peers);
