@@ -295,7 +295,7 @@ class Config(PluginOptions):
         f"1 of WSGI applications, and with the accelerator on asyncio and uvloop, else {SPLIT_EVERY_WITHOUT}",
     )
     task_tree_every: int = kinds.number(
-        100,
+        1000,
         "SW_AGENT_TASK_TREE_EVERY",
         "Of one in how many requests whose time is split the agent lists the tasks that the request began; 1: of each, "
         "0: of none.",
