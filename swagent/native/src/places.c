@@ -17,7 +17,9 @@ typedef struct {
 } Place;
 
 static Place *places[PLACES];
-static PyObject *s_cr_await, *s_cr_code, *name_of_place;
+static PyObject *name_of_place;
+/* what `cr_await` of a coroutine reads, without the look for the attribute */
+static getter awaited_by;
 static PyTypeObject *task_type;
 
 static void
@@ -59,13 +61,24 @@ class_of_end(PyObject *end)
     return NULL;
 }
 
+/* The code of a plain coroutine: a new reference. The attribute would call the audit hooks. */
+static PyObject *
+code_of(PyObject *coroutine)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return (PyObject *)PyGen_GetCode((PyGenObject *)coroutine);
+#else
+    return Py_XNewRef((PyObject *)((PyCoroObject *)coroutine)->cr_code);
+#endif
+}
+
 /* Follow plain coroutines into a place, which holds their code. 0: Python has to look. */
 static int
 follow(PyObject *coroutine, Place *place)
 {
     PyObject *at = Py_NewRef(coroutine);
     while (PyCoro_CheckExact(at) && place->depth < DEEPEST) {
-        PyObject *code = PyObject_GetAttr(at, s_cr_code), *next = PyObject_GetAttr(at, s_cr_await);
+        PyObject *code = code_of(at), *next = awaited_by(at, NULL);
         if (code != NULL) {
             place->codes[place->depth++] = code;
         }
@@ -193,7 +206,13 @@ static PyMethodDef functions[] = {
 int
 add_places(PyObject *module)
 {
-    s_cr_await = PyUnicode_InternFromString("cr_await");
-    s_cr_code = PyUnicode_InternFromString("cr_code");
-    return s_cr_await == NULL || s_cr_code == NULL ? -1 : PyModule_AddFunctions(module, functions);
+    PyObject *read = PyObject_GetAttrString((PyObject *)&PyCoro_Type, "cr_await");
+    if (read == NULL || Py_TYPE(read) != &PyGetSetDescr_Type) {
+        Py_XDECREF(read);
+        PyErr_SetString(PyExc_ImportError, "coroutines do not show what they await as they did");
+        return -1;
+    }
+    awaited_by = ((PyGetSetDescrObject *)read)->d_getset->get;
+    Py_DECREF(read);
+    return PyModule_AddFunctions(module, functions);
 }
