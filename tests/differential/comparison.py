@@ -44,10 +44,18 @@ def _differing(bare: Any, agent: Any, place: tuple[Any, ...]) -> Iterator[tuple[
             if bare.get(name, _NOTHING) != agent.get(name, _NOTHING):
                 yield from _differing(bare.get(name, _NOTHING), agent.get(name, _NOTHING), (*place, name))
     elif isinstance(bare, list) and isinstance(agent, list):
-        for index, left, right in _aligned(bare, agent):
+        # a line of the program is compared with itself only
+        pairs = _side_by_side(bare, agent) if place == ("lines",) else _aligned(bare, agent)
+        for index, left, right in pairs:
             yield from _differing(left, right, (*place, index))
     elif bare != agent:
         yield place, bare, agent
+
+
+def _side_by_side(bare: list[Any], agent: list[Any]) -> Iterator[tuple[int, Any, Any]]:
+    for index, (left, right) in enumerate(zip_longest(bare, agent, fillvalue=_NOTHING)):
+        if left != right:
+            yield index, left, right
 
 
 def _aligned(bare: list[Any], agent: list[Any]) -> Iterator[tuple[int, Any, Any]]:

@@ -94,6 +94,12 @@ def test_a_value_that_one_side_has_more_is_a_difference_of_its_own() -> None:
     assert [each[1:] for each in found] == [("events/4", "d", "(nothing)")]
 
 
+def test_a_line_is_compared_with_itself() -> None:
+    program = Program("w", 1, "", True, (("r0", "first()"), ("r1", "second()")))
+    found = compare(program, {"lines": ["a", "a"]}, {"lines": ["b", "a"]})
+    assert [(each.line, each.bare, each.agent) for each in found] == [("first()", "a", "b")]
+
+
 def test_a_known_difference_is_known_after_any_other() -> None:
     difference = Difference("", "events/3", "(nothing)", "x" * 2000 + "lifespan.startup.complete")
     assert unknown("asgi", [difference]) == []
