@@ -42,7 +42,9 @@ def timed(
     :param steps_here: the steps of the running loop, to be reported from now on; None: the agent has stopped
     """
     known: Steps | None = None
-    left = tasks_left = 0
+    left = 0
+    # the first request pays for the start already
+    tasks_left = tasks_every - 1 if tasks_every else 0
     is_user = not (every == 1 if is_each is None else is_each)
 
     def serve(request: PendingRequest, scope: Scope, receive: Receive, send: Send) -> Awaitable[Any]:

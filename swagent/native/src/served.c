@@ -663,6 +663,7 @@ serving_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         self->time_otherwise = Py_NewRef(otherwise);
         self->every = every;
         self->tasks_every = tasks_every;
+        self->tasks_left = tasks_every ? tasks_every - 1 : 0;
         self->vectorcall = (vectorcallfunc)serving_call;
     }
     return (PyObject *)self;
