@@ -198,9 +198,16 @@ def test_headers_of_any_text_can_be_set_once_the_context_is_there(recorder: Reco
         request.headers["x-sender"] = "Zoë"
 
     client = httpx.Client(transport=httpx.MockTransport(peer.answer), event_hooks={"request": [name_sender]})
+    token = suppress_instrumentation.set(True)
+    try:
+        client.get("http://stock.test/orders")
+    except UnicodeEncodeError:
+        pytest.skip("this httpx settles on ASCII by itself")
+    finally:
+        suppress_instrumentation.reset(token)
     client.get("http://stock.test/orders")
-    assert peer.requests[0].headers["x-sender"] == "Zoë"
-    assert parse_sw8(peer.requests[0].headers["sw8"]) is not None
+    assert peer.requests[1].headers["x-sender"] == "Zoë"
+    assert parse_sw8(peer.requests[1].headers["sw8"]) is not None
     assert recorder.names == [["/orders"]]
 
 
