@@ -224,7 +224,7 @@ def settings(dice: Random) -> dict[str, Any]:
         "service": "shop", "instance": "shop-1", "loop_block_limit": 0, "meter_reporter_active": False,
         "event_reporter_active": False, "profile_active": False,
         "log_reporter_level": dice.choice(["INFO", "INFO", "WARNING", "DEBUG"]),
-        "time_split_every": dice.choice([0, 1, 1, 1]), "task_tree_every": dice.choice([0, 0, 1, 5]),
+        "time_split_every": dice.choice([0, 1, 1, 3]), "task_tree_every": dice.choice([0, 0, 1, 5]),
     }  # fmt: skip
     rare: dict[str, Any] = {
         "log_reporter_formatted": False, "log_reporter_safe_mode": True, "log_reporter_ignore_filter": True,

@@ -5,7 +5,7 @@
  */
 #include "clock.h"
 
-enum { CALL_SOON, CALL_LATER, CALL_AT };
+enum { CALL_SOON, CALL_LATER_OR_AT };
 
 typedef struct {
     PyObject_HEAD
@@ -176,7 +176,7 @@ hiding_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     Hiding *self = (Hiding *)type->tp_alloc(type, 0);
     if (self != NULL) {
-        self->kind = strcmp(name, "call_soon") == 0 ? CALL_SOON : strcmp(name, "call_at") == 0 ? CALL_AT : CALL_LATER;
+        self->kind = strcmp(name, "call_soon") == 0 ? CALL_SOON : CALL_LATER_OR_AT;
         self->inner = Py_NewRef(inner);
         self->steps = Py_NewRef(steps);
         self->noted = Py_NewRef(noted);

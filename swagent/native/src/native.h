@@ -32,8 +32,7 @@ typedef struct {
     double end_time;
     long status;
     char ended;
-    /* whether C serves it, how many steps of it are under way, and in which thread */
-    char is_served;
+    /* how many steps of it are under way, where C serves it, and in which thread */
     int steps;
     unsigned long thread;
 } Request;

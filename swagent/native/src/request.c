@@ -21,8 +21,8 @@ static const char *const known_names[] = {
 };
 
 /* Interned names, so that a look into a dict compares addresses. */
-static PyObject *s_decides_late, *s_offer_request, *s_trust_incoming, *s_open_among, *s_finish_otherwise, *s_leave,
-    *s_type, *s_http, *s_method, *s_scheme, *s_ws, *s_path, *s_client, *s_headers, *s_route, *s_fastapi, *s_app,
+static PyObject *s_decides_late, *s_offer_request, *s_trust_incoming, *s_open_among, *s_finish_otherwise,
+    *s_type, *s_http, *s_method, *s_scheme, *s_path, *s_client, *s_headers, *s_route, *s_fastapi, *s_app,
     *s_effective, *s_app_root_path, *s_root_path, *s_stop;
 
 /* -- what is remembered by address ------------------------------------------------------------------------------- */
@@ -526,7 +526,6 @@ static PyMemberDef request_members[] = {
     {"end_time", T_DOUBLE, offsetof(Request, end_time), 0, NULL},
     {"status", T_LONG, offsetof(Request, status), 0, NULL},
     {"ended", T_BOOL, offsetof(Request, ended), 0, NULL},
-    {"is_served", T_BOOL, offsetof(Request, is_served), READONLY, "Whether `Serving` drives its steps."},
     {NULL},
 };
 
@@ -593,8 +592,8 @@ intern_names(void)
         const char *text;
     } names[] = {
         {&s_decides_late, "decides_late"}, {&s_offer_request, "offer_request"}, {&s_trust_incoming, "trust_incoming"},
-        {&s_open_among, "_open_among"}, {&s_finish_otherwise, "_finish_otherwise"}, {&s_leave, "leave"},
-        {&s_type, "type"}, {&s_http, "http"}, {&s_method, "method"}, {&s_scheme, "scheme"}, {&s_ws, "ws"},
+        {&s_open_among, "_open_among"}, {&s_finish_otherwise, "_finish_otherwise"},
+        {&s_type, "type"}, {&s_http, "http"}, {&s_method, "method"}, {&s_scheme, "scheme"},
         {&s_path, "path"}, {&s_client, "client"}, {&s_headers, "headers"}, {&s_route, "route"},
         {&s_fastapi, "fastapi"}, {&s_app, "app"}, {&s_effective, "effective_route_context"},
         {&s_app_root_path, "app_root_path"}, {&s_root_path, "root_path"},

@@ -232,20 +232,9 @@ configure_send(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
-static PyObject *
-traced_send(PyObject *module, PyObject *args)
-{
-    PyObject *request, *send;
-    if (!PyArg_ParseTuple(args, "O!O", Request_Type, &request, &send)) {
-        return NULL;
-    }
-    return make_send((Request *)request, send);
-}
-
 static PyMethodDef functions[] = {
     {"configure_send", (PyCFunction)(void (*)(void))configure_send, METH_VARARGS | METH_KEYWORDS,
      "Set the functions of Python for what is unusual, and the attributes that a function would have."},
-    {"traced_send", traced_send, METH_VARARGS, "The `send` of an application, as `swagent.asgi.send.traced_send`."},
     {NULL},
 };
 

@@ -420,7 +420,6 @@ begin(Serving *self, PyObject *scope)
         PyErr_Clear();
         return NULL;
     }
-    request->is_served = 1;
     return request;
 }
 
@@ -482,7 +481,8 @@ static int
 choose_clock(Serving *self, PyObject *scope)
 {
     PyObject *type = PyDict_GetItemWithError(scope, s_type);
-    if (!self->every || type == NULL || PyUnicode_Compare(type, s_http) != 0 || --self->left >= 0 || is_inside()) {
+    /* a websocket counts among so many, as in Python */
+    if (!self->every || --self->left >= 0 || type == NULL || PyUnicode_Compare(type, s_http) != 0 || is_inside()) {
         return NOT;
     }
     self->left = self->every - 1;

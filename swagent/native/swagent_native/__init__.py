@@ -20,4 +20,3 @@ from ._native import configure_served as configure_served
 from ._native import forget_places as forget_places
 from ._native import note_collection as note_collection
 from ._native import set_clock as set_clock
-from ._native import traced_send as traced_send
