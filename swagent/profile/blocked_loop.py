@@ -7,7 +7,7 @@ from types import FrameType
 from typing import NamedTuple, cast
 
 from ..inspection.loop_view import Task, context_of
-from ..record.limits import MAX_FRAMES, MAX_VALUE, short
+from ..record.limits import MAX_FRAMES, short, stack_text
 from ..record.trace.context import active_span, current
 from ..record.trace.span import Span
 
@@ -36,7 +36,7 @@ class Block(NamedTuple):
 
 
 def place_of(frame: FrameType | None) -> Place:
-    """Where a thread is, by its innermost frame. No source lines, which would be read from disk, and no values."""
+    """Where a thread is, by its innermost frame."""
     frames: list[FrameType] = []
     while frame is not None:
         frames.append(frame)
@@ -44,14 +44,9 @@ def place_of(frame: FrameType | None) -> Place:
     if not frames:
         return Place("", "")
     own = next((each for each in frames if not each.f_code.co_filename.startswith((*_LIBRARIES, "<"))), frames[0])
-    places = [f'File "{each.f_code.co_filename}", line {each.f_lineno}, in {each.f_code.co_name}' for each in frames]
-    kept = places[:MAX_FRAMES]
-    # the innermost places matter most, so the outer end is cut
-    while len(kept) > 1 and sum(map(len, kept)) + len(kept) > MAX_VALUE:
-        kept.pop()
-    dropped = ["…"] if len(kept) < len(places) else []
     name = f"{own.f_code.co_filename}:{own.f_lineno} {own.f_code.co_name}"
-    return Place(short(name), short("\n".join([*dropped, *reversed(kept)])))
+    kept = [(each, each.f_lineno) for each in reversed(frames[:MAX_FRAMES])]
+    return Place(short(name), stack_text(kept, is_cut=len(kept) < len(frames)))
 
 
 def span_of(task: Task | None) -> Span | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
 
@@ -18,6 +19,7 @@ MAX_NAME = 150
 MAX_MESSAGE = 512
 MAX_FRAMES = 32
 _MARK = "…[truncated]"
+_MORE_FRAMES = "…"
 _MORE_THAN_ADDRESS = frozenset("@?#")
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
 # The folders of functions that wrap those of libraries.
@@ -77,10 +79,7 @@ def leave_out_frames_in(folder: str) -> None:
 
 
 def describe(error: BaseException) -> dict[str, str]:
-    """An exception as the fields of a span log: kind, message, and the stack by places, innermost last.
-
-    No source lines, which would be read from disk inside the request, and no local values, which may be secrets.
-    """
+    """An exception as the fields of a span log: kind, message, and the stack by places, innermost last."""
     try:
         return _described(error)
     except BaseException as raised:  # noqa: BLE001, RUF100  (an exception class with a will of its own)
@@ -90,17 +89,33 @@ def describe(error: BaseException) -> dict[str, str]:
 
 
 def _described(error: BaseException) -> dict[str, str]:
-    frames = _frames_of(error)[-MAX_FRAMES:]
-    places = [f'File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}' for frame, line in frames]
-    # the innermost places matter most, so the outer end is cut
-    while len(places) > 1 and sum(map(len, places)) + len(places) > MAX_VALUE:
-        places[:2] = ["…"]
     kind = type(error)
     return {
         "error.kind": kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}",
         "message": short(as_text(error), MAX_MESSAGE),
-        "stack": short("\n".join(places)),
+        "stack": stack_text(_frames_of(error)[-MAX_FRAMES:]),
     }
+
+
+def stack_text(frames: Sequence[tuple[FrameType, int]], *, is_cut: bool = False) -> str:
+    """Frames by place, one a line. The innermost matter most: where there is no room for all, the outer ones give way.
+
+    No source lines, which would be read from disk inside the request, and no values.
+
+    :param frames: each with its line, the innermost last
+    :param is_cut: that there were more of them outside
+    """
+    places = [f'File "{frame.f_code.co_filename}", line {line}, in {frame.f_code.co_name}' for frame, line in frames]
+    kept: list[str] = []
+    room = MAX_VALUE - len(_MORE_FRAMES)
+    for place in reversed(places):
+        room -= len("\n" + place)
+        if kept and room < 0:
+            break
+        kept.append(place)
+    if is_cut or len(kept) < len(places):
+        kept.append(_MORE_FRAMES)
+    return short("\n".join(reversed(kept)))
 
 
 def _frames_of(error: BaseException) -> list[tuple[FrameType, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ from swagent.record.limits import (
     MAX_VALUE,
     leave_out_frames_in,
     short,
+    stack_text,
 )
 from swagent.record.trace.model import SpanRecord
 
@@ -239,3 +241,16 @@ def test_a_tag_after_the_end_changes_nothing(recorder: Recorder) -> None:
         pass
     span.tag("late", 1).log(late=1).error(LookupError())
     assert (span.tags, span.logs, span.failed) == ([], [], False)
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_where_a_stack_has_no_room_its_innermost_places_are_whole(is_cut: bool) -> None:
+    """However long the places are: the mark of the frames that are left out takes room, too."""
+    frame = sys._getframe()
+    outer = [(frame, 10**30)] * MAX_FRAMES
+    texts = [stack_text([*outer, (frame, 10**digits)], is_cut=is_cut) for digits in range(300)]
+    assert {len(text) for text in texts} >= {MAX_VALUE - 1, MAX_VALUE}
+    assert max(map(len, texts)) == MAX_VALUE
+    for digits, text in enumerate(texts):
+        assert text.startswith("…\n")
+        assert text.endswith(f'\nFile "{__file__}", line {10**digits}, in {frame.f_code.co_name}')
