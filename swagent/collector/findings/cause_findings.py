@@ -1,0 +1,97 @@
+"""The finding that names a cause of a trace, and its sentence; pure."""
+
+from __future__ import annotations
+
+from .causes import Cause, CauseKind
+from .culprit import Suspect, Verdict
+from .finding import MOST_PLACES, Baseline, Confidence, Finding, Kind, trace_link
+from .places import place, places
+from .requests import entry_of
+from .words import duration, percent, short_path, times
+
+_KINDS: dict[CauseKind, Kind] = {
+    "call": "slow_dependency", "own": "slow_own_code", "wait": "slow_wait", "holding": "blocked_loop",
+    "held": "blocked_loop", "busy": "busy_loop",
+}  # fmt: skip
+_ENOUGH = 20
+"""Calls of which the median is believed."""
+
+
+def finding_of(suspect: Suspect, verdict: Verdict) -> Finding:
+    """The finding that names a cause of a trace."""
+    cause, node = suspect.cause, suspect.cause.node
+    entry = entry_of(node) or node
+    evidence = places(sorted(cause.parts, key=lambda each: -cause.parts[each]))
+    if cause.hold is not None and cause.hold.place is not None:
+        evidence = (cause.hold.place, *(each for each in evidence if each != cause.hold.place))
+    share = cause.ms / verdict.took if verdict.took else 0.0
+    return Finding(
+        _KINDS[cause.kind],
+        f"{percent(share)} · {sentence(suspect)}",
+        cause.service,
+        cause.what if cause.kind == "call" else entry.span.operation,
+        _confidence(suspect, verdict),
+        trace_link(place(node)),
+        count=len(cause.parts),
+        ms=cause.ms,
+        share=round(share, 4),
+        peer=cause.peer,
+        frame=cause.frame,
+        places=evidence[:MOST_PLACES],
+        baseline=suspect.baseline,
+    )
+
+
+def _confidence(suspect: Suspect, verdict: Verdict) -> Confidence:
+    if suspect.cause.kind in ("holding", "held"):
+        return "high" if suspect.cause.frame else "medium"
+    is_sure = suspect.baseline is not None and suspect.baseline.calls >= _ENOUGH
+    if is_sure and verdict.is_slow and 2 * suspect.excess >= verdict.excess:
+        return "high"
+    return "medium" if 2 * suspect.cause.ms >= verdict.took else "low"
+
+
+def sentence(suspect: Suspect) -> str:
+    """What took the time, and how long that takes usually."""
+    cause, entry = suspect.cause, entry_of(suspect.cause.node) or suspect.cause.node
+    took, where, frame = duration(cause.ms), f"{cause.service} · {entry.span.operation}", place_of(cause.frame)
+    if cause.kind == "call":
+        name = times(len(cause.parts), cause.what) if len(cause.parts) > 1 else cause.what
+        to = f"{cause.service} → {cause.peer}" if cause.peer else cause.service
+        return f"{to} · {name} · {took}{_usually(suspect, len(cause.parts))}"
+    if cause.kind == "holding":
+        return f"{where} held its event loop for {took}{f' in {frame}' if frame else ''}"
+    if cause.kind == "held":
+        by = f", which {frame} held" if frame else ", which was held"
+        return f"{where} waited for its event loop{by} · {took}{_when(cause)}"
+    if cause.kind == "busy":
+        return f"{where} was ready and waited for its busy event loop · {took}"
+    request = f"; the request usually takes {duration(suspect.baseline.p50)} ({_median(suspect.baseline)})" \
+        if suspect.baseline else ""  # fmt: skip
+    if cause.kind == "wait":
+        return f"{where} awaited {cause.what} · {took}{request}"
+    within = f" in {cause.what}" if cause.what != entry.span.operation else ""
+    return f"{where} · its own code{within} · {took}{request}"
+
+
+def _usually(suspect: Suspect, count: int) -> str:
+    if suspect.baseline is None:
+        return ""
+    each = "each usually" if count > 1 else "usually"
+    return f", {each} {duration(suspect.baseline.p50)} ({_median(suspect.baseline)})"
+
+
+def _median(baseline: Baseline) -> str:
+    return f"p50 of {baseline.calls:,}"
+
+
+def _when(cause: Cause) -> str:
+    if 2 * cause.before > cause.ms:
+        return ", before the application saw the request"
+    return f", while it waited for {cause.inside}" if cause.inside else ""
+
+
+def place_of(frame: str) -> str:
+    """A frame, `/app/shop/app.py:18 hold`, with the end of its path."""
+    path, colon, rest = frame.partition(":")
+    return f"{short_path(path)}{colon}{rest}"

@@ -1,0 +1,133 @@
+"""The findings over all that is kept: at most one of a kind and an operation, those first that explain most.
+
+Which requests are looked at is chosen by sums: of each operation the slowest, those near the median, and some that
+failed. What is found in them counts for the others of their part. So the work is bounded, however much is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ..api.failure_index import FailureIndex
+from ..api.failures import Failure, Group
+from ..cancelling import stop_if_cancelled
+from ..store.store import Store
+from .baselines import Operation, Usual, usual
+from .chains import Chain, chain_of
+from .chains import finding_of as chain_finding
+from .culprit import operations_of
+from .finding import Finding
+from .held_loops import all_holds, code_of, held_loops
+from .holds import Hold
+from .joining import joined
+from .lost import lost
+from .regressions import regressions
+from .roots import chosen, roots
+from .samples import Sample, read_samples, sum_up
+from .sequences import Run, hint, run_of
+from .traces import found_in
+
+MOST = 50
+"""Findings in an answer."""
+_MOST_GROUPS = 8
+"""Groups of failures of which a trace is read."""
+_OPERATIONS_EACH = 6
+"""Operations of a sample whose baselines are looked for, the longest."""
+_BASELINE_SEGMENTS = 6_000
+"""Segments whose calls say how long operations take usually."""
+_LOSS = 0.02
+"""What a loss weighs beside shares of time and of requests."""
+
+
+class Looked(NamedTuple):
+    """What was looked at, and what was found.
+
+    :ivar requests: that began traces
+    :ivar ms: milliseconds of these
+    :ivar samples: traces that were read for the others
+    """
+
+    findings: list[Finding]
+    requests: int
+    ms: int
+    samples: int
+
+
+def now(store: Store, failures: FailureIndex, bounds: Mapping[str, int], at: int | None = None) -> Looked:
+    """What is amiss.
+
+    :param bounds: `from` and `to`, as far as a time is asked for
+    :param at: a moment since which something may be worse, besides the starts of services
+    :raises StoreError: when the store cannot be read
+    """
+    known = roots(store, bounds)
+    samples = list(read_samples(store, chosen(known)))
+    holds = all_holds(store, bounds)
+    baselines = usual(store, _operations(samples), most=_BASELINE_SEGMENTS)
+    found = [*sum_up(_of_samples(samples, baselines, holds), samples), *held_loops(holds), *_hints(samples)]
+    found += _chains(store, failures, bounds)
+    found += regressions(store, bounds, at)
+    found += lost(store, bounds)
+    requests, ms = sum(len(root.rows) for root in known), sum(root.ms for root in known)
+    return Looked(_ordered(found, requests, ms), requests, ms, len(samples))
+
+
+def _operations(samples: Iterable[Sample]) -> list[Operation]:
+    """The operations that matter, those of slow traces first."""
+    by_part = sorted(samples, key=lambda sample: sample.part != "slow")
+    return [each for sample in by_part for each in operations_of(sample.trace.path)[:_OPERATIONS_EACH]]
+
+
+def _of_samples(samples: Iterable[Sample], known: Usual, holds: Sequence[Hold]) -> Iterator[tuple[Sample, Finding]]:
+    """What each sample shows; code that held a loop has a finding for all that it did."""
+    holders = {(hold.process[0], code_of(hold.frame)) for hold in holds}
+    for sample in samples:
+        stop_if_cancelled()
+        for finding in found_in(sample.trace, known, holds).findings:
+            is_held = finding.kind == "blocked_loop" and (finding.service, code_of(finding.frame)) in holders
+            if not is_held and finding.kind != "error_chain":
+                yield sample, finding
+
+
+def _hints(samples: Iterable[Sample]) -> Iterator[Finding]:
+    """Calls that might go side by side, in requests that took as long as usual."""
+    runs: dict[tuple[str, str], list[Run | None]] = {}
+    for sample in samples:
+        if sample.part == "usual":
+            for node in sample.trace.nodes:
+                if node.span.kind == "Entry":
+                    runs.setdefault((node.segment.service, node.span.operation), []).append(run_of(node))
+    for found in runs.values():
+        finding = hint(each for each in found if each is not None) if all(found) else None
+        if finding is not None:
+            yield finding
+
+
+def _chains(store: Store, index: FailureIndex, bounds: Mapping[str, int]) -> Iterator[Finding]:
+    """One finding for all groups of failures that are steps of one chain."""
+    groups: dict[Group, list[Failure]] = {}
+    for failure in index.read():
+        if bounds.get("from", 0) <= failure.time <= bounds.get("to", 2**62):
+            groups.setdefault(failure.group, []).append(failure)
+    found: dict[tuple[str, ...], tuple[Chain, int]] = {}
+    for failures in sorted(groups.values(), key=len, reverse=True)[:_MOST_GROUPS]:
+        trace = joined(store.trace(failures[-1].trace))
+        chain = chain_of(trace.head, trace.nodes) if trace is not None else None
+        if chain is not None:
+            count = len({failure.trace for failure in failures})
+            found[chain.key] = chain, max(found.get(chain.key, (chain, 0))[1], count)
+    return (chain_finding(chain, count) for chain, count in found.values())
+
+
+def _ordered(found: Iterable[Finding], requests: int, ms: int) -> list[Finding]:
+    """Those first that explain most, hints last; of a kind and an operation the first."""
+
+    def weight(finding: Finding) -> tuple[bool, float]:
+        explained = finding.ms / max(ms, 1) + finding.failures / max(requests, 1)
+        return finding.confidence != "low", explained + _LOSS * (finding.kind == "losses")
+
+    kept: dict[tuple[str, str, str], Finding] = {}
+    for finding in sorted(found, key=weight, reverse=True):
+        kept.setdefault(finding.subject, finding)
+    return list(kept.values())[:MOST]

@@ -1,0 +1,110 @@
+"""The requests that began traces, by their operations, and which of them are worth a look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import nlargest
+from typing import Any
+
+from ..api.pieces import pieces
+from ..api.sums import quantile
+from ..store.store import Store
+from .culprit import SLOW_FACTOR, SLOW_MS
+
+_ROOTS = """
+SELECT service, endpoint, took, start, trace, errors FROM segments
+WHERE id > :low AND id <= :high AND is_root AND {bounds}
+"""
+_BOUNDS = {"from": "start >= :from", "to": "start <= :to"}
+SLOWEST, TYPICAL, FAILED = 4, 3, 2
+"""Traces of an operation that are looked at: the slowest, those near the median, and the newest with an error."""
+MOST_TRACES = 60
+"""Traces that are looked at in all."""
+_OPERATIONS = 12
+_WARM_UP = 2  # requests of an operation, the first ones: imports and connections make them slow once
+Row = tuple[int, int, str, int]
+Part = str
+"""`slow`, `usual` or `failed`."""
+
+
+@dataclass(eq=False)
+class Root:
+    """The requests of one operation that began traces.
+
+    :ivar rows: of each the milliseconds that it took, its start, its trace, and its spans with errors
+    """
+
+    service: str
+    operation: str
+    rows: list[Row] = field(default_factory=list[Row])
+    p50: int = 0
+
+    @cached_property
+    def ms(self) -> int:
+        """Milliseconds of all."""
+        return sum(row[0] for row in self.rows)
+
+    @cached_property
+    def slow(self) -> list[Row]:
+        """Those that took much longer than the median, without the first ones."""
+        limit = self.p50 + max(SLOW_MS, (SLOW_FACTOR - 1) * self.p50)
+        first = sorted(row[1] for row in self.rows)[:_WARM_UP][-1]
+        return [row for row in self.rows if row[0] >= limit and row[1] > first]
+
+    @cached_property
+    def excess(self) -> int:
+        """Milliseconds that the slow ones took longer than the median."""
+        return sum(row[0] - self.p50 for row in self.slow)
+
+    @cached_property
+    def parts(self) -> dict[Part, list[Row]]:
+        """Each request in one of three parts: it failed, it was slow, or neither."""
+        slow = {row[2] for row in self.slow}
+        found: dict[Part, list[Row]] = {"failed": [], "slow": [], "usual": []}
+        for row in self.rows:
+            found["failed" if row[3] else "slow" if row[2] in slow else "usual"].append(row)
+        return found
+
+    def samples(self) -> Iterator[tuple[Part, str]]:
+        """The traces of each part to look at: the slowest, those near the median, the newest that failed."""
+        usual = sorted(self.parts["usual"])
+        middle = max((len(usual) - TYPICAL) // 2, 0)
+        failed = nlargest(FAILED, self.parts["failed"], key=lambda row: row[1])
+        yield from (("slow", row[2]) for row in nlargest(SLOWEST, self.parts["slow"]))
+        yield from (("usual", row[2]) for row in usual[middle : middle + TYPICAL])
+        yield from (("failed", row[2]) for row in failed)
+
+
+def roots(store: Store, bounds: Mapping[str, int]) -> list[Root]:
+    """The operations that began traces, the one with most time first.
+
+    :param bounds: `from` and `to`, as far as a time was asked for
+    :raises StoreError: when the store cannot be read
+    """
+    found: dict[tuple[str, str], Root] = {}
+    query = _ROOTS.format(bounds=" AND ".join(["true", *(_BOUNDS[name] for name in _BOUNDS if name in bounds)]))
+    for piece in pieces(store, "segments"):
+        values: dict[str, Any] = {**piece, **bounds}
+        for service, operation, *row in store.read(query, values):
+            root = found.get((service, operation))
+            if root is None:
+                root = found[service, operation] = Root(service, operation)
+            root.rows.append((row[0], row[1], row[2], row[3]))
+    for root in found.values():
+        root.p50 = quantile(sorted(row[0] for row in root.rows), 50) or 0
+    return sorted(found.values(), key=lambda root: -root.ms)
+
+
+def chosen(found: Iterable[Root]) -> Iterator[tuple[Root, list[tuple[Part, str]]]]:
+    """The traces to look at, by their operations: of those whose slow requests, and of those whose requests took most
+    time."""
+    known = list(found)
+    by_excess = nlargest(_OPERATIONS // 2, (root for root in known if root.slow), key=lambda root: root.excess)
+    failing = nlargest(_OPERATIONS // 4, known, key=lambda root: sum(row[3] > 0 for row in root.rows))
+    left = MOST_TRACES
+    for root in dict.fromkeys((*by_excess, *known[:_OPERATIONS], *failing)):
+        traces = list(root.samples())[:left]
+        left -= len(traces)
+        yield root, traces

@@ -1,0 +1,252 @@
+"""What is said of all traces: at most one finding of a kind and an operation, those first that explain most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from collector.made_traces import Did, Request, call, held, made, raised, store_of
+from collector.served import START
+from collector.test_findings_of_a_trace import FRAME, listing, payment
+from swagent.collector.api.failure_index import FailureIndex
+from swagent.collector.findings import baselines, roots
+from swagent.collector.findings.finding import Finding
+from swagent.collector.findings.now import Looked, now
+from swagent.collector.store.records import Event, Meter
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Segment
+
+
+def look(store: Store, bounds: Mapping[str, int] = {}, at: int | None = None) -> Looked:
+    return now(store, FailureIndex(store), bounds, at)
+
+
+def findings(*traces: list[Segment]) -> list[Finding]:
+    return look(store_of(*traces)).findings
+
+
+def said(found: Sequence[Finding]) -> list[tuple[str, str, str]]:
+    return [each.subject for each in found]
+
+
+def payments(count: int, every: int = 10, balance: int = 900) -> list[list[Segment]]:
+    return [made(payment(8 if (number + 1) % every else balance), number * 100) for number in range(count)]
+
+
+def test_nothing_is_amiss_where_nothing_is() -> None:
+    assert look(Store()).findings == []
+    calm = look(store_of(*payments(50, balance=9)))
+    assert (calm.findings, calm.requests, calm.samples) == ([], 50, 3)
+
+
+def test_a_dependency_that_is_slow_at_times() -> None:
+    [finding] = findings(*payments(100))
+    assert said([finding]) == [("slow_dependency", "payments", "SELECT balance")]
+    assert (finding.count, finding.ms, finding.confidence) == (10, 9000, "high")
+    assert "usually 8 ms (p50 of 100)" in finding.sentence
+
+
+def test_one_slow_request_may_be_chance_and_so_may_be_the_first_ones() -> None:
+    assert findings(*payments(60, every=50)) == []
+    slow_first = [made(payment(900), 0), made(payment(900), 1), *payments(40, every=100)]
+    assert findings(*slow_first) == []
+
+
+def test_what_always_takes_long_is_not_amiss() -> None:
+    report = Request("shop", "GET:/report", 0, 805, [Did("SELECT sum", 1, 800, "db:5432")])
+    assert findings(*(made(report, each * 1000) for each in range(30))) == []
+
+
+def test_an_n_plus_one_counts_for_all_requests_of_its_kind() -> None:
+    [finding] = findings(*(made(listing(19), each * 500) for each in range(30)))
+    assert said([finding]) == [("n_plus_one", "shop", "GET:/orders")]
+    assert (finding.count, finding.ms) == (30, 30 * 95)
+
+
+def test_the_code_that_held_the_loop_is_one_row_with_all_that_it_did() -> None:
+    traces = []
+    for number in range(20):
+        at = number * 1000
+        report = Request("shop", "GET:/report", 0, 260, tags={"loop.blocked": "240"}, logs=held(FRAME, at + 110))
+        waited = Request(
+            "shop", "GET:/x", 10, 255, [Did("PING", 12, 252, "redis:6379", "Cache")], tags={"loop.waited": "230"}
+        )
+        traces += [
+            made(report, at),
+            made(waited, at),
+            *(made(Request("shop", "GET:/x", 0, 5), at + 300 + each) for each in range(3)),
+        ]
+    found = findings(*traces)
+    assert said(found) == [("blocked_loop", "shop", "GET:/report")]
+    assert found[0].sentence == (
+        "shop · shop/report.py:18 print_report held the event loop in GET:/report: "
+        "20 times, 4.80 s in all, 240 ms at the most"
+    )
+
+
+def test_code_outside_of_any_request_that_held_the_loop_is_known_by_events() -> None:
+    store = store_of(*payments(30, balance=9))
+    for number in range(3):
+        begin = START + number * 10_000
+        store.add(
+            Event(
+                f"u{number}",
+                "shop",
+                "shop-1",
+                "",
+                "loop_blocked",
+                "Normal",
+                "",
+                {"frame": FRAME},
+                begin,
+                begin + 300,
+                "GENERAL",
+            )
+        )
+    [finding] = look(store).findings
+    assert (finding.kind, finding.ms, finding.count, finding.link) == ("blocked_loop", 900, 3, "#/runtime")
+    assert "outside of any request" in finding.sentence
+
+
+def test_one_short_hold_may_be_chance() -> None:
+    report = Request("shop", "GET:/report", 0, 130, tags={"loop.blocked": "120"}, logs=held(FRAME, 110))
+    assert findings(made(report), *payments(30, balance=9)) == []
+
+
+def profile(first: int = 60, second: int = 50, method: str = "GET") -> Request:
+    tags = {"http.method": method}
+    asked = [
+        Did("/user", 1, 1 + first, "users:80", "Http", tags=tags),
+        Did("/ads", 2 + first, 2 + first + second, "ads:80", "Http", tags=tags),
+    ]
+    return Request("shop", "GET:/home", 0, first + second + 4, asked)
+
+
+def test_reads_that_follow_each_other_are_a_hint_of_low_confidence() -> None:
+    [finding] = findings(*(made(profile(), each * 200) for each in range(10)))
+    assert (finding.kind, finding.confidence, finding.ms) == ("sequential_awaits", "low", 50)
+    assert "awaits /user at users:80, then /ads at ads:80; if none of them needs the answer" in finding.sentence
+    assert "they take 50 ms less, 44 % of the request" in finding.sentence
+
+
+def test_writes_and_short_and_changing_calls_are_no_hint() -> None:
+    assert findings(*(made(profile(method="POST"), each * 200) for each in range(10))) == []
+    assert findings(*(made(profile(60, 4), each * 200) for each in range(10))) == []
+    without = Request(
+        "shop", "GET:/home", 0, 114, [Did("/user", 1, 110, "users:80", "Http", tags={"http.method": "GET"})]
+    )
+    mixed = [made(without if each % 2 else profile(), each * 200) for each in range(10)]
+    assert findings(*mixed) == []
+
+
+def failing(number: int, service: str = "stock", line: int = 118) -> list[Segment]:
+    at = number * 100
+    failed = Request(
+        service, "GET:/item", 2, 8, error=True, tags={"http.status_code": "500"},
+        logs=raised("stock.OutOfStock", "stock/pool.py", line, at=at),
+    )  # fmt: skip
+    shop = Request(
+        "shop", "GET:/order", 0, 10, [call(failed, error=True)], error=True, tags={"http.status_code": "502"},
+        logs=raised("httpx.HTTPStatusError", "shop/app.py", 88, at=at),
+    )  # fmt: skip
+    return made(shop, at)
+
+
+def test_a_failure_in_several_services_is_one_row_and_one_count() -> None:
+    traces = [failing(number) if number % 4 == 0 else made(payment(), number * 100) for number in range(40)]
+    [finding] = findings(*traces)
+    assert (finding.kind, finding.service, finding.count, finding.failures) == ("error_chain", "stock", 10, 10)
+    assert finding.sentence == (
+        "OutOfStock stock/pool.py:118 → HTTPStatusError shop/app.py:88 → 502 · 10 times, the last in shop · GET:/order"
+    )
+
+
+def worse(store: Store, at: int | None = None) -> list[Finding]:
+    return [each for each in look(store, at=at).findings if each.kind == "regression"]
+
+
+def start(service: str, at: int) -> Event:
+    return Event(f"{service}{at}", service, "i", "", "Start", "Normal", "", {}, START + at, START + at, "GENERAL")
+
+
+def test_what_got_worse_since_a_start() -> None:
+    store = store_of(
+        *(made(Request("shop", "GET:/items", 0, 20 if each < 60 else 129), each * 100) for each in range(120))
+    )
+    assert worse(store) == []
+    store.add(start("shop", -1000))
+    assert worse(store) == []  # nothing came before the first start
+    store.add(start("shop", 5995))
+    [finding] = worse(store)
+    assert said([finding]) == [("regression", "shop", "GET:/items")]
+    assert "p50 20 ms → 129 ms (60 calls before, 55 after)" in finding.sentence
+    assert finding.link == f"#/services?at={START + 5995}"
+
+
+def test_what_got_worse_since_a_moment_that_was_named() -> None:
+    store = store_of(
+        *(made(Request("shop", "GET:/items", 0, 20 if each < 60 else 129), each * 100) for each in range(120))
+    )
+    [finding] = worse(store, START + 5995)
+    assert "(60 calls before, 60 after)" in finding.sentence
+    assert worse(store, START + 1000) == []
+
+
+def test_a_start_after_which_nothing_changed_is_no_finding() -> None:
+    store = store_of(*(made(Request("shop", "GET:/items", 0, 20 + each % 5), each * 100) for each in range(120)))
+    store.add(start("shop", 0))
+    store.add(start("shop", 5995))
+    assert look(store).findings == []
+
+
+def test_lost_records_are_a_finding_of_their_service() -> None:
+    store = store_of(*payments(30, balance=9))
+    labels = (("signal", "segment"), ("reason", "queue full"))
+    for time, value in ((START, 0.0), (START + 1000, 120.0)):
+        store.add(Meter("shop", "shop-1", "swagent_records_dropped", labels, time, value))
+    [finding] = look(store).findings
+    assert (finding.kind, finding.count) == ("losses", 120)
+    assert finding.sentence == "shop lost 120 records: 120 of segment (queue full)"
+
+
+def test_those_come_first_that_explain_most_and_hints_last() -> None:
+    traces = [*payments(100), *(made(profile(), each * 100) for each in range(100))]
+    traces += [failing(number) for number in range(5)]
+    assert [each.kind for each in findings(*traces)] == ["slow_dependency", "error_chain", "sequential_awaits"]
+
+
+def test_only_a_time_that_is_asked_for() -> None:
+    store = store_of(*payments(100))
+    assert look(store, {"from": START + 9950}).findings == []
+    looked = look(store, {"from": START + 5000, "to": START + 8000})
+    assert (looked.requests, looked.findings[0].count) == (31, 3)
+
+
+def test_however_many_traces_there_are_few_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store()
+    for operation in range(30):
+        for number in range(20):
+            request = Request(
+                "shop", f"GET:/op{operation}", 0, 900 if number > 15 else 20, [Did("SELECT", 1, 15, "db")]
+            )
+            for segment in made(request, number * 100):
+                store.add(segment)
+    read: list[str] = []
+
+    def trace(trace_id: str) -> list[Segment]:
+        read.append(trace_id)
+        return Store.trace(store, trace_id)
+
+    monkeypatch.setattr(store, "trace", trace)
+    looked = look(store)
+    assert looked.samples == len(read) == roots.MOST_TRACES
+    assert {each.kind for each in looked.findings} == {"slow_own_code"}
+
+
+def test_baselines_of_many_segments_are_those_of_windows() -> None:
+    store = store_of(*(made(Request("shop", "GET:/x", 0, 10 + each % 3), each) for each in range(2000)))
+    operation = baselines.Operation("entry", "shop", "GET:/x", "")
+    assert baselines.usual(store, [operation])[operation] == (11, 2000)
+    found = baselines.usual(store, [operation], most=500)[operation]
+    assert (found.p50, found.calls) == (11, 500)

@@ -1,0 +1,269 @@
+"""What is said of one trace: the culprit, and what else is amiss."""
+
+from __future__ import annotations
+
+import pytest
+
+from collector.made_traces import Did, Request, call, held, made, raised, store_of
+from collector.served import START, shop_and_stock
+from swagent.collector.findings.finding import Finding, Place
+from swagent.collector.findings.traces import Found, of_trace
+from swagent.collector.store.records import Event
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Segment
+
+
+def found(*others: list[Segment], of: list[Segment]) -> Found:
+    answer = of_trace(store_of(*others, of), of[0].trace_id)
+    assert answer is not None
+    return answer
+
+
+def culprit(*others: list[Segment], of: list[Segment]) -> Finding:
+    finding = found(*others, of=of).culprit
+    assert finding is not None
+    return finding
+
+
+def kinds(answer: Found) -> list[str]:
+    return [each.kind for each in answer.findings]
+
+
+def payment(balance: int = 8, own: int = 4) -> Request:
+    """An order that asks payments, which asks its database."""
+    asked = Did("SELECT balance", 3, 3 + balance, "ledger-db:5432")
+    return Request(
+        "shop", "GET:/order", 0, 5 + balance + own, [call(Request("payments", "POST:/pay", 2, 4 + balance, [asked]))]
+    )
+
+
+def test_the_culprit_is_named_across_services_against_its_baseline() -> None:
+    usual = [made(payment(), number * 100) for number in range(30)]
+    answer = found(*usual, of=made(payment(3170, 160), 5000))
+    assert answer.culprit is not None
+    assert answer.culprit.sentence == (
+        "95 % · payments → ledger-db:5432 · SELECT balance · 3.17 s, usually 8 ms (p50 of 30)"
+    )
+    assert answer.culprit.kind == "slow_dependency"
+    assert answer.culprit.confidence == "high"
+    assert answer.findings == [answer.culprit]
+    [place] = answer.culprit.places
+    assert answer.culprit.link == f"#/traces/{place.trace_id}?span={place.span.replace(':', '%3A')}"
+
+
+def test_a_usual_trace_has_its_largest_part_and_nothing_is_amiss() -> None:
+    answer = found(*(made(payment()) for _ in range(30)), of=made(payment(9)))
+    assert answer.culprit is not None
+    assert answer.culprit.operation == "SELECT balance"
+    assert answer.findings == []
+
+
+def test_what_is_always_long_is_not_what_made_it_slow() -> None:
+    """A report takes 500 ms in its database each time; now its own code took 300 ms more."""
+
+    def report(own: int) -> Request:
+        return Request("shop", "GET:/report", 0, 500 + own, [Did("SELECT sum", 1, 500, "db:5432")])
+
+    finding = culprit(*(made(report(5)) for _ in range(20)), of=made(report(400)))
+    assert (finding.kind, finding.service, finding.operation) == ("slow_own_code", "shop", "GET:/report")
+    assert "its own code · 401 ms; the request usually takes 505 ms (p50 of 20)" in finding.sentence
+
+
+def test_own_time_that_was_awaited_is_no_code() -> None:
+    tags = {"time.running": "4", "time.ready": "0", "time.awaiting": "296", "time.awaited": '[["asyncio.sleep",296]]'}
+    finding = culprit(of=made(Request("shop", "GET:/x", 0, 300, tags=tags)))
+    assert (finding.kind, finding.sentence) == ("slow_wait", "99 % · shop · GET:/x awaited asyncio.sleep · 296 ms")
+
+
+def test_a_busy_loop_is_none_that_was_held() -> None:
+    tags = {"time.running": "20", "time.ready": "230", "time.awaiting": "0"}
+    finding = culprit(of=made(Request("shop", "GET:/x", 0, 250, tags=tags)))
+    assert (finding.kind, finding.ms) == ("busy_loop", 230)
+
+
+FRAME = "/app/shop/report.py:18 print_report"
+
+
+def test_a_wait_for_a_held_loop_that_hid_in_a_call_is_not_the_calls() -> None:
+    """The answer had come long before the loop turned again."""
+    asked = Did("PING", 10, 821, "redis:6379", "Cache")
+    waited = made(Request("shop", "GET:/x", 0, 842, [asked], tags={"loop.waited": "740"}), 100)
+    holder = made(Request("shop", "GET:/report", 0, 760, tags={"loop.blocked": "745"}, logs=held(FRAME, 230)), 130)
+    finding = culprit(holder, of=waited)
+    assert (finding.kind, finding.confidence, finding.frame) == ("blocked_loop", "high", FRAME)
+    assert finding.ms == pytest.approx(740, abs=5)
+    assert "which shop/report.py:18 print_report held" in finding.sentence
+    assert "while it waited for PING redis:6379" in finding.sentence
+    assert finding.places[0].trace_id == holder[0].trace_id
+
+
+def test_a_held_loop_is_blamed_also_where_no_holder_is_known() -> None:
+    asked = Did("PING", 10, 821, "redis:6379", "Cache")
+    finding = culprit(of=made(Request("shop", "GET:/x", 0, 842, [asked], tags={"loop.waited": "740"})))
+    assert (finding.kind, finding.confidence, finding.ms) == ("blocked_loop", "medium", 740)
+    assert "awaited PING" not in finding.sentence
+
+
+def test_a_call_that_took_long_beside_a_held_loop_keeps_what_the_loop_had_not() -> None:
+    asked = Did("PING", 10, 1000, "redis:6379", "Cache")
+    waited = made(Request("shop", "GET:/x", 0, 1005, [asked], tags={"loop.waited": "120"}), 100)
+    holder = made(Request("shop", "GET:/report", 0, 130, tags={"loop.blocked": "120"}, logs=held(FRAME, 300)), 200)
+    finding = culprit(holder, of=waited)
+    assert (finding.kind, finding.ms) == ("slow_dependency", 870)
+
+
+def test_the_loop_of_the_called_service_was_held_before_it_saw_the_request() -> None:
+    answered = Request("stock", "GET:/item", 240, 245, tags={"loop.waited": "237"})
+    trace = made(Request("shop", "GET:/x", 0, 250, [call(answered, start=1, end=247)]), 100)
+    holder = made(Request("stock", "GET:/report", 0, 250, tags={"loop.blocked": "240"}, logs=held(FRAME, 200)), 90)
+    finding = culprit(holder, of=trace)
+    assert (finding.kind, finding.service, finding.operation) == ("blocked_loop", "stock", "GET:/item")
+    assert finding.sentence.endswith("237 ms, before the application saw the request")
+
+
+def test_a_request_that_waited_before_its_span_says_so_beside_its_own_time() -> None:
+    event = Event(
+        "u", "shop", "shop-1", "", "loop_blocked", "Normal", "", {"frame": FRAME, "duration": "240"}, START + 10,
+        START + 250, "GENERAL",
+    )  # fmt: skip
+    store = store_of(made(Request("shop", "GET:/x", 0, 12, tags={"loop.waited": "237"}), 252, "late"))
+    store.add(event)
+    answer = of_trace(store, "late")
+    assert answer is not None
+    assert answer.culprit is not None
+    assert answer.culprit.kind == "slow_own_code"
+    [finding] = answer.findings
+    assert (finding.kind, finding.ms) == ("blocked_loop", 237)
+    assert "report.py:18 print_report held · 237 ms before the application saw the request" in finding.sentence
+
+
+def test_a_request_that_held_the_loop_itself() -> None:
+    trace = made(Request("shop", "GET:/x", 0, 251, tags={"loop.blocked": "240"}, logs=held(FRAME, 110)))
+    finding = culprit(of=trace)
+    assert finding.sentence == "96 % · shop · GET:/x held its event loop for 240 ms in shop/report.py:18 print_report"
+
+
+def listing(count: int, statement: str = "SELECT * FROM lines WHERE order_id = {}", gap: int = 0) -> Request:
+    asked = [Did("SQLite/execute", 1, 6, "db:5432", tags={"db.statement": "SELECT id FROM orders"})]
+    for number in range(count):
+        start = 7 + number * (5 + gap)
+        asked.append(
+            Did("SQLite/execute", start, start + 5, "db:5432", tags={"db.statement": statement.format(number)})
+        )
+    return Request("shop", "GET:/orders", 0, 10 + count * (5 + gap), asked)
+
+
+def test_an_n_plus_one_is_found_by_its_statement() -> None:
+    answer = found(of=made(listing(19)))
+    [finding] = answer.findings
+    assert finding.sentence == (
+        "90 % · shop → db:5432 · 19 \u00d7 SELECT * FROM lines WHERE order_id = ?, one after the other · 95 ms, "
+        "95 % of its 20 calls"
+    )
+    assert (finding.kind, finding.count, finding.ms, finding.operation) == ("n_plus_one", 19, 95, "GET:/orders")
+    assert answer.culprit == finding
+
+
+def test_few_or_different_or_simultaneous_calls_are_no_n_plus_one() -> None:
+    assert found(of=made(listing(9))).findings == []
+    different = [Did(f"SELECT t{number}", 1 + number * 5, 6 + number * 5, "db") for number in range(12)]
+    for number, each in enumerate(different):
+        each.tags["db.statement"] = f"SELECT a FROM {'abcdefghijkl'[number]}"
+    assert found(of=made(Request("shop", "GET:/x", 0, 80, different))).findings == []
+    together = [Did("SELECT", 1, 50 + number, "db") for number in range(12)]
+    assert found(of=made(Request("shop", "GET:/x", 0, 80, together))).findings == []
+
+
+def test_calls_of_a_service_are_one_by_the_endpoint_that_answered() -> None:
+    asked = [
+        Did(f"/items/{name}", 1 + number * 6, 6 + number * 6, "stock:80", "Http",
+            served=Request("stock", "GET:/items/{name}", 2 + number * 6, 5 + number * 6))
+        for number, name in enumerate("abcdefghijkl")
+    ]  # fmt: skip
+    [finding] = found(of=made(Request("shop", "GET:/x", 0, 80, asked))).findings
+    assert "12 \u00d7 GET:/items/{name}" in finding.sentence
+
+
+def test_retries_are_a_storm_and_no_n_plus_one() -> None:
+    tried = [
+        Did(
+            "/pay",
+            1 + number * 10,
+            9 + number * 10,
+            "payments:80",
+            "Http",
+            error=number < 11,
+            tags={"http.method": "POST"},
+        )
+        for number in range(12)
+    ]
+    answer = found(of=made(Request("shop", "GET:/x", 0, 125, tried)))
+    [finding] = answer.findings
+    assert finding.sentence == "shop → payments:80 · /pay was tried 12 times, the last one did it · 96 ms"
+    assert (finding.kind, finding.failures) == ("retry_storm", 11)
+
+
+def test_a_failure_here_and_there_is_no_storm() -> None:
+    tried = [Did("/pay", 1 + 10 * each, 9 + 10 * each, "p:80", "Http", error=each == 1) for each in range(5)]
+    assert found(of=made(Request("shop", "GET:/x", 0, 60, tried))).findings == []
+
+
+def test_a_failure_is_one_chain_through_all_services() -> None:
+    failed = Request(
+        "stock", "GET:/item", 2, 8, error=True, logs=raised("stock.OutOfStock", "stock/pool.py", 118),
+        tags={"http.status_code": "500"},
+    )  # fmt: skip
+    shop = Request(
+        "shop", "GET:/order", 0, 10, [call(failed, error=True)], error=True,
+        logs=raised("httpx.HTTPStatusError", "shop/app.py", 88), tags={"http.status_code": "502"},
+    )  # fmt: skip
+    [finding] = found(of=made(shop)).findings
+    assert finding.sentence == (
+        "shop · GET:/order failed: OutOfStock stock/pool.py:118 → HTTPStatusError shop/app.py:88 → 502"
+    )
+    assert (finding.kind, finding.failures, len(finding.places)) == ("error_chain", 1, 3)
+
+
+def test_a_failure_that_was_survived_is_no_chain() -> None:
+    lost = Did("GET", 1, 5, "cache:6379", "Cache", error=True, logs=raised("redis.NoScriptError", "shop/cache.py", 3))
+    assert found(of=made(Request("shop", "GET:/x", 0, 10, [lost]))).findings == []
+
+
+@pytest.mark.parametrize(
+    ("tags", "entry", "words"),
+    [
+        ({"outcome": "timed_out"}, {"error": True, "logs": raised("httpx.ReadTimeout", "shop/app.py", 3)},
+         "was cut off after 100 ms by its deadline"),
+        ({"outcome": "cancelled"}, {"tags": {"http.status_code": "504"}},
+         "was cut off after 100 ms by a deadline around it"),
+        ({"outcome": "cancelled", "task": "t"}, {"error": True, "logs": raised("ExceptionGroup", "shop/app.py", 3)},
+         "because another task failed: ExceptionGroup"),
+        ({"outcome": "cancelled", "task": "t"},
+         {"tags": {"tasks": '[{"name":"t","outcome":"cancelled","cause":"task 2 failed: ValueError"}]'}},
+         "by task 2 failed: ValueError"),
+        ({"outcome": "cancelled"}, {"tags": {"outcome": "cancelled"}}, "because the request was: its caller had gone"),
+    ],
+)  # fmt: skip
+def test_what_cut_a_call_off(tags: dict[str, str], entry: dict[str, object], words: str) -> None:
+    slow = Request("stock", "GET:/slow", 2, 302)
+    request = Request("shop", "GET:/x", 0, 103, [call(slow, end=101, tags=tags)], **entry)  # type: ignore[arg-type]
+    finding = next(each for each in found(of=made(request)).findings if each.kind == "cancelled")
+    assert words in finding.sentence
+    assert finding.sentence.endswith("the work for it went on for 201 ms")
+
+
+def test_consumers_of_messages_are_not_waited_for() -> None:
+    sent = Did("Kafka/orders/Producer", 5, 8, "kafka:9092", "MQ")
+    finding = culprit(of=made(Request("shop", "GET:/x", 0, 40, [sent])))
+    assert (finding.kind, finding.ms) == ("slow_own_code", 37)
+
+
+def test_a_trace_that_is_not_kept_has_no_findings_and_an_empty_one_has_no_culprit() -> None:
+    assert of_trace(Store(), "none") is None
+    store = store_of([Segment("empty", "e", "shop", "shop-1", ())])
+    assert of_trace(store, "empty") == Found(None, [])
+
+
+def test_a_trace_of_a_millisecond_has_no_culprit() -> None:
+    assert found(of=made(Request("shop", "GET:/x", 0, 0))).culprit is None
+    assert culprit(of=shop_and_stock(1)).places == (Place("trace-1", "b-1:0"),)
