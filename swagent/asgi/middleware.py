@@ -34,6 +34,7 @@ from ..hosting.agent_thread import start as start_agent
 from ..hosting.late_start import followed, note_serving
 from ..record.trace.tracer import Tracer
 from ..request.faults import Faults
+from ..request.framework_errors import follow_errors
 from ..request.pending import PendingRequest
 from ..request.serving import serves
 from .accelerated import Serving, serving
@@ -140,6 +141,7 @@ class SkyWalkingMiddleware:
         note_serving()
         agent.watch_loop()
         follow_routes()
+        follow_errors()
         every = splits_every(agent.config)
         if every:
             self._timed = timed(self.app, every, agent.config.task_tree_every, agent.steps_here, self.faults)

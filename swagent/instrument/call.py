@@ -110,4 +110,7 @@ def end_call(span: Span, error: BaseException | None = None) -> None:
     """
     if error is not None:
         span.note_outcome(error)
+        if isinstance(error, Exception):
+            # a timeout too: here the library has given up, and not the code around the call
+            span.error()
     span.stop()

@@ -25,6 +25,7 @@ from ..hosting.late_start import followed
 from ..record.trace.context import current
 from ..record.trace.tracer import Tracer, running
 from ..request.faults import Faults
+from ..request.framework_errors import follow_errors
 from ..request.pending import PendingRequest
 from ..request.serving import serves
 from .frameworks import follow_routes, note_route
@@ -89,6 +90,7 @@ class SkyWalkingMiddleware:
             if not self._follows_routes:
                 self._follows_routes = True
                 follow_routes()
+                follow_errors()
             scope = scope_of(environ, with_all_headers=callable(tracer.trust_incoming))
             environ[SCOPE] = scope
             return PendingRequest(tracer, scope, self.faults)

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from ..record.trace.context import current, switch
 from ..record.trace.outcome import Outcome
+from ..request.answered import take_handled
 from ..request.failure import note_error
 from ..request.pending import PendingRequest
 from .scope import Environ
@@ -89,6 +90,9 @@ class Response:
                 name, value = cast("tuple[str, str]", header)
                 if len(name) == 14 and name.lower() == "content-length":
                     self.rest = int(value)
+        handled = take_handled(self.request)
+        if handled is not None and self.request.status >= 500:
+            self._note_error(handled)
         if not exc_info or exc_info[1] is None:
             return False
         self._note_error(exc_info[1])

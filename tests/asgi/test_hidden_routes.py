@@ -143,6 +143,15 @@ async def test_django(django_app: App, url: str, expected: str) -> None:
     assert (await operation(django_app, url))[0] == expected
 
 
+async def test_an_exception_that_django_answers_is_recorded(django_app: App) -> None:
+    async with traced(django_app) as shop, shop.client(raises=False) as client:
+        assert (await client.get("/fails/7")).status_code == 500
+        span = await shop.span()
+    assert span.is_error
+    [log] = [dict(log.data) for log in span.logs]
+    assert (log["error.kind"], log["stack"].rpartition(" ")[2]) == ("LookupError", "fail")
+
+
 async def test_the_next_service_gets_the_template_too(django_app: App) -> None:
     assert (await operation(quart(), "/items/7"))[1] == "GET:/items/<int:id>"
     assert (await operation(django_app, "/items/7/"))[1] == "GET:/items/<int:id>/"

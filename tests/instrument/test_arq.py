@@ -95,7 +95,9 @@ async def test_each_attempt_is_recorded(recorder: Recorder, redis: Any) -> None:
     await redis.enqueue_job("again")
     await work_off(redis)
     assert joins(recorder) == ["arq/again <- arq/again"] * 2
-    assert [segment.spans[0].failed for segment in recorder.segments] == [False, True, False]
+    assert [segment.spans[0].failed for segment in recorder.segments] == [False, False, False]
+    [(_, fields)] = recorder.segments[1].spans[0].logs
+    assert dict(fields)["event"] == "retry"
 
 
 async def test_a_failure_and_a_timeout_show(recorder: Recorder, redis: Any) -> None:

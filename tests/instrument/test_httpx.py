@@ -273,7 +273,8 @@ async def test_over_a_real_connection(recorder: Recorder, server: HttpServer) ->
                     await response.aread()
     assert recorder.only.names == ["job", "/orders/{id}", "/held", "/broken"]
     assert dict(recorder.span("/held").tags)["outcome"] == "timed_out"
-    assert [recorder.span(name).failed for name in ("/held", "/broken")] == [False, True]
+    assert [recorder.span(name).failed for name in ("/held", "/broken")] == [True, True]
+    assert dict(recorder.span("/held").logs[0][1])["error.kind"] == "httpx.ReadTimeout"
     assert [carrier and carrier.span_id for carrier in server.carriers] == [1, 2, 3]
 
 

@@ -167,6 +167,15 @@ def test_an_error_of_the_server_shows(recorder: Recorder, client: Any) -> None:
     assert dict(span.logs[0][1])["error.kind"] == "redis.exceptions.ResponseError"
 
 
+@real
+def test_a_script_that_the_client_has_to_send_first_is_no_failure(recorder: Recorder, client: Any) -> None:
+    client.script_flush()
+    assert client.register_script("return 7")() == 7
+    spans = [segment.spans[0] for segment in recorder.segments]
+    assert [span.name for span in spans][-3:] == ["Redis/EVALSHA", "Redis/SCRIPT LOAD", "Redis/EVALSHA"]
+    assert not any(span.failed or span.logs for span in spans)
+
+
 @on_asyncio
 async def test_a_refused_connection_is_one_span_whatever_is_tried_again(recorder: Recorder) -> None:
     retry = redis.retry.Retry(redis.backoff.NoBackoff(), 3)

@@ -88,6 +88,7 @@ def test_a_failure_and_an_answer_that_is_none(collector: Collector, name: str) -
         server.ask("/items/7")
         server.ask("/items/gone")
         server.ask_once("/items/broken")
+        server.ask_once("/items/handled")
         server.ask("/nowhere")
     spans = {tags(each.spans[0])["http.url"].rpartition("/")[2]: each.spans[0] for each in entries(collector)}
     by_status = {tags(each.spans[0]).get("http.status_code"): each.spans[0] for each in entries(collector)}

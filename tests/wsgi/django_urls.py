@@ -10,4 +10,8 @@ def item(request: HttpRequest, number: int) -> HttpResponse:
     return HttpResponse(f"item {number}")
 
 
-urlpatterns = [path("items/<int:number>", item), path("v1/items/<int:number>", item)]
+def fail(request: HttpRequest) -> HttpResponse:
+    raise LookupError("no such lamp")
+
+
+urlpatterns = [path("items/<int:number>", item), path("v1/items/<int:number>", item), path("fails", fail)]

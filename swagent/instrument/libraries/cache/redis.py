@@ -17,7 +17,7 @@ from ....record.limits import as_text, name_of
 from ....record.trace.span import Span
 from ...address import place_of
 from ...arguments import Args, Kwargs, argument
-from ...call import outer_call
+from ...call import end_call, outer_call
 from ...instrumentation import Hook, Instrumentation
 from ...looking import before_call
 from ...patches import Patches
@@ -39,7 +39,7 @@ def _hook_for(system: str) -> Hook:
     begin, begin_pipeline = _begin_for(system), _begin_pipeline_for(system)
 
     def hook(module: Any, patches: Patches) -> None:
-        command = around_call(*showing(patches.listeners, begin, _arguments_of))
+        command = around_call(*showing(patches.listeners, begin, _arguments_of), _failed)
         pipeline = around_call(*showing(patches.listeners, begin_pipeline, _pipeline_of))
         cluster = getattr(module, f"{system}Cluster", None)
         if cluster is not None:
@@ -83,6 +83,11 @@ def _arguments_of(_: object, args: Args, __: Kwargs) -> Any:
 
 def _pipeline_of(pipeline: Any, *_: object) -> Any:
     return pipeline
+
+
+def _failed(span: Span, error: BaseException) -> None:
+    # how a server says that a script has to be sent first, which the client does
+    end_call(span, error if type(error).__name__ != "NoScriptError" else None)
 
 
 def _note_node(_: object, args: Args, kwargs: Kwargs) -> None:

@@ -28,7 +28,7 @@ from ...looking import after_call
 from ...patches import Patches
 from ...rewriting import rewriting_call
 from ...wrapping import around_call
-from .message_call import begin_receive, begin_send, sent_along
+from .message_call import begin_receive, begin_send, note_retry, sent_along
 
 # By how much a loop's timers may be early.
 _TOLERANCE = 0.02
@@ -159,8 +159,9 @@ def _end_failed(
     span: Span, error: BaseException, deadline: float | None, again: tuple[type[BaseException], ...]
 ) -> None:
     if isinstance(error, again):
-        # a job that asks for one more attempt has failed of the exception that it raises this from
-        end_call(span, error.__cause__)
+        if error.__cause__ is not None:
+            note_retry(span, error.__cause__)
+        span.stop()
     elif isinstance(error, asyncio.CancelledError) and deadline is not None and time.monotonic() >= deadline:
         # the worker alone knows that this is its timeout
         span.tag_outcome(Outcome.TIMED_OUT)

@@ -29,7 +29,7 @@ from ...settings import current as settings
 from ...showing import showing_request
 from ...wrapping import around_call
 from ..cache.broker_pools import note_broker_pool
-from .message_call import add_to_mapping, begin_receive, begin_send
+from .message_call import add_to_mapping, begin_receive, begin_send, note_retry
 
 _SPAN = "_swagent_span"
 _REDIS = "kombu.transport.redis"
@@ -151,8 +151,14 @@ def _note_failure(task: Any, error: Any) -> None:
 
 
 def _retried(sender: Any = None, reason: Any = None, **_: Any) -> None:
-    """An attempt failed of the exception that the retry names; one that retries for no reason has not failed."""
-    safely(_note_failure, sender, getattr(reason, "exc", None))
+    """One more attempt follows: no failure yet, but the exception that the retry names."""
+    safely(_note_reason, sender, getattr(reason, "exc", None))
+
+
+def _note_reason(task: Any, error: Any) -> None:
+    span = _span_of(task)
+    if span is not None and isinstance(error, BaseException):
+        note_retry(span, error)
 
 
 def _end(task: Any = None, **_: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ....messages import context_of
 from ....record.bounded_cache import remembered
-from ....record.limits import address_of, name_of, short
+from ....record.limits import address_of, describe, name_of, short
 from ....record.suppression import suppress_instrumentation
 from ....record.trace.carrier import Carrier, parse_correlation, parse_sw8
 from ....record.trace.model import Layer, Reference, RefKind, SpanKind
@@ -123,6 +123,12 @@ def _traceparent_of(messages: Iterable[Any], tracer: Tracer) -> Traceparent | No
         if caller is not None:
             return caller
     return None
+
+
+def note_retry(span: Span, error: BaseException) -> None:
+    """Note why an attempt of a job is followed by one more: that is no failure yet."""
+    fields = describe(error)
+    span.log(event="retry", reason=fields.pop("error.kind"), **fields)
 
 
 @remembered(1024)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
-from ...call import end_call, outer_call, safely, settle
+from ...call import outer_call, safely, settle
 from ...instrumentation import Instrumentation
 from ...listeners import Listener
 from ...looking import after_call, before_call
@@ -80,9 +80,10 @@ def _ended(span: Span, error: BaseException | None) -> None:
     status = getattr(error, "status", None)
     if error is None or status is not None:
         note_code(span, status)
-        span.stop()
     else:
-        end_call(span, error)
+        # its deadline is the caller's own, as that of the other library
+        span.note_outcome(error)
+    span.stop()
 
 
 # -- a server ---------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any
 from ....asgi.middleware import MARK
 from ....hosting.late_start import start_now
 from ....record.trace.model import Component
+from ....request.answered import note_answered
 from ....request.pending import PendingRequest
 from ...arguments import Args, Kwargs, argument
 from ...call import safely
@@ -22,6 +23,7 @@ from .server_request import begin_request, end_request, note_error, note_route
 from .serving import holding_back
 
 _REQUEST = "swagent_request"
+_ERROR = "swagent_error"
 _FIRST = 1_000_000
 
 
@@ -71,9 +73,8 @@ def _begin(asked: Any) -> None:
 def _note_error(error: BaseException) -> None:
     from sanic import Request  # noqa: PLC0415, RUF100  (its own signal: it is imported)
 
-    request = getattr(Request.get_current().ctx, _REQUEST, None)
-    if request is not None:
-        note_error(request, error, getattr(error, "status_code", 500))
+    # its answer is not known yet
+    setattr(Request.get_current().ctx, _ERROR, error)
 
 
 def _around_send(send: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,9 +94,16 @@ def _end_with_last(stream: Any, response: Any, args: Args, kwargs: Kwargs) -> No
     data, end_stream = argument(args, kwargs, 0, "data"), argument(args, kwargs, 1, "end_stream")
     if not end_stream and (end_stream is not None or data is not None):
         return
-    request: PendingRequest | None = getattr(stream.request.ctx, _REQUEST, None)
+    context = stream.request.ctx
+    error: BaseException | None = context.__dict__.pop(_ERROR, None)
+    request: PendingRequest | None = getattr(context, _REQUEST, None)
     if request is not None:
+        if error is not None:
+            note_error(request, error, response.status)
         end_request(request, response.status)
+    elif error is not None:
+        # under a server of ASGI
+        note_answered(error, response.status)
 
 
 INSTRUMENTATION = Instrumentation(

@@ -13,6 +13,7 @@ from typing import Any
 from ....record.limits import MAX_MESSAGE, as_text, describe, short
 from ....record.trace.outcome import Outcome, outcome_of
 from ....record.trace.span import Span
+from ...call import end_call
 from ...settings import current
 
 # An apostrophe within a word quotes nothing.
@@ -29,7 +30,8 @@ def end_query(span: Span, error: BaseException | None = None) -> None:
         if outcome_of(error) is Outcome.FAILED:
             _note_failure(span, error)
         else:
-            span.note_outcome(error)
+            end_call(span, error)
+            return
     span.stop()
 
 
