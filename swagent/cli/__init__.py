@@ -1,4 +1,4 @@
-"""The command line: `swagent run`, `swagent collector`, `swagent profile`, `swagent doctor`, `swagent config`."""
+"""The command line: `swagent run`, `collector`, `ask`, `profile`, `doctor`, `config`."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ _COMMANDS = {
     "collector": _Command(
         "..collector.command", "a small collector for development, with a page in the browser",
         "Take what agents report, keep it up to a bound, show it in the browser, and print every trace.",
+    ),
+    "ask": _Command(
+        ".ask", "what is amiss, by a running collector: now, or in one trace",
+        "Ask a running `swagent collector` what is amiss: over all that it has kept, or in one trace.",
     ),
     "profile": _Command(
         ".profile", "where the requests of an endpoint spend their time, by a running collector",

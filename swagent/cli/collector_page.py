@@ -8,6 +8,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from http.client import HTTPException
+from types import MappingProxyType
 from typing import Any, cast
 
 Answer = dict[str, Any]
@@ -39,19 +40,21 @@ class CollectorPage:
         # straight to the collector, whatever proxy the environment names
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
-    def get(self, *path: str) -> Answer:
+    def get(self, *path: str, query: Mapping[str, object] = MappingProxyType({})) -> Answer:
         """Ask for something under `/api`.
 
+        :param query: the parameters of the address
         :raises CollectorError: when there is no answer, or another one
         """
-        return self._ask(path, None)
+        return self._ask(path, None, urllib.parse.urlencode(query))
 
     def post(self, *path: str, body: Mapping[str, Any]) -> Answer:
         """Order something, as `get`."""
         return self._ask(path, json.dumps(body).encode())
 
-    def _ask(self, path: tuple[str, ...], body: bytes | None) -> Answer:
+    def _ask(self, path: tuple[str, ...], body: bytes | None, query: str = "") -> Answer:
         address = "/".join((self.url, "api", *(urllib.parse.quote(part, safe="") for part in path)))
+        address += f"?{query}" if query else ""
         request = urllib.request.Request(address, body, {"content-type": "application/json"})  # noqa: S310
         try:
             with self._opener.open(request, timeout=_TIMEOUT) as answer:

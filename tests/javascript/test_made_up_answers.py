@@ -30,6 +30,7 @@ def addresses(client: TestClient) -> dict[str, str]:
     endpoint = f"service={trace['service']}&endpoint={trace['endpoint']}"
     found = {
         "/api/traces/{trace:path}": f"/api/traces/{trace['trace_id']}",
+        "/api/traces/{trace:path}/findings": f"/api/traces/{trace['trace_id']}/findings",
         "/api/logs/{number}": f"/api/logs/{log['id']}",
         "/api/errors/{group}": f"/api/errors/{group['id']}",
         "/api/profiles/{task:path}": f"/api/profiles/{task['id']}",

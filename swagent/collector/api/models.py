@@ -17,6 +17,11 @@ Pair = tuple[str, str]
 """A key and its value."""
 State = Literal["alive", "silent", "stopped"]
 
+FindingKind = Literal[
+    "slow_dependency", "slow_own_code", "slow_wait", "blocked_loop", "busy_loop", "n_plus_one", "sequential_awaits",
+    "cancelled", "retry_storm", "error_chain", "regression", "losses",
+]  # fmt: skip
+
 
 class Versioned(TypedDict):
     """Every answer names the state of the store that it was made of."""
@@ -486,6 +491,60 @@ class Median(Versioned):
     calls: int
 
 
+class Place(TypedDict):
+    """A span of a trace."""
+
+    trace_id: str
+    span: str
+
+
+class Baseline(TypedDict):
+    """How long an operation takes usually: the median of so many calls."""
+
+    p50: int
+    calls: int
+
+
+class Finding(TypedDict):
+    """One thing that is amiss: in a sentence, with the spans that show it.
+
+    `ms` are milliseconds and `failures` failed requests that it explains, `share` is its part of a trace, `link` the
+    address on the page.
+    """
+
+    kind: FindingKind
+    sentence: str
+    service: str
+    operation: str
+    confidence: Literal["high", "medium", "low"]
+    link: str
+    count: int
+    ms: int
+    failures: int
+    share: float
+    peer: str
+    frame: str
+    places: list[Place]
+    baseline: Baseline | None
+
+
+class Findings(Versioned):
+    """What is amiss over all that is kept, and in how many requests of which time it was looked for."""
+
+    requests: int
+    ms: int
+    samples: int
+    findings: list[Finding]
+
+
+class TraceFindings(Versioned):
+    """What is amiss in one trace, and what had most of its time, or took most longer than usual."""
+
+    trace_id: str
+    culprit: Finding | None
+    findings: list[Finding]
+
+
 class Signal(TypedDict):
     """The ledger of one signal's records."""
 
@@ -652,7 +711,9 @@ ANSWERS: dict[str, Any] = {
     "/api/services/{service:path}/endpoints": Endpoints,
     "/api/instances": Instances,
     "/api/traces": Traces,
+    "/api/traces/{trace:path}/findings": TraceFindings,
     "/api/traces/{trace:path}": Trace,
+    "/api/findings": Findings,
     "/api/loop": LoopNeighbours,
     "/api/heatmap": Heatmap,
     "/api/differences": Differences,

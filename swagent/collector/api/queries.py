@@ -12,6 +12,7 @@ from . import (
     compare,
     differences,
     errors,
+    findings,
     heatmap,
     instances,
     logs,
@@ -64,7 +65,11 @@ def queries(store: Store) -> Mapping[str, Query]:
             query.limit(50),
             query.text("cursor"),
         ),
+        "/api/traces/{trace:path}/findings": lambda query: findings.trace_findings(store, query.path("trace")),
         "/api/traces/{trace:path}": lambda query: trace.trace(store, query.path("trace")),
+        "/api/findings": lambda query: findings.findings(
+            store, failures, query.bounds(), query.number("at", 0) if query.text("at") else None
+        ),
         "/api/loop": lambda query: loop.neighbours(store, query.needed("trace_id")),
         "/api/heatmap": lambda query: heatmap.heatmap(store, query.present(**FILTERS)),
         "/api/differences": lambda query: differences.differences(

@@ -388,6 +388,43 @@ declare namespace Answer {
     duration: number | null;
     calls: number;
   }
+  interface Place {
+    trace_id: string;
+    span: string;
+  }
+  interface Baseline {
+    p50: number;
+    calls: number;
+  }
+  interface Finding {
+    kind: 'slow_dependency' | 'slow_own_code' | 'slow_wait' | 'blocked_loop' | 'busy_loop' | 'n_plus_one' | 'sequential_awaits' | 'cancelled' | 'retry_storm' | 'error_chain' | 'regression' | 'losses';
+    sentence: string;
+    service: string;
+    operation: string;
+    confidence: 'high' | 'medium' | 'low';
+    link: string;
+    count: number;
+    ms: number;
+    failures: number;
+    share: number;
+    peer: string;
+    frame: string;
+    places: Place[];
+    baseline: Baseline | null;
+  }
+  interface Findings {
+    version: number;
+    requests: number;
+    ms: number;
+    samples: number;
+    findings: Finding[];
+  }
+  interface TraceFindings {
+    version: number;
+    trace_id: string;
+    culprit: Finding | null;
+    findings: Finding[];
+  }
   interface Signal {
     signal: string;
     offered: number;
@@ -529,7 +566,9 @@ interface Api {
   [path: `services/${string}/endpoints`]: Answer.Endpoints;
   'instances': Answer.Instances;
   'traces': Answer.Traces;
+  [path: `traces/${string}/findings`]: Answer.TraceFindings;
   [path: `traces/${string}`]: Answer.Trace;
+  'findings': Answer.Findings;
   'loop': Answer.LoopNeighbours;
   'heatmap': Answer.Heatmap;
   'differences': Answer.Differences;
