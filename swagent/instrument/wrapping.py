@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
+from types import CoroutineType
 from typing import Any
 
 from ..record.trace.span import Span
@@ -115,7 +116,12 @@ def _around_coroutine(
 def _around_awaitable(call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail) -> Callable[..., Any]:
     def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
         made = call(self, *args, **kwargs)
-        return awaited(made, self, args, kwargs) if inspect.isawaitable(made) else made
+        if not inspect.isawaitable(made):
+            return made
+        coroutine: Any = awaited(made, self, args, kwargs)
+        if type(made) is CoroutineType:
+            coroutine.__name__, coroutine.__qualname__ = made.__name__, made.__qualname__
+        return coroutine
 
     async def awaited(made: Awaitable[Any], self: Any, args: Args, kwargs: Kwargs) -> Any:
         span = safely(begin, self, args, kwargs)

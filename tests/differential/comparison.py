@@ -44,9 +44,8 @@ def _differing(bare: Any, agent: Any, place: tuple[Any, ...]) -> Iterator[tuple[
             if bare.get(name, _NOTHING) != agent.get(name, _NOTHING):
                 yield from _differing(bare.get(name, _NOTHING), agent.get(name, _NOTHING), (*place, name))
     elif isinstance(bare, list) and isinstance(agent, list):
-        # a line of the program is compared with itself only
-        pairs = _side_by_side(bare, agent) if place == ("lines",) else _aligned(bare, agent)
-        for index, left, right in pairs:
+        align = _ALIGNMENTS.get(place, _aligned)
+        for index, left, right in align(bare, agent):
             yield from _differing(left, right, (*place, index))
     elif bare != agent:
         yield place, bare, agent
@@ -58,6 +57,16 @@ def _side_by_side(bare: list[Any], agent: list[Any]) -> Iterator[tuple[int, Any,
             yield index, left, right
 
 
+def _unordered(bare: list[Any], agent: list[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """The items that only one side has, in whatever order they came."""
+    left, right = list(bare), list(agent)
+    for item in bare:
+        if item in right:
+            left.remove(item)
+            right.remove(item)
+    return _side_by_side(left, right)
+
+
 def _aligned(bare: list[Any], agent: list[Any]) -> Iterator[tuple[int, Any, Any]]:
     """The items that differ, side by side: one that only one side has leaves the places of those after it."""
     matcher = SequenceMatcher(None, [*map(repr, bare)], [*map(repr, agent)], autojunk=False)
@@ -67,6 +76,14 @@ def _aligned(bare: list[Any], agent: list[Any]) -> Iterator[tuple[int, Any, Any]
             yield from ((start + number, left, right) for number, (left, right) in enumerate(pairs))
 
 
+_ALIGNMENTS = {
+    # a line of the program is compared with itself only
+    ("lines",): _side_by_side,
+    # sorted; those of one text may name different files
+    ("warnings",): _unordered,
+    # what was never awaited or closed is reported when the garbage collector finds it
+    ("ends",): _unordered,
+}
 _NOTHING = "(nothing)"
 _SHOWN = 1000
 """Characters of an observation."""

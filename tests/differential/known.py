@@ -68,6 +68,27 @@ KNOWN: tuple[Known, ...] = (
         witness=("urllib3", ("pool.urlopen('GET', 'nonsense')",)),
     ),
     Known(
+        "The same: a function in a pool's thread is called by the object that carries the context there, and loguru's "
+        "`depth` counts frames.",
+        worlds="loguru",
+        line=r"getvalue\(\)",
+        place="^value$",
+        bare=r" run concurrent\.futures\.thread ",
+        agent=r" __call__ swagent\.record\.threads ",
+        witness=("loguru", ("in_pool(lambda: logger.opt(depth=1).info('{a} {b}'))", "text.getvalue()")),
+    ),
+    Known(
+        "A message carries the context in its headers, and one that comes back to its sender is logged with them.",
+        worlds="pika",
+        place=r"^logs/\d+/2$",
+        bare="^Published message was returned",
+        agent=r'BasicProperties\(\["headers=',
+        witness=(
+            "pika",
+            ("channel.confirm_delivery()", "channel.basic_publish('', 'nowhere', b'a', mandatory=True)"),
+        ),
+    ),
+    Known(
         "The request goes on until its body is read or closed, so the server gets an iterator around the body.",
         worlds="flask|django|falcon|bottle|pyramid",
         place="^value/",

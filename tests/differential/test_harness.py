@@ -100,6 +100,14 @@ def test_a_line_is_compared_with_itself() -> None:
     assert [(each.line, each.bare, each.agent) for each in found] == [("first()", "a", "b")]
 
 
+def test_what_has_no_order_is_compared_without_one() -> None:
+    program = Program("w", 1, "", True, (("r0", "first()"),))
+    bare = {"ends": ["a", "b"], "warnings": [["W", "a", "own.py"], ["W", "b", "x.py"]]}
+    agent = {"ends": ["b", "a"], "warnings": [["W", "b", "x.py"], ["W", "a", "wrapper.py"]]}
+    assert [str(each.place) for each in compare(program, bare, agent)] == ["warnings/0/2"]
+    assert [each.place for each in compare(program, {"ends": ["a", "a"]}, {"ends": ["a"]})] == ["ends/0"]
+
+
 def test_a_known_difference_is_known_after_any_other() -> None:
     difference = Difference("", "events/3", "(nothing)", "x" * 2000 + "lifespan.startup.complete")
     assert unknown("asgi", [difference]) == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from record.recorded import Recorder
 from swagent import local_span
 from swagent.agent_log import RateLimitedLog
 from swagent.instrument import call
+from swagent.instrument.wrapping import around_call
 from swagent.record.trace.model import Component, Layer
 from swagent.record.trace.span import Span
 
@@ -57,3 +60,18 @@ def test_an_exception_that_ends_the_task_passes(error: type[BaseException], reco
     with pytest.raises(error):
         call.settle(end, _begin())
     assert recorder.names == [["/orders"]]
+
+
+@pytest.mark.usefixtures("recorder")
+def test_a_coroutine_in_place_of_a_coroutine_has_its_name() -> None:
+    class Statement:
+        async def _fetch(self) -> int:
+            return 7
+
+        def fetch(self) -> Coroutine[Any, Any, int]:
+            return self._fetch()
+
+    traced = around_call(lambda *_: _begin(), is_awaited=True)(Statement.fetch)
+    made = traced(Statement())
+    assert (made.__name__, made.__qualname__) == ("_fetch", Statement._fetch.__qualname__)
+    assert asyncio.run(made) == 7

@@ -133,6 +133,27 @@ class Loud(sqlite3.Cursor):
 
 
 @pytest.mark.filterwarnings("ignore:Passing more than 1 positional argument:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        *((method, ()) for method in ("execute", "executemany", "executescript")),
+        ("execute", ("SELECT 1", (), 1)),
+        ("executemany", ("SELECT 1",)),
+        ("executescript", ("SELECT 1", ())),
+        ("cursor", (None,)),
+        ("cursor", ([],)),
+    ],
+)
+def test_a_wrong_call_of_a_connection_fails_as_the_modules_own(
+    connection: sqlite3.Connection, method: str, arguments: tuple[Any, ...]
+) -> None:
+    with pytest.raises((TypeError, sqlite3.ProgrammingError)) as raised:
+        getattr(connection, method)(*arguments)
+    with closing(_sqlite3.connect(":memory:")) as own, pytest.raises(type(raised.value)) as expected:
+        getattr(own, method)(*arguments)
+    assert str(raised.value) == str(expected.value)
+
+
 def test_classes_of_the_application_stay_what_they_are(recorder: Recorder) -> None:
     for connection in (
         sqlite3.connect(":memory:", factory=Quiet),

@@ -12,6 +12,8 @@ from ...rewriting import rewriting_call
 from ...subclass import is_made_of, named_as, replacement_of, subclass_like
 from .sql_cursor import Begin, Make, around_query
 
+_ABSENT = object()
+
 
 class Cursors(NamedTuple):
     """How a connection's `cursor` gets the class that the cursor is to have."""
@@ -22,6 +24,8 @@ class Cursors(NamedTuple):
     """The class of a cursor where the application chooses none."""
     traced: Callable[[type], type]
     """Gives the class that records for a class."""
+    none_is_default: bool = True
+    """Whether None is as good as no argument."""
 
 
 def traced_cursor(
@@ -82,10 +86,12 @@ def chooser(driver: type, ours: Any, make: Callable[[type], Any]) -> Callable[[t
 
 def _choose(cursors: Cursors, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
     """The arguments of a connection's `cursor`, the connection among them, with the class that records."""
-    keyword, position, default, traced = cursors
+    keyword, position, default, traced, none_is_default = cursors
     # behind the connection itself
     position += 1
-    chosen = argument(args, kwargs, position, keyword) or getattr(args[0], keyword, None) or default
+    chosen = argument(args, kwargs, position, keyword, _ABSENT)
+    if chosen is _ABSENT or (none_is_default and chosen is None):
+        chosen = getattr(args[0], keyword, None) or default
     # a function makes what it likes
     if not isinstance(chosen, type) or not issubclass(chosen, default):
         return args, kwargs

@@ -27,7 +27,8 @@ from .sql_call import Database, database_at
 from .sql_cursor import begin_by
 from .sql_subclass import Cursors, between, chooser, traced_connection, traced_cursor
 
-_METHODS = ("execute", "executemany", "executescript")
+_METHODS = {"execute": (1, 2), "executemany": (2, 2), "executescript": (1, 1)}
+"""By name, how many arguments each takes: at least and at most."""
 _FACTORY = 5  # its place among connect's arguments
 # A connection's own `execute` and its like make a cursor of the class that C knows. Elsewhere they call `cursor`.
 _MAKES_CURSORS = sys.version_info >= (3, 11) and sys.implementation.name == "cpython"
@@ -78,7 +79,7 @@ def _replaced() -> _Replaced:
 
     cursors = traced_cursor(original.Cursor, original.Cursor, begins)
     cursor_class = chooser(original.Cursor, cursors, lambda base: traced_cursor(base, original.Cursor, begins))
-    choice = Cursors("factory", 0, original.Cursor, cursor_class)
+    choice = Cursors("factory", 0, original.Cursor, cursor_class, none_is_default=False)
     calls = {name: _by_cursor(original, cursors, name) for name in _METHODS} if _MAKES_CURSORS else None
     connections = traced_connection(original.Connection, choice, own_begins, calls)
     connect = _around_connect(original.Connection, connections, original.connect)
@@ -89,10 +90,11 @@ def _by_cursor(original: Any, cursors: Any, name: str) -> Callable[..., Any]:
     """What a connection's method does, by a cursor of the class that has the module's name."""
     make_cursor, call = original.Connection.cursor, getattr(original.Cursor, name)
     of_connection = getattr(original.Connection, name)
+    least, most = _METHODS[name]
 
     def by_cursor(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            # it takes none, and says so by its own name
+        if kwargs or not least <= len(args) <= most:
+            # a wrong call fails, and says so by the connection's name
             return of_connection(self, *args, **kwargs)
         return call(make_cursor(self, cursors), *args, **kwargs)
 
