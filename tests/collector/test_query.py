@@ -13,6 +13,8 @@ from swagent.collector.api import pieces
 from swagent.collector.api.differences import sure_difference
 from swagent.collector.api.heatmap import count_cells
 from swagent.collector.api.query import Term, Value, parse, quote
+from swagent.collector.api.traces import traces
+from swagent.collector.store import database
 from swagent.collector.store.segment_index import index, index_bytes
 from swagent.collector.store.store import Store
 from swagent.collector.store.tag_text import CUT, LONGEST, MOST
@@ -191,6 +193,20 @@ async def test_keys_and_values_that_were_seen(api: Api) -> None:
             assert found["total"] == (each["count"] if key in ("status", "error:") else 6), each
     assert [each["value"] for each in (await api("tags/endpoint:", part="STOCK"))["values"]] == ["GET:/stock/{item}"]
     assert (await api("tags/nothing"))["values"] == []
+
+
+async def test_no_segment_is_read_for_a_text_that_its_index_has_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[object] = []
+    monkeypatch.setattr(database, "_contains", lambda body, needle: read.append(body) or needle in body)
+    store = Store()
+    for number in range(10):
+        for segment in _segments(number):
+            store.add(segment)
+    assert traces(store, {"q": "globex"}, "newest", 50, "")["total"] == 5
+    with_long_statement = len(read)
+    assert with_long_statement == 10  # those of the stock, whose statement is cut
+    assert traces(store, {"q": "tenant=globex"}, "newest", 50, "")["total"] == 5
+    assert len(read) == with_long_statement
 
 
 async def test_the_index_falls_out_with_its_segments() -> None:

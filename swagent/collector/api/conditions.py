@@ -42,7 +42,9 @@ def conditions(terms: Iterable[Term], sources: Collection[tuple[str, str]]) -> C
             made.where.append(f"duration {term.operator} {values.add(term.number)}")
             continue
         is_not = term.operator == "!="
-        made.having.append(f"total({_of_segment(term, sources, values)}) {'=' if is_not else '>'} 0")
+        # as a value SQLite works out both sides of each AND and OR; behind iif() it stops where the answer is known
+        found = f"total(iif({_of_segment(term, sources, values)}, 1, 0))"
+        made.having.append(f"{found} {'=' if is_not else '>'} 0")
     return made
 
 
