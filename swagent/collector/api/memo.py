@@ -17,8 +17,16 @@ from .encoding import encode
 from .query_thread import QueryThread
 
 _LOG = logging.getLogger("swagent.collector")
-SHARE = 5.0
-"""How many times the seconds that an answer took the next one waits, though the store has changed."""
+SHARE = 80.0
+"""How many times the seconds that an answer took the next one waits, though the store has changed: with several of them
+an open page takes a few percent of a processor."""
+LONGEST = 30.0
+"""Seconds that it waits at most."""
+
+
+def rest_after(began: float, ended: float) -> float:
+    """When an answer may be made again, by the times at which making the last one began and ended."""
+    return ended + min((ended - began) * SHARE, LONGEST)
 
 
 class Memo:
@@ -60,6 +68,5 @@ class Memo:
         began, version = time.monotonic(), self._store.version
         self._answer = await self._thread.run(lambda: encode(self._query()))
         self._version = version
-        now = time.monotonic()
-        self._again = now + (now - began) * SHARE
+        self._again = rest_after(began, time.monotonic())
         return self._answer

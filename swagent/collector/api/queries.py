@@ -30,6 +30,7 @@ from .failure_index import FailureIndex
 from .matching import FILTERS
 from .memo import Memo
 from .merged_stacks import MergedStacks
+from .newest import NewestTraces
 from .parameters import Parameters
 from .profile_order import PATH as PROFILES
 from .query_thread import QueryThread
@@ -50,7 +51,7 @@ def memos(store: Store, thread: QueryThread) -> Mapping[str, Memo]:
 def queries(store: Store) -> Mapping[str, Query]:
     """The query for each path. One of them at a time may run, in any thread. None is the answer where nothing is kept
     of what the path names."""
-    merged = MergedStacks(store)
+    merged, newest = MergedStacks(store), NewestTraces(store)
     failures = FailureIndex(store)
     return {
         "/api/services": lambda query: calls.services(store, query.bounds()),
@@ -60,6 +61,7 @@ def queries(store: Store) -> Mapping[str, Query]:
         "/api/instances": lambda query: instances.instances(store, query.text("service"), time.time()),
         "/api/traces": lambda query: traces.traces(
             store,
+            newest,
             query.present(**FILTERS),
             query.choice("sort", ("newest", "slowest")),
             query.limit(50),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 
 import anyio
@@ -30,7 +31,7 @@ def query_endpoint(thread: QueryThread, query: Query, memo: Memo | None) -> Endp
         try:
             if memo is not None and not parameters.bounds():
                 return json_response(await memo.ask())
-            found = await thread.run(lambda: _run(query, parameters))
+            found, milliseconds = await thread.run(lambda: _run(query, parameters))
         except ValueError as error:
             return refuse(400, str(error))
         except StoreError as error:
@@ -38,7 +39,7 @@ def query_endpoint(thread: QueryThread, query: Query, memo: Memo | None) -> Endp
         if found is None:
             name = request.url.path.rpartition("/")[2]
             return refuse(404, f"nothing is kept of {name!r}: it never came, or fell out")
-        return json_response(found)
+        return json_response(found, milliseconds)
 
     async def answer(request: Request) -> Response:
         response = Response(status_code=400)  # the client has left
@@ -51,14 +52,20 @@ def query_endpoint(thread: QueryThread, query: Query, memo: Memo | None) -> Endp
     return answer
 
 
-def json_response(answer: bytes) -> Response:
-    """The response with an encoded answer."""
-    return Response(answer, media_type="application/json", headers={"cache-control": "no-store"})
+def json_response(answer: bytes, milliseconds: float = 0.0) -> Response:
+    """The response with an encoded answer.
+
+    :param milliseconds: of processor time that it took: so the page knows how often it may ask
+    """
+    headers = {"cache-control": "no-store", "server-timing": f"query;dur={milliseconds:.1f}"}
+    return Response(answer, media_type="application/json", headers=headers)
 
 
-def _run(query: Query, parameters: Parameters) -> bytes | None:
+def _run(query: Query, parameters: Parameters) -> tuple[bytes | None, float]:
+    began = time.thread_time()
     found = query(parameters)
-    return None if found is None else encode(found)
+    encoded = None if found is None else encode(found)
+    return encoded, (time.thread_time() - began) * 1000
 
 
 async def _cancel_when_left(request: Request, scope: anyio.CancelScope) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from ..store.store import Store
 from .cursor import Page, decode
 from .matching import RANK, Search
-from .newest import newest
+from .newest import NewestTraces
 
 Answer = dict[str, Any]
 
@@ -21,10 +21,13 @@ _HEADS = "SELECT trace, service, endpoint FROM segments WHERE trace IN ({}) ORDE
 _LOGGED = "SELECT DISTINCT trace FROM logs WHERE trace IN ({})"
 
 
-def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int, cursor: str) -> Answer:
+def traces(
+    store: Store, newest: NewestTraces, filters: Mapping[str, Any], sort: str, limit: int, cursor: str
+) -> Answer:
     """A page of the traces that match, newest or slowest first. A trace takes as long as its root; where an endpoint is
     looked for, as long as the longest call of that.
 
+    :param newest: of this store
     :param filters: of `service`, `endpoint`, `q`, `min_ms`, `max_ms`, `from`, `to`, `errors` those that apply
     :param cursor: the `next` of the page before; empty: the first page
     :raises ValueError: when the cursor is none, or the query cannot be read
@@ -38,7 +41,7 @@ def traces(store: Store, filters: Mapping[str, Any], sort: str, limit: int, curs
     search = Search(store, filters)
     version, total, page = store.version, 0, Page(limit, column)
     if not (filters or cursor) and sort == "newest":
-        short = newest(store, RANK, limit + 1)
+        short = newest.find(RANK, limit + 1)
         if short is not None:
             page.add((*row, short.total, True, "") for row in short.rows)
             return _answer(store, filters, version, short.total, page)

@@ -50,8 +50,12 @@ async function ask(url, options) {
     .json()
     .catch(() => ({ error: `The collector answered ${answer.status} without JSON.` }));
   if (!answer.ok) throw new ApiError(body.error ?? `The collector answered ${answer.status}.`, answer.status, body);
+  costs.set(body, costIn(answer.headers.get('server-timing')));
   return body;
 }
+
+// milliseconds of the collector's processor that an answer took, by the answer
+const costs = new WeakMap();
 
 // what `early.js` has asked for, once
 function takeEarly(url) {
@@ -63,22 +67,34 @@ function takeEarly(url) {
 // an early answer, or one that the collector had ready: a fresh one is asked for after it
 export const isOld = answer => answer.version < connection.version;
 
-// Runs `step` now, then after each poke, never twice at once, never more often than `every` ms, never while hidden.
+// what takes long is asked for less often, so that an open page takes little of the collector's processor
+const SHARE = 80;
+const LONGEST_REST_MS = 30_000;
+
+export function costIn(timing) {
+  return Number(/^query;dur=([\d.]+)$/.exec(timing ?? '')?.[1] ?? 0);
+}
+
+// Runs `step`, which returns the answer, now, then after each poke, never twice at once, never while hidden, never more
+// often than `every` ms, and so that answers take an eightieth of the collector's time. `runNow` does not wait for that.
 export function startLoop(step, every) {
   const abort = new AbortController();
   let timer = null;
   let running = false;
   let wanted = false;
-  let last = 0;
+  let hasRun = false;
+  let next = 0; // when it may run again
 
   async function run() {
     timer = null;
-    if (document.hidden && last) return; // `wanted` stays; becoming visible runs it
+    if (document.hidden && hasRun) return; // `wanted` stays; becoming visible runs it
     wanted = false;
     running = true;
-    last = performance.now();
+    hasRun = true;
+    next = performance.now() + every;
     try {
-      await step(abort.signal);
+      const cost = costs.get(await step(abort.signal)) ?? 0;
+      next = Math.max(next, performance.now() + Math.min(cost * SHARE, LONGEST_REST_MS));
     } finally {
       running = false;
       if (wanted) poke();
@@ -88,7 +104,7 @@ export function startLoop(step, every) {
     if (abort.signal.aborted) return;
     wanted = true;
     if (running || timer !== null) return;
-    timer = setTimeout(run, Math.max(0, last + every - performance.now()));
+    timer = setTimeout(run, Math.max(0, next - performance.now()));
   }
   const wake = () => {
     if (!document.hidden && wanted) poke();
@@ -97,6 +113,12 @@ export function startLoop(step, every) {
   run();
   return {
     poke,
+    runNow() {
+      clearTimeout(timer);
+      timer = null;
+      next = 0;
+      poke();
+    },
     stop() {
       abort.abort();
       clearTimeout(timer);
@@ -122,12 +144,14 @@ export function useResource(url, every = 1000, repeat = 0) {
     const loop = startLoop(async signal => {
       try {
         const data = await fetchJson(url, signal);
-        if (signal.aborted) return;
+        if (signal.aborted) return null;
         setState({ url, data, error: null });
         if (isOld(data)) loop.poke();
+        return data;
       } catch (error) {
         if (!signal.aborted)
           setState(old => ({ url, data: old.url === url && error.status === 0 ? old.data : null, error }));
+        return null;
       }
     }, every);
     const leave = connection.onChange(loop.poke);

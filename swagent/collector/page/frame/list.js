@@ -32,14 +32,16 @@ export function useList(path, query, { rows, id, limit }, kept) {
       try {
         const page = await fetchJson(key, signal);
         const following = atTop.current && held.current === null;
-        if (signal.aborted) return;
+        if (signal.aborted) return null;
         setState(old => meet(old, key, page, { rows, id, following }));
         if (isOld(page)) loop.poke();
+        return page;
       } catch (error) {
         if (!signal.aborted) setState(old => ({ ...(old.key === key ? old : EMPTY), key, error }));
+        return null;
       }
     }, 1000);
-    refresh.current = loop.poke;
+    refresh.current = loop.runNow;
     const leave = connection.onChange(loop.poke);
     return () => {
       leave();

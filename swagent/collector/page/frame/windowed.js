@@ -31,12 +31,14 @@ export function useWindowed(path, query, time, every = 1000) {
     const loop = startLoop(async signal => {
       try {
         const data = await fetchJson(address(path, { ...query, ...bounds(time) }), signal);
-        if (signal.aborted) return;
+        if (signal.aborted) return null;
         setState({ key, data, error: null });
         if (isOld(data)) loop.poke();
+        return data;
       } catch (error) {
         if (!signal.aborted)
           setState(old => ({ key, data: old.key === key && error.status === 0 ? old.data : null, error }));
+        return null;
       }
     }, every);
     const leave = connection.onChange(loop.poke);
