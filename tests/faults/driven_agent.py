@@ -175,10 +175,12 @@ class Driven:
 
 async def main() -> None:
     """Obey until stdin ends."""
+    # unbuffered, as the environment may have it, `print` loses the end of what the pipe has no room for
+    answers = open(sys.stdout.fileno(), "w", closefd=False)  # noqa: ASYNC230, SIM115  (a pipe that is read at once)
     async with anyio.create_task_group() as group:
         driven = Driven(group)
         while line := await anyio.to_thread.run_sync(sys.stdin.readline):
-            print(json.dumps(await driven.obey(line)), flush=True)
+            print(json.dumps(await driven.obey(line)), file=answers, flush=True)
         await driven.stop()
 
 
