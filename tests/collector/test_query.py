@@ -39,7 +39,11 @@ def _segments(number: int) -> list[Segment]:
     """A request that the gateway has the tenant of, and the stock the build: in different segments."""
     start, name, took = START + number * 1000, f"trace-{number}", 100 * (number + 1)
     failed = number == 3
-    logs = (SpanLog(start, (("event", "error"), ("error.kind", "stock.errors.OutOfStock"))),) if failed else ()
+    logs = (
+        (SpanLog(start, (("event", "error"), ("error.kind", "stock.errors.OutOfStock"), ("message", "no lamps left"))),)
+        if failed
+        else ()
+    )
     tags = (("tenant", "globex" if number % 2 else "acme"), ("http.status_code", "503" if failed else "200"))
     reference = Reference("CrossProcess", name, f"{name}.a", 1, "gateway", "gateway-1", "GET:/items", "stock:80")
     gateway = (
@@ -120,6 +124,7 @@ ALL = list(range(6))
         ("gateway-1", ALL),
         ("postgresql/query", ALL),
         ("outof", [3]),
+        ('"no LAMPS left"', [3]),
         ('"a key"="say \\"hi\\" *"', ALL),
         ("column_59", ALL),  # beyond what is kept beside the segment
         (f'db.statement="{STATEMENT}"', ALL),
@@ -153,6 +158,8 @@ async def test_terms_and_filters_combine(api: Api) -> None:
         ("=globex", 1, "put it in quotes"),
         ("tenant>globex", 1, "takes a number"),
         ("rows>nan", 1, "takes a number"),
+        ("a duration>=3s", 3, "write dur>=3s"),
+        ("service=shop", 1, 'write service:shop; for a tag of that name "service"=shop'),
         ("x dur>fast", 3, "250ms, 1.5s or 2min"),
         ("service:", 1, "write service:NAME"),
         ("a " * 31, 61, "leave some out"),

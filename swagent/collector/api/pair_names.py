@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..store.tag_text import CUT, ENDPOINT, EQUALS, ERROR, INSTANCE, OPERATION, PEER, SERVICE
+from ..store.tag_text import CUT, ENDPOINT, EQUALS, ERROR, INSTANCE, MESSAGE, OPERATION, PEER, SERVICE
 from .query import quote
 
 FACETS = {"service": SERVICE, "endpoint": ENDPOINT, "instance": INSTANCE, "peer": PEER, "error": ERROR}
 """The words before a colon in a query, and their signs in the text."""
-_KINDS = {**{sign: name for name, sign in FACETS.items()}, OPERATION: "operation"}
+_KINDS = {**{sign: name for name, sign in FACETS.items()}, OPERATION: "operation", MESSAGE: "message"}
 _PLAIN_KEY = re.compile(r'[^\s"=<>!/?*\\]+')
 
 
 class Named(NamedTuple):
     """A pair for people.
 
-    :ivar kind: `tag`, `operation`, or one of the facets
+    :ivar kind: `tag`, `operation`, `message`, or one of the facets
     :ivar key: of a tag
     :ivar term: a term of a query that finds it
     """
@@ -34,9 +34,9 @@ def term_of(pair: str) -> Named:
     rest = "*" if value.endswith(CUT) else ""
     value = value.removesuffix(CUT)
     kind = _KINDS.get(name)
-    if kind == "operation":
+    if kind in ("operation", "message"):
         return Named(kind, "", value, quote(value, always=True))
     if kind is not None:
         return Named(kind, "", value, f"{kind}:{quote(value)}{rest}")
-    key = name if _PLAIN_KEY.fullmatch(name) else quote(name, always=True)
+    key = name if _PLAIN_KEY.fullmatch(name) and name not in FACETS else quote(name, always=True)
     return Named("tag", name, value, f"{key}={quote(value)}{rest}")

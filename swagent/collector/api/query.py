@@ -104,6 +104,8 @@ def _term(word: str, at: int) -> Term:
         raise _error(at, f"there is no tag before {operator}; if {word} is a text, put it in quotes")
     if not value:
         raise _error(at + len(word), f"{key}{operator} has no value; write {key}{operator}VALUE without a space")
+    if name in FACETS and operator == "=":
+        raise _error(at, f'for the {name} write {name}:{value}; for a tag of that name "{name}"={value}')
     if name == DURATION:
         return Term("dur", _value(value), operator=operator, number=_time(value, operator, at))
     if operator in _ORDERS:
@@ -137,6 +139,9 @@ def _number(value: str, head: str, at: int) -> float:
         number = float("nan")
     if abs(number) < float("inf"):
         return number
+    if _TIME.fullmatch(value):
+        order = head[len(head.rstrip("<>=")) :]
+        raise _error(at, f"{head} takes a number, not {value}; for the time of a trace write {DURATION}{order}{value}")
     raise _error(at, f"{head} takes a number, not {value}; if it is a text, put it all in quotes")
 
 

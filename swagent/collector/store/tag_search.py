@@ -108,8 +108,13 @@ def spells(body: bytes, key: str, text: str) -> bool:
     return any(
         text in value.lower()
         for span in spans
-        for value in (span.operationName, span.peer, *(tag.value for tag in span.tags))
+        for value in (span.operationName, span.peer, *(tag.value for tag in span.tags), *_messages(span))
     )
+
+
+def _messages(span: Any) -> Iterator[str]:
+    if span.isError:
+        yield from (field.value for log in span.logs for field in log.data if field.key == "message")
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""The searched text of a segment: its tags, operations, peers and kinds of errors, as one text beside it.
+"""The searched text of a segment: its tags, operations, peers, kinds and messages of errors, as one text beside it.
 
 The text is a list of pairs, `\\x1f` before each of them and at the end, `\\x1e` between name and value. So SQLite finds
 `tenant=globex` by one look for `\\x1ftenant\\x1eglobex\\x1f`, and what is counted is split by one call.
@@ -21,6 +21,8 @@ MOST = 1000
 BETWEEN, EQUALS, CUT = "\x1f", "\x1e", "\x1d"
 ENDPOINT, OPERATION, PEER, ERROR = "\x01", "\x02", "\x03", "\x04"
 """The names of what is no tag: the operations of entry spans and of others, the peers of exits, kinds of errors."""
+MESSAGE = "\x07"
+"""The name of the messages of errors."""
 SERVICE, INSTANCE = "\x05", "\x06"
 """The names under which values of separate columns are counted beside tags."""
 _FEW = 16
@@ -37,18 +39,21 @@ def collect(pairs: list[str], span: Any, kind: int, operation: str, peer: str) -
     if kind == 1 and peer:
         pairs.append(f"\x03\x1e{peer}")
     if span.isError:
-        pairs += _kinds(span.logs)
+        pairs += _errors(span.logs)
 
 
-def _kinds(logs: Iterable[Any]) -> list[str]:
-    kinds: list[str] = []
+def _errors(logs: Iterable[Any]) -> list[str]:
+    found: list[str] = []
     for field in (field for log in logs for field in log.data):
         if field.key == "error.kind":
-            kinds.append(f"{ERROR}{EQUALS}{field.value}")
+            found.append(f"{ERROR}{EQUALS}{field.value}")
         elif field.key == "Traceback":  # the official Python agent names no kind beside it
             last = field.value.rstrip().rpartition("\n")[2]
-            kinds.append(f"{ERROR}{EQUALS}{last.partition(':')[0]}")
-    return kinds
+            found.append(f"{ERROR}{EQUALS}{last.partition(':')[0]}")
+            found.append(f"{MESSAGE}{EQUALS}{last.partition(': ')[2]}")
+        elif field.key == "message":
+            found.append(f"{MESSAGE}{EQUALS}{field.value}")
+    return found
 
 
 def text_of(pairs: Sequence[str]) -> str:

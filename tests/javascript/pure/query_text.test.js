@@ -1,7 +1,7 @@
 // The text of a query.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { addTerm, isUnfinished, quote, tagTerm, wordAt, words } from '../../../swagent/collector/page/traces/query_text.js';
+import { addTerm, isUnfinished, plainText, quote, tagTerm, wordAt, words } from '../../../swagent/collector/page/traces/query_text.js';
 
 test('words keep what is quoted together', () => {
   assert.deepEqual(words('service:shop "out of stock" k="a b"'), ['service:shop', '"out of stock"', 'k="a b"']);
@@ -22,6 +22,15 @@ test('a term and its words lead back to its parts', () => {
     const { key: name, operator, part } = wordAt(term, term.length);
     assert.deepEqual([name, operator, part], [key, '=', value]);
   }
+});
+
+test('a tag that has the name of a facet is in quotes', () => {
+  assert.equal(tagTerm('service', 'shop'), '"service"=shop');
+});
+
+test('a query that is one text can be looked for elsewhere', () => {
+  const texts = ['no lamps left', '"no lamps" left', 'out', 'a tenant=globex', 'service:shop', 'dur>1s', 'status!=200', ''];
+  assert.deepEqual(texts.map(plainText), ['no lamps left', 'no lamps left', 'out', '', '', '', '', '']);
 });
 
 test('a term is added once', () => {

@@ -10,6 +10,8 @@ import { between, boxOf, cellAt, countIn, durationLabels, limitsOf, place, times
 const HEIGHT = 112;
 const SIDE = 58; // for the durations
 const LABEL_ROOM = 92;
+const FAINTEST = 0.68; // as in .heat-ramp
+const DEEPEST = 0.5;
 const STEPS = {
   ArrowLeft: [-1, 0],
   ArrowRight: [1, 0],
@@ -89,7 +91,7 @@ function Drawn({ map, box, onBox }) {
     <figure class="heatmap" ref=${frame}>
       <figcaption class="heat-legend">
         <span>Duration by start</span>
-        <span class="heat-key"><i class="heat-ramp" aria-hidden="true"></i>1 to ${count(most(map))} traces</span>
+        <span class="heat-key"><i class="heat-ramp" aria-hidden="true"></i>${traces(most(map))}</span>
         <span class="heat-key"><i class="heat-failed" aria-hidden="true"></i>failed</span>
         <span class="heat-hint">Drag a box to see what differs in it</span>
       </figcaption>
@@ -144,7 +146,7 @@ function draw(canvas, map, width) {
   Object.assign(canvas.style, { width: `${width}px`, height: `${HEIGHT}px` });
   const pen = canvas.getContext('2d');
   pen.scale(scale, scale);
-  const [line, fill, error] = ['--line', '--accent', '--error'].map(colour);
+  const [line, fill, ink, error] = ['--line', '--accent', '--ink', '--error'].map(colour);
   pen.fillStyle = line;
   for (const [, y] of durationLabels(map, HEIGHT)) pen.fillRect(0, Math.round(y), width, 1);
   const full = most(map);
@@ -152,10 +154,13 @@ function draw(canvas, map, width) {
     const at = place(map, { column, toColumn: column, row, toRow: row }, width, HEIGHT);
     const gap = at.width > 5 ? 1 : 0.4;
     const size = [Math.max(1.5, at.width - gap), Math.max(2, at.height - 1)];
-    // even one trace is seen
-    pen.globalAlpha = 0.22 + 0.78 * Math.sqrt(all / full);
-    pen.fillStyle = fill;
-    pen.fillRect(at.left, at.top, ...size);
+    // even one trace is seen, at three times the ground's contrast; many are darker than the colour itself
+    const share = Math.sqrt(all / full);
+    for (const [alpha, style] of [[FAINTEST + (1 - FAINTEST) * share, fill], [DEEPEST * share, ink]]) {
+      pen.globalAlpha = alpha;
+      pen.fillStyle = style;
+      pen.fillRect(at.left, at.top, ...size);
+    }
     if (!failed) continue;
     // the failed ones are a part at the right, in full colour
     const part = Math.max(Math.min(4, size[0] * 0.35), size[0] * (failed / all));
@@ -166,6 +171,7 @@ function draw(canvas, map, width) {
 }
 
 const pixels = at => Object.fromEntries(Object.entries(at).map(([name, value]) => [name, `${value}px`]));
+const traces = most => (most > 1 ? `1 to ${count(most)} traces` : '1 trace');
 const most = map => map.cells.reduce((found, [, , all]) => Math.max(found, all), 1);
 
 // where the keyboard begins: the slowest cell

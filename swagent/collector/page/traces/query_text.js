@@ -11,7 +11,8 @@ export function quote(value, always = false) {
 }
 
 export function tagTerm(key, value, operator = '=') {
-  return `${quote(key, /[\s"=<>!/?*\\]/.test(key))}${operator}${quote(value, value === '')}`;
+  // service=shop is taken for service:shop, so a tag of that name is in quotes
+  return `${quote(key, FACETS.includes(`${key}:`) || /[\s"=<>!/?*\\]/.test(key))}${operator}${quote(value, value === '')}`;
 }
 
 export function addTerm(text, term) {
@@ -38,6 +39,14 @@ function asked(word) {
 }
 
 const plain = text => text.replace(/^"|"$/g, '').replace(/\\(.)/g, '$1');
+
+// what a query looks for if that is one text and nothing else, else empty: errors and logs are found by a text
+export function plainText(text) {
+  const all = words(text);
+  return all.length > 0 && all.every(each => asked(each).key === null && !/^[^"]*[=<>]/.test(each))
+    ? all.map(plain).join(' ')
+    : '';
+}
 
 // a value is still missing, or a quotation mark: nothing to ask the collector for yet
 export function isUnfinished(text) {

@@ -2,6 +2,7 @@
 import { html, useMemo, useRef } from '../frame/view.js';
 import { TraceFilters, filtersOf } from './trace_filters.js';
 import { ExportList } from '../exchange/export_link.js';
+import { plainText } from './query_text.js';
 import { scrolled, usePlace } from '../frame/places.js';
 import { count } from '../parts/format.js';
 import { go, link, replace } from '../frame/route.js';
@@ -17,13 +18,22 @@ import { Head, Row } from './trace_row.js';
 
 const PAGE = { rows: 'traces', id: trace => trace.trace_id, limit: 200 };
 
-function Nothing({ searched }) {
+function Nothing({ searched, text }) {
   return searched
     ? html`
         <${Note} title="No trace matches">
           <p>
             Search for less, or <a href="#/traces">show all traces</a>.
           </p>
+          ${
+            text &&
+            html`
+              <p>
+                Look for it in the <a href=${link(['errors'], { q: text })}>errors</a>, or in the${' '}
+                <a href=${link(['logs'], { q: text })}>logs</a>.
+              </p>
+            `
+          }
         <//>
       `
     : html`
@@ -89,7 +99,7 @@ export function Traces({ query }) {
       <header class="view-head">
         <h1>Traces</h1>
         <p class="total" role="status">
-          ${list.key && !list.loading && !unread ? `${count(list.total)}${list.exact ? '' : '+'} ${list.total === 1 ? 'trace' : 'traces'}` : ''}
+          ${list.key && !list.loading && !list.error ? `${count(list.total)}${list.exact ? '' : '+'} ${list.total === 1 ? 'trace' : 'traces'}` : ''}
         </p>
         <${Clear} view="traces" filters=${query} />
         <${ExportList} filters=${filtersOf(query)} />
@@ -111,7 +121,7 @@ export function Traces({ query }) {
       ${
         items.length === 0 && !list.loading && !list.error
           ? html`
-              <${Nothing} searched=${Object.keys(query).length > 0} />
+              <${Nothing} searched=${Object.keys(query).length > 0} text=${plainText(query.q ?? '')} />
             `
           : html`
               <${VirtualList}
