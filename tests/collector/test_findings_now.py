@@ -109,6 +109,16 @@ def test_code_outside_of_any_request_that_held_the_loop_is_known_by_events() -> 
     assert "outside of any request" in finding.sentence
 
 
+def test_totals_that_agents_report_count_where_no_time_is_asked_for() -> None:
+    store = store_of(*payments(30, balance=9))
+    store.add(Meter("shop", "shop-1", "loop_blocked", (("frame", FRAME),), START, 2600.0))
+    [finding] = look(store).findings
+    assert finding.sentence == (
+        "shop · shop/report.py:18 print_report held the event loop, outside of any request: 2.60 s in all"
+    )
+    assert look(store, {"from": START}).findings == []
+
+
 def test_one_short_hold_may_be_chance() -> None:
     report = Request("shop", "GET:/report", 0, 130, tags={"loop.blocked": "120"}, logs=held(FRAME, 110))
     assert findings(made(report), *payments(30, balance=9)) == []

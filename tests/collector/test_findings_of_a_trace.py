@@ -75,6 +75,13 @@ def test_own_time_that_was_awaited_is_no_code() -> None:
     assert (finding.kind, finding.sentence) == ("slow_wait", "99 % · shop · GET:/x awaited asyncio.sleep · 296 ms")
 
 
+def test_code_in_a_thread_is_own_code() -> None:
+    tags = {"time.running": "4", "time.ready": "0", "time.awaiting": "296", "time.awaited": '[["anyio.run_sync",296]]'}
+    finding = culprit(of=made(Request("shop", "GET:/x", 0, 300, tags=tags)))
+    assert finding.kind == "slow_own_code"
+    assert finding.sentence == "99 % · shop · GET:/x · its own code in a thread · 296 ms"
+
+
 def test_a_busy_loop_is_none_that_was_held() -> None:
     tags = {"time.running": "20", "time.ready": "230", "time.awaiting": "0"}
     finding = culprit(of=made(Request("shop", "GET:/x", 0, 250, tags=tags)))
@@ -267,3 +274,10 @@ def test_a_trace_that_is_not_kept_has_no_findings_and_an_empty_one_has_no_culpri
 def test_a_trace_of_a_millisecond_has_no_culprit() -> None:
     assert found(of=made(Request("shop", "GET:/x", 0, 0))).culprit is None
     assert culprit(of=shop_and_stock(1)).places == (Place("trace-1", "b-1:0"),)
+
+
+def test_of_work_that_went_on_for_a_caller_who_had_gone_only_its_share_counts() -> None:
+    tags = {"time.running": "0", "time.ready": "100", "time.awaiting": "300", "time.awaited": '[["asyncio.sleep",300]]'}
+    slow = Request("stock", "GET:/slow", 1, 401, tags=tags)
+    finding = culprit(of=made(Request("shop", "GET:/x", 0, 102, [call(slow, end=101, tags={"outcome": "timed_out"})])))
+    assert (finding.kind, finding.operation, finding.ms) == ("slow_wait", "GET:/slow", 75)

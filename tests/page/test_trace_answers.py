@@ -45,8 +45,17 @@ def trace(*spans: Record, name: str = "made.up") -> Record:
     }  # fmt: skip
 
 
-def show(tab: Tab, answer: Record, query: str = "", neighbours: list[Record] | None = None) -> Page:
+def show(
+    tab: Tab,
+    answer: Record,
+    query: str = "",
+    neighbours: list[Record] | None = None,
+    culprit: Record | None = None,
+    findings: list[Record] | None = None,
+) -> Page:
     tab.page.route("**/api/traces/made.up*", lambda route: route.fulfill(json=answer))
+    found = {"version": 1, "trace_id": answer["trace_id"], "culprit": culprit, "findings": findings or []}
+    tab.page.route("**/api/traces/made.up*/findings", lambda route: route.fulfill(json=found))
     loop = {"version": 1, "spans": neighbours or [], "left_out": 0}
     tab.page.route("**/api/loop?*", lambda route: route.fulfill(json=loop))
     page = tab.open(f"#/traces/{answer['trace_id']}{query}")
@@ -80,6 +89,31 @@ def test_a_request_says_where_its_time_went(tab: Tab) -> None:
     widths = brief.locator(".time-bar i").evaluate_all("all => all.map(each => each.getBoundingClientRect().width)")
     assert widths[2] / sum(widths) == pytest.approx(0.6, abs=0.03)
     expect(page.get_by_label("Tags")).to_have_text(re.compile("^http.methodGET"))  # what is drawn is not written again
+
+
+def finding(sentence: str, span: str, trace_id: str = "made.up", confidence: str = "high") -> Record:
+    return {
+        "kind": "slow_dependency", "sentence": sentence, "service": "payments", "operation": "SELECT balance",
+        "confidence": confidence, "link": f"#/traces/{trace_id}?span={span}", "count": 1, "ms": 900, "failures": 0,
+        "share": 0.9, "peer": "db:5432", "frame": "", "places": [{"trace_id": trace_id, "span": span}],
+        "baseline": None,
+    }  # fmt: skip
+
+
+def test_the_culprit_is_named_first_in_whatever_service_it_is(tab: Tab) -> None:
+    slow = "90 % · payments → db:5432 · SELECT balance · 900 ms, usually 8 ms (p50 of 4,841)"
+    held = finding("shop · report.py:18 print_report held the loop", "a:0", "other", "medium")
+    culprit = finding(slow, "q")
+    answer = trace(made("GET:/", None, 0, 1000, **ENTRY), made("q", "GET:/", 50, 950, **SQL))
+    page = show(tab, answer, culprit=culprit, findings=[culprit, held])
+    rows = page.get_by_role("list", name="Findings").get_by_role("listitem")
+    expect(rows).to_have_text([slow, re.compile(r"print_report held the loop\s*probably")])
+    brief = page.get_by_role("region", name="Why was this slow?")
+    expect(brief.get_by_role("button", name="Where its time went")).to_be_visible()
+    expect(brief).not_to_contain_text("It waited for databases")
+    expect(rows.nth(1).get_by_role("link")).to_have_attribute("href", "#/traces/other?span=a:0")
+    rows.first.get_by_role("button").click()
+    expect(page).to_have_url(f"{tab.url}/#/traces/made.up?span=q")
 
 
 def test_without_a_measure_it_says_how_to_get_one(tab: Tab) -> None:

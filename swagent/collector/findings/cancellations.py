@@ -59,6 +59,9 @@ def _cause(entry: Node, node: Node) -> tuple[str, Confidence]:
     failed = _failure_beside(entry, node)
     if failed:
         return f"because another task failed: {failed}", "medium"
+    kind = exception(entry.span)[0]
+    if kind and _is_in_task(entry, node) and abs(entry.end - node.end) <= _AT_ONCE:
+        return f"because the request failed: {kind.rpartition('.')[2]}", "medium"
     if entry is not node and entry.span.tag("outcome") == "cancelled":
         return "because the request was: its caller had gone, or the server ended it", "medium"
     return "by a deadline around it" if not _is_in_task(entry, node) else "by another task or a deadline", "medium"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from .calls import answered_by
 from .causes import Cause, CauseKind
 from .culprit import Suspect, Verdict
 from .finding import MOST_PLACES, Baseline, Confidence, Finding, Kind, trace_link
 from .places import place, places
-from .requests import entry_of
+from .requests import IN_THREADS, entry_of
 from .words import duration, percent, short_path, times
 
 _KINDS: dict[CauseKind, Kind] = {
-    "call": "slow_dependency", "own": "slow_own_code", "wait": "slow_wait", "holding": "blocked_loop",
-    "held": "blocked_loop", "busy": "busy_loop",
+    "call": "slow_dependency", "way": "slow_way", "own": "slow_own_code", "wait": "slow_wait",
+    "holding": "blocked_loop", "held": "blocked_loop", "busy": "busy_loop",
 }  # fmt: skip
 _ENOUGH = 20
 """Calls of which the median is believed."""
@@ -29,7 +30,7 @@ def finding_of(suspect: Suspect, verdict: Verdict) -> Finding:
         _KINDS[cause.kind],
         f"{percent(share)} · {sentence(suspect)}",
         cause.service,
-        cause.what if cause.kind == "call" else entry.span.operation,
+        cause.what if cause.kind in ("call", "way") else entry.span.operation,
         _confidence(suspect, verdict),
         trace_link(place(node)),
         count=len(cause.parts),
@@ -59,6 +60,10 @@ def sentence(suspect: Suspect) -> str:
         name = times(len(cause.parts), cause.what) if len(cause.parts) > 1 else cause.what
         to = f"{cause.service} → {cause.peer}" if cause.peer else cause.service
         return f"{to} · {name} · {took}{_usually(suspect, len(cause.parts))}"
+    if cause.kind == "way":
+        to = f"{cause.service} → {answered_by(cause.node)}"
+        where = "the network, a full queue, or a loop that did not turn"
+        return f"{to} · {cause.what} · {took} on the way, while neither was at work: {where}"
     if cause.kind == "holding":
         return f"{where} held its event loop for {took}{f' in {frame}' if frame else ''}"
     if cause.kind == "held":
@@ -71,6 +76,8 @@ def sentence(suspect: Suspect) -> str:
     if cause.kind == "wait":
         return f"{where} awaited {cause.what} · {took}{request}"
     within = f" in {cause.what}" if cause.what != entry.span.operation else ""
+    if cause.what in IN_THREADS:
+        within = " in a thread"
     return f"{where} · its own code{within} · {took}{request}"
 
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..api.node import Node
-from .calls import call_of, is_exit
+from .calls import answered_by, call_of, is_exit
 from .holds import Hold, Process, overlap
 from .path import Piece
-from .requests import Request, requests_on
+from .requests import IN_THREADS, Request, requests_on
 
-CauseKind = Literal["call", "own", "wait", "holding", "held", "busy"]
-"""A call, own code, the wait for something that is no call, the loop held by the request itself or by others, and a
-loop that was merely busy."""
+CauseKind = Literal["call", "way", "own", "wait", "holding", "held", "busy"]
+"""A call; the way between two services that both say when they were at work; own code; the wait for something that is
+no call; the loop held by the request itself, or by others; and a loop that was merely busy."""
 
 
 @dataclass
@@ -115,7 +115,8 @@ class _Found:
         for node, ms in self._rest.items():
             if is_exit(node):
                 call = call_of(node)
-                self._count(Cause("call", call.service, call.name, call.peer), node, ms)
+                kind: CauseKind = "way" if answered_by(node) else "call"
+                self._count(Cause(kind, call.service, call.name, call.peer), node, ms)
             else:
                 own.setdefault(node.segment.segment_id, []).append(node)
         for segment, nodes in own.items():
@@ -136,15 +137,14 @@ class _Found:
         total = sum(self._rest[node] for node in ordered)
         busy, waited, what = request.own(total) if request else (0, 0, "")
         for node in ordered:
-            for kind, wanted in (("busy", busy), ("wait", waited)):
-                took = min(wanted, self._rest[node])
-                self._rest[node] -= took
-                if kind == "busy":
-                    busy -= took
-                    self._count(Cause("busy", node.segment.service, ""), node, took)
-                else:
-                    waited -= took
-                    self._count(Cause("wait", node.segment.service, what), node, took)
+            took = min(busy, self._rest[node])
+            busy -= took
+            self._rest[node] -= took
+            self._count(Cause("busy", node.segment.service, ""), node, took)
+            took = min(waited, self._rest[node])
+            waited -= took
+            self._rest[node] -= took
+            self._count(Cause("own" if what in IN_THREADS else "wait", node.segment.service, what), node, took)
             self._count(Cause("own", node.segment.service, node.span.operation), node, self._rest[node])
 
     def _count(self, cause: Cause, node: Node, ms: int) -> Cause:

@@ -83,6 +83,11 @@ def _suspect(cause: Cause, usual: Usual, own: dict[Node, int]) -> Suspect:
         baseline = usual.get(operation_of(node))
         expected = baseline.p50 * len(cause.parts) if baseline else 0
         return Suspect(cause, max(cause.ms - expected, 0), baseline)
+    if cause.kind == "way":
+        baseline = usual.get(operation_of(node))
+        served = [usual.get(operation_of(child)) for child in node.children if child.span.kind == "Entry"]
+        expected = max(baseline.p50 - sum(each.p50 for each in served if each), 0) if baseline else 0
+        return Suspect(cause, max(cause.ms - expected * len(cause.parts), 0), baseline)
     entry = entry_of(node)
     baseline = usual.get(operation_of(entry)) if entry is not None else None
     expected = own.get(entry, 0) if entry is not None and cause.kind in ("own", "wait") else 0

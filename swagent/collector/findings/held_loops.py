@@ -10,7 +10,7 @@ from ..store.records import Event
 from ..store.store import Store
 from ..store.tag_text import BETWEEN, EQUALS
 from .cause_findings import place_of
-from .finding import Finding, trace_link, view_link
+from .finding import MOST_PLACES, Finding, trace_link, view_link
 from .holds import BLOCKED, Hold, holds_of, holds_of_events
 from .words import duration, plural
 
@@ -54,24 +54,44 @@ class _Holder:
     """The code that held loops.
 
     :ivar frame: of the newest hold
+    :ivar ms: milliseconds of all holds, also of those that are not kept
     """
 
     frame: str
     operation: str
+    ms: int = 0
     holds: list[Hold] = field(default_factory=list[Hold])
 
 
-def held_loops(holds: Iterable[Hold]) -> Iterator[Finding]:
-    """A finding for each code that held a loop several times, or long."""
+def held_loops(store: Store, holds: Iterable[Hold], is_bounded: bool) -> Iterator[Finding]:
+    """A finding for each code that held a loop several times, or long.
+
+    :param is_bounded: whether a time is asked for: the totals that agents report are those since their start
+    """
     by_code: dict[tuple[str, str], _Holder] = {}
     for hold in holds:
         holder = by_code.setdefault((hold.process[0], code_of(hold.frame)), _Holder(hold.frame, hold.operation))
         holder.holds.append(hold)
+        holder.ms += hold.end - hold.start
         holder.frame, holder.operation = hold.frame, hold.operation or holder.operation
+    for key, (frame, ms) in ({} if is_bounded else _totals(store)).items():
+        holder = by_code.setdefault(key, _Holder(frame, ""))
+        holder.ms = max(holder.ms, ms)
     for (service, _), holder in by_code.items():
-        took = [hold.end - hold.start for hold in holder.holds]
-        if len(took) >= LEAST or sum(took) >= LEAST_MS:
-            yield _finding(service, holder, sum(took), max(took))
+        if len(holder.holds) >= LEAST or holder.ms >= LEAST_MS:
+            yield _finding(service, holder)
+
+
+def _totals(store: Store) -> dict[tuple[str, str], tuple[str, int]]:
+    """By code, a frame of it and the milliseconds for which it held loops: agents report few holds as events, and the
+    sum of all."""
+    found: dict[tuple[str, str], tuple[str, int]] = {}
+    for meter in store.meters:
+        frame = dict(meter.labels).get("frame", "")
+        if meter.name == "loop_blocked" and meter.value is not None and frame:
+            key = meter.service, code_of(frame)
+            found[key] = frame, found.get(key, (frame, 0))[1] + round(meter.value)
+    return found
 
 
 def code_of(frame: str) -> str:
@@ -80,14 +100,17 @@ def code_of(frame: str) -> str:
     return f"{path} {rest.partition(' ')[2]}"
 
 
-def _finding(service: str, holder: _Holder, total: int, longest: int) -> Finding:
-    count = len(holder.holds)
+def _finding(service: str, holder: _Holder) -> Finding:
+    took = [hold.end - hold.start for hold in holder.holds]
     by = place_of(holder.frame) or holder.operation or "code that has no name"
-    often = f"{plural(count, 'time')}, {duration(total)} in all, {duration(longest)} at the most"
     during = f" in {holder.operation}" if holder.operation else ", outside of any request"
+    often = f"{duration(holder.ms)} in all"
+    if len(took) > 1 and sum(took) == holder.ms:
+        often = f"{plural(len(took), 'time')}, {often}"
+    most = f", {duration(max(took))} at the most" if len(took) > 1 else ""
     known = [hold.place for hold in holder.holds if hold.place is not None]
     return Finding(
-        "blocked_loop", f"{service} · {by} held the event loop{during}: {often if count > 1 else duration(total)}",
-        service, holder.operation, "high", trace_link(known[-1]) if known else view_link("runtime"), count=count,
-        ms=total, frame=holder.frame, places=tuple(known[-20:]),
+        "blocked_loop", f"{service} · {by} held the event loop{during}: {often}{most}", service, holder.operation,
+        "high", trace_link(known[-1]) if known else view_link("runtime"), count=max(len(took), 1), ms=holder.ms,
+        frame=holder.frame, places=tuple(known[-MOST_PLACES:]),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from .finding import Place
 
 BLOCKED, WAITED = "loop.blocked", "loop.waited"
 _LIMIT = 100  # milliseconds after which the watch notes a hold, if nothing else is set
-_SLACK = 30
+_SLACK = 60  # milliseconds: how much later than the end of a hold the application may see a request that waited for it
 Process = tuple[str, str]
 
 
@@ -84,7 +84,7 @@ def waits_of(entry: Node, holds: Sequence[Hold]) -> Waits:
     if not waited:
         return Waits(0, 0)
     took = entry.end - entry.start
-    near = [each for each in holds if each.start < entry.end and each.end > entry.start - waited - _SLACK]
+    near = [each for each in holds if each.start < entry.end and each.end > entry.start - _SLACK]
     if near:
         before = sum(max(min(each.end, entry.start) - max(each.start, entry.start - waited), 0) for each in near)
         within = sum(overlap(each, entry.start, entry.end) for each in near)

@@ -12,13 +12,14 @@ from typing import NamedTuple
 from ..api.failure_index import FailureIndex
 from ..api.failures import Failure, Group
 from ..cancelling import stop_if_cancelled
+from ..store.records import Event
 from ..store.store import Store
 from .baselines import Operation, Usual, usual
 from .chains import Chain, chain_of
 from .chains import finding_of as chain_finding
 from .culprit import operations_of
 from .finding import Finding
-from .held_loops import all_holds, code_of, held_loops
+from .held_loops import all_holds, held_loops
 from .holds import Hold
 from .joining import joined
 from .lost import lost
@@ -61,11 +62,12 @@ def now(store: Store, failures: FailureIndex, bounds: Mapping[str, int], at: int
     :param at: a moment since which something may be worse, besides the starts of services
     :raises StoreError: when the store cannot be read
     """
-    known = roots(store, bounds)
+    known = roots(store, bounds, [event.start_time for event in store.records(Event) if event.name == "Start"])
     samples = list(read_samples(store, chosen(known)))
     holds = all_holds(store, bounds)
     baselines = usual(store, _operations(samples), most=_BASELINE_SEGMENTS)
-    found = [*sum_up(_of_samples(samples, baselines, holds), samples), *held_loops(holds), *_hints(samples)]
+    held = list(held_loops(store, holds, bool(bounds)))
+    found = [*sum_up(_of_samples(samples, baselines, holds, held), samples), *held, *_hints(samples)]
     found += _chains(store, failures, bounds)
     found += regressions(store, bounds, at)
     found += lost(store, bounds)
@@ -79,14 +81,19 @@ def _operations(samples: Iterable[Sample]) -> list[Operation]:
     return [each for sample in by_part for each in operations_of(sample.trace.path)[:_OPERATIONS_EACH]]
 
 
-def _of_samples(samples: Iterable[Sample], known: Usual, holds: Sequence[Hold]) -> Iterator[tuple[Sample, Finding]]:
-    """What each sample shows; code that held a loop has a finding for all that it did."""
-    holders = {(hold.process[0], code_of(hold.frame)) for hold in holds}
+def _of_samples(
+    samples: Iterable[Sample], known: Usual, holds: Sequence[Hold], held: Iterable[Finding]
+) -> Iterator[tuple[Sample, Finding]]:
+    """What each sample shows, without what is said for all of them: of code that held a loop, and of failures. That
+    neither side of a call was at work may be the machine's doing, and is said of a trace only."""
+    services = {finding.service for finding in held}
     for sample in samples:
         stop_if_cancelled()
         for finding in found_in(sample.trace, known, holds).findings:
-            is_held = finding.kind == "blocked_loop" and (finding.service, code_of(finding.frame)) in holders
-            if not is_held and finding.kind != "error_chain":
+            is_said = finding.kind in ("error_chain", "slow_way")
+            if finding.kind == "blocked_loop":  # code that is known and not said has held it once, and not long
+                is_said = bool(finding.frame) or finding.service in services
+            if not is_said:
                 yield sample, finding
 
 

@@ -15,7 +15,7 @@ from .words import duration, percent
 
 MOST_STARTS = 4
 """Starts that are looked at, the newest."""
-_APART = 5000  # milliseconds: the processes of a service that start within that time are one start
+_APART = 500  # milliseconds: the processes of a service that start within that time are one start
 _MUCH, _MUCH_MS = 1.3, 8
 _WARM_UP = 5  # requests after a start that do not count: imports and connections
 _ENTRIES = """

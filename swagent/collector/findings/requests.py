@@ -14,6 +14,8 @@ from .path import Piece
 
 _NOTHING = "something that has no span"
 _MOST = 8
+IN_THREADS = frozenset(("anyio.run_sync", "trio.to_thread_run_sync", "asyncio.to_thread", "asyncio.run_in_executor"))
+"""Waits for the application's own code, in another thread."""
 
 
 class Request:
@@ -34,6 +36,7 @@ class Request:
         near = [each for each in others if each.start < entry.end and each.end > first] if sum(waits) else []
         self.hold = max(near, key=lambda each: each.end - each.start, default=None)
         self._held = waits.within
+        self._share = _share_waited_for(entry)
 
     def take_before(self, most: int) -> int:
         """Account for some of the wait before the span; returns how much was left of it."""
@@ -56,8 +59,11 @@ class Request:
         span = self.entry.span
         if span.tag("time.running") is None:
             return 0, 0, ""
-        busy = min(max(millis(span, "time.ready") - self._held, 0), total)
-        waited = min(max(total - busy - millis(span, "time.running"), 0), millis(span, "time.awaiting"))
+        ready, running, awaiting = (
+            round(millis(span, tag) * self._share) for tag in ("time.ready", "time.running", "time.awaiting")
+        )
+        busy = min(max(ready - self._held, 0), total)
+        waited = min(max(total - busy - running, 0), awaiting)
         return busy, waited, self._awaited()
 
     def _awaited(self) -> str:
@@ -101,6 +107,14 @@ def entry_of(node: Node) -> Node | None:
             return current
         current = current.parent
     return None
+
+
+def _share_waited_for(entry: Node) -> float:
+    """The share of a request's time for which its caller waited: one that was given up goes on."""
+    took = entry.end - entry.start
+    if entry.parent is None or took <= 0:
+        return 1.0
+    return max(min(entry.parent.end, entry.end) - entry.start, 0) / took
 
 
 def _is_own(hold: Hold, entry: Node) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nlargest
@@ -23,7 +24,8 @@ SLOWEST, TYPICAL, FAILED = 4, 3, 2
 MOST_TRACES = 60
 """Traces that are looked at in all."""
 _OPERATIONS = 12
-_WARM_UP = 2  # requests of an operation, the first ones: imports and connections make them slow once
+_WARM_UP = 2  # requests of an operation
+_SPREADS = 4  # times the distance of the upper quartile to the median: what is longer is not the usual spread
 Row = tuple[int, int, str, int]
 Part = str
 """`slow`, `usual` or `failed`."""
@@ -33,13 +35,16 @@ Part = str
 class Root:
     """The requests of one operation that began traces.
 
+    :ivar starts: when processes started
     :ivar rows: of each the milliseconds that it took, its start, its trace, and its spans with errors
     """
 
     service: str
     operation: str
     rows: list[Row] = field(default_factory=list[Row])
+    starts: Sequence[int] = ()
     p50: int = 0
+    p75: int = 0
 
     @cached_property
     def ms(self) -> int:
@@ -49,9 +54,16 @@ class Root:
     @cached_property
     def slow(self) -> list[Row]:
         """Those that took much longer than the median, without the first ones."""
-        limit = self.p50 + max(SLOW_MS, (SLOW_FACTOR - 1) * self.p50)
-        first = sorted(row[1] for row in self.rows)[:_WARM_UP][-1]
-        return [row for row in self.rows if row[0] >= limit and row[1] > first]
+        limit = self.p50 + max(SLOW_MS, (SLOW_FACTOR - 1) * self.p50, _SPREADS * (self.p75 - self.p50))
+        warming = {id(row) for row in self._warming_up()}
+        return [row for row in self.rows if row[0] >= limit and id(row) not in warming]
+
+    def _warming_up(self) -> Iterator[Row]:
+        """The first requests of all, and after each start: imports and connections make them slow once."""
+        ordered = sorted(self.rows, key=lambda row: row[1])
+        for moment in (0, *self.starts):
+            first = bisect_left(ordered, moment, key=lambda row: row[1])
+            yield from ordered[first : first + _WARM_UP]
 
     @cached_property
     def excess(self) -> int:
@@ -77,9 +89,10 @@ class Root:
         yield from (("failed", row[2]) for row in failed)
 
 
-def roots(store: Store, bounds: Mapping[str, int]) -> list[Root]:
+def roots(store: Store, bounds: Mapping[str, int], starts: Sequence[int] = ()) -> list[Root]:
     """The operations that began traces, the one with most time first.
 
+    :param starts: when processes started
     :param bounds: `from` and `to`, as far as a time was asked for
     :raises StoreError: when the store cannot be read
     """
@@ -93,7 +106,9 @@ def roots(store: Store, bounds: Mapping[str, int]) -> list[Root]:
                 root = found[service, operation] = Root(service, operation)
             root.rows.append((row[0], row[1], row[2], row[3]))
     for root in found.values():
-        root.p50 = quantile(sorted(row[0] for row in root.rows), 50) or 0
+        ordered = sorted(row[0] for row in root.rows)
+        root.p50, root.p75 = quantile(ordered, 50) or 0, quantile(ordered, 75) or 0
+        root.starts = starts
     return sorted(found.values(), key=lambda root: -root.ms)
 
 

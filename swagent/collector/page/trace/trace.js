@@ -15,6 +15,7 @@ import { Copy, Loaded, Panel, Service } from '../parts/parts.js';
 import { link, replace, toList } from '../frame/route.js';
 import { useKeys } from '../frame/keys.js';
 import { SpanDetails } from './span_details.js';
+import { Findings, useFindings } from './findings.js';
 import { Waterfall } from './waterfall.js';
 import { Why } from './why.js';
 
@@ -43,6 +44,7 @@ function Content({ trace, query }) {
   const head = useMemo(() => headOf(trace), [trace]);
   const errors = useMemo(() => errorsDeepestFirst(spans), [spans]);
   const neighbours = useNeighbours(trace);
+  const found = useFindings(trace.trace_id);
   const tab = query.tab === 'logs' ? 'logs' : 'spans';
   const chosen = useMemo(() => spans.find(each => each.id === query.span), [spans, query.span]);
   const to = changes => link(['traces', trace.trace_id], { ...query, ...changes });
@@ -109,10 +111,11 @@ function Content({ trace, query }) {
           <${ExportTrace} id=${trace.trace_id} />
         </p>
         <${Shares} trace=${trace} />
+        <${Findings} found=${found} trace=${trace} onChoose=${select} />
         ${
           head?.kind === 'entry' &&
           html`
-            <${Why} span=${head} spans=${spans} onMore=${() => select(head)} />
+            <${Why} span=${head} spans=${spans} isNamed=${Boolean(found?.culprit)} onMore=${() => select(head)} />
           `
         }
       </div>

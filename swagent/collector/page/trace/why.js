@@ -5,15 +5,21 @@ import { BLOCKED, millisOf, WAITED } from './loop_blocks.js';
 import { nameOf, sentenceOf } from './split_words.js';
 import { splitOf } from './time_split.js';
 
-// in the head of a trace: the bar and the sentence; the numbers are with the span
-export function Why({ span, spans, onMore }) {
+// In the head of a trace: the bar and the sentence; the numbers are with the span. Where the culprit is named above, in
+// whatever service it is, nothing is said of the first service alone.
+export function Why({ span, spans, isNamed, onMore }) {
   const split = useMemo(() => splitOf(span, spans), [span, spans]);
   if (split.total <= 0) return null;
   return html`
     <section class="why why-brief" aria-label="Why was this slow?">
       <${SplitBar} split=${split} />
       <p>
-        ${sentenceOf(split)} ${loopWords(span)}${' '}
+        ${
+          !isNamed &&
+          html`
+            ${sentenceOf(split)} ${loopWords(span)}${' '}
+          `
+        }
         <button type="button" class="as-link" onClick=${onMore}>Where its time went</button>
       </p>
     </section>
