@@ -14,6 +14,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "calls": ("stress.calls.command", "microseconds of an instrumented call, native and by OpenTelemetry's bridge"),
     "cost": ("stress.cost.command", "instructions a request, bare and with the agent, by callgrind"),
     "profile": ("stress.profile", "a flame graph of the application under load"),
+    "findings": (
+        "stress.findings.command",
+        "causes planted in small applications, and whether the collector finds them",
+    ),
     "soak": ("stress.soak.command", "random faults under load, and a verdict on what became of every record"),
     "compare": (
         "stress.compare.command",

@@ -1,0 +1,87 @@
+"""The judge of the findings: right, wrong, missed, false; and its short form, with real services."""
+
+from __future__ import annotations
+
+import pytest
+
+from stress.findings import command, healthy, planted
+from stress.findings.cases import CASES, HARD, HEALTHY, PLANTED, SEVERITIES, Case
+from stress.findings.handlers import FOUND
+from stress.findings.verdict import Verdict, is_good, judge, sums, table
+from swagent.collector.findings.finding import Finding, Kind
+
+SLOW = Case("database", "slow_dependency", "SELECT balance", frozenset(["cancelled"]), levels=(1, 2, 3))
+
+
+def finding(kind: Kind, sentence: str = "95 % · payments → db · SELECT balance · 3 s") -> Finding:
+    return Finding(kind, sentence, "payments", "SELECT balance", "high", "#/traces")
+
+
+@pytest.mark.parametrize(
+    ("case", "found", "result"),
+    [
+        (SLOW, [finding("slow_dependency")], "right"),
+        (SLOW, [finding("slow_dependency"), finding("cancelled")], "right"),
+        (SLOW, [], "missed"),
+        (SLOW, [finding("cancelled")], "missed"),
+        (SLOW, [finding("slow_dependency", "SELECT other")], "wrong"),
+        (SLOW, [finding("slow_dependency"), finding("losses")], "wrong"),
+        (Case("calm"), [], "calm"),
+        (Case("calm"), [finding("losses")], "false"),
+    ],
+)
+def test_a_verdict(case: Case, found: list[Finding], result: str) -> None:
+    assert judge(case, "middle", found).result == result
+
+
+def verdict(result: str, case: Case = SLOW, severity: str = "middle") -> Verdict:
+    return Verdict(case, severity, result, ())
+
+
+def test_the_goal_is_nine_of_ten_at_the_middle_and_nothing_false() -> None:
+    right = [verdict("right")] * 9
+    assert is_good([*right, verdict("missed")])
+    assert not is_good([*right[:8], verdict("missed"), verdict("wrong")])
+    assert is_good([*right, verdict("missed", severity="mild")])
+    assert is_good([*right, verdict("calm", Case("calm"))])
+    assert not is_good([*right, verdict("false", Case("calm"))])
+    assert is_good([*right, verdict("false", Case("pages", hard="it looks alike"))])
+    assert is_good([verdict("calm", Case("calm"))])
+
+
+def test_the_sums_and_the_table() -> None:
+    verdicts = [
+        verdict("right"), verdict("missed"), verdict("missed", severity="mild"), verdict("false", Case("calm")),
+        verdict("calm", Case("other")), verdict("false", Case("pages", hard="it looks alike")),
+    ]  # fmt: skip
+    assert sums(verdicts).splitlines() == [
+        "planted, middle: 1 right, 0 wrong, 1 missed of 2",
+        "planted, mild: 0 right, 0 wrong, 1 missed of 1",
+        "healthy: 1 false of 2",
+        "expected to fail: 1 of 1 do",
+    ]
+    lines = table([judge(Case("pages", hard="it looks alike"), "middle", [finding("n_plus_one", "12 times")])])
+    assert [line.split() for line in lines.splitlines()] == [
+        ["pages", "nothing", "middle", "false"],
+        ["n_plus_one:", "12", "times"],
+        ["(expected:", "it", "looks", "alike)"],
+    ]
+
+
+def test_each_case_has_its_handlers_and_there_are_enough() -> None:
+    assert planted
+    assert healthy
+    assert set(FOUND) == set(CASES)
+    assert len(PLANTED) >= 10 <= len(HEALTHY)
+    assert len(CASES) == len(PLANTED) + len(HEALTHY) + len(HARD)
+    assert all("shop" in handlers for handlers in FOUND.values())
+    assert all(case.about for case in PLANTED)
+    assert all(list(case.levels) != sorted(case.levels) or case.levels[0] < case.levels[2] for case in PLANTED)
+    assert [PLANTED[0].level(each) for each in SEVERITIES] == [60, 250, 800]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_short_form_finds_what_is_planted_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    status = command.main(["--short"])
+    assert status == 0, capsys.readouterr().out
