@@ -39,9 +39,9 @@ reporters and the report of meters under their supervisors (`runtime.agent_tasks
 for the collector.
 
 Stop: end the recording, with a last report of the meters; close the intake; cut the backoff; let the reporters flush
-without retries until the deadline; if they were cancelled from outside, flush in the stopping task instead; cancel what
-is left; close the transports hard; count what could not be delivered; write the last line of the log. `stop_budgets`
-has the time of each step.
+without retries until the deadline, the event of the end behind all others, since it has their ledger; if they were
+cancelled from outside, flush in the stopping task instead; cancel what is left; close the transports hard; count what
+could not be delivered; write the last line of the log. `stop_budgets` has the time of each step.
 
 The agent's tasks live in a task of the agent's own (`backend.own_task`), in no group of the host's: so any task of the
 loop may stop it, be it in a hook or in another `run_until_complete`. Their scope is shielded from birth: a shield set
@@ -218,6 +218,7 @@ class Agent:
         if not self._own.is_lost():
             raise AgentStateError("this agent lives on another event loop: stop it there")
         self._recording.end()
+        self._recording.report_end()
         self.pipelines.end_without_loop()
         self._end()
 
@@ -270,8 +271,9 @@ class Agent:
         tasks = profile_tasks(config, transport_class, self._pipelines, self._route, self._recording.profiler, instance)
         sync = configuration_sync(config, transport_class, self._route, self._recording.overrides, instance)
         self._tasks = AgentTasks(
-            heartbeat, meters, watch, tasks, sync, self._pipelines, self._route, runtimes, self._limited
-        )
+            heartbeat, meters, watch, tasks, sync, self._pipelines, self._route, runtimes, self._limited,
+            self._recording.report_end,
+        )  # fmt: skip
         self._stopped = anyio.Event()
         self._phase = Phase.RUNNING
 
@@ -296,12 +298,12 @@ class Agent:
         at_work = suppress_instrumentation.set(True)
         try:
             self._recording.end()
-            self.pipelines.close()
+            self.pipelines.close_for_last_event()
             self._route.drain()
-            self._tasks.skip_backoff()
+            self._tasks.finish(grace * (1 - stop_budgets.LAST_EVENT))
             with anyio.move_on_after(grace):
                 await self._tasks.ended.wait()
-                if self.pipelines.has_queued():
+                if self.pipelines.has_queued() or not self.pipelines.are_closed:
                     await self._tasks.work()
             self._tasks.cut()
             # what does not end then is given a moment to be let go of
@@ -328,6 +330,7 @@ class Agent:
         if self._phase is Phase.STOPPED:
             return
         self._recording.end()
+        self._recording.report_end()
         self.pipelines.end()
         self._phase = Phase.STOPPED
         _agents.remove(self)

@@ -151,6 +151,17 @@ class SignalStatistics:
         """Whether the ledger's identity holds. False is a bug in swagent."""
         return self.accepted == self.confirmed + sum(self.dropped.values()) + self.queued + self.in_flight
 
+    def as_text(self, more: int = 0) -> str:
+        """The counts that are not 0, under the names of the meters: `offered=3 confirmed=2 dropped.rejected=1`.
+
+        :param more: so many records more were offered and confirmed
+        """
+        counts = {"offered": self.offered + more, "confirmed": self.confirmed + more, "queued": self.queued}
+        counts["in_flight"] = self.in_flight
+        counts |= {f"refused.{reason}": count for reason, count in self.refused.items()}
+        counts |= {f"dropped.{reason}": count for reason, count in self.dropped.items()}
+        return " ".join(f"{name}={count}" for name, count in counts.items() if count)
+
     def __str__(self) -> str:
         parts = [
             f"{self.signal.value}: offered {self.offered}, accepted {self.accepted}",
@@ -209,6 +220,12 @@ class Statistics:
         """The same, with how many spans were sent that the application had not ended."""
         segment = replace(self.segment, incomplete=count)
         return Statistics({**self.signals, Signal.SEGMENT: segment}) if count else self
+
+    def as_parameters(self) -> dict[str, str]:
+        """The ledger of each signal as text, for an event that is about to be sent: who reads it knows that the event
+        was confirmed."""
+        texts = {each.signal.value: each.as_text(int(each.signal is Signal.EVENT)) for each in self}
+        return {signal: text for signal, text in texts.items() if text}
 
     @property
     def losses(self) -> Losses:

@@ -3,6 +3,7 @@
 | budget | for what | inside of |
 | --- | --- | --- |
 | `shutdown_timeout` (setting, 5 s) | the last flush | |
+| `LAST_EVENT` | of the last flush, the part that the event of the end has at least | the last flush |
 | `CANCELLED_FLUSH` | the last flush, where the host was cancelled from outside | |
 | `TERMINATED_FLUSH` | the last flush of a worker that waits for work, and is ended by a signal | |
 | `CLOSE` | closing hard what a peer will not let go of, after the flush | |
@@ -16,6 +17,7 @@ So an agent has stopped after `shutdown_timeout + CLOSE` at the latest, whatever
 
 from __future__ import annotations
 
+LAST_EVENT = 0.2
 CANCELLED_FLUSH = 1.0
 TERMINATED_FLUSH = 1.0
 CLOSE = 0.5

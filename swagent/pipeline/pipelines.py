@@ -88,6 +88,12 @@ class Pipelines:
         for channel in self.channels.values():
             channel.close()
 
+    def close_for_last_event(self) -> None:
+        """Take nothing more in but an event."""
+        for signal, channel in self.channels.items():
+            if signal is not Signal.EVENT:
+                channel.close()
+
     def end(self) -> None:
         """Give up what could not be delivered in time."""
         for channel in self.channels.values():

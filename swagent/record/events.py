@@ -28,10 +28,13 @@ def started(since: float) -> Event:
     return Event("Start", "Start Python Application", int(since * 1000), int(time.time() * 1000))
 
 
-def stopping() -> Event:
-    """The agent takes nothing more in."""
+def stopping(ledger: Mapping[str, str]) -> Event:
+    """The agent takes nothing more in.
+
+    :param ledger: what became of the records of each signal
+    """
     now = int(time.time() * 1000)
-    return Event("Shutdown", "Shutting down Python Application", now, now)
+    return Event("Shutdown", "Shutting down Python Application", now, now, ledger)
 
 
 def loop_blocked(ended_at: float, seconds: float, frame: str, since_last: int) -> Event:

@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 from anyio import CancelScope
+from anyio.abc import TaskGroup
 
 from ..agent_log import RateLimitedLog
 from ..backend import Runner, loop_notifier, must_propagate
@@ -50,8 +51,10 @@ class AgentTasks:
         route: Route,
         runtimes: frozenset[str],
         limited: RateLimitedLog,
+        report_end: Callable[[], object],
     ) -> None:
         """
+        :param report_end: called at the agent's stop when all but the events have been delivered
         :param profile_tasks: None: none can come
         :param configuration_sync: the same
         :param runtimes: where the transports run by themselves
@@ -65,10 +68,12 @@ class AgentTasks:
         self._route = route
         self._runtimes = runtimes
         self._limited = limited
+        self._report_end = report_end
         self._scope = CancelScope(shield=True)
         self._work_scope = CancelScope()
         self._is_cut = False
         self._skip_backoff = anyio.Event()
+        self._grace = 0.0
         self.begun = anyio.Event()
         self.ended = anyio.Event()
         self.runner: Runner | None = None
@@ -96,8 +101,12 @@ class AgentTasks:
         """End all of it now."""
         self._scope.cancel()
 
-    def skip_backoff(self) -> None:
-        """The agent stops: restart what crashed without a rest."""
+    def finish(self, grace: float) -> None:
+        """The agent stops: restart what crashed without a rest, and end with the event of the end.
+
+        :param grace: seconds after which that event is sent, though other records are still on their way
+        """
+        self._grace = grace
         self._skip_backoff.set()
 
     def cut(self) -> None:
@@ -123,14 +132,41 @@ class AgentTasks:
             if self._configuration_sync is not None:
                 sync = self._supervised(self._configuration_sync.run, "polls for settings", _nothing)
                 group.start_soon(sync.run, group)
-            async with anyio.create_task_group() as reporters:
-                for signal, reporter in pipelines:
-                    name, switch_off = f"reporter of {signal.value}s", partial(pipelines.switch_off, signal)
-                    reporters.start_soon(self._supervised(reporter.run, name, switch_off).run, reporters)
+            await self._report()
             group.cancel_scope.cancel()
         if not pipelines.are_closed:
             # asyncio: a task that is cancelled before its first turn cannot be supervised, and ends its group
             raise RuntimeError("the agent's tasks ended before their time")
+
+    async def _report(self) -> None:
+        """Report until the channels are closed and empty."""
+        done = anyio.Event()
+        async with anyio.create_task_group() as group:
+            if self._pipelines.is_on(Signal.EVENT):
+                self._start_reporter(group, Signal.EVENT)
+                switch_off = partial(self._pipelines.switch_off, Signal.EVENT)
+                end = self._supervised(partial(self._end, done), "report of the end", switch_off)
+                group.start_soon(end.run, group)
+            async with anyio.create_task_group() as others:
+                for signal, _ in self._pipelines:
+                    if signal is not Signal.EVENT:
+                        self._start_reporter(others, signal)
+            done.set()
+
+    def _start_reporter(self, group: TaskGroup, signal: Signal) -> None:
+        reporter, switch_off = self._pipelines.reporters[signal], partial(self._pipelines.switch_off, signal)
+        group.start_soon(self._supervised(reporter.run, f"reporter of {signal.value}s", switch_off).run, group)
+
+    async def _end(self, done: anyio.Event) -> None:
+        """Report the end behind all other records, since it has their ledger; or in time, if these take too long.
+
+        :param done: set when no other record waits
+        """
+        await self._skip_backoff.wait()
+        with anyio.move_on_after(self._grace):
+            await done.wait()
+        self._report_end()
+        self._pipelines.close()
 
     async def _inhabit(self) -> None:
         """Work where the transports can run. Then stay there until the transports are closed."""

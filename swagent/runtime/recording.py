@@ -63,6 +63,7 @@ class Recording:
         self._begun_at = time.time()
         self._has_begun = False
         self._has_ended = False
+        self._has_reported_end = False
         self._pipelines = pipelines
         self._offer_samples = self._offer(Signal.METER, encoder.meters)
         self._offer_event = self._offer(Signal.EVENT, encoder.event)
@@ -153,10 +154,15 @@ class Recording:
         self.tracer.finish_open_segments()
         if self._pipelines.is_on(Signal.METER):
             self.meter_report.report_now()
-        self._offer_event(stopping())
         if self._runtime is not None:
             self._runtime.detach()
         self._has_ended = True
+
+    def report_end(self) -> None:
+        """Report the end of the instance, with the ledger of now: the last record. A second call does nothing."""
+        if self._has_ended and not self._has_reported_end:
+            self._has_reported_end = True
+            self._offer_event(stopping(self._pipelines.statistics().as_parameters()))
 
     def _splits_each(self, steps: Steps) -> bool:
         return self._config.splits_every(on_trio=steps.loop is None) == 1

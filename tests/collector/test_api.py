@@ -372,8 +372,32 @@ async def test_ledgers(api: Api) -> None:
         {"service": "shop", "instance": "i1", "state": "alive", "time": 9, "signals": [
             {"signal": "segment", "offered": 10, "confirmed": 7, "queued": 1, "in_flight": 0,
              "refused": {"queue_full": 3}, "dropped": {"ambiguous": 2}},
-        ]},
+        ], "is_final": False},
     ]  # fmt: skip
+
+
+async def test_who_stops_sends_its_last_ledger(api: Api) -> None:
+    def stop(**ledger: str) -> None:
+        api.store.add(Event("u", "shop", "i1", "", "Shutdown", "Normal", "m", ledger, 20, 20, ""))
+
+    async def ledger() -> tuple[bool, int, list[Any]]:
+        [agent] = (await api("ledgers"))["agents"]
+        [process] = (await api("processes"))["processes"]
+        assert (process["is_final"], process["signals"]) == (agent["is_final"], agent["signals"])
+        return agent["is_final"], agent["time"], agent["signals"]
+
+    api.store.add(Meter("shop", "i1", "swagent_records_in_flight", (("signal", "segment"),), 9, 6.0))
+    nothing: dict[str, Any] = {"queued": 0, "in_flight": 0, "refused": {}, "dropped": {}}
+    reported = {"signal": "segment", "offered": 0, "confirmed": 0, **nothing, "in_flight": 6}
+    assert await ledger() == (False, 9, [reported])
+    for text in ("", "ended well", "offered=three", "offered.full=1", "refused=1", "queued=-1"):
+        stop(segment=text)
+        assert await ledger() == (False, 9, [reported]), "what is not understood says nothing"
+    stop(segment="offered=7 confirmed=6 dropped.rejected=1")
+    last = {"signal": "segment", "offered": 7, "confirmed": 6, **nothing, "dropped": {"rejected": 1}}
+    assert await ledger() == (True, 20, [last])
+    api.store.add(Meter("shop", "i1", "swagent_records_in_flight", (("signal", "segment"),), 21, 6.0))
+    assert (await ledger())[0] is False, "it reports again"
 
 
 async def test_instances_events_status(api: Api) -> None:

@@ -297,6 +297,7 @@ class Answers:
                     "started": self.started,
                     "signals": books.get((each["service"], each["name"]), []),
                     "reported": each["last_seen"],
+                    "is_final": False,
                     "now": {"swagent_loop_lag": 1.5, "swagent_tasks": 40, "swagent_memory": 84_000_000},
                 }
             )
@@ -360,6 +361,7 @@ class Answers:
                     "state": "alive",
                     "time": now,
                     "signals": list(ledger_signals(name, len(took))),
+                    "is_final": False,
                 }
                 for name, took in sorted(self._durations.items())
             ]

@@ -141,6 +141,16 @@ def test_a_ledger_of_one_that_has_gone_promises_nothing(
         expect(page.locator(".verdict")).not_to_contain_text("is on its way")
 
 
+def test_the_last_ledger_of_one_that_has_stopped_is_whole(tab: Tab, crowded: StandIn) -> None:
+    signal = {
+        "signal": "segment", "offered": 100, "confirmed": 100, "queued": 0, "in_flight": 0,
+        "refused": {}, "dropped": {},
+    }  # fmt: skip
+    stopped = {"state": "stopped", "signals": [signal], "is_final": True}
+    page = answered(tab, crowded, lambda processes: [{**processes[0], **stopped}])
+    expect(page.locator(".verdict")).to_have_text("Nothing lost. Of 100 records each was confirmed.")
+
+
 @pytest.mark.parametrize("old", ["instances", "ledgers"])
 def test_the_old_addresses_lead_here(tab: Tab, old: str) -> None:
     page = tab.open(f"#/{old}?service=stock")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from swagent import Agent, Config, ConfigError, entry_span
+from swagent.errors import RejectedError
 from swagent.ledger import SignalStatistics
 from swagent.meters import Counter
 from swagent.signals import Signal
@@ -60,6 +62,33 @@ async def test_start_and_stop_are_events() -> None:
     assert [event.name for event in events] == ["Start", "Shutdown"]
     assert {event.source.service_instance for event in events} == {"one"}
     assert events[0].start_time <= events[0].end_time <= events[1].start_time
+
+
+async def test_the_event_of_the_stop_has_the_last_ledger_of_all_signals() -> None:
+    collector = MemoryCollector()
+    async with Agent(replace(CONFIG, loop_block_limit=0), transport=collector.transport) as agent:
+        with entry_span("GET:/"):
+            logging.getLogger("shop").warning("only one left")
+    event = Event().parse(collector.records[Signal.EVENT][-1])
+    assert event.name == "Shutdown"
+    # the event itself included
+    assert event.parameters == {each.signal.value: each.as_text() for each in agent.statistics() if each.offered}
+    assert event.parameters["segment"] == "offered=1 confirmed=1"
+
+
+async def test_a_ledger_as_text_names_each_reason() -> None:
+    class Refusing(MemoryCollector):
+        async def take(self, signal: Signal, records: Sequence[bytes]) -> None:
+            if signal is Signal.SEGMENT:
+                raise RejectedError("not these")
+            await super().take(signal, records)
+
+    collector = Refusing()
+    async with Agent(replace(CONFIG, loop_block_limit=0), transport=collector.transport):
+        with entry_span("GET:/"):
+            pass
+    event = Event().parse(collector.records[Signal.EVENT][-1])
+    assert event.parameters["segment"] == "offered=1 dropped.rejected=1"
 
 
 async def test_confirmed_records_are_counted_by_how_long_they_took() -> None:

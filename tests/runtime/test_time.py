@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -29,6 +29,7 @@ from swagent.abc import Instance
 from swagent.errors import AmbiguousError, RetryableError
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector, MemoryTransport
+from swagent_proto.messages import Event
 
 pytestmark = [pytest.mark.anyio, on_virtual_clocks]
 
@@ -279,6 +280,22 @@ async def test_stopping_keeps_its_deadline_whatever_hangs(
         began = anyio.current_time()
     assert anyio.current_time() - began <= timeout + 0.5
     assert sum(outcome(agent).values()) == 600
+
+
+async def test_the_event_of_the_end_arrives_though_a_collector_hangs_over_other_records() -> None:
+    class Hanging(MemoryCollector):
+        async def take(self, signal: Signal, records: Sequence[bytes]) -> None:
+            if signal is Signal.SEGMENT:
+                await anyio.sleep_forever()
+            await super().take(signal, records)
+
+    collector = Hanging()
+    async with timed(collector, event_reporter_active=True, shutdown_timeout=5.0):
+        record()
+        began = virtual_now()
+    assert 5 <= virtual_now() - began < 6
+    event = Event().parse(collector.records[Signal.EVENT][-1])
+    assert (event.name, event.parameters["segment"]) == ("Shutdown", "offered=1 in_flight=1")
 
 
 async def test_under_outer_cancellation_the_flush_is_shielded_for_a_second() -> None:

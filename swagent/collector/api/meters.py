@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from ..store.records import Meter
+from ..store.records import Event, Meter
+from ..store.rows import other_of
 from ..store.store import Store
 from .instances import states
 
@@ -101,8 +102,9 @@ def quantile(buckets: Buckets, part: float) -> float | None:
 
 
 def ledgers(store: Store, now: float) -> Answer:
-    """The ledger of each swagent agent, by its last report. An agent that is not alive reports no more: the records
-    that it had on their way then may have arrived, or not.
+    """The ledger of each swagent agent, by its last report. An agent that is silent reports no more: the records that
+    it had on their way then may have arrived, or not. One that has stopped has sent its last ledger behind all other
+    records, in the event of its end.
 
     :param now: seconds since the epoch
     """
@@ -121,24 +123,53 @@ def ledgers(store: Store, now: float) -> Answer:
             agent = agents.setdefault((meter.service, meter.instance), head)
             agent["time"] = max(agent["time"], meter.timestamp)
             _enter(agent["signals"], meter)
+    for key, event in _endings(store).items():
+        if known.get(key) == "stopped":
+            head = {"service": key[0], "instance": key[1], "state": "stopped", "time": 0, "signals": {}}
+            _end(agents.setdefault(key, head), event)
     for agent in agents.values():
         agent["signals"] = list(agent["signals"].values())
+        agent.setdefault("is_final", False)
     return {"version": store.version, "agents": list(agents.values())}
+
+
+def _endings(store: Store) -> dict[tuple[str, str], Event]:
+    """The last event by which each agent said that it ends, with its ledger."""
+    events = (other_of(Event, text) for text in store.texts(Event))
+    return {event.source: event for event in events if event.name == "Shutdown" and event.parameters}
+
+
+def _end(agent: Answer, event: Event) -> None:
+    """Put the last ledger of an agent, sent behind all other records, in the place of what its meters said."""
+    signals = {name: _read(name, text) for name, text in event.parameters.items()}
+    if event.end_time >= agent["time"] and any(signals.values()):
+        agent["signals"] = {name: signal for name, signal in signals.items() if signal}
+        agent["time"], agent["is_final"] = event.end_time, True
+
+
+def _read(name: str, text: str) -> Answer:
+    """The counts of a signal, `offered=3 confirmed=2 dropped.rejected=1`; empty where it is another text."""
+    signal = _nothing_of(name)
+    for what, _, number in (part.partition("=") for part in text.split()):
+        kind, _, reason = what.partition(".")
+        if not number.isdecimal() or kind not in signal or isinstance(signal[kind], dict) != bool(reason):
+            return {}
+        if reason:
+            signal[kind][reason] = int(number)
+        else:
+            signal[kind] = int(number)
+    return signal if text else {}
+
+
+def _nothing_of(name: str) -> Answer:
+    counts: Answer = dict.fromkeys(("offered", "confirmed", "queued", "in_flight"), 0)
+    return {"signal": name, **counts, "refused": {}, "dropped": {}}
 
 
 def _enter(signals: dict[str, Answer], meter: Meter) -> None:
     labels = dict(meter.labels)
     name = labels.get("signal", "")
-    empty: Answer = {
-        "signal": name,
-        "offered": 0,
-        "confirmed": 0,
-        "queued": 0,
-        "in_flight": 0,
-        "refused": {},
-        "dropped": {},
-    }
-    signal = signals.setdefault(name, empty)
+    signal = signals.setdefault(name, _nothing_of(name))
     what, number = meter.name[len(_LEDGER) :], int(meter.value or 0)
     if what in ("refused", "dropped"):
         signal[what][labels.get("reason", "")] = number

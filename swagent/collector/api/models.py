@@ -565,6 +565,7 @@ class Ledger(TypedDict):
     state: State
     time: int
     signals: list[Signal]
+    is_final: bool
 
 
 class Ledgers(Versioned):
@@ -638,6 +639,7 @@ class ProcessHead(TypedDict):
     started: int | None
     signals: list[Signal]
     reported: int | None
+    is_final: bool
 
 
 class Processes(Versioned):

@@ -46,6 +46,7 @@ def processes(store: Store, now: float) -> Answer:
                 "started": began.get(key),
                 "signals": book["signals"] if book else [],
                 "reported": book["time"] if book else None,
+                "is_final": bool(book and book["is_final"]),
             }
         )
     found.sort(key=lambda each: (each["service"], -(each["started"] or 0), each["instance"]))

@@ -440,6 +440,7 @@ declare namespace Answer {
     state: 'alive' | 'silent' | 'stopped';
     time: number;
     signals: Signal[];
+    is_final: boolean;
   }
   interface Ledgers {
     version: number;
@@ -494,6 +495,7 @@ declare namespace Answer {
     started: number | null;
     signals: Signal[];
     reported: number | null;
+    is_final: boolean;
   }
   interface Processes {
     version: number;
