@@ -55,7 +55,7 @@ def test_a_query_is_one_span(connection: sqlite3.Connection, recorder: Recorder)
         connection.executescript("DELETE FROM orders; BEGIN; COMMIT")
     assert rows == [("secret",), ("a",), ("b",)]
     at = "SQLITE/DATABASE shop.db db.type=SQLite db.operation="
-    assert trees(recorder) == (
+    assert trees(recorder, summaries=False) == (
         "Local job\n"
         f"  Exit SQLite/sqlite3/execute {at}INSERT\n"
         f"  Exit SQLite/sqlite3/executemany {at}INSERT\n"
@@ -74,9 +74,18 @@ def test_transactions_have_no_spans(recorder: Recorder) -> None:
     for statement in ("BEGIN", "SAVEPOINT a", "release a", "/* mine */ COMMIT;", "PRAGMA user_version"):
         connection.execute(statement)
     connection.close()
-    assert trees(recorder) == (
+    assert trees(recorder, summaries=False) == (
         "Exit SQLite/sqlite3/execute SQLITE/DATABASE :memory: db.type=SQLite db.operation=PRAGMA"
     )
+
+
+def test_a_query_shows_its_tables_and_no_value(connection: sqlite3.Connection, recorder: Recorder) -> None:
+    connection.execute("CREATE TABLE lamps (name text)")
+    for name in ("a", "b"):
+        connection.execute(f"SELECT * FROM lamps WHERE name = '{name}'")
+    shown = [segment.spans[0].tags for segment in recorder.segments]
+    assert [dict(tags)["db.query.summary"] for tags in shown] == ["CREATE lamps", "SELECT lamps", "SELECT lamps"]
+    assert [key for key, _ in shown[-1]] == ["db.type", "db.operation", "db.query.summary"]
 
 
 def test_statement_and_parameters_are_shown_where_settings_say_so(
@@ -290,7 +299,7 @@ async def test_a_failure_of_aiosqlite_shows(recorder: Recorder) -> None:
     async with aiosqlite.connect(":memory:") as connection:
         with pytest.raises(sqlite3.OperationalError):
             await connection.execute("SELECT * FROM nowhere")
-    assert trees(recorder).endswith("db.operation=SELECT FAILED")
+    assert trees(recorder, summaries=False).endswith("db.operation=SELECT FAILED")
 
 
 def test_a_failure_shows_which_line_of_the_application_failed(

@@ -1,7 +1,8 @@
 """The span of a query, the same for every driver.
 
 Its name is the official agent's, such as `PostgreSQL/Psycopg/execute`. The statement is shown only where the user wants
-it, and its parameters likewise; what kind of statement it is always is: `SELECT`, `INSERT`, ….
+it, and its parameters likewise; what kind of statement it is always is, and what it is about: `db.operation` is
+`SELECT`, and `db.query.summary`, as OpenTelemetry calls it, `SELECT customers`.
 
 The begin and the end of a transaction have no span, whichever way the application says it: a method of the connection,
 a statement, or the driver by itself. It is no query, and there would be two or three spans for each.
@@ -17,18 +18,16 @@ from ....record.trace.model import Layer
 from ....record.trace.span import Span
 from ...call import begin_call, is_outermost
 from ...settings import current
+from .sql_summary import LOOKED_AT, summary_of
 
 # Longer first words are no keywords of SQL.
 _MAX_KEYWORD = 20
-_LOOKED_AT = 200
+_MAX_START = 200
 _SHOWN = 100
 _DATABASE = Layer.DATABASE
 # With less room there is none for a mark that says that something is cut.
 _MARKED = 32
 _OF_TRANSACTIONS = frozenset(("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"))
-
-
-_OPERATIONS: BoundedCache[str, tuple[tuple[str, str], ...]] = BoundedCache(lambda keyword: (("db.operation", keyword),))
 
 
 class Database(NamedTuple):
@@ -75,11 +74,10 @@ def begin_query(
     peer, component, tags = database
     if statement is not None:
         text = _text_of(statement)
-        keyword = _keyword(text if len(text) <= _LOOKED_AT else text[:_LOOKED_AT])
-        if keyword in _OF_TRANSACTIONS:
+        said = _SAID[text if len(text) <= LOOKED_AT else text[:LOOKED_AT]]
+        if said is None:
             return None
-        if keyword:
-            tags += _OPERATIONS[keyword]
+        tags += said
         if settings.sql_statements:
             tags += (("db.statement", short(text)),)
     length = settings.sql_parameters_max_length
@@ -90,7 +88,23 @@ def begin_query(
 
 def keyword_of(statement: object) -> str:
     """The first word of a statement, in upper case; empty where it has none that is plain."""
-    return _keyword(_text_of(statement)[:_LOOKED_AT])
+    return _keyword(_text_of(statement)[:_MAX_START])
+
+
+def _say(statement: str) -> tuple[tuple[str, str], ...] | None:
+    """What a statement does, as tags without values. None: it is of a transaction's frame.
+
+    :param statement: its beginning
+    """
+    keyword = _keyword(statement[:_MAX_START])
+    if keyword in _OF_TRANSACTIONS:
+        return None
+    summary = summary_of(statement, keyword)
+    tags = ("db.operation", keyword), ("db.query.summary", summary)
+    return tuple(tag for tag in tags if tag[1])
+
+
+_SAID: BoundedCache[str, tuple[tuple[str, str], ...] | None] = BoundedCache(_say)
 
 
 @remembered(1024)
