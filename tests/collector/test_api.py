@@ -165,6 +165,7 @@ async def test_services_and_endpoints(api: Api) -> None:
         0.1,
     )
     assert (shop["p50"], shop["p95"], shop["p99"], shop["calls_per_minute"]) == (14, 19, 19, 0.0)
+    assert shop["total"] == sum(range(10, 20))
     assert shop["last_seen"] > START
     assert (services["idle"]["calls"], services["idle"]["p50"]) == (0, None)
     [endpoint] = (await api("services/stock/endpoints"))["endpoints"]

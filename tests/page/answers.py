@@ -491,8 +491,13 @@ def _log_matches(log: Record, query: Query) -> bool:
 def _numbers(calls: list[tuple[int, bool]]) -> dict[str, Any]:
     took = [each for each, _ in calls]
     errors = sum(failed for _, failed in calls)
-    quantiles = {"p50": _quantile(took, 0.5), "p95": _quantile(took, 0.95), "p99": _quantile(took, 0.99)}
-    return {"calls": len(calls), "errors": errors, "error_rate": errors / max(1, len(calls)), **quantiles}
+    times = {
+        "total": sum(took),
+        "p50": _quantile(took, 0.5),
+        "p95": _quantile(took, 0.95),
+        "p99": _quantile(took, 0.99),
+    }
+    return {"calls": len(calls), "errors": errors, "error_rate": errors / max(1, len(calls)), **times}
 
 
 def _quantile(numbers: list[int], share: float) -> int:

@@ -169,6 +169,7 @@ def _sums(calls: list[Call]) -> Record:
         "calls": len(calls),
         "errors": errors,
         "error_rate": errors / len(calls),
+        "total": sum(took),
         "p50": quantile(took, 0.5),
         "p95": quantile(took, 0.95),
         "p99": quantile(took, 0.99),

@@ -18,6 +18,10 @@ def test_services_are_sorted_by_any_column_and_the_address_says_so(tab: Tab, cro
     known = crowded.answers.services({})["services"]
     page = tab.open("#/services")
     expect(page.locator(".opener")).to_have_text(sorted(each["name"] for each in known))
+    page.get_by_role("link", name="Total").click()
+    expect(page).to_have_url(f"{tab.url}/#/services?sort=total")
+    by_total = [each["name"] for each in sorted(known, key=lambda each: -each["total"])]
+    expect(page.locator(".opener")).to_have_text(by_total)
     page.get_by_role("link", name="p95").click()
     expect(page).to_have_url(f"{tab.url}/#/services?sort=p95")
     by_p95 = [each["name"] for each in sorted(known, key=lambda each: -each["p95"])]

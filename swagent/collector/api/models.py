@@ -75,6 +75,7 @@ class Calls(TypedDict):
     calls: int
     errors: int
     error_rate: float
+    total: int
     p50: int | None
     p95: int | None
     p99: int | None
@@ -329,6 +330,7 @@ MapEdge = TypedDict(
         "calls": int,
         "errors": int,
         "error_rate": float,
+        "total": int,
         "p50": "int | None",
         "p95": "int | None",
         "p99": "int | None",

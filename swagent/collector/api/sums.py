@@ -93,6 +93,7 @@ class Sum:
             "calls": calls,
             "errors": self.errors,
             "error_rate": self.errors / calls if calls else 0.0,
+            "total": sum(ordered),
             **{f"p{part}": quantile(ordered, part) for part in (50, 95, 99)},
             "calls_per_minute": self._rate(until),
             "last_call": self.last or None,

@@ -36,6 +36,7 @@ declare namespace Answer {
     calls: number;
     errors: number;
     error_rate: number;
+    total: number;
     p50: number | null;
     p95: number | null;
     p99: number | null;
@@ -46,6 +47,7 @@ declare namespace Answer {
     calls: number;
     errors: number;
     error_rate: number;
+    total: number;
     p50: number | null;
     p95: number | null;
     p99: number | null;
@@ -66,6 +68,7 @@ declare namespace Answer {
     calls: number;
     errors: number;
     error_rate: number;
+    total: number;
     p50: number | null;
     p95: number | null;
     p99: number | null;
@@ -243,6 +246,7 @@ declare namespace Answer {
     calls: number;
     errors: number;
     error_rate: number;
+    total: number;
     p50: number | null;
     p95: number | null;
     p99: number | null;

@@ -9,6 +9,7 @@ export const CALL_COLUMNS = [
   ['calls', 'Calls'],
   ['rate', 'per min', 'Calls a minute over the last five minutes'],
   ['errors', 'Errors'],
+  ['total', 'Total', 'The time of all calls together'],
   ['p50', 'p50', 'Half of the calls took no longer'],
   ['p95', 'p95', '95 of 100 calls took no longer'],
   ['p99', 'p99', '99 of 100 calls took no longer'],
@@ -21,6 +22,7 @@ export const CALL_ORDERS = {
   calls: { of: each => each.calls },
   rate: { of: each => (isSilent(each) ? 0 : each.calls_per_minute) },
   errors: { of: each => each.error_rate },
+  total: { of: each => each.total },
   p50: { of: each => each.p50 },
   p95: { of: each => each.p95 },
   p99: { of: each => each.p99 },
@@ -47,6 +49,7 @@ export function CallCells({ sums, width, errors }) {
     <td class="number" data-label="Errors">
       <${Errors} errors=${sums.errors} rate=${sums.error_rate} href=${errors} />
     </td>
+    <td class="number" data-label="Total">${duration(sums.total)}</td>
     <td class="number" data-label="p50">${duration(sums.p50)}</td>
     <td class="number with-trend" data-label="p95">
       ${

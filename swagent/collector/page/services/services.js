@@ -149,7 +149,7 @@ function Rows({ service, open, width, query, order }) {
       open &&
       html`
         <tr class="inside">
-          <td colspan="8"><${Endpoints} service=${name} query=${query} order=${order} /></td>
+          <td colspan="9"><${Endpoints} service=${name} query=${query} order=${order} /></td>
         </tr>
       `
     }
