@@ -19,6 +19,7 @@ from ..record.trace.segment import Segment
 from ..record.trace.single_span import SingleSpanSegment, SpanTemplate
 from .meter_encoding import encode_meters
 from .segment_template import Lengths, make_template
+from .span_writer import SpanWriter
 
 
 class Encoder:
@@ -67,6 +68,9 @@ class Encoder:
         """Writes a time in milliseconds."""
         self.times = BoundedCache(write_time)
         """Times as they are written."""
+        self._span: Callable[[SpanRecord], Any] = self._write_span
+        if self.is_binary:
+            self._span = SpanWriter(self._write_span, wire.span_object, self.times)
 
     def segment(self, finished: tuple[Segment, Sequence[SpanRecord]]) -> bytes:
         """A SegmentObject.
@@ -145,7 +149,7 @@ class Encoder:
             self._wire.event(event.id, source, event.name, 0, event.message, event.parameters, *times, "GENERAL")
         )
 
-    def _span(self, span: SpanRecord) -> Any:
+    def _write_span(self, span: SpanRecord) -> Any:
         try:
             layer, component = _KINDS[span.layer, span.component]
         except Exception:  # noqa: BLE001, RUF100  (not even hashable, and it costs no segment)

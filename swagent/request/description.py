@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import parse_qs
 
 from ..record.bounded_cache import BoundedCache
@@ -27,7 +28,9 @@ def describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
     if real_path or _by_path or facts.template is None or facts.template is UNMATCHED:
         # not cached: a client can send any path
         return _describe(facts, real_path)
-    return _TEMPLATES[facts._replace(path="")]
+    method, scheme, host, _, route, component, status = facts
+    # a plain tuple: `_replace` takes as long as all the rest
+    return _TEMPLATES[method, scheme, host, "", route, component, status]
 
 
 def admit(template: SpanTemplate, facts: Facts, endpoints: CardinalityLimit) -> str:
@@ -75,7 +78,7 @@ def parameters_tag(query: bytes, length: int) -> tuple[Tag, ...]:
     return (("http.params", short(text[:length] if length else text)),) if text else ()
 
 
-def _describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
+def _describe(facts: tuple[Any, ...], real_path: bool = False) -> SpanTemplate:
     method, scheme, host, path, template, component, status = facts
     origin = ORIGINS[scheme, host]
     # The URL shows the route, because the value of a path parameter may be a secret, such as the token of a reset link.
@@ -105,5 +108,5 @@ ORIGINS = BoundedCache(_origin)
 PEERS = BoundedCache(_peer)
 METHODS: BoundedCache[str, Tag] = BoundedCache(lambda method: ("http.method", "GET" if method == WEBSOCKET else method))
 STATUSES: BoundedCache[int, Tag] = BoundedCache(lambda status: ("http.status_code", str(int(status))))
-_TEMPLATES = BoundedCache(_describe)
+_TEMPLATES: BoundedCache[tuple[Any, ...], SpanTemplate] = BoundedCache(_describe)
 _NAMES: BoundedCache[tuple[str, str], str] = BoundedCache(lambda key: name_by_path(*key))

@@ -19,8 +19,8 @@ from ..record.trace.model import Origin, PendingOrigin, Reference, RefKind, Span
 from ..record.trace.span import Span, parent_link
 from ..record.trace.traceparent import Traceparent
 from .description import name_by_path, name_so_far
-from .facts import Facts
-from .scope import read_carrier, read_facts, read_headers, read_operation, read_traceparent
+from .facts import OTHER, Facts
+from .scope import read_carrier, read_facts, read_headers, read_operation, read_target, read_traceparent
 from .serving import is_served_here
 from .span import RequestSpan
 from .state import NOTHING, UNREAD, UNREADABLE, ChosenState, RequestState
@@ -194,6 +194,32 @@ class PendingRequest(ChosenState):
         self._open(live, source)
 
     def _open(self, live: Span | None, source: Active[Span] | None) -> None:
+        carrier, correlation = self._find_carrier()
+        method, path, is_readable = OTHER, OTHER, True
+        try:
+            # its route is not known before the end, and nothing else is needed here
+            method, path = read_target(self.scope)
+        except Exception as error:  # noqa: BLE001, RUF100  (a scope that no specification knows; it costs no request)
+            self.faults.note("reading a request", error)
+            is_readable = False
+        with self.tracer.lock:
+            if self.span is not None or self.ended:
+                return
+            try:
+                span = RequestSpan(self, method, path, carrier, correlation)
+                if is_readable:
+                    span.open(live, source)
+            except Exception as error:  # noqa: BLE001, RUF100  (as above)
+                self.faults.note("opening the span of a request", error)
+                return
+            # no call in between: another thread may end the request
+            if not self.ended:
+                self.span = span
+                return
+            span.discard()
+
+    def _find_carrier(self) -> tuple[Carrier | Traceparent | None, dict[str, str] | None]:
+        """The caller's context and its correlation, where it sent one that is trusted."""
         carrier: Carrier | Traceparent | None = None
         correlation = None
         try:
@@ -210,22 +236,7 @@ class PendingRequest(ChosenState):
                 carrier = read_traceparent(self.scope, self.tracer)
         except Exception as error:  # noqa: BLE001, RUF100  (ours, and the application may have made this call)
             self.faults.note("opening the span of a request", error)
-        facts = self.facts()
-        with self.tracer.lock:
-            if self.span is not None or self.ended:
-                return
-            try:
-                span = RequestSpan(self, facts, carrier, correlation)
-                if facts is not UNREADABLE:
-                    span.open(live, source)
-            except Exception as error:  # noqa: BLE001, RUF100  (as above)
-                self.faults.note("opening the span of a request", error)
-                return
-            # no call in between: another thread may end the request
-            if not self.ended:
-                self.span = span
-                return
-            span.discard()
+        return carrier, correlation
 
     def _read(self) -> tuple[Any, ...]:
         try:

@@ -70,6 +70,15 @@ def _read_component(scope: Scope, faults: Faults) -> Component:
         return PYTHON
 
 
+def read_target(scope: Scope) -> tuple[str, str]:
+    """Method and path, as in `Facts`.
+
+    :raises Exception: any error that a scope against the ASGI specification leads to
+    """
+    method = scope["method"] if scope["type"] == "http" else WEBSOCKET
+    return method if method in METHODS else OTHER, scope["path"]
+
+
 def read_operation(scope: Scope, status: int, faults: Faults) -> tuple[str, str, str | None]:
     """Method, path and template, as in `Facts`: the name of the operation so far is made of them."""
     method = scope["method"] if scope["type"] == "http" else WEBSOCKET

@@ -79,6 +79,22 @@ class Request(Protocol):
         ...
 
 
+class _Over:
+    """In the place of a request that is over. The request holds its span, so the span lets go of the request: then
+    neither is left to the garbage collector."""
+
+    ended = True
+    clock = None
+    scope: Scope = {}  # noqa: RUF012, RUF100  (never written)
+
+    def runs_here(self) -> bool:
+        """No task serves it any more."""
+        return False
+
+
+_OVER: Any = _Over()
+
+
 class RequestSpan(Span):
     """The entry span of one http or websocket scope. `PendingRequest.to_span` makes it. It is named and tagged at its
     end, when the framework has chosen the route."""
@@ -88,16 +104,21 @@ class RequestSpan(Span):
     def __init__(
         self,
         pending: Request,
-        facts: Facts,
+        method: str,
+        path: str,
         carrier: Carrier | Traceparent | None,
         correlation: dict[str, str] | None,
     ) -> None:
-        name = name_by_path(facts.method, facts.path)
+        """
+        :param method: a known one
+        :param path: as it was requested
+        """
+        name = name_by_path(method, path)
         client: Any = pending.scope.get("client")
         peer = PEERS[tuple(client)] if client else ""
         super().__init__(name, SpanKind.ENTRY, peer, Layer.HTTP, Component.PYTHON, carrier, correlation, pending.tracer)
         self.pending = pending
-        self.in_parts = facts.method is WEBSOCKET
+        self.in_parts = method is WEBSOCKET
         self._facts: Facts | None = None
         self.epoch = time.time() - time.monotonic()
         self.start_time = self.epoch + pending.start_time
@@ -128,6 +149,7 @@ class RequestSpan(Span):
             super().stop()
             facts, self._facts = self._facts, None
             pending.end(facts)
+            self.pending = _OVER
 
     def prepare_end(self) -> bool:
         """Name it and tag it by the facts of now. False: it has ended."""
