@@ -97,13 +97,29 @@ def other_python(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_an_environment_without_swagent_is_refused_with_a_sentence(swagent: Run, other_python: str) -> None:
-    for command in ([other_python, "-c", "print('ran')"], ["sh", "-c", f"{other_python} -c \"print('ran')\""]):
+    for command in ([other_python, "-c", "print('ran')"], ["sh", "-c", f"exec {other_python} -c \"print('ran')\""]):
         result = swagent("run", "--", *command)
         assert result.returncode == 2
         assert result.stdout == ""
         assert f"the command runs {other_python}" in result.stderr
         assert "which cannot use swagent: No module named 'swagent'. Install swagent into its env" in result.stderr
         assert "Traceback" not in result.stderr
+
+
+def test_a_step_of_a_script_in_another_environment_runs_without_the_agent(
+    swagent: Run, other_python: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "entrypoint.sh"
+    observed = "import sys; print('observed' if 'swagent' in sys.modules else 'alone')"
+    script.write_text(
+        f'#!/bin/sh\n{other_python} -c "{observed}"\n{other_python} -I -c "{observed}"\n'
+        f'{sys.executable} -c "{observed}"\nexit 3\n'
+    )
+    script.chmod(0o755)
+    result = swagent("run", "--", "./entrypoint.sh")
+    assert (result.returncode, result.stdout) == (3, "alone\nalone\nobserved\n")
+    [sentence] = [line for line in result.stderr.splitlines() if "cannot use swagent" in line]
+    assert sentence.endswith("This process runs without the agent")
 
 
 def test_a_program_that_the_command_starts_may_be_of_another_environment(swagent: Run, other_python: str) -> None:

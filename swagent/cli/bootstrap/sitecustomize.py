@@ -20,8 +20,8 @@ except ImportError:  # Python 2
     PathFinder = None  # type: ignore
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-# Set by `swagent run`, and taken away by the first interpreter in which the agent is: programs that this one starts are
-# the application's, with or without the agent.
+# Set by `swagent run`, to the number of the process that became the command, and taken away by the first interpreter in
+# which the agent is: programs that this one starts are the application's, with or without the agent.
 _EXPECTED = "SWAGENT_RUN"
 # Another `sitecustomize` may import the next one on the path by itself, and so this one again, while or after this one
 # imports it: `sys` keeps what was imported by then.
@@ -66,17 +66,21 @@ def _import_in_python_2(entry, where, done):
     return True
 
 
-def _refuse(reason):
-    # type: (object) -> None
+def _report(reason, is_command):
+    # type: (object, bool) -> None
     # `site` would print a traceback and go on without the agent, but the user asked for it by name
     sys.stderr.write("swagent run: {}\n".format(reason))
     sys.stderr.flush()
-    os._exit(2)
+    # a step of a script is to run, and the steps behind it
+    if is_command:
+        os._exit(2)
 
 
 def _begin():
     # type: () -> None
-    is_expected = os.environ.pop(_EXPECTED, None) is not None
+    expected = os.environ.pop(_EXPECTED, None)
+    is_expected = expected is not None
+    is_command = expected == str(os.getpid())
     before = set(sys.modules)
     try:
         from swagent import ConfigError
@@ -85,15 +89,16 @@ def _begin():
     except Exception as error:
         if is_expected:
             version = ".".join(map(str, sys.version_info[:2]))
-            _refuse(
-                "the command runs {} (Python {}), which cannot use swagent: {}. Install swagent into its "
-                "environment, and start `swagent run` from there".format(sys.executable, version, error)
+            text = "the command runs {} (Python {}), which cannot use swagent: {}. ".format(
+                sys.executable, version, error
             )
+            way_out = "Install swagent into its environment, and start `swagent run` from there"
+            _report(text + (way_out if is_command else "This process runs without the agent"), is_command)
         return
     try:
         bridge(launch(before, _HERE, is_first=is_expected))
     except ConfigError as error:
-        _refuse(error)
+        _report(error, is_command)
 
 
 _is_first = not hasattr(sys, _STATE)
