@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from swagent.abc import Address, Codec, Instance, Runtime, Transport
 from swagent.config import Config
 from swagent.pipeline.channel import Channel
-from swagent.pipeline.intake import Pending, SegmentIntake
+from swagent.pipeline.intake import SegmentIntake
 from swagent.pipeline.log_intake import LogIntake
 from swagent.signals import Signal
 
@@ -59,21 +59,16 @@ class Stage:
 
 
 def _cut_behind_recording() -> None:
-    for intake, ways in ((SegmentIntake, ("offer", "offer_request")), (LogIntake, ("offer", "offer_plain"))):
-        for way in ways:
-            _replace(intake, way, lambda _: _drop)
+    # what both implementations hand over is left pending, until a group of it would be encoded
+    def cut(_: Callable[..., Any]) -> Callable[..., Any]:
+        def drop_group(self: Any) -> None:
+            self._pending.clear()
 
-    # the accelerator's way in is the object's own, and hides that of its class
-    def cut(init: Callable[..., Any]) -> Callable[..., Any]:
-        def begin(self: Any, *args: Any) -> None:
-            init(self, *args)
-            for way in ("offer_request", "offer_plain"):
-                vars(self).pop(way, None)
+        return drop_group
 
-        return begin
-
-    _replace(SegmentIntake, "__init__", cut)
-    _replace(LogIntake, "__init__", cut)
+    for intake in (SegmentIntake, LogIntake):
+        _replace(intake, "_encode_group", cut)
+    _replace(Channel, "wake_reader", _cut_wake)
 
 
 def _cut_behind_encoding() -> None:
@@ -90,21 +85,18 @@ def _cut_behind_encoding() -> None:
 
         return drop_instead
 
-    def cut_wake(wake: Callable[..., Any]) -> Callable[..., Any]:
-        def wake_others(self: Channel) -> None:
-            # a reader that never gets anything would be woken for each record
-            if self.signal not in _CUT_SIGNALS:
-                wake(self)
-
-        return wake_others
-
     _replace(Channel, "offer", cut)
     _replace(Channel, "offer_many", cut_many)
-    _replace(Channel, "wake_reader", cut_wake)
+    _replace(Channel, "wake_reader", _cut_wake)
 
 
-def _drop(intake: Pending, _: object) -> None:
-    """Where a record ends that goes no further."""
+def _cut_wake(wake: Callable[..., Any]) -> Callable[..., Any]:
+    def wake_others(self: Channel) -> None:
+        # a reader that never gets anything would be woken for each record
+        if self.signal not in _CUT_SIGNALS:
+            wake(self)
+
+    return wake_others
 
 
 def _replace(owner: type, name: str, cut: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -118,8 +110,8 @@ BARE = "bare"
 WHOLE = "grpc"
 STAGES: Mapping[str, Stage] = {
     BARE: Stage("the application without an agent"),
-    "recorded": Stage("span, scope, ids, log record, end", transport=Confirming, cut=_cut_behind_recording),
-    "encoded": Stage("hand-over and encoding", transport=Confirming, cut=_cut_behind_encoding),
+    "recorded": Stage("span, scope, ids, log record, end, hand-over", transport=Confirming, cut=_cut_behind_recording),
+    "encoded": Stage("encoding", transport=Confirming, cut=_cut_behind_encoding),
     "confirmed": Stage("channel, batches, verdicts", delivers=True, transport=Confirming),
     WHOLE: Stage("gRPC", delivers=True),
 }
