@@ -38,7 +38,7 @@ test-native-asan: $(VENV)/.dev
 	mkdir -p $(ASAN)
 	cp -r swagent/native $(ASAN)/sources
 	rm -rf $(ASAN)/sources/build
-	CFLAGS="-g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+	CFLAGS="-g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSWAGENT_NO_POOLS" \
 		LDFLAGS="-fsanitize=address,undefined" \
 		$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --target $(ASAN)/built $(ASAN)/sources
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \

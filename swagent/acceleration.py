@@ -13,7 +13,7 @@ import os
 import sys
 from types import ModuleType
 
-API = 9
+API = 10
 VARIABLE = "SW_AGENT_NATIVE"
 CHOICES = ("auto", "off")
 

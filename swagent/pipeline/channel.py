@@ -22,9 +22,11 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import anyio
 
+from ..acceleration import native
 from ..backend import LoopNotifier
 from ..ledger import Drop, Ledger, Refusal, SignalStatistics, named
 from ..signals import Bounds, Overflow, Signal
@@ -70,13 +72,26 @@ class Lease:
         self._channel.restore(self)
 
 
-class Channel:
-    """One signal's bounded hand-over from any thread to the one reporter.
-
+class _Ring:
+    """
     :ivar ring_at: how many records have to wait before the reader wants a ring; infinite: it wants none
     """
 
+    def __init__(self) -> None:
+        self.ring_at = _NEVER
+
+
+if TYPE_CHECKING:
+    ChosenRing = _Ring
+else:
+    ChosenRing = _Ring if native is None else native.Ring
+
+
+class Channel(ChosenRing):
+    """One signal's bounded hand-over from any thread to the one reporter."""
+
     def __init__(self, signal: Signal, bounds: Bounds, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
         self.signal = signal
         self.bounds = bounds
         self.clock = clock
@@ -90,7 +105,7 @@ class Channel:
         self._refuses: Refusal | None = None
         self._urgent = False
         self._notifier: LoopNotifier | None = None
-        self.ring_at: float = _NEVER
+        self.ring_at = _NEVER
         self._ring_at_bytes: float = _NEVER
         self._settled = anyio.Event()
         self._bell: Doorbell | None = None

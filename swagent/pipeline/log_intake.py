@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from ..acceleration import native
 from ..agent_log import RateLimitedLog
 from ..record.logs.entry import LogEntry
 from ..record.logs.origin import NOWHERE
@@ -46,7 +48,11 @@ class LogIntake(Pending):
     def __init__(self, channel: Channel, encoding: LogEncoding, limited: RateLimitedLog) -> None:
         super().__init__(channel, limited)
         self._encoding = encoding
-        self._clock = channel.clock
+        self._clock = clock = channel.clock
+        if native is not None:
+            # the one in C takes the fields of a record as C has them, without a tuple
+            its_own = None if clock is time.monotonic else clock
+            self.offer_plain = native.LogRows(self._pending, _FULL, self.encode, channel, its_own)  # type: ignore[method-assign]
 
     def offer(self, entry: LogEntry) -> None:
         """Hand a converted record over, as `Intake.offer`."""

@@ -27,7 +27,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import Context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..acceleration import native
 from ..inspection.garbage_time import garbage_time
@@ -52,15 +52,54 @@ def steps_of_loop(loop: asyncio.AbstractEventLoop) -> AsyncioSteps:
         return AsyncioSteps(loop) if found is None else found
 
 
-class AsyncioSteps:
-    """Of one loop. Each method is for the loop's own thread, but for `enter` and `leave`.
-
-    :ivar late: what says since when a task could run that is woken now, if it is known
+class _StepsState:
+    """
+    :ivar late: the callback that the loop calls just now, if it may be late; None: there is none
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
+    def __init__(self) -> None:
         self.late: _Late | None = None
+
+
+class _Late:
+    """A callback that the loop may call later than it was to be called.
+
+    :ivar due: when it was, by the monotonic clock
+    :ivar seconds: how long the timer was to run; None: it is none
+    """
+
+    __slots__ = ("_steps", "callback", "due", "seconds")
+
+    def __init__(self, steps: _StepsState, callback: Callable[..., object], due: float, seconds: float | None) -> None:
+        self._steps = steps
+        self.callback = callback
+        self.due = due
+        self.seconds = seconds
+
+    def __call__(self, *args: object) -> object:
+        self._steps.late = self
+        try:
+            return self.callback(*args)
+        finally:
+            self._steps.late = None
+
+    def __repr__(self) -> str:
+        return repr(self.callback)
+
+
+if TYPE_CHECKING:
+    ChosenState = _StepsState
+    Late = _Late
+else:
+    ChosenState, Late = (_StepsState, _Late) if native is None else (native.Steps, native.Late)
+
+
+class AsyncioSteps(ChosenState):
+    """Of one loop. Each method is for the loop's own thread, but for `enter` and `leave`."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self.loop = loop
         self._agents = self._users = 0
         self._listed = 0
         self._hidden = _Hidden(loop)
@@ -158,7 +197,7 @@ class AsyncioSteps:
         ) -> object:
             # a thread calls it with its result
             if callable(callback):
-                callback = _Late(self, callback, time.monotonic(), None)
+                callback = Late(self, callback, time.monotonic(), None)
             return inner(callback, *args, context=context)
 
         return call_soon_threadsafe
@@ -200,11 +239,11 @@ class AsyncioSteps:
 
     def _with_due(self, callback: Callable[..., object], delay: object) -> Callable[..., object]:
         """The callback of a request's timer, which says when it was due."""
-        if type(callback) is _Late or not callable(callback) or not isinstance(delay, _NUMBERS):
+        if type(callback) is Late or not callable(callback) or not isinstance(delay, _NUMBERS):
             return callback  # the loop refuses what is no function, and a delay that is not a number
         # a timer that was early, and waits for the rest
         seconds = self.late.seconds if self.late is not None and self.late.callback == callback else delay
-        return _Late(self, callback, time.monotonic() + delay, seconds)
+        return Late(self, callback, time.monotonic() + delay, seconds)
 
 
 class _Hidden:
@@ -260,32 +299,6 @@ class _Step:
 
     def __repr__(self) -> str:
         return repr(self._run)
-
-
-class _Late:
-    """A callback that the loop may call later than it was to be called.
-
-    :ivar due: when it was, by the monotonic clock
-    :ivar seconds: how long the timer was to run; None: it is none
-    """
-
-    __slots__ = ("_steps", "callback", "due", "seconds")
-
-    def __init__(self, steps: AsyncioSteps, callback: Callable[..., object], due: float, seconds: float | None) -> None:
-        self._steps = steps
-        self.callback = callback
-        self.due = due
-        self.seconds = seconds
-
-    def __call__(self, *args: object) -> object:
-        self._steps.late = self
-        try:
-            return self.callback(*args)
-        finally:
-            self._steps.late = None
-
-    def __repr__(self) -> str:
-        return repr(self.callback)
 
 
 # agents may start and stop in several threads

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs
 
+from ..acceleration import native
 from ..record.bounded_cache import BoundedCache
 from ..record.cardinality import OVERFLOW, CardinalityLimit
 from ..record.limits import address_of, name_of, short
@@ -66,6 +67,8 @@ def use_endpoint_style(style: str) -> None:
     _by_path = style == "path"
     _TEMPLATES.clear()
     _NAMES.clear()
+    if native is not None:
+        native.name_by_path(_by_path)
 
 
 def parameters_tag(query: bytes, length: int) -> tuple[Tag, ...]:

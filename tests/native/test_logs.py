@@ -165,6 +165,65 @@ def test_inside_the_reporting_of_another_nothing_is_noted() -> None:
         assert thread.reporting
 
 
+@pytest.mark.parametrize("is_hidden", [False, True])
+def test_a_field_that_the_class_hides_is_read_from_the_class(monkeypatch: pytest.MonkeyPatch, is_hidden: bool) -> None:
+    for reader in readers(0, "%(message)s"):
+        with monkeypatch.context() as patching:
+            record = logging.LogRecord("shop", 30, "shop.py", 7, "sold out", (), None)
+            if is_hidden:
+                patching.setattr(logging.LogRecord, "threadName", property(lambda _: "of the class"), raising=False)
+            noted: Any = reader.note(Thread(), record, None)
+        assert (noted[2] == "of the class") is is_hidden
+
+
+def rows_of(encode: Callable[[], object]) -> tuple[list[Any], Any]:
+    class Channel:
+        ring_at = 1000
+
+    pending: list[Any] = []
+    assert native is not None
+    return pending, native.LogRows(pending, 2 * (FIELDS + 2), encode, Channel(), lambda: 12.5)
+
+
+def test_what_is_noted_is_handed_over_at_once() -> None:
+    full: list[object] = []
+    pending, rows = rows_of(lambda: full.append(True))
+    made = Layout(LogSettings(layout="%(message)s"))
+    reader, python = make_reader(0, made, rows), RecordReader(0, made)
+    record = logging.LogRecord("shop", 30, "shop.py", 7, "%s sold out", ("tea",), None)
+    assert reader.note(Thread(), record, None) is True
+    expected = python.note(Thread(), record, None)
+    assert expected is not None
+    assert pending == [*expected, None, 12.5]
+    assert not full
+    rows(expected, "converted")
+    assert pending[FIELDS + 2 :] == [*expected, "converted", 12.5]
+    assert full == [True]
+
+
+def test_an_error_of_the_intake_costs_its_record_and_is_warned_of() -> None:
+    errors: list[Exception] = []
+
+    def fail() -> None:
+        raise OSError("full")
+
+    _, rows = rows_of(fail)
+    reader = make_reader(0, Layout(LogSettings(layout="%(message)s")), rows, errors.append)
+    record = logging.LogRecord("shop", 30, "shop.py", 7, "sold out", (), None)
+    assert reader.note(Thread(), record, None) is True
+    assert not errors
+    assert reader.note(Thread(), record, None) is True
+    assert [str(error) for error in errors] == ["full"]
+
+
+def test_half_a_record_is_refused() -> None:
+    pending, rows = rows_of(lambda: None)
+    for offered in [(), ((1, 2),), (("",) * FIELDS, None, None), ([""] * FIELDS,)]:
+        with pytest.raises(TypeError):
+            rows(*offered)
+    assert not pending
+
+
 # -- bytes --------------------------------------------------------------------------------------------------------
 
 

@@ -200,6 +200,18 @@ clock_end(Served *served)
     return failed;
 }
 
+/* The task that runs: a new reference, None where there is none. */
+static PyObject *
+find_own_task(Served *served)
+{
+    PyObject *loop = served->serving == NULL ? NULL : served->serving->loop;
+    if (loop == NULL) {
+        return Py_NewRef(Py_None);
+    }
+    PyObject *task = running_task();
+    return task != NULL || PyErr_Occurred() ? task : PyObject_CallOneArg(current_task, loop);
+}
+
 /* The step of the request's own task ends, and the task will go on. */
 int
 clock_suspend(Served *served)
@@ -210,8 +222,7 @@ clock_suspend(Served *served)
         return 0;
     }
     if (clock->own == NULL) {
-        PyObject *loop = served->serving == NULL ? NULL : served->serving->loop;
-        PyObject *task = loop == NULL ? Py_NewRef(Py_None) : PyObject_CallOneArg(current_task, loop);
+        PyObject *task = find_own_task(served);
         if (task == NULL) {
             return -1;
         }
@@ -245,34 +256,60 @@ clock_resume(Served *served)
 
 /* -- the end ------------------------------------------------------------------------------------------------------ */
 
-static PyObject *
+/* What `SplitTimes` are made of: whole milliseconds, and of the waits what has a name, see `AwaitedTimes.text`. */
+typedef struct {
+    double running, ready, awaiting, collected, named, rest;
+    PyObject *quoted;
+} Fields;
+
+/* The times of the requests that came last. Few numbers come again and again, so most need neither text nor key. */
+#define KNOWN 256
+static struct {
+    Fields fields;
+    PyObject *times;
+} known_times[KNOWN];
+
+static double
 whole(double seconds)
 {
-    return PyLong_FromDouble(floor(seconds * 1000.0 + 0.5));
+    return floor(seconds * 1000.0 + 0.5);
 }
 
-/* Of requests that ran and did nothing else, which most are: by their milliseconds. */
-#define PLAIN 64
-static PyObject *plain_times[PLAIN];
-
-/* 1 with the place of such a request's times. */
-static int
-is_plain(Clock *clock, PyObject ***at)
+static void
+read_fields(Clock *clock, Fields *fields)
 {
-    if (clock->ready != 0.0 || clock->awaiting != 0.0 || clock->collected != 0.0 || clock->running >= 0.001 * (PLAIN - 1)) {
-        return 0;
-    }
-    *at = &plain_times[(int)floor(clock->running * 1000.0 + 0.5)];
-    return 1;
+    fields->running = whole(clock->running);
+    fields->ready = whole(clock->ready);
+    fields->awaiting = whole(clock->awaiting);
+    fields->collected = whole(clock->collected);
+    fields->named = clock->name == NULL ? 0.0 : rint(clock->named * 1000.0);
+    fields->rest = clock->name == NULL ? 0.0 : rint((clock->awaiting - clock->named) * 1000.0);
+    fields->quoted = clock->quoted;
+}
+
+static size_t
+slot_of(const Fields *fields)
+{
+    double mixed = fields->running + 31.0 * fields->ready + 101.0 * fields->awaiting + 1009.0 * fields->collected +
+                   3.0 * fields->named + 7.0 * fields->rest;
+    return ((mixed >= 0.0 && mixed < 1e15 ? (size_t)mixed : 0) ^ (size_t)fields->quoted >> 4) % KNOWN;
+}
+
+static int
+is_same(const Fields *one, const Fields *other)
+{
+    return one->running == other->running && one->ready == other->ready && one->awaiting == other->awaiting &&
+           one->collected == other->collected && one->named == other->named && one->rest == other->rest &&
+           one->quoted == other->quoted;
 }
 
 static PyObject *
-make_times(Clock *clock, PyObject *awaited)
+make_times(const Fields *fields, PyObject *awaited)
 {
-    PyObject *fields[5] = {whole(clock->running), whole(clock->ready), whole(clock->awaiting), whole(clock->collected),
-                           awaited};
-    PyObject *key = fields[0] && fields[1] && fields[2] && fields[3] && awaited
-                        ? PyTuple_Pack(5, fields[0], fields[1], fields[2], fields[3], awaited)
+    PyObject *numbers[4] = {PyLong_FromDouble(fields->running), PyLong_FromDouble(fields->ready),
+                            PyLong_FromDouble(fields->awaiting), PyLong_FromDouble(fields->collected)};
+    PyObject *key = numbers[0] && numbers[1] && numbers[2] && numbers[3] && awaited
+                        ? PyTuple_Pack(5, numbers[0], numbers[1], numbers[2], numbers[3], awaited)
                         : NULL;
     PyObject *times = key == NULL ? NULL : PyDict_GetItemWithError(split_times, key);
     Py_XINCREF(times);
@@ -281,14 +318,14 @@ make_times(Clock *clock, PyObject *awaited)
     }
     Py_XDECREF(key);
     for (int i = 0; i < 4; i++) {
-        Py_XDECREF(fields[i]);
+        Py_XDECREF(numbers[i]);
     }
     return times;
 }
 
 /* What was awaited, as JSON; empty: there is no name for it. NULL without memory. */
 static PyObject *
-text_of_awaited(Clock *clock)
+text_of_awaited(Clock *clock, const Fields *fields)
 {
     PyObject *text = NULL;
     if (clock->awaited != NULL) {
@@ -298,8 +335,7 @@ text_of_awaited(Clock *clock)
         PyErr_Clear();
     }
     else if (clock->name != NULL) {
-        /* as `AwaitedTimes.text` */
-        long named = (long)rint(clock->named * 1000.0), rest = (long)rint((clock->awaiting - clock->named) * 1000.0);
+        long named = (long)fields->named, rest = (long)fields->rest;
         if (named > 0) {
             text = rest > 0 ? PyUnicode_FromFormat("[[%U,%ld],[\"other\",%ld]]", clock->quoted, named, rest)
                             : PyUnicode_FromFormat("[[%U,%ld]]", clock->quoted, named);
@@ -307,6 +343,33 @@ text_of_awaited(Clock *clock)
         }
     }
     return text == NULL ? PyUnicode_FromStringAndSize(NULL, 0) : text;
+}
+
+/* The times by their fields: a new reference; NULL with an exception set. */
+static PyObject *
+find_times(Clock *clock)
+{
+    Fields fields;
+    read_fields(clock, &fields);
+    size_t at = slot_of(&fields);
+    int is_alone = clock->awaited == NULL;
+    if (is_alone && known_times[at].times != NULL && is_same(&known_times[at].fields, &fields)) {
+        return Py_NewRef(known_times[at].times);
+    }
+    /* held, so that no other name has its address */
+    Py_XINCREF(fields.quoted);
+    PyObject *awaited = text_of_awaited(clock, &fields), *times = make_times(&fields, awaited);
+    Py_XDECREF(awaited);
+    if (!is_alone || times == NULL) {
+        Py_XDECREF(fields.quoted);
+        return times;
+    }
+    PyObject *former = known_times[at].times, *former_name = known_times[at].fields.quoted;
+    known_times[at].fields = fields;
+    known_times[at].times = Py_NewRef(times);
+    Py_XDECREF(former);
+    Py_XDECREF(former_name);
+    return times;
 }
 
 PyObject *
@@ -320,26 +383,14 @@ clock_stop(Served *served, double now)
     if (clock->depth) {
         clock->collected += garbage_seconds - clock->collected_before;
     }
-    PyObject **plain = NULL, *awaited = NULL;
-    int is_simple = is_plain(clock, &plain) && clock->name == NULL && clock->awaited == NULL;
-    if (is_simple && *plain != NULL) {
-        Py_CLEAR(clock->active);
-        Py_CLEAR(clock->steps);
-        clock->times = Py_NewRef(*plain);
-        return Py_NewRef(*plain);
-    }
-    awaited = text_of_awaited(clock);
+    PyObject *times = find_times(clock);
     Py_CLEAR(clock->active);
     Py_CLEAR(clock->awaited);
     Py_CLEAR(clock->name);
     Py_CLEAR(clock->quoted);
     Py_CLEAR(clock->steps);
-    clock->times = make_times(clock, awaited);
-    Py_XDECREF(awaited);
-    if (is_simple && clock->times != NULL) {
-        *plain = Py_NewRef(clock->times);
-    }
-    return Py_XNewRef(clock->times);
+    Py_XSETREF(clock->times, times);
+    return Py_XNewRef(times);
 }
 
 void

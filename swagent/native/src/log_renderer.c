@@ -27,8 +27,18 @@
 /* "2026-11-30 12:00:00"; a time zone's clock shows no longer one. */
 #define LONGEST_SECOND 32
 
+/* What the caches said of the texts that came last, by address: a logger's name is the same object again and again.
+ * Each is held, so no other object has its address. */
+typedef struct {
+    PyObject *key[4];
+    Py_ssize_t lengths[3];
+    PyObject *said;
+} Known;
+#define KNOWN 64
+
 typedef struct {
     PyObject_HEAD
+    Known known_shapes[KNOWN], known_places[KNOWN], known_lengths[KNOWN];
     GIVEN(DECLARE)
     Py_ssize_t task_letters;
     /* the second that was shown last, since many records fall into one */
@@ -301,10 +311,63 @@ shape_key(Record *record)
     return key;
 }
 
+/* Keeps what a cache said. The texts of the key are those of the slot. */
+static void
+keep(Known *slot, const Known *known, PyObject *said)
+{
+    Known former = *slot;
+    *slot = *known;
+    for (int at = 0; at < 4; at++) {
+        Py_XINCREF(slot->key[at]);
+        Py_XDECREF(former.key[at]);
+    }
+    slot->said = Py_NewRef(said);
+    Py_XDECREF(former.said);
+}
+
+static Known *
+slot_of(Known *slots, const Known *known)
+{
+    size_t mixed = 0;
+    for (int at = 0; at < 4; at++) {
+        mixed = mixed * 31 + ((size_t)known->key[at] >> 4);
+    }
+    for (int at = 0; at < 3; at++) {
+        mixed = mixed * 31 + (size_t)known->lengths[at];
+    }
+    return &slots[(mixed ^ mixed >> 8) % KNOWN];
+}
+
+static int
+is_known(const Known *slot, const Known *known)
+{
+    return slot->said != NULL && memcmp(slot->key, known->key, sizeof known->key) == 0 &&
+           memcmp(slot->lengths, known->lengths, sizeof known->lengths) == 0;
+}
+
+/* The shape of a record: a new reference; NULL with an exception set. */
+static PyObject *
+look_up_shape(LogRenderer *self, Record *record)
+{
+    Known known = {{record->row[LEVEL], record->row[LOGGER], record->row[THREAD],
+                    PyTuple_GET_ITEM(record->origin, SPAN_ID)},
+                   {record->lengths[TRACE], record->lengths[SEGMENT], record->lengths[TASK_NAME]},
+                   NULL};
+    Known *slot = slot_of(self->known_shapes, &known);
+    if (is_known(slot, &known)) {
+        return Py_NewRef(slot->said);
+    }
+    PyObject *shape = look_up(self->shapes, shape_key(record));
+    if (shape != NULL) {
+        keep(slot, &known, shape);
+    }
+    return shape;
+}
+
 static int
 find_shape(LogRenderer *self, Record *record)
 {
-    record->shape = look_up(self->shapes, shape_key(record));
+    record->shape = look_up_shape(self, record);
     if (record->shape == NULL) {
         return FAILED;
     }
@@ -324,12 +387,20 @@ write_piece(Writer *writer, PyObject *piece)
     return write_bytes(writer, PyBytes_AS_STRING(piece), PyBytes_GET_SIZE(piece));
 }
 
-/* What a cache has for a key, which is stolen. */
+/* Writes what a cache has for a text, or for a length where there is no text. */
 static int
-write_cached(Writer *writer, PyObject *cache, PyObject *key)
+write_cached(Writer *writer, Known *slots, PyObject *cache, PyObject *text, Py_ssize_t length)
 {
-    PyObject *found = look_up(cache, key);
+    Known known = {{text}, {length}, NULL};
+    Known *slot = slot_of(slots, &known);
+    if (is_known(slot, &known)) {
+        return write_piece(writer, slot->said);
+    }
+    PyObject *found = look_up(cache, text != NULL ? Py_NewRef(text) : PyLong_FromSsize_t(length));
     int done = found == NULL ? FAILED : write_piece(writer, found);
+    if (done == WRITTEN) {
+        keep(slot, &known, found);
+    }
     Py_XDECREF(found);
     return done;
 }
@@ -353,7 +424,7 @@ write_record(LogRenderer *self, Writer *writer, Record *record)
         done = write_time(writer, record);
     }
     if (done == WRITTEN) {
-        done = write_cached(writer, self->places, Py_NewRef(PyTuple_GET_ITEM(record->origin, ENDPOINT)));
+        done = write_cached(writer, self->known_places, self->places, PyTuple_GET_ITEM(record->origin, ENDPOINT), 0);
     }
     for (int which = TRACE; done == WRITTEN && which <= TASK_NAME; which++) {
         done = write_piece(writer, PyTuple_GET_ITEM(record->shape, BEFORE_TRACE + which));
@@ -365,7 +436,7 @@ write_record(LogRenderer *self, Writer *writer, Record *record)
         done = write_piece(writer, PyTuple_GET_ITEM(record->shape, AFTER_TASK));
     }
     if (done == WRITTEN) {
-        done = write_cached(writer, self->before_texts, PyLong_FromSsize_t(record->used));
+        done = write_cached(writer, self->known_lengths, self->before_texts, NULL, record->used);
     }
     return done != WRITTEN ? done : write_bytes(writer, record->text, record->used);
 }
@@ -499,6 +570,16 @@ renderer_dealloc(PyObject *renderer)
     LogRenderer *self = (LogRenderer *)renderer;
     PyObject_GC_UnTrack(renderer);
     GIVEN(CLEAR)
+    Known *known[] = {self->known_shapes, self->known_places, self->known_lengths};
+    for (int at = 0; at < 3 * KNOWN; at++) {
+        Known nothing = {{NULL}, {0}, NULL}, *slot = &known[at / KNOWN][at % KNOWN];
+        Known former = *slot;
+        *slot = nothing;
+        Py_XDECREF(former.said);
+        for (int text = 0; text < 4; text++) {
+            Py_XDECREF(former.key[text]);
+        }
+    }
     Py_TYPE(renderer)->tp_free(renderer);
 }
 

@@ -16,7 +16,9 @@
     each(task_name)                                                                                                    \
     each(nowhere)                                                                                                      \
     each(no_trace)     /* what `%(tid)s` shows where there is none */                                                 \
-    each(more)         /* the fields that the layout shows beside the usual ones */
+    each(more)         /* the fields that the layout shows beside the usual ones */                                   \
+    each(offer)        /* takes what was noted, where it is LogRows */                                                 \
+    each(warn)         /* called with an error of that */
 
 #define DECLARE(name) PyObject *name;
 #define VISIT(name) Py_VISIT(self->name);
@@ -219,28 +221,66 @@ is_usual(PyObject *value, int field)
     }
 }
 
+/* Reads a field into the row; of the arguments, fills them into the message. */
+static int
+read_field(RecordReader *self, PyObject *record, PyObject *dict, PyObject **row, int field)
+{
+    PyObject *value = dict == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(dict, fields[field]));
+    if (value == NULL && (PyErr_Occurred() || (value = PyObject_GetAttr(record, fields[field])) == NULL)) {
+        return FAILED;
+    }
+    int done = is_usual(value, field) ? WRITTEN : NOT_MINE;
+    if (done == WRITTEN && field == ARGS && PyTuple_GET_SIZE(value) > 0) {
+        Py_SETREF(row[MESSAGE], PyUnicode_Format(row[MESSAGE], value));
+        done = row[MESSAGE] == NULL ? FAILED : WRITTEN;
+    }
+    if (field < ARGS) {
+        row[field] = value;
+    } else {
+        Py_DECREF(value);
+    }
+    return done;
+}
+
+/* Whether the fields of a record are what its dict has: no attribute of its class hides one. The class is asked once
+ * for each of its versions. */
+static int
+has_fields_in_dict(RecordReader *self)
+{
+#if PY_VERSION_HEX < 0x030D0000
+    static unsigned int asked;
+    PyTypeObject *type = (PyTypeObject *)self->record_type;
+    if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) || type->tp_getattro != PyObject_GenericGetAttr) {
+        return 0;
+    }
+    if (asked != type->tp_version_tag) {
+        for (int field = 0; field < READ; field++) {
+            if (_PyType_Lookup(type, fields[field]) != NULL) {
+                return 0;
+            }
+        }
+        asked = type->tp_version_tag;
+    }
+    return 1;
+#else
+    return 0;
+#endif
+}
+
 /* Reads the fields into the row, and the message with its arguments filled in. */
 static int
 read_fields(RecordReader *self, PyObject *record, PyObject **row)
 {
-    for (int field = 0; field < READ; field++) {
-        PyObject *value = PyObject_GetAttr(record, fields[field]);
-        if (value == NULL) {
-            return FAILED;
-        }
-        int done = is_usual(value, field) ? WRITTEN : NOT_MINE;
-        if (done == WRITTEN && field == ARGS && PyTuple_GET_SIZE(value) > 0) {
-            Py_SETREF(row[MESSAGE], PyUnicode_Format(row[MESSAGE], value));
-            done = row[MESSAGE] == NULL ? FAILED : WRITTEN;
-        }
-        if (field < ARGS) {
-            row[field] = value;
-        } else {
-            Py_DECREF(value);
-        }
-        if (done != WRITTEN) {
-            return done;
-        }
+    /* a handler that made a text of the record has used its dict, so it is there */
+    PyObject *dict = has_fields_in_dict(self) ? PyObject_GenericGetDict(record, NULL) : NULL;
+    PyErr_Clear();
+    int done = WRITTEN;
+    for (int field = 0; field < READ && done == WRITTEN; field++) {
+        done = read_field(self, record, dict, row, field);
+    }
+    Py_XDECREF(dict);
+    if (done != WRITTEN) {
+        return done;
     }
     return PyUnicode_GET_LENGTH(row[MESSAGE]) > self->letters ? NOT_MINE : WRITTEN;
 }
@@ -298,8 +338,7 @@ find_asyncio(const char *name)
     return found;
 }
 
-/* The task of asyncio that runs; NULL where Python has to look for one, or with what has to pass. */
-static PyObject *
+PyObject *
 running_task(void)
 {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -366,12 +405,10 @@ read_place(RecordReader *self, PyObject *entry, PyObject **row)
     return row[TASK] == NULL ? FAILED : WRITTEN;
 }
 
-/* The fields of a `PlainRecord`; NULL without an exception where Python has to do it. The tuple is made last: nothing
- * that calls Python sees one that is not whole. */
-static PyObject *
-read_plain(RecordReader *self, PyObject *record, PyObject *entry)
+/* The fields of a `PlainRecord`. */
+static int
+read_plain(RecordReader *self, PyObject *record, PyObject *entry, PyObject **row)
 {
-    PyObject *row[NOTED] = {NULL}, *noted = NULL;
     int done = read_fields(self, record, row);
     if (done == WRITTEN && PyTuple_GET_SIZE(self->more) == 0) {
         row[MORE] = Py_NewRef(self->more);
@@ -381,15 +418,35 @@ read_plain(RecordReader *self, PyObject *record, PyObject *entry)
     if (done == WRITTEN) {
         done = read_place(self, entry, row);
     }
-    if (done == WRITTEN) {
-        noted = PyTuple_New(NOTED);
-    }
-    for (int field = 0; field < NOTED; field++) {
-        if (noted != NULL) {
-            PyTuple_SET_ITEM(noted, field, row[field]);
-        } else {
-            Py_XDECREF(row[field]);
+    return done;
+}
+
+/* Hands the fields over: True. An error costs this record only, as in `LogCapture`. */
+static PyObject *
+offer_row(RecordReader *self, PyObject *const *row)
+{
+    if (log_rows_append((LogRows *)self->offer, row, Py_None) < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+            return NULL;
         }
+        PyObject *error = take_error();
+        PyObject *done = self->warn == Py_None ? Py_NewRef(error) : PyObject_CallOneArg(self->warn, error);
+        Py_XDECREF(error);
+        Py_XDECREF(done);
+        if (done == NULL) {
+            return NULL;
+        }
+    }
+    Py_RETURN_TRUE;
+}
+
+/* The fields as a tuple, which is made last: nothing that calls Python sees one that is not whole. */
+static PyObject *
+as_tuple(PyObject *const *row)
+{
+    PyObject *noted = PyTuple_New(NOTED);
+    for (int field = 0; noted != NULL && field < NOTED; field++) {
+        PyTuple_SET_ITEM(noted, field, Py_NewRef(row[field]));
     }
     return noted;
 }
@@ -427,7 +484,7 @@ end_reporting(PyObject *thread)
     }
 }
 
-/* As `note` of the Python class. */
+/* As `note` of the Python class; True: it is handed over already. */
 static PyObject *
 note(PyObject *reader, PyObject *const *args, Py_ssize_t count)
 {
@@ -435,16 +492,22 @@ note(PyObject *reader, PyObject *const *args, Py_ssize_t count)
     if (count != 3) {
         return PyErr_Format(PyExc_TypeError, "a thread, a record and an entry, not %zd arguments", count);
     }
-    PyObject *thread = args[0], *row = NULL;
+    PyObject *thread = args[0], *row[NOTED] = {NULL}, *noted = NULL;
+    int done = NOT_MINE;
     if (self->letters >= 0 && (PyObject *)Py_TYPE(args[1]) == self->record_type && is_inside(self, thread) == 0 &&
         PyObject_SetAttr(thread, name_reporting, Py_True) == 0) {
-        row = read_plain(self, args[1], args[2]);
+        done = read_plain(self, args[1], args[2], row);
         end_reporting(thread);
     }
-    if (row == NULL && PyErr_Occurred() && !forgive()) {
-        return NULL;
+    if (done == WRITTEN) {
+        noted = Py_TYPE(self->offer) == LogRows_Type ? offer_row(self, row) : as_tuple(row);
+    } else if (!PyErr_Occurred() || forgive()) {
+        noted = Py_NewRef(Py_None);
     }
-    return row != NULL ? row : Py_NewRef(Py_None);
+    for (int field = 0; field < NOTED; field++) {
+        Py_XDECREF(row[field]);
+    }
+    return noted;
 }
 
 /* -- the type ---------------------------------------------------------------------------------------------------- */
@@ -453,7 +516,7 @@ static PyObject *
 reader_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(keywords))
 {
     enum { OBJECTS = 0 GIVEN(COUNT) };
-    if (PyTuple_GET_SIZE(args) != OBJECTS + 2 || !PyTuple_CheckExact(PyTuple_GET_ITEM(args, OBJECTS - 1))) {
+    if (PyTuple_GET_SIZE(args) != OBJECTS + 2 || !PyTuple_CheckExact(PyTuple_GET_ITEM(args, OBJECTS - 3))) {
         return PyErr_Format(PyExc_TypeError, "what RecordReader takes is written in its type");
     }
     long long level = PyLong_AsLongLong(PyTuple_GET_ITEM(args, OBJECTS));
@@ -496,8 +559,8 @@ static PyMethodDef methods[] = {
      "Set the field `tid` of a record.\n\n"
      ":returns: what was active when it was logged, or None; False where it is not reported"},
     {"note", (PyCFunction)(void (*)(void))note, METH_FASTCALL,
-     "The fields of a `PlainRecord`, from a thread's state, a record and what was active; None where the full path "
-     "has to take it."},
+     "The fields of a `PlainRecord`, from a thread's state, a record and what was active; True where these are handed "
+     "over already; None where the full path has to take it."},
     {NULL},
 };
 

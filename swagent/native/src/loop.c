@@ -4,8 +4,9 @@
  * task of a clock of C, and by Python in all other cases.
  */
 #include "clock.h"
+#include "late.h"
 
-enum { CALL_SOON, CALL_LATER_OR_AT };
+enum { CALL_SOON, CALL_LATER, CALL_AT };
 
 typedef struct {
     PyObject_HEAD
@@ -18,7 +19,9 @@ typedef struct {
 
 static PyTypeObject *Hiding_Type;
 static PyObject *request_clock, *task_type;
-static PyObject *s_context, *s_self, *s_steps, *s_late, *s_due;
+static PyObject *s_context, *s_self, *s_steps;
+/* the name in calls of C, which is another text */
+static PyObject *seen_name;
 
 /* The clock of a context, if it counts steps of this loop: a new reference; NULL without an exception: there is none. */
 static PyObject *
@@ -35,12 +38,14 @@ of_this_loop(Hiding *self, PyObject *clock)
     else {
         steps = PyObject_GetAttr(clock, s_steps);
     }
+    if (steps == NULL) {
+        PyErr_Clear();
+    }
     int is = steps == self->steps;
     Py_XDECREF(steps);
     if (!is) {
         Py_CLEAR(clock);
     }
-    PyErr_Clear();
     return clock;
 }
 
@@ -52,7 +57,9 @@ clock_of_context(PyObject *context)
     }
     int is_set = PySequence_Contains(context, request_clock);
     PyObject *clock = is_set > 0 ? PyObject_GetItem(context, request_clock) : NULL;
-    PyErr_Clear();
+    if (clock == NULL && is_set) {
+        PyErr_Clear();
+    }
     return clock;
 }
 
@@ -72,13 +79,22 @@ clock_here(void)
 static double
 due(Hiding *self)
 {
-    PyObject *late = PyObject_GetAttr(self->steps, s_late);
-    PyObject *since = late == NULL || late == Py_None ? NULL : PyObject_GetAttr(late, s_due);
-    double seconds = since == NULL ? -1.0 : PyFloat_AsDouble(since);
-    Py_XDECREF(since);
-    Py_XDECREF(late);
-    PyErr_Clear();
-    return seconds;
+    PyObject *late = ((Steps *)self->steps)->late;
+    return late == NULL || Py_TYPE(late) != Late_Type ? -1.0 : ((Late *)late)->due;
+}
+
+/* The task whose step a callback is: a new reference; NULL where it has none. */
+static PyObject *
+task_of(PyObject *callback)
+{
+    if (PyCFunction_CheckExact(callback)) {
+        return Py_XNewRef(PyCFunction_GET_SELF(callback));
+    }
+    PyObject *task = PyObject_GetAttr(callback, s_self);
+    if (task == NULL) {
+        PyErr_Clear();
+    }
+    return task;
 }
 
 /* 1: the request's own task, whose next step its clock begins itself. 0: Python decides. */
@@ -89,10 +105,9 @@ wakes_own_task(Hiding *self, PyObject *callback, Served *served)
     if (clock->own == NULL || clock->is_woken) {
         return 0;
     }
-    PyObject *task = PyObject_GetAttr(callback, s_self);
+    PyObject *task = task_of(callback);
     int is_own = task != NULL && (void *)task == clock->own && PyObject_TypeCheck(task, (PyTypeObject *)task_type);
     Py_XDECREF(task);
-    PyErr_Clear();
     if (!is_own) {
         return 0;
     }
@@ -101,6 +116,27 @@ wakes_own_task(Hiding *self, PyObject *callback, Served *served)
     }
     clock->is_woken = 1;
     return 1;
+}
+
+/* -- a timer ------------------------------------------------------------------------------------------------------ */
+
+/* Whether no code of the application adds it to a time. One that a late timer sets may be the rest of that one. */
+static int
+is_plain_delay(Hiding *self, PyObject *delay)
+{
+    PyObject *late = ((Steps *)self->steps)->late;
+    return (PyFloat_CheckExact(delay) || PyLong_CheckExact(delay)) && (late == NULL || late == Py_None);
+}
+
+/* The callback of a request's timer, which says when it was due: a new reference; NULL with an exception set. */
+static PyObject *
+with_due(Hiding *self, PyObject *callback, PyObject *delay)
+{
+    double seconds = PyFloat_AsDouble(delay), now = monotonic_now();
+    if ((seconds == -1.0 && PyErr_Occurred()) || now < 0.0) {
+        return NULL;
+    }
+    return make_late(self->steps, callback, now + seconds, delay);
 }
 
 /* What is passed on in the place of a callback: a new reference; NULL with an exception set. */
@@ -114,6 +150,12 @@ replaced(Hiding *self, PyObject *callback, PyObject *clock, PyObject *when)
         PyObject *args[2] = {callback, clock};
         return PyObject_Vectorcall(self->noted, args, 2, NULL);
     }
+    if (Py_TYPE(callback) == Late_Type || !PyCallable_Check(callback)) {
+        return Py_NewRef(callback);
+    }
+    if (self->kind == CALL_LATER && is_plain_delay(self, when)) {
+        return with_due(self, callback, when);
+    }
     PyObject *args[2] = {callback, when};
     return PyObject_Vectorcall(self->noted, args, 2, NULL);
 }
@@ -126,7 +168,11 @@ find_context(PyObject *const *args, Py_ssize_t positional, PyObject *names)
     Py_ssize_t count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
-        if (name == s_context || PyUnicode_Compare(name, s_context) == 0) {
+        if (name == s_context || name == seen_name) {
+            return args[positional + i];
+        }
+        if (PyUnicode_Compare(name, s_context) == 0) {
+            Py_XSETREF(seen_name, Py_NewRef(name));
             return args[positional + i];
         }
     }
@@ -171,12 +217,12 @@ hiding_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static char *names[] = {"name", "inner", "steps", "noted", NULL};
     const char *name;
     PyObject *inner, *steps, *noted;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sOOO", names, &name, &inner, &steps, &noted)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "sOO!O", names, &name, &inner, Steps_Type, &steps, &noted)) {
         return NULL;
     }
     Hiding *self = (Hiding *)type->tp_alloc(type, 0);
     if (self != NULL) {
-        self->kind = strcmp(name, "call_soon") == 0 ? CALL_SOON : CALL_LATER_OR_AT;
+        self->kind = strcmp(name, "call_soon") == 0 ? CALL_SOON : strcmp(name, "call_later") == 0 ? CALL_LATER : CALL_AT;
         self->inner = Py_NewRef(inner);
         self->steps = Py_NewRef(steps);
         self->noted = Py_NewRef(noted);
@@ -264,10 +310,8 @@ add_loop(PyObject *module)
     s_context = PyUnicode_InternFromString("context");
     s_self = PyUnicode_InternFromString("__self__");
     s_steps = PyUnicode_InternFromString("steps");
-    s_late = PyUnicode_InternFromString("late");
-    s_due = PyUnicode_InternFromString("due");
     Hiding_Type = (PyTypeObject *)PyType_FromSpec(&hiding_spec);
-    if (!s_context || !s_self || !s_steps || !s_late || !s_due || Hiding_Type == NULL) {
+    if (!s_context || !s_self || !s_steps || Hiding_Type == NULL) {
         return -1;
     }
     if (PyModule_AddFunctions(module, functions) < 0) {

@@ -41,6 +41,8 @@ extern PyTypeObject *Request_Type;
 
 /* Monotonic seconds. On an error -1.0 with an exception set. */
 double monotonic_now(void);
+/* An object that has not begun. */
+Request *request_new(PyTypeObject *type);
 /* Begin: note the clock, become the active entry. 0, or -1 with an exception set. */
 int request_begin(Request *self, PyObject *tracer, PyObject *scope, PyObject *faults);
 /* End now; a second end does nothing. 0, or -1 with an exception set. */
@@ -69,8 +71,31 @@ extern PyTypeObject *Rows_Type;
 /* Append one request's fields, and encode a full group. Steals the references. */
 int rows_append(Rows *self, PyObject *fields[ROW_FIELDS]);
 
+/* Encodes a full group, and wakes the channel's reader where it waits for the first record. */
+int look_at_group(PyObject *pending, Py_ssize_t full, PyObject *encode, PyObject *channel);
+
+/* The row of plain log records, see log_rows.c. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *pending;
+    PyObject *encode;
+    PyObject *channel;
+    PyObject *clock; /* None: that of C */
+    Py_ssize_t full;
+    vectorcallfunc vectorcall;
+} LogRows;
+
+extern PyTypeObject *LogRows_Type;
+
+#define LOG_FIELDS 9
+/* Append one record's fields and what takes its place, or None, and encode a full group. */
+int log_rows_append(LogRows *self, PyObject *const *row, PyObject *entry);
+
 /* The server's `send` around which ours is, or a Python callable for an unusual one. */
 PyObject *make_send(Request *request, PyObject *send);
+
+/* The task of asyncio that runs: a new reference; NULL where Python has to look for one, or with what has to pass. */
+PyObject *running_task(void);
 
 /* Takes the exception that is set, normalised and with its traceback; NULL where there is none. */
 PyObject *take_error(void);
@@ -83,6 +108,7 @@ void give_back_error(PyObject *error);
 
 /* Each returns 0, or -1 with an exception set. */
 int add_log_renderer(PyObject *module);
+int add_log_rows(PyObject *module);
 int add_logs(PyObject *module);
 int add_origins(PyObject *module);
 int add_spans(PyObject *module);

@@ -10,6 +10,55 @@ static PyObject *s_process, *s_other, *s_dots_only, *s_dot;
 
 enum { DIGITS = 12, LONGEST_PREFIX = 64 };
 
+/* The names of operations, by what they are made of: those of routes only. A server makes the method anew with each
+ * request; the template is the route's own, and held, so no other object can have its address. */
+#define NAMES 64
+static struct {
+    PyObject *method, *template, *name;
+} names[NAMES];
+static int is_by_path; /* operations are named by their paths */
+
+static void
+forget_names(void)
+{
+    for (size_t i = 0; i < NAMES; i++) {
+        Py_CLEAR(names[i].method);
+        Py_CLEAR(names[i].template);
+        Py_CLEAR(names[i].name);
+    }
+}
+
+/* As `name_so_far`: a new reference. */
+static PyObject *
+find_name(PyObject *method, PyObject *path, PyObject *template)
+{
+    size_t at = ((uintptr_t)template >> 4) % NAMES;
+    int is_plain = PyUnicode_CheckExact(method) && PyUnicode_CheckExact(template) && !is_by_path;
+    if (is_plain && names[at].template == template && PyUnicode_Compare(names[at].method, method) == 0) {
+        return Py_NewRef(names[at].name);
+    }
+    PyObject *named[] = {method, path, template};
+    PyObject *name = PyObject_Vectorcall(name_so_far, named, 3, NULL);
+    if (name != NULL && is_plain && !is_by_path) {
+        Py_XSETREF(names[at].method, Py_NewRef(method));
+        Py_XSETREF(names[at].template, Py_NewRef(template));
+        Py_XSETREF(names[at].name, Py_NewRef(name));
+    }
+    return name;
+}
+
+static PyObject *
+name_by_path(PyObject *module, PyObject *by_path)
+{
+    int is = PyObject_IsTrue(by_path);
+    if (is < 0) {
+        return NULL;
+    }
+    is_by_path = is;
+    forget_names();
+    Py_RETURN_NONE;
+}
+
 /* An id of the request's number, as `trace_id_of` or `segment_id_of`; NULL without an exception where it is odd. */
 static PyObject *
 make_id(Request *self, PyObject *prefix_name)
@@ -77,8 +126,7 @@ request_late_origin(Request *self)
     Py_INCREF(facts);
     PyObject *origin = NULL, *segment_id = NULL, *name = NULL, *path = PyTuple_GET_ITEM(facts, 3);
     if (PyUnicode_CheckExact(path) && may_be_ignored(self, path) == 0) {
-        PyObject *named[] = {PyTuple_GET_ITEM(facts, 0), path, PyTuple_GET_ITEM(facts, 4)};
-        name = PyObject_Vectorcall(name_so_far, named, 3, NULL);
+        name = find_name(PyTuple_GET_ITEM(facts, 0), path, PyTuple_GET_ITEM(facts, 4));
         segment_id = name == NULL ? NULL : make_id(self, s_other);
     }
     PyObject *zero = segment_id == NULL ? NULL : PyLong_FromLong(0);
@@ -107,6 +155,7 @@ configure_origins(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"configure_origins", configure_origins, METH_VARARGS,
      "Say where the prefixes of ids are, and what names a request's operation."},
+    {"name_by_path", name_by_path, METH_O, "Say whether operations are named by their paths from now on."},
     {NULL},
 };
 

@@ -1,5 +1,6 @@
 /* A request while it is served: the fast path of swagent/request/state.py. */
 #include "clock.h"
+#include "pool.h"
 
 /* The objects of Python that the fast path knows; set once by `configure`. */
 static struct {
@@ -24,6 +25,8 @@ static const char *const known_names[] = {
 static PyObject *s_decides_late, *s_offer_request, *s_trust_incoming, *s_open_among, *s_finish_otherwise,
     *s_type, *s_http, *s_method, *s_scheme, *s_path, *s_client, *s_headers, *s_route, *s_fastapi, *s_app,
     *s_effective, *s_app_root_path, *s_root_path, *s_stop;
+
+static Pool pool;
 
 /* -- what is remembered by address ------------------------------------------------------------------------------- */
 
@@ -499,13 +502,44 @@ request_clear(Request *self)
     return 0;
 }
 
+/* Whether the objects of a type have what those of its base have and no more. */
+static int
+is_pooled(PyTypeObject *type)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    const unsigned long in_front = Py_TPFLAGS_MANAGED_DICT | Py_TPFLAGS_MANAGED_WEAKREF;
+#elif PY_VERSION_HEX >= 0x030B0000
+    const unsigned long in_front = Py_TPFLAGS_MANAGED_DICT;
+#else
+    const unsigned long in_front = 0;
+#endif
+    return type->tp_basicsize == (Py_ssize_t)sizeof(Request) && !PyType_HasFeature(type, in_front) &&
+           type->tp_free == PyObject_GC_Del;
+}
+
+Request *
+request_new(PyTypeObject *type)
+{
+    if (!pool.count || !is_pooled(type)) {
+        return (Request *)type->tp_alloc(type, 0);
+    }
+    Request *self = (Request *)pool_new(&pool, type);
+    memset((char *)self + sizeof(PyObject), 0, sizeof(Request) - sizeof(PyObject));
+    PyObject_GC_Track(self);
+    return self;
+}
+
 static void
 request_dealloc(Request *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     request_clear(self);
-    type->tp_free(self);
+    if (is_pooled(type)) {
+        pool_free(&pool, (PyObject *)self);
+    } else {
+        type->tp_free(self);
+    }
     Py_DECREF(type);
 }
 

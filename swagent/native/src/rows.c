@@ -11,23 +11,78 @@ static PyObject *s_ring_at, *s_wake_reader;
 
 enum { NUMBER, START, END, CLIENT, CALLER, TIMES, METHOD, SCHEME, HOST, PATH, TEMPLATE, COMPONENT, STATUS };
 
+/* -- the channel -------------------------------------------------------------------------------------------------- */
+
+/* What a channel has in C: each record looks at it. */
+typedef struct {
+    PyObject_HEAD
+    double ring_at;
+} Ring;
+
+static PyTypeObject *Ring_Type;
+
+static int
+ring_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+static void
+ring_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef ring_members[] = {
+    {"ring_at", T_DOUBLE, offsetof(Ring, ring_at), 0, "How many records have to wait before the reader wants a ring."},
+    {NULL},
+};
+
+static PyType_Slot ring_slots[] = {
+    {Py_tp_doc, "What a channel has in C."},
+    {Py_tp_new, PyType_GenericNew},
+    {Py_tp_dealloc, ring_dealloc},
+    {Py_tp_traverse, ring_traverse},
+    {Py_tp_members, ring_members},
+    {0, NULL},
+};
+
+static PyType_Spec ring_spec = {
+    .name = "swagent_native._native.Ring",
+    .basicsize = sizeof(Ring),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = ring_slots,
+};
+
 /* -- into the intake ---------------------------------------------------------------------------------------------- */
 
-/* As `SegmentIntake.offer_request`, after the row. */
-static int
-look_at_group(Rows *self)
+/* How many records have to wait before the reader wants a ring; -1.0, maybe with an exception set. */
+static double
+ring_at_of(PyObject *channel)
 {
-    if (PyList_GET_SIZE(self->pending) >= self->full) {
-        PyObject *done = PyObject_CallNoArgs(self->encode);
+    if (PyObject_TypeCheck(channel, Ring_Type)) {
+        return ((Ring *)channel)->ring_at;
+    }
+    PyObject *ring_at = PyObject_GetAttr(channel, s_ring_at);
+    double least = ring_at == NULL ? -1.0 : PyFloat_AsDouble(ring_at);
+    Py_XDECREF(ring_at);
+    return least;
+}
+
+/* As `SegmentIntake.offer_request`, after the row. */
+int
+look_at_group(PyObject *pending, Py_ssize_t full, PyObject *encode, PyObject *channel)
+{
+    if (PyList_GET_SIZE(pending) >= full) {
+        PyObject *done = PyObject_CallNoArgs(encode);
         Py_XDECREF(done);
         return done == NULL ? -1 : 0;
     }
-    PyObject *ring_at = PyObject_GetAttr(self->channel, s_ring_at);
-    if (ring_at == NULL) {
-        return -1;
-    }
-    double least = PyFloat_AsDouble(ring_at);
-    Py_DECREF(ring_at);
+    double least = ring_at_of(channel);
     if (least == -1.0 && PyErr_Occurred()) {
         return -1;
     }
@@ -35,7 +90,7 @@ look_at_group(Rows *self)
         return 0;
     }
     /* not for the first record only: two threads may each find the other's here */
-    PyObject *done = PyObject_CallMethodNoArgs(self->channel, s_wake_reader);
+    PyObject *done = PyObject_CallMethodNoArgs(channel, s_wake_reader);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
@@ -59,7 +114,7 @@ rows_append(Rows *self, PyObject *fields[ROW_FIELDS])
         PyErr_Restore(type, value, trace);
         return -1;
     }
-    return look_at_group(self);
+    return look_at_group(self->pending, self->full, self->encode, self->channel);
 }
 
 /* A row made by Python: a tuple of the fields. */
@@ -311,6 +366,12 @@ typedef struct {
 } Kind;
 #define KINDS 64
 
+/* What a cache says of the objects that came last, by address: of a connection's client, and of where the time went. */
+typedef struct {
+    PyObject *key, *value;
+} Said;
+#define SAID 128
+
 /* The callers that came last: what each repeats, two lengths, and the form. */
 typedef struct {
     PyObject *rest;
@@ -329,6 +390,7 @@ typedef struct {
     int is_binary;
     Kind kinds[KINDS];    /* those that came last, so that most need no key */
     Recent recent[RECENT];
+    Said clients[SAID], times[SAID];
 } Renderer;
 
 /* Milliseconds that have as many bytes as a form has for them, see segment_template.py. */
@@ -363,11 +425,13 @@ write_time(Renderer *self, double seconds, char *to, Text *text)
 static int
 write_number(PyObject *number, char *to, Text *text)
 {
-    unsigned long long left = PyLong_AsUnsignedLongLong(number);
-    if (left == (unsigned long long)-1 && PyErr_Occurred()) {
+    int overflow;
+    long long signed_left = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow || signed_left < 0) {
         PyErr_Clear();
         return 0;
     }
+    unsigned long long left = (unsigned long long)signed_left;
     int size = 0;
     char digits[16];
     do {
@@ -391,6 +455,25 @@ look_up(PyObject *cache, PyObject *key)
         return Py_NewRef(value);
     }
     return PyErr_Occurred() ? NULL : PyObject_GetItem(cache, key);
+}
+
+/* As `look_up` of a key that does not change. The key is held, so no other object has its address. */
+static PyObject *
+look_up_said(Said *said, PyObject *cache, PyObject *key)
+{
+    Said *slot = &said[((size_t)key >> 4 ^ (size_t)key >> 12) % SAID];
+    if (slot->key == key) {
+        return Py_NewRef(slot->value);
+    }
+    PyObject *value = look_up(cache, key);
+    if (value != NULL) {
+        Said former = *slot;
+        slot->key = Py_NewRef(key);
+        slot->value = Py_NewRef(value);
+        Py_XDECREF(former.key);
+        Py_XDECREF(former.value);
+    }
+    return value;
 }
 
 /* -- the caller of a request -------------------------------------------------------------------------------------- */
@@ -684,13 +767,16 @@ render(Renderer *self, PyObject **row, double epoch)
     int is_called = row[CALLER] != Py_None;
     int is_plain = PyLong_CheckExact(row[NUMBER]) && row[NUMBER] != Py_False && PyObject_IsTrue(row[NUMBER]);
     if (is_plain && (!is_called || read_caller(self, row[CALLER], &caller))) {
-        peer = look_up(self->peers, row[CLIENT]);
-        split = peer == NULL ? NULL : look_up(self->splits, row[TIMES]);
+        peer = PyTuple_CheckExact(row[CLIENT]) ? look_up_said(self->clients, self->peers, row[CLIENT])
+                                               : look_up(self->peers, row[CLIENT]);
+        split = peer == NULL ? NULL : look_up_said(self->times, self->splits, row[TIMES]);
         if (split != NULL && PyBytes_CheckExact(peer) && peer != self->odd && PyBytes_CheckExact(split)) {
             rendered = render_as(self, row, epoch, peer, split, is_called ? &caller : NULL);
         }
     }
-    PyErr_Clear();
+    if (rendered == NULL) {
+        PyErr_Clear();
+    }
     Py_XDECREF(split);
     Py_XDECREF(peer);
     Py_XDECREF(caller.reference);
@@ -786,6 +872,12 @@ renderer_dealloc(Renderer *self)
         Py_XDECREF(self->recent[i].rest);
         Py_XDECREF(self->recent[i].form);
     }
+    for (int i = 0; i < SAID; i++) {
+        Py_XDECREF(self->clients[i].key);
+        Py_XDECREF(self->clients[i].value);
+        Py_XDECREF(self->times[i].key);
+        Py_XDECREF(self->times[i].value);
+    }
     Py_XDECREF(self->forms);
     Py_XDECREF(self->peers);
     Py_XDECREF(self->splits);
@@ -825,13 +917,15 @@ add_rows(PyObject *module)
     if (s_ring_at == NULL || s_wake_reader == NULL) {
         return -1;
     }
+    Ring_Type = (PyTypeObject *)PyType_FromSpec(&ring_spec);
     Rows_Type = (PyTypeObject *)PyType_FromSpec(&rows_spec);
     Form_Type = (PyTypeObject *)PyType_FromSpec(&form_spec);
     Renderer_Type = (PyTypeObject *)PyType_FromSpec(&renderer_spec);
-    if (Rows_Type == NULL || Form_Type == NULL || Renderer_Type == NULL) {
+    if (Ring_Type == NULL || Rows_Type == NULL || Form_Type == NULL || Renderer_Type == NULL) {
         return -1;
     }
-    if (PyModule_AddObjectRef(module, "Rows", (PyObject *)Rows_Type) < 0 ||
+    if (PyModule_AddObjectRef(module, "Ring", (PyObject *)Ring_Type) < 0 ||
+        PyModule_AddObjectRef(module, "Rows", (PyObject *)Rows_Type) < 0 ||
         PyModule_AddObjectRef(module, "Form", (PyObject *)Form_Type) < 0) {
         return -1;
     }

@@ -1,5 +1,6 @@
 /* The `send` of an application: notes the response of a request on its way to the server, as swagent/asgi/send.py. */
 #include "native.h"
+#include "pool.h"
 
 typedef struct {
     PyObject_HEAD
@@ -9,6 +10,7 @@ typedef struct {
 } Send;
 
 static PyTypeObject *Send_Type;
+static Pool pool;
 static PyObject *s_type, *s_status, *s_more_body, *s_start, *s_body, *s_note, *s_following;
 /* what code finds that looks at a function */
 static PyObject *face;
@@ -19,10 +21,20 @@ static PyObject *make_otherwise, *send_and_follow, *following_type, *note_otherw
 
 /* -- one message -------------------------------------------------------------------------------------------------- */
 
+/* The texts that a framework has in the places of ours: held, so no other text has the address of one. */
+static PyObject *seen_start, *seen_body;
+
 static int
-is_text(PyObject *text, PyObject *known)
+is_text(PyObject *text, PyObject *known, PyObject **seen)
 {
-    return text == known || (PyUnicode_CheckExact(text) && PyUnicode_Compare(text, known) == 0);
+    if (text == *seen) {
+        return 1;
+    }
+    if (!PyUnicode_CheckExact(text) || PyUnicode_Compare(text, known) != 0) {
+        return 0;
+    }
+    Py_XSETREF(*seen, Py_NewRef(text));
+    return 1;
 }
 
 static int
@@ -42,7 +54,7 @@ note_message(Request *request, PyObject *message)
     if (kind == NULL) {
         return -1;
     }
-    if (is_text(kind, s_start)) {
+    if (kind != seen_body && is_text(kind, s_start, &seen_start)) {
         PyObject *status = PyDict_GetItemWithError(message, s_status);
         if (status == NULL || !PyLong_CheckExact(status)) {
             return -1;
@@ -54,7 +66,7 @@ note_message(Request *request, PyObject *message)
         request->status = value;
         return 0;
     }
-    if (is_text(kind, s_body) && request->status > 0 && request->status < 500 && request->following == Py_None) {
+    if (is_text(kind, s_body, &seen_body) && request->status > 0 && request->status < 500 && request->following == Py_None) {
         int more = has_more(message);
         if (more < 0) {
             return -1;
@@ -137,7 +149,7 @@ make_send(Request *request, PyObject *send)
     if (!is_coroutine_function(send)) {
         return PyObject_CallFunctionObjArgs(make_otherwise, request, send, NULL);
     }
-    Send *self = PyObject_GC_New(Send, Send_Type);
+    Send *self = (Send *)pool_new(&pool, Send_Type);
     if (self == NULL) {
         return NULL;
     }
@@ -188,7 +200,7 @@ send_dealloc(Send *self)
     PyObject_GC_UnTrack(self);
     Py_XDECREF(self->request);
     Py_XDECREF(self->send);
-    PyObject_GC_Del(self);
+    pool_free(&pool, (PyObject *)self);
     Py_DECREF(type);
 }
 

@@ -5,8 +5,10 @@
  * the attributes are the coroutine's.
  */
 #include "clock.h"
+#include "pool.h"
 
 static PyTypeObject *Serving_Type;
+static Pool pool;
 static PyObject *request_clock, *running_loop;
 static PyObject *s_type, *s_http, *s_websocket, *s_mark, *s_throw, *s_close, *s_note, *s_opening, *s_timing, *s_steps;
 
@@ -274,7 +276,7 @@ served_dealloc(Served *self)
     Py_XDECREF(self->serving);
     Py_XDECREF(self->request);
     Py_XDECREF(self->send);
-    PyObject_GC_Del(self);
+    pool_free(&pool, (PyObject *)self);
     Py_DECREF(type);
 }
 
@@ -405,7 +407,7 @@ begin(Serving *self, PyObject *scope)
 {
     Request *request = NULL;
     if (PyDict_SetItem(scope, s_mark, Py_True) == 0) {
-        request = (Request *)self->request_type->tp_alloc(self->request_type, 0);
+        request = request_new(self->request_type);
     }
     if (request != NULL && request_begin(request, self->tracer, scope, self->faults) < 0) {
         PyObject *error = take_error();
@@ -437,6 +439,8 @@ iterator_of(PyObject *awaitable)
     }
     return methods->am_await(awaitable);
 }
+
+enum { NO_REQUEST, HTTP, WEBSOCKET };
 
 /* How the time of a request is split. */
 enum { NOT, BY_CLOCK, BY_PYTHON, WITH_TASKS };
@@ -478,11 +482,10 @@ find_steps(Serving *self, PyObject *loop)
 }
 
 static int
-choose_clock(Serving *self, PyObject *scope)
+choose_clock(Serving *self, int kind)
 {
-    PyObject *type = PyDict_GetItemWithError(scope, s_type);
     /* a websocket counts among so many, as in Python */
-    if (!self->every || --self->left >= 0 || type == NULL || PyUnicode_Compare(type, s_http) != 0 || is_inside()) {
+    if (!self->every || --self->left >= 0 || kind != HTTP || is_inside()) {
         return NOT;
     }
     self->left = self->every - 1;
@@ -539,7 +542,7 @@ note_timing(Serving *self)
 static Served *
 make_served(Serving *self, Request *request, PyObject *send, PyObject *inner)
 {
-    Served *served = PyObject_GC_New(Served, Served_Type);
+    Served *served = (Served *)pool_new(&pool, Served_Type);
     if (served != NULL) {
         served->serving = (Serving *)Py_NewRef(self);
         served->request = (Request *)Py_NewRef(request);
@@ -585,9 +588,10 @@ wrap(Serving *self, Request *request, PyObject *send, PyObject *awaitable, int c
 
 /* Call the application and wrap its coroutine. On an error, which is the application's, the request has ended. */
 static PyObject *
-serve(Serving *self, Request *request, PyObject *app, PyObject *scope, PyObject *receive, PyObject *send)
+serve(Serving *self, Request *request, int kind, PyObject *const *called)
 {
-    int clock = choose_clock(self, scope);
+    PyObject *app = called[0], *scope = called[1], *receive = called[2], *send = called[3];
+    int clock = choose_clock(self, kind);
     if (clock < 0) {
         note_timing(self);
         clock = NOT;
@@ -605,19 +609,24 @@ serve(Serving *self, Request *request, PyObject *app, PyObject *scope, PyObject 
     return served;
 }
 
-/* Whether this is a request, and no middleware has taken it. */
+/* Which request this is that no middleware has taken, if any. */
 static int
-is_request(Serving *self, PyObject *scope)
+kind_of(PyObject *scope)
 {
     if (!PyDict_CheckExact(scope)) {
-        return 0;
+        return NO_REQUEST;
     }
-    int is_marked = PyDict_Contains(scope, s_mark);
+    int is_marked = PyDict_Contains(scope, s_mark), kind = NO_REQUEST;
     PyObject *type = is_marked == 0 ? PyDict_GetItemWithError(scope, s_type) : NULL;
-    int is = type != NULL && PyUnicode_CheckExact(type) &&
-             (PyUnicode_Compare(type, s_http) == 0 || PyUnicode_Compare(type, s_websocket) == 0);
-    PyErr_Clear();
-    return is;
+    if (type != NULL && PyUnicode_CheckExact(type)) {
+        kind = type == s_http || PyUnicode_Compare(type, s_http) == 0 ? HTTP
+               : PyUnicode_Compare(type, s_websocket) == 0            ? WEBSOCKET
+                                                                      : NO_REQUEST;
+    }
+    if (kind == NO_REQUEST) {
+        PyErr_Clear();
+    }
+    return kind;
 }
 
 static PyObject *
@@ -627,12 +636,13 @@ serving_call(Serving *self, PyObject *const *args, size_t count, PyObject *names
         PyErr_SetString(PyExc_TypeError, "app, scope, receive, send");
         return NULL;
     }
-    Request *request = is_request(self, args[1]) ? begin(self, args[1]) : NULL;
+    int kind = kind_of(args[1]);
+    Request *request = kind == NO_REQUEST ? NULL : begin(self, args[1]);
     if (request == NULL) {
         Py_RETURN_NONE;
     }
     self->under_way++;
-    PyObject *served = serve(self, request, args[0], args[1], args[2], args[3]);
+    PyObject *served = serve(self, request, kind, args);
     Py_DECREF(request);
     return served;
 }

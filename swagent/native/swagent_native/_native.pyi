@@ -1,6 +1,6 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
-from typing import Any, final
+from typing import Any, Literal, final
 
 API: int
 
@@ -70,6 +70,34 @@ class Serving:
     def under_way(self) -> int: ...
     def __call__(self, app: Any, scope: Any, receive: Any, send: Any, /) -> Awaitable[object] | None: ...
 
+class Steps:
+    late: Any
+
+@final
+class Late:
+    def __new__(cls, steps: Steps, callback: Callable[..., object], due: float, seconds: float | None, /) -> Late: ...
+    @property
+    def callback(self) -> Callable[..., object]: ...
+    @property
+    def due(self) -> float: ...
+    @property
+    def seconds(self) -> float | None: ...
+    def __call__(self, *args: object) -> object: ...
+
+class Ring:
+    ring_at: float
+
+class LogRows:
+    def __init__(
+        self,
+        pending: list[Any],
+        full: int,
+        encode: Callable[[], object],
+        channel: Any,
+        clock: Callable[[], float] | None,
+    ) -> None: ...
+    def __call__(self, plain: tuple[Any, ...], entry: Any = None, /) -> None: ...
+
 class Rows:
     def __init__(self, pending: list[Any], full: int, encode: Callable[[], object], channel: Any) -> None: ...
     def __call__(self, finished: tuple[Any, ...], /) -> None: ...
@@ -93,6 +121,7 @@ class Renderer:
     ) -> list[bytes | None]: ...
 
 def configure(**known: object) -> None: ...
+def name_by_path(by_path: bool, /) -> None: ...
 def configure_origins(ids: dict[str, Any], name_so_far: Callable[..., str], /) -> None: ...
 def configure_send(
     *,
@@ -119,12 +148,14 @@ class RecordReader:
         nowhere: tuple[str, str, str, int],
         no_trace: str,
         more: tuple[str, ...],
+        offer: Callable[[tuple[object, ...]], object] | None,
+        warn: Callable[[Exception], object] | None,
         level: int,
         letters: int,
         /,
     ) -> RecordReader: ...
     def look(self, record: Any, /) -> Any: ...
-    def note(self, thread: Any, record: Any, entry: Any, /) -> tuple[object, ...] | None: ...
+    def note(self, thread: Any, record: Any, entry: Any, /) -> tuple[object, ...] | Literal[True] | None: ...
 
 @final
 class LogRenderer:

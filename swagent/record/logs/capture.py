@@ -49,7 +49,7 @@ class LogCapture:
         self._offer = offer
         self._offer_plain = offer_plain or self._offer_converted
         self._conversion = Conversion(settings)
-        self._reader = make_reader(settings.level, self._conversion.layout)
+        self._reader = make_reader(settings.level, self._conversion.layout, self._offer_plain, _warn)
         self._patch = Patch(logging.Logger, settings.method, self._wrap)
         self._loguru = LoguruSource(settings.level, self.report_loguru)
         self._last = threading.local()
@@ -122,11 +122,11 @@ class LogCapture:
                     plain = note(thread, record, entry)
                     if plain is None:
                         alone(report, convert, record)
-                    else:
+                    elif plain is not True:
                         try:
                             offer_plain(plain)
                         except Exception as error:  # noqa: BLE001, RUF100  (ours, and the application only logged)
-                            _limited.warn("offer", "a log record could not be handed over: %r", error)
+                            _warn(error)
 
         return captured
 
@@ -141,6 +141,10 @@ class LogCapture:
                 raise
             entry = unreadable(error)
         self._offer(entry)
+
+
+def _warn(error: Exception) -> None:
+    _limited.warn("offer", "a log record could not be handed over: %r", error)
 
 
 _running: list[LogCapture] = []

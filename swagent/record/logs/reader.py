@@ -5,6 +5,7 @@ is installed, and else here. Both do the same. The accelerator leaves to Python 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any, Literal, Protocol, cast
 
 from ... import acceleration
@@ -31,8 +32,8 @@ class Reader(Protocol):
 
     def note(
         self, thread: Thread, record: logging.LogRecord, entry: Active[Any] | None, /
-    ) -> tuple[object, ...] | None:
-        """The fields of a `PlainRecord`; None: it takes the full path.
+    ) -> tuple[object, ...] | Literal[True] | None:
+        """The fields of a `PlainRecord`; True: these are handed over already; None: it takes the full path.
 
         :param thread: this one
         :param entry: as `look` found it
@@ -68,15 +69,24 @@ class RecordReader:
         return read_alone(thread, self._read, record, entry)
 
 
-def make_reader(level: int, layout: Layout) -> Reader:
-    """The reader of this process, for one capture."""
+def make_reader(
+    level: int,
+    layout: Layout,
+    offer: Callable[[tuple[object, ...]], object] | None = None,
+    warn: Callable[[Exception], object] | None = None,
+) -> Reader:
+    """The reader of this process, for one capture.
+
+    :param offer: what was noted is for this function. The accelerator hands it over itself, where the function is its
+    :param warn: takes an error of it then
+    """
     reader = RecordReader(level, layout)
     native: Any = acceleration.native
     if native is None:
         return reader
     given = (
         *(logging.LogRecord, reader.look, _OURS, current, active_span, suppress_instrumentation, work, task_name),
-        *(NOWHERE, NO_TRACE, layout.more),
+        *(NOWHERE, NO_TRACE, layout.more, offer, warn),
     )
     letters = LETTERS if layout.is_simple else -1
     return cast("Reader", native.RecordReader(*given, min(level, _HIGHEST), letters))
