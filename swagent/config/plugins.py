@@ -1,4 +1,4 @@
-"""What instrumentations record: the settings that the official agent has for its plugins, and two of our own.
+"""What instrumentations record: the settings that the official agent has for its plugins, and some of our own.
 
 Settings that may show private data are off unless they are switched on.
 """
@@ -43,6 +43,12 @@ class PluginOptions:
         "comma-separated regular expressions",
         _check_patterns,
         parse_list,
+    )
+    trace_calls_outside_requests: bool = kinds.flag(
+        False,
+        "SW_AGENT_TRACE_CALLS_OUTSIDE_REQUESTS",
+        "Let a call to a database or a cache be a trace of its own where no request and no span is around it, as of a "
+        "scheduler that polls a table. Otherwise the meter `swagent_calls_outside_requests` counts it.",
     )
     plugin_http_ignore_method: tuple[str, ...] = kinds.option(
         (),

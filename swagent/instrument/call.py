@@ -17,6 +17,7 @@ from ..record.trace.context import active_span, current
 from ..record.trace.model import SpanKind
 from ..record.trace.span import Span
 from ..record.trace.tracer import installed, running
+from .outside import is_only_counted
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -80,7 +81,7 @@ def begin_call(
         return None
     entry = current.get()
     if entry is None or entry.ended or entry.frame is not None:
-        if outer_call() is not None:
+        if outer_call() is not None or is_only_counted(name, peer, layer, entry):
             return None
     elif entry.kind is _EXIT:
         return None

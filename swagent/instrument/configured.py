@@ -74,5 +74,6 @@ def settings_of(config: Config) -> settings.Settings:
         elasticsearch_dsl=config.plugin_elasticsearch_trace_dsl,
         celery_parameters_max_length=config.plugin_celery_parameters_length,
         grpc_ignored_methods=config.plugin_grpc_ignored_methods,
+        calls_outside_requests=config.trace_calls_outside_requests,
         http_ignored_methods=config.plugin_http_ignore_method,
     )

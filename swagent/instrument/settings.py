@@ -24,6 +24,8 @@ class Settings:
     """How many characters of a job's arguments are shown; 0: none."""
     grpc_ignored_methods: tuple[str, ...] = ()
     """Methods that are not recorded, such as `/grpc.health.v1.Health/Check`."""
+    calls_outside_requests: bool = True
+    """Let a call to a database or a cache that no request and no other span is around be a trace of its own."""
     http_ignored_methods: tuple[str, ...] = ()
     """Methods of HTTP, in upper case, that are not recorded, at either end."""
 

@@ -146,6 +146,7 @@ CASES: dict[str, Case] = {
     "plugin_sql_statements": _flag(),
     "plugin_sql_parameters_max_length": _number("7", 7, "-1", "1000001", "2.5"),
     "plugin_cache_keys": _flag(),
+    "trace_calls_outside_requests": _flag(),
     "plugin_pymongo_trace_parameters": _flag(),
     "plugin_pymongo_parameters_max_length": _number("7", 7, "-1", "1000001", "2.5"),
     "plugin_elasticsearch_trace_dsl": _flag(),

@@ -9,6 +9,7 @@ import pytest
 
 from instrument import collecting, lost
 from record.recorded import Recorder, recording
+from swagent import Config
 from swagent.instrument import State, instrument, report, uninstrument
 
 from .http_server import HttpServer
@@ -28,7 +29,8 @@ def instrumented(request: pytest.FixtureRequest) -> Iterator[None]:
     if not names:
         yield
         return
-    instrument(*names)
+    # most tests make their calls without a span around them
+    instrument(*names, config=Config(trace_calls_outside_requests=True))
     states = {each.name: each for each in report()}
     try:
         assert {name: states[name].state for name in names} == dict.fromkeys(names, State.ACTIVE)

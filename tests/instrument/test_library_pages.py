@@ -18,6 +18,7 @@ import pytest
 
 from instrument import library_pages, lost
 from record.recorded import recording
+from swagent import Config
 from swagent.instrument import State, instrument, report, uninstrument
 from swagent.testing import collector, outline
 
@@ -56,7 +57,8 @@ def _port_of(library: str, shown: str, request: pytest.FixtureRequest, stack: Ex
 @contextmanager
 def _switched_on(library: str) -> Iterator[None]:
     names = {library, BELOW.get(library, library)}
-    instrument(*names)
+    # the examples are scripts without a span around their calls
+    instrument(*names, config=Config(trace_calls_outside_requests=True))
     try:
         yield
         states = {each.name: each.state for each in report()}

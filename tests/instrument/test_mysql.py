@@ -18,7 +18,7 @@ from asyncmy import cursors as asyncmy_cursors
 
 from kit.real.databases import Mariadb
 from record.recorded import recording
-from swagent import local_span
+from swagent import Config, local_span
 from swagent.instrument import instrument, settings, uninstrument
 from swagent.record.trace.model import SpanRecord
 
@@ -65,7 +65,7 @@ def _choose_driver(request: pytest.FixtureRequest) -> Iterator[None]:
     name = chosen if isinstance(chosen, str) else getattr(chosen, "__name__", "")
     _driver = "mysqlclient" if name == "MySQLdb" else name
     if HAS_MYSQLCLIENT:
-        instrument("mysqlclient")
+        instrument("mysqlclient", config=Config(trace_calls_outside_requests=True))
     yield
     if HAS_MYSQLCLIENT:
         uninstrument("mysqlclient")

@@ -11,7 +11,7 @@ import pymongo.errors
 import pytest
 
 from record.recorded import Recorder
-from swagent import exit_span, local_span
+from swagent import Config, exit_span, local_span
 from swagent.instrument import instrument, settings, uninstrument
 
 from .loops import on_asyncio
@@ -157,6 +157,6 @@ def test_a_call_inside_a_call_and_what_is_switched_off_have_no_span(recorder: Re
     uninstrument("pymongo")
     client.shop.orders.find_one({})
     assert recorder.names == [["by hand"]]
-    instrument("pymongo")
+    instrument("pymongo", config=Config(trace_calls_outside_requests=True))
     client.shop.orders.find_one({})
     assert recorder.names == [["by hand"], ["MongoDB/FindOperation"]], "once for a client that has been there before"

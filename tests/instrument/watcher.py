@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from swagent import Config
 from swagent.instrument import instrument
 
 
@@ -22,7 +23,12 @@ class Watcher:
 
     def watch(self, name: str) -> None:
         """Get a library's calls from now on, until the end of the test."""
-        instrument(name, on_request=self._on_request, on_response=self._on_response)
+        instrument(
+            name,
+            config=Config(trace_calls_outside_requests=True),
+            on_request=self._on_request,
+            on_response=self._on_response,
+        )
 
     def _on_request(self, span: Any, request: Any) -> None:
         self._keep(self.requests, span, request)
