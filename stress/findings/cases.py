@@ -93,6 +93,31 @@ HEALTHY = (
     Case("writes", requests=40),
 )
 
+OTHERS = (
+    Case("cache", "slow_dependency", "GET item", levels=(60, 250, 800)),
+    Case("two_deep", "slow_dependency", "/rate", levels=(60, 250, 800)),
+    Case("lock", "slow_wait", "awaited", levels=(60, 250, 800), at_once=4),
+    Case("slow_thread", "slow_own_code", "thread", levels=(60, 250, 800), at_once=1),
+    Case("parsing", "blocked_loop", "compute", levels=(50, 200, 600), at_once=1),
+    Case("cached_items", "n_plus_one", "GET item", levels=(6, 20, 60), requests=40),
+    Case("prices", "n_plus_one", "SELECT price", levels=(6, 15, 60), requests=40),
+    Case("impatient", "retry_storm", "/rate", _also("cancelled", "error_chain", "slow_dependency"), levels=(2, 4, 8)),
+    Case("own_error", "error_chain", "KeyError", levels=(40, 10, 2)),
+    Case("partner_away", "error_chain", "ConnectError", levels=(40, 10, 2)),
+    Case("more_errors", "regression", "errors", _also("error_chain"), levels=(10, 3, 1), restarted="stock",
+         requests=120, at_once=1),
+    Case("inner_deadline", "cancelled", "deadline", _also("error_chain", "slow_dependency"), levels=(120, 400, 1200)),
+    Case("two_speeds"),
+    Case("rare"),
+    Case("nine", requests=40),
+    Case("cold_cache"),
+    Case("afterwards"),
+    Case("bad_requests"),
+    Case("all_compute"),
+    Case("two_at_once"),
+)  # fmt: skip
+"""Both, written after the engine had been adjusted to the others."""
+
 HARD = (
     Case("from_the_start", "slow_dependency", "SELECT balance", levels=(60, 250, 800), requests=40, at_once=4,
          hard="it was never quicker: there is no baseline"),
@@ -106,4 +131,4 @@ HARD = (
          hard="more than half of the calls are slow, so that is the median"),
 )  # fmt: skip
 
-CASES: Mapping[str, Case] = {case.name: case for case in (*PLANTED, *HEALTHY, *HARD)}
+CASES: Mapping[str, Case] = {case.name: case for case in (*PLANTED, *HEALTHY, *OTHERS, *HARD)}

@@ -10,7 +10,7 @@ import asyncio
 
 from stress.choices import some
 
-from .cases import CASES, HARD, HEALTHY, MIDDLE, PLANTED, SEVERITIES, Case
+from .cases import CASES, MIDDLE, SEVERITIES, Case
 from .running import findings_of
 from .verdict import Verdict, is_good, judge, sums, table
 
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
     add("--severities", type=some(SEVERITIES), default=[MIDDLE], help="with commas, or all three (default: middle)")
     add("--short", action="store_true", help=f"only {', '.join(SHORT)}")
     args = parser.parse_args(arguments)
-    names = SHORT if args.short else args.cases or [case.name for case in (*PLANTED, *HEALTHY, *HARD)]
+    names = SHORT if args.short else args.cases or list(CASES)
     verdicts = asyncio.run(_run([CASES[name] for name in names], args.severities))
     print(f"\n{sums(verdicts)}")
     return 0 if is_good(verdicts) else 1

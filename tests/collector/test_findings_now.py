@@ -53,6 +53,23 @@ def test_one_slow_request_may_be_chance_and_so_may_be_the_first_ones() -> None:
     assert findings(*slow_first) == []
 
 
+def test_a_stall_that_hits_all_that_are_under_way_is_one_time_and_a_long_one_is_none() -> None:
+    def payments_of(slow: range) -> list[list[Segment]]:
+        return [made(payment(900 if number in slow else 8), number * 300) for number in range(100)]
+
+    assert findings(*payments_of(range(50, 55))) == []  # five requests, for two seconds
+    assert said(findings(*payments_of(range(50, 60)))) == [("slow_dependency", "payments", "SELECT balance")]
+
+
+def test_requests_that_are_slow_while_others_are_quick_are_no_stall() -> None:
+    """Two clients: as soon as one has its slow answer, the other one waits for its own."""
+    slow = [made(payment(250), number * 200) for number in range(4)]
+    quick = [made(payment(8), 3 + number * 20) for number in range(60)]
+    assert said(findings(made(payment(8)), made(payment(8)), *quick, *slow[1:])) == [
+        ("slow_dependency", "payments", "SELECT balance")
+    ]
+
+
 def test_what_always_takes_long_is_not_amiss() -> None:
     report = Request("shop", "GET:/report", 0, 805, [Did("SELECT sum", 1, 800, "db:5432")])
     assert findings(*(made(report, each * 1000) for each in range(30))) == []
@@ -240,7 +257,7 @@ def test_however_many_traces_there_are_few_are_read(monkeypatch: pytest.MonkeyPa
             request = Request(
                 "shop", f"GET:/op{operation}", 0, 900 if number > 15 else 20, [Did("SELECT", 1, 15, "db")]
             )
-            for segment in made(request, number * 100):
+            for segment in made(request, number * 1000):
                 store.add(segment)
     read: list[str] = []
 

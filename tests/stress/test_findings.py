@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stress.findings import command, healthy, planted
-from stress.findings.cases import CASES, HARD, HEALTHY, PLANTED, SEVERITIES, Case
+from stress.findings import command, healthy, others, planted
+from stress.findings.cases import CASES, HARD, HEALTHY, OTHERS, PLANTED, SEVERITIES, Case
 from stress.findings.handlers import FOUND
 from stress.findings.verdict import Verdict, is_good, judge, sums, table
 from swagent.collector.findings.finding import Finding, Kind
@@ -71,9 +71,10 @@ def test_the_sums_and_the_table() -> None:
 def test_each_case_has_its_handlers_and_there_are_enough() -> None:
     assert planted
     assert healthy
+    assert others
     assert set(FOUND) == set(CASES)
     assert len(PLANTED) >= 10 <= len(HEALTHY)
-    assert len(CASES) == len(PLANTED) + len(HEALTHY) + len(HARD)
+    assert len(CASES) == len(PLANTED) + len(HEALTHY) + len(OTHERS) + len(HARD)
     assert all("shop" in handlers for handlers in FOUND.values())
     assert all(case.about for case in PLANTED)
     assert all(list(case.levels) != sorted(case.levels) or case.levels[0] < case.levels[2] for case in PLANTED)

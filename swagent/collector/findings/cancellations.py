@@ -12,10 +12,11 @@ from ..api.node import Node
 from .calls import call_of, is_exit
 from .finding import Confidence, Finding, trace_link
 from .places import place, places
-from .requests import entry_of
+from .requests import awaited_pairs, entry_of
 from .words import duration
 
 _AT_ONCE = 20  # milliseconds between a failure and the end of what is cancelled by it
+_DEADLINES = ("asyncio.wait_for", "asyncio.timeout")
 _CUT_OFF = ("cancelled", "timed_out")
 
 
@@ -56,6 +57,8 @@ def _cause(entry: Node, node: Node) -> tuple[str, Confidence]:
         return f"by {said}", "high"
     if node.span.tag("outcome") == "timed_out":
         return "by its deadline", "high"
+    if any(name in _DEADLINES for name, _ in awaited_pairs(entry)):
+        return "by a deadline around it", "medium"
     failed = _failure_beside(entry, node)
     if failed:
         return f"because another task failed: {failed}", "medium"

@@ -24,6 +24,10 @@ SLOWEST, TYPICAL, FAILED = 4, 3, 2
 MOST_TRACES = 60
 """Traces that are looked at in all."""
 _OPERATIONS = 12
+EPISODES = 3
+"""Times at which requests were slow that are no chance."""
+_EPISODES_APART, _LONG_EPISODE = 50, 2000  # milliseconds
+_LOOKED_AT = 5  # requests that began next
 _WARM_UP = 2  # requests of an operation
 _SPREADS = 4  # times the distance of the upper quartile to the median: what is longer is not the usual spread
 Row = tuple[int, int, str, int]
@@ -57,6 +61,22 @@ class Root:
         limit = self.p50 + max(SLOW_MS, (SLOW_FACTOR - 1) * self.p50, _SPREADS * (self.p75 - self.p50))
         warming = {id(row) for row in self._warming_up()}
         return [row for row in self.rows if row[0] >= limit and id(row) not in warming]
+
+    @cached_property
+    def is_recurring(self) -> bool:
+        """Whether requests were slow several times, or for long. A stall of the machine hits all that are under way: it
+        is one time, unless others were quick meanwhile."""
+        episodes, apart, begin, until = 0, 0, 0, 0
+        quick = sorted((start, start + took) for took, start, *_ in self.parts["usual"])
+        for took, start, *_ in sorted(self.slow, key=lambda row: row[1]):
+            at = bisect_left(quick, (start, 0))
+            apart += any(end <= start + took for _, end in quick[at : at + _LOOKED_AT])
+            if start > until + _EPISODES_APART:
+                episodes, begin = episodes + 1, start
+            until = max(until, start + took)
+            if until - begin - took >= _LONG_EPISODE:
+                return True
+        return max(episodes, apart) >= EPISODES
 
     def _warming_up(self) -> Iterator[Row]:
         """The first requests of all, and after each start: imports and connections make them slow once."""

@@ -52,7 +52,8 @@ class Sightings:
         """
         first = max((finding for _, finding in self.found), key=lambda each: each.ms)
         traces = {sample.trace.head: sample for sample, _ in self.found}
-        if first.kind not in _EVIDENT and len(traces) < 2:
+        is_recurring = len(traces) > 1 and any(sample.root.is_recurring for sample in traces.values())
+        if first.kind not in _EVIDENT and not is_recurring:
             return None
         each_ms = sum(finding.ms for _, finding in self.found) / len(traces)
         count = failures = 0.0
