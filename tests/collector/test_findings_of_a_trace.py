@@ -281,3 +281,22 @@ def test_of_work_that_went_on_for_a_caller_who_had_gone_only_its_share_counts() 
     slow = Request("stock", "GET:/slow", 1, 401, tags=tags)
     finding = culprit(of=made(Request("shop", "GET:/x", 0, 102, [call(slow, end=101, tags={"outcome": "timed_out"})])))
     assert (finding.kind, finding.operation, finding.ms) == ("slow_wait", "GET:/slow", 75)
+
+
+def test_many_small_causes_have_no_culprit_that_is_amiss() -> None:
+    """Twice as many calls, each as quick as usual."""
+
+    def orders(calls: int) -> Request:
+        asked = [Did(f"SELECT t{each}", 1 + each * 12, 11 + each * 12, "db:5432") for each in range(calls)]
+        return Request("shop", "GET:/orders", 0, calls * 12, asked)
+
+    answer = found(*(made(orders(3)) for _ in range(30)), *(made(orders(8)) for _ in range(5)), of=made(orders(8)))
+    assert answer.findings == []
+
+
+def test_a_statement_says_more_than_its_summary() -> None:
+    tags = {"db.query.summary": "SELECT orders", "db.statement": "SELECT a FROM orders WHERE id = 7"}
+    long = Did("query", 1, 99, "db:5432", tags=tags)
+    assert culprit(of=made(Request("shop", "GET:/x", 0, 100, [long]))).operation == "SELECT a FROM orders WHERE id = ?"
+    long.tags.pop("db.statement")
+    assert culprit(of=made(Request("shop", "GET:/x", 0, 100, [long]))).operation == "SELECT orders"

@@ -40,12 +40,11 @@ def call_of(node: Node) -> Call:
 def call_name(node: Node) -> str:
     """What was asked for: the same text for each call that differs only by its values."""
     span = node.span
-    summary = span.tag("db.query.summary")
-    if summary:
-        return summary[:_LONGEST]
-    statement = span.tag("db.statement")
+    statement, summary = span.tag("db.statement"), span.tag("db.query.summary")
     if statement:
         return fingerprint(statement)
+    if summary:
+        return summary[:_LONGEST]
     if span.layer == "Database" and span.tag("db.operation"):
         return f"{span.operation} {span.tag('db.operation')}"[:_LONGEST]
     for child in node.children:

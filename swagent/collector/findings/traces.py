@@ -26,6 +26,9 @@ from .places import place
 from .repeats import n_plus_one, repeats, retry_storm
 from .words import duration
 
+_ENOUGH = 0.4
+"""The share of the time beyond the usual that a culprit explains, if it is amiss: else there is no single cause."""
+
 
 class Found(NamedTuple):
     """What is said of a trace.
@@ -82,7 +85,8 @@ def found_in(trace: Joined, known: Usual, holds: Sequence[Hold]) -> Found:
     chain = chain_of(trace.head, trace.nodes)
     if chain is not None:
         findings.append(chain_finding(chain))
-    if culprit is not None and verdict.is_slow and culprit not in findings:
+    is_enough = verdict.suspects and verdict.suspects[0].excess >= _ENOUGH * verdict.excess
+    if culprit is not None and verdict.is_slow and is_enough and culprit not in findings:
         findings.insert(0, culprit)
     return Found(culprit, findings)
 
