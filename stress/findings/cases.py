@@ -62,7 +62,7 @@ PLANTED = (
     Case("background", "blocked_loop", "compact", levels=(60, 200, 600), at_once=4, requests=200),
     Case("hidden", "blocked_loop", "print_report", levels=(60, 200, 600), other="/report", at_once=6),
     Case("downstream", "blocked_loop", "print_report", levels=(60, 200, 600), at_once=4),
-    Case("queries", "n_plus_one", "SELECT items", _also("blocked_loop"), levels=(6, 15, 60), requests=40),
+    Case("queries", "n_plus_one", "FROM items", _also("blocked_loop"), levels=(6, 15, 60), requests=40),
     Case("items", "n_plus_one", "GET:/items/{item}", levels=(6, 15, 40), requests=40),
     Case("retries", "retry_storm", "GET:/part", _also("error_chain"), levels=(2, 4, 8)),
     Case("stock", "error_chain", "OutOfStock", levels=(40, 10, 2)),
