@@ -5,12 +5,10 @@ The pipeline is the same as inside a host's loop; only here the backend setting 
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import importlib
 import logging
 import os
-import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -32,6 +30,7 @@ from ..runtime.closed_descriptors import ClosedDescriptors
 from ..runtime.first_record import forget, when_recorded
 from ..runtime.fork_rest import resting_at_forks
 from ..runtime.system_thread import Flag, SystemThread, is_patched
+from ..runtime.thread_loop import new_loop
 from .adoption import adopt
 
 
@@ -134,10 +133,8 @@ def loop_of(backend: str) -> tuple[str, dict[str, Any]]:
         return "trio", {}
     if backend == "uvloop":
         _require("uvloop", backend)
-    if backend == "uvloop" or (backend == "auto" and _is_installed("uvloop")):
-        return "asyncio", {"use_uvloop": True}
-    # by name: the application's policy may make a loop of another kind
-    return "asyncio", {} if sys.platform == "win32" else {"loop_factory": asyncio.SelectorEventLoop}
+    is_uvloop = backend == "uvloop" or (backend == "auto" and _is_installed("uvloop"))
+    return "asyncio", {"loop_factory": partial(new_loop, uvloop=is_uvloop)}
 
 
 def _is_installed(module: str) -> bool:

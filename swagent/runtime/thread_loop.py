@@ -8,6 +8,7 @@ nothing half done to the garbage collector, whose warnings would reach the appli
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
@@ -17,18 +18,37 @@ _MOMENT = 0.1
 _ROUNDS = 3
 
 
-def new_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's where it is installed.
+_NAME = "swagent"
 
+
+def new_loop(uvloop: bool | None = None) -> asyncio.AbstractEventLoop:
+    """A loop whose tasks have a name: without one they would take numbers, and the application's first task would not
+    be `Task-1`.
+
+    :param uvloop: whether it is uvloop's; None: where that is installed
     :raises OSError: when there is no descriptor to spare
     """
+    loop = _made_by_uvloop() if uvloop is not False else None
+    if loop is None:
+        # by name: the application may have a policy that makes a loop of its own kind
+        loop = asyncio.new_event_loop() if sys.platform == "win32" else asyncio.SelectorEventLoop()
+    loop.set_task_factory(_named_task)
+    return loop
+
+
+def _made_by_uvloop() -> asyncio.AbstractEventLoop | None:
     try:
         import uvloop  # noqa: PLC0415, RUF100  (optional)
     except ImportError:
-        # by name: the application may have a policy that makes a loop of its own kind
-        return asyncio.SelectorEventLoop()
+        return None
     loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
     return loop
+
+
+def _named_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+    # until Python 3.13 the loop sets the name that it was given afterwards
+    options["name"] = options.get("name") or _NAME
+    return asyncio.Task(coroutine, loop=loop, **options)
 
 
 class ThreadLoop:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import shutil
+import subprocess
 import sys
 import venv
 from pathlib import Path
@@ -127,6 +128,32 @@ def test_a_program_that_the_command_starts_may_be_of_another_environment(swagent
     result = swagent("run", "--", sys.executable, "-c", code)
     assert (result.returncode, result.stdout) == (0, "ran\n")
     assert "swagent run" not in result.stderr
+
+
+NAMES = """
+import asyncio, concurrent.futures, threading, time
+
+async def main():
+    await asyncio.sleep(0.2)  # the agent has begun its own tasks
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        thread = await asyncio.get_running_loop().run_in_executor(pool, lambda: threading.current_thread().name)
+    return asyncio.current_task().get_name(), asyncio.create_task(asyncio.sleep(0)).get_name(), thread
+
+time.sleep(0.2)
+print(asyncio.run(main()), threading.Thread(target=print).name)
+"""
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "uvloop", "trio"])
+def test_tasks_and_threads_have_the_names_that_they_have_without_the_agent(
+    swagent: Run, collector: Collector, backend: str
+) -> None:
+    result = swagent(
+        "run", "--backend", backend, "--", sys.executable, "-c", NAMES,
+        SW_AGENT_COLLECTOR_BACKEND_SERVICES=collector.address,
+    )  # fmt: skip
+    bare = subprocess.run([sys.executable, "-c", NAMES], capture_output=True, text=True, check=True)
+    assert result.stdout == bare.stdout == "('Task-1', 'Task-2', 'ThreadPoolExecutor-0_0') Thread-1 (print)\n"
 
 
 @pytest.mark.parametrize(

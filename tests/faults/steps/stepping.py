@@ -143,8 +143,8 @@ class Steps:
         """Watch the asyncio tasks, too, in the thread of the transports."""
         new_loop = thread_loop.new_loop
 
-        def watched_loop() -> asyncio.AbstractEventLoop:
-            loop = new_loop()
+        def watched_loop(uvloop: bool | None = None) -> asyncio.AbstractEventLoop:
+            loop = new_loop(uvloop)
             loop.set_task_factory(self.make_task)
             return loop
 
