@@ -74,3 +74,22 @@ async def test_the_context_of_a_request_is_let_go_with_its_task(opens_span: bool
         finally:
             gc.enable()
     assert requests[0].ended
+
+
+async def test_a_request_and_its_span_are_no_cycle_once_they_are_over() -> None:
+    requests: list[PendingRequest] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        requests.append(cast("PendingRequest", current.get()))
+        with local_span("step"):
+            pass
+        await answers(200)(scope, receive, send)
+
+    async with traced(app) as shop:
+        await call(shop.app, http_scope())
+    span = requests[0].span
+    assert span is not None
+    assert span.ended
+    assert requests[0] not in gc.get_referents(span)
+    span.stop()
+    assert not span.runs_here()

@@ -83,32 +83,33 @@ due(Hiding *self)
     return late == NULL || Py_TYPE(late) != Late_Type ? -1.0 : ((Late *)late)->due;
 }
 
-/* The task whose step a callback is: a new reference; NULL where it has none. */
+/* The task whose step a callback is: a new reference; NULL without an exception: it is none. */
 static PyObject *
 task_of(PyObject *callback)
 {
-    if (PyCFunction_CheckExact(callback)) {
-        return Py_XNewRef(PyCFunction_GET_SELF(callback));
+    PyObject *task = NULL;
+    if (PyMethod_Check(callback)) {
+        task = Py_NewRef(PyMethod_GET_SELF(callback));
     }
-    PyObject *task = PyObject_GetAttr(callback, s_self);
-    if (task == NULL) {
+    else if (PyCFunction_Check(callback)) {
+        task = Py_XNewRef(PyCFunction_GET_SELF(callback));
+    }
+    else if (!PyFunction_Check(callback)) {
+        task = PyObject_GetAttr(callback, s_self);
         PyErr_Clear();
+    }
+    if (task != NULL && !PyObject_TypeCheck(task, (PyTypeObject *)task_type)) {
+        Py_CLEAR(task);
     }
     return task;
 }
 
 /* 1: the request's own task, whose next step its clock begins itself. 0: Python decides. */
 static int
-wakes_own_task(Hiding *self, PyObject *callback, Served *served)
+wakes_own_task(Hiding *self, PyObject *task, Served *served)
 {
     Clock *clock = clock_of(served);
-    if (clock->own == NULL || clock->is_woken) {
-        return 0;
-    }
-    PyObject *task = task_of(callback);
-    int is_own = task != NULL && (void *)task == clock->own && PyObject_TypeCheck(task, (PyTypeObject *)task_type);
-    Py_XDECREF(task);
-    if (!is_own) {
+    if ((void *)task != clock->own || clock->is_woken) {
         return 0;
     }
     if (clock_wake(served, due(self)) < 0) {
@@ -144,7 +145,13 @@ static PyObject *
 replaced(Hiding *self, PyObject *callback, PyObject *clock, PyObject *when)
 {
     if (self->kind == CALL_SOON) {
-        if (Py_TYPE(clock) == Served_Type && wakes_own_task(self, callback, (Served *)clock)) {
+        PyObject *task = task_of(callback);
+        int is_done = task == NULL;
+        if (task != NULL && Py_TYPE(clock) == Served_Type) {
+            is_done = wakes_own_task(self, task, (Served *)clock);
+        }
+        Py_XDECREF(task);
+        if (is_done) {
             return Py_NewRef(callback);
         }
         PyObject *args[2] = {callback, clock};
