@@ -83,7 +83,7 @@ class Tab:
         page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
         page.on("dialog", self._dismiss)
 
-    def open(self, path: str = "") -> Page:
+    def open(self, path: str = "#/traces") -> Page:
         """Load the page at an address of its own, such as `#/logs`."""
         self.page.goto("about:blank")
         self.page.goto(f"{self.url}/{path}")

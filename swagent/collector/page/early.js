@@ -10,7 +10,8 @@
   }
   // the first answers are on their way while the modules are still loading
   const first = ['/api/status'];
-  if (/^#?\/?(traces)?$/.test(location.hash)) first.push('/api/traces?limit=200');
+  if (/^#?\/?(findings)?$/.test(location.hash)) first.push('/api/findings');
+  if (/^#?\/?traces$/.test(location.hash)) first.push('/api/traces?limit=200');
   const ask = url =>
     fetch(url)
       .then(answer => (answer.ok ? answer.json() : null))

@@ -5,6 +5,7 @@ import { later, whenIdle } from './frame/later.js';
 import { listenForKeys } from './frame/keys.js';
 import { useRoute } from './frame/route.js';
 import { Shell } from './frame/shell.js';
+import { Findings } from './findings/findings.js';
 import { Traces } from './traces/traces.js';
 import { Note } from './parts/parts.js';
 
@@ -30,6 +31,10 @@ function view({ view: name, rest, query }) {
         : html`
             <${Traces} query=${query} />
           `;
+    case 'findings':
+      return html`
+        <${Findings} query=${query} />
+      `;
     case 'services':
       return html`
         <${Services} query=${query} selected=${rest[0]} />

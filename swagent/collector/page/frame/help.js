@@ -15,7 +15,7 @@ const KEYS = [
   ['⇧←  ⇧→', 'In a trace: move what is zoomed'],
   ['g', 'To the top, to the newest'],
   ['m', 'In Services: mark now, to compare before and after'],
-  ['1 … 8', 'Traces, Services, Errors, Map, Logs, Meters, Runtime, Profiles'],
+  ['0 … 8', 'Findings, Traces, Services, Errors, Map, Logs, Meters, Runtime, Profiles'],
   ['d', 'Light or dark'],
   ['?', 'This help'],
 ];

@@ -5,7 +5,7 @@ export function parseRoute(hash) {
   const [path, search = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const parts = path.split('/').map(decode);
   return {
-    view: parts[0] || 'traces',
+    view: parts[0] || 'findings',
     rest: parts.slice(1),
     query: Object.fromEntries(new URLSearchParams(search)),
   };
@@ -39,7 +39,7 @@ export function useRoute() {
   useEffect(() => {
     const follow = () => {
       const now = parseRoute(location.hash);
-      if (now.view !== 'traces' || !now.rest[0]) left.set(now.view, location.hash || '#/traces');
+      if (now.view !== 'traces' || !now.rest[0]) left.set(now.view, location.hash || '#/findings');
       setRoute(now);
     };
     follow();

@@ -12,6 +12,7 @@ import { Welcome } from './welcome.js';
 import { Kept } from './kept.js';
 
 export const VIEWS = [
+  ['findings', 'Findings'],
   ['traces', 'Traces'],
   ['services', 'Services'],
   ['errors', 'Errors'],
@@ -46,7 +47,7 @@ export function Shell({ route, children }) {
     '?': toHelp,
     '/': () => /** @type {HTMLElement | null} */ (document.querySelector('[data-search]'))?.focus(),
     d: toggleTheme,
-    ...Object.fromEntries(VIEWS.map(([name], index) => [String(index + 1), () => go(place(name, route))])),
+    ...Object.fromEntries(VIEWS.map(([name], index) => [String(index), () => go(place(name, route))])),
   });
   useEffect(() => {
     const name = VIEWS.find(([key]) => key === route.view)?.[1] ?? (route.view === 'compare' ? 'Compare' : 'swagent');
@@ -65,7 +66,7 @@ export function Shell({ route, children }) {
         Skip to the content
       </a>
       <header class="top">
-        <a class="brand" href="#/traces" aria-label="swagent collector">
+        <a class="brand" href="#/findings" aria-label="swagent collector">
           <${Mark} />
           <b>swagent</b>
           <span>collector</span>

@@ -2,6 +2,7 @@
 import { html } from '../frame/view.js';
 
 const PATHS = {
+  findings: 'M9 14A5 5 0 1 0 9 4a5 5 0 0 0 0 10zM13 13l4 4M9 6.5v3M9 11.5h.01',
   traces: 'M3 5h8M6 10h9M10 15h7',
   services: 'M4 4h12v5H4zM4 11h12v5H4zM7 6.5h.01M7 13.5h.01',
   errors: 'M7 2.8h6l4.2 4.2v6L13 17.2H7L2.8 13V7zM10 6.5v4.5M10 13.5h.01',
