@@ -17,6 +17,7 @@ import pytest
 
 from kit.one_loop import left_out
 from kit.seeds import FIXED, session_seed
+from swagent.instrument import settings
 
 pytest_plugins = ["e2e.fixtures", "faults.counted", "instrument.lost", "kit.implementation"]
 
@@ -53,6 +54,14 @@ def pytest_collection_finish() -> None:
     for name in ("client", "conn", "consumer.fetcher", "partitioner"):
         if (module := sys.modules.get(f"aiokafka.{name}")) is not None:
             vars(module)["random"] = Random()
+
+
+@pytest.fixture(autouse=True)
+def _settings_as_before() -> Iterator[None]:
+    """A test that configures the instrumentations does so for itself."""
+    before = settings.current()
+    yield
+    settings.use(before)
 
 
 def _selector_loop() -> asyncio.AbstractEventLoop:

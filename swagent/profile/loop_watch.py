@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..agent_log import RateLimitedLog
@@ -83,9 +83,11 @@ class LoopWatch:
         self._answered.set()
 
     def _note_victims(self, victims: Victims, blockage: _Blockage) -> None:
-        culprits = (request_of(hold.span) for hold in list(blockage.holds.values()) if hold.span is not None)
+        held = _by_request(list(blockage.holds.values()))
+        # a request that was woken may be seen in its first step, before the loop comes to its answer
+        culprits = {each for each, seconds in held.items() if seconds >= min(self._limit, max(held.values()))}
         # the answer has come: functions are called in the order in which the loop was given them
-        victims.note({id(each) for each in culprits if each is not None}, blockage.began, self._answered_at)
+        victims.note(culprits, held, blockage.began, self._answered_at)
 
     # -- in the thread ------------------------------------------------------------------------------------------------
 
@@ -141,3 +143,12 @@ class LoopWatch:
             span.log(event=BLOCKED, frame=hold.place.frame, stack=hold.place.stack)
         add_time(span, BLOCKED, hold.seconds, hold.tagged)
         hold.tagged = hold.seconds
+
+
+def _by_request(holds: Iterable[_Hold]) -> dict[int, float]:
+    """For how many seconds each request held the loop, by its identity; all that is no request's as one."""
+    held: dict[int, float] = {}
+    for hold in holds:
+        request = id(request_of(hold.span) if hold.span is not None else None)
+        held[request] = held.get(request, 0.0) + hold.seconds
+    return held

@@ -11,7 +11,7 @@ They are seen at three moments, by the tasks that could run and did not:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ..agent_log import RateLimitedLog
 from ..inspection.loop_view import LoopView, Task
@@ -34,20 +34,22 @@ class Victims:
         self._steps = view.steps()
         self._began = self._ended = 0.0
         self._left_out: set[int] = set()
+        self._held: Mapping[int, float] = {}
         self._found: dict[int, Span] = {}
         self._newcomers: dict[int, Task] = {}
         for task in view.ready():
             if task is not running:
                 self._add(task)
 
-    def note(self, culprits: set[int], began: float, ended: float) -> None:
+    def note(self, culprits: set[int], held: Mapping[int, float], began: float, ended: float) -> None:
         """Say of each request how long it had to wait; in the loop, when it turns again. Never raises.
 
         :param culprits: the identities of the requests that held it
+        :param held: for how many seconds each of them did, and others that ran for a short time
         :param began: monotonic seconds
         :param ended: likewise
         """
-        self._left_out, self._began, self._ended = culprits, began, ended
+        self._left_out, self._held, self._began, self._ended = culprits, held, began, ended
         for request in list(self._found.values()):
             self._tag(request, since=request.start_time - request.epoch)
         self._look_at_newcomers()
@@ -89,4 +91,5 @@ class Victims:
 
     def _tag(self, request: Span, since: float) -> None:
         if id(request) not in self._left_out:
-            add_time(request, WAITED, max(0.0, self._ended - max(self._began, since)))
+            waited = self._ended - max(self._began, since) - self._held.get(id(request), 0.0)
+            add_time(request, WAITED, max(0.0, waited))

@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
+from sniffio import current_async_library
 
 from asgi.calling import answers, body, call, http_scope, start, tags, traced
 from swagent import current_span, exit_span
@@ -162,6 +163,47 @@ async def test_a_request_that_came_in_meanwhile_waited_too() -> None:
             await call(shop.app, http_scope("/block"))
         found = await _by_operation(shop)
     assert float(tags(found["GET:/new"])["loop.waited"]) >= LIMIT
+
+
+async def test_a_request_that_is_seen_in_its_first_step_after_the_hold_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop may wake it before it comes to the answer; the watchdog looks once more in that moment."""
+    if current_async_library() == "trio":
+        pytest.skip("its answer comes first")
+    held, looked = anyio.Event(), threading.Event()
+    look = LoopWatch._look
+
+    def noted(watch: LoopWatch, holds: Any, running: Any, seconds: float) -> None:
+        look(watch, holds, running, seconds)
+        if len(holds) > 1:
+            looked.set()
+
+    monkeypatch.setattr(LoopWatch, "_look", noted)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/block":
+            held.set()
+            block_until_released(2 * LIMIT)
+        else:
+            assert looked.wait(DEADLINE)
+            with anyio.fail_after(DEADLINE):
+                while (span := current_span()) is None or "loop.waited" not in dict(span.tags):  # noqa: ASYNC110
+                    await anyio.sleep(0.005)
+        await send(start())
+        await send(body())
+
+    async with traced(app, loop_block_limit=LIMIT) as shop:
+
+        async def come_in() -> None:
+            await held.wait()
+            await call(shop.app, http_scope("/new"))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(come_in)
+            await anyio.wait_all_tasks_blocked()
+            await call(shop.app, http_scope("/block"))
+        found = await _by_operation(shop)
+    assert float(tags(found["GET:/new"])["loop.waited"]) >= LIMIT
+    assert "loop.waited" not in tags(found["GET:/block"])
 
 
 async def test_the_span_that_is_active_is_the_one_that_blocks() -> None:
