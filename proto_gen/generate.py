@@ -87,7 +87,7 @@ def render_all() -> dict[str, str]:
 
 
 def meaning(source: str) -> str:
-    """What a module says, however it is laid out.
+    """The meaning of a module, however it is laid out.
 
     betterproto formats its output with whatever version of black is installed, and versions differ:
     so modules are compared by comments and syntax tree, docstrings without their indentation.

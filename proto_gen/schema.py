@@ -1,4 +1,4 @@
-"""What the generator needs to know of the messages, read from protoc's descriptors."""
+"""The facts about the messages that the generator needs, read from protoc's descriptors."""
 
 from __future__ import annotations
 

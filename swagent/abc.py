@@ -1,4 +1,4 @@
-"""What the author of a transport implements."""
+"""The protocols that the author of a transport implements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Runtime = Literal["asyncio", "trio"]
 
 @dataclass(frozen=True)
 class Command:
-    """What a collector asks of the agent, as it said it: nothing of it is checked."""
+    """A request of a collector to the agent, as the collector sent it: nothing of it is checked."""
 
     name: str
     arguments: Mapping[str, str]
@@ -43,7 +43,7 @@ class Transport(Protocol):
     codec: ClassVar[Codec]
     """Which bytes `send` gets: finished records are encoded once, for the transport at hand."""
     signals: ClassVar[frozenset[Signal]]
-    """What the collector takes over this transport."""
+    """The signals that the collector takes over this transport."""
     runtimes: ClassVar[frozenset[Runtime]]
     """Where it runs by itself. Under trio, an asyncio-only transport runs in a thread with an asyncio loop."""
 
@@ -72,7 +72,7 @@ class Transport(Protocol):
 
 
 class CommandTransport(Transport, Protocol):
-    """What a transport has beside where a collector can give it profile tasks. One without these methods gets none."""
+    """The further methods of a transport whose collector can give it profile tasks. One without them gets none."""
 
     async def profile_commands(self, instance: Instance, since: int) -> Sequence[Command]:
         """Ask for the profile tasks that were made after a moment. An answer that cannot be read, or that is too long,
@@ -88,7 +88,7 @@ class CommandTransport(Transport, Protocol):
 
 
 class ConfigurationTransport(Transport, Protocol):
-    """What a transport has beside where a collector can change settings at run time. Without it they stay as they
+    """The further method of a transport whose collector can change settings at run time. Without it they stay as they
     are."""
 
     async def configuration_commands(self, instance: Instance, uuid: str) -> Sequence[Command]:

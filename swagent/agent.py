@@ -343,7 +343,7 @@ class Agent:
 
     @property
     def tracer(self) -> Tracer:
-        """What new traces go to, for instrumentation that is given an agent.
+        """The tracer that new traces go to, for instrumentation that is given an agent.
 
         :raises AgentStateError: before the start
         """
@@ -399,7 +399,7 @@ class Agent:
         return self._recording.steps_here() if self._phase is Phase.RUNNING else None
 
     def statistics(self) -> Statistics:
-        """What became of every record so far. Any thread, in every phase; empty before the start."""
+        """The fate of each record so far: its ledger. Any thread, in every phase; empty before the start."""
         if self._pipelines is None:
             return Statistics({})
         return self._pipelines.statistics().with_incomplete(self._recording.tracer.incomplete)

@@ -1,4 +1,4 @@
-"""What the core needs of the running loop and anyio does not have, the same for asyncio and trio.
+"""Functions of the running loop that the core needs and anyio does not have, the same for asyncio and trio.
 
 The other modules of the core that name a loop have a reason of their own. `pyproject.toml` lists them with it.
 """

@@ -103,7 +103,7 @@ class Ledger:
 
 
 class Losses(NamedTuple):
-    """What is lost so far and what may yet be, over all signals."""
+    """How many records are lost so far, and how many may yet be, over all signals."""
 
     waiting: int = 0
     refused: int = 0
@@ -229,7 +229,7 @@ class Statistics:
 
     @property
     def losses(self) -> Losses:
-        """What is lost so far and what may yet be, over all signals."""
+        """How many records are lost so far, and how many may yet be, over all signals."""
         return Losses(
             sum(each.queued + each.in_flight for each in self),
             sum(sum(each.refused.values()) for each in self),

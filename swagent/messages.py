@@ -56,7 +56,7 @@ def consume(
 
 
 class Messages(AsyncIterator[T], Generic[T]):
-    """What `consume` gives."""
+    """The iterator that `consume` returns."""
 
     def __init__(self, source: AsyncIterable[T], **said: Any) -> None:
         self._span: Span | None = None
@@ -129,8 +129,8 @@ def _kafka_name(topic: Any, group: Any) -> str:
 
 
 def context_of(message: Any) -> dict[str, Any]:
-    """What the producer sent along with a message, by its attribute or key `headers`: `sw8`, `correlation`,
-    `traceparent` and `tracestate`, as `entry_span` takes them.
+    """The context that the producer sent along with a message, by its attribute or key `headers`: `sw8`,
+    `correlation`, `traceparent` and `tracestate`, as `entry_span` takes them.
 
     Of two headers of one name it is not known which is right, and none counts.
     """

@@ -29,7 +29,7 @@ class Signal(enum.Enum):
 
 
 class Overflow(enum.Enum):
-    """What a full channel does with one record more."""
+    """The policy of a full channel for one record more."""
 
     REFUSE_NEWEST = "refuse_newest"
     """The new record is refused, so what was accepted stays: a burst keeps its beginning."""
@@ -96,7 +96,7 @@ def bounds_of(signal: Signal, config: Config) -> Bounds:
 
 
 def is_wanted(signal: Signal, config: Config) -> bool | None:
-    """What the user says of a signal: on, off, or None for wherever the transport carries it."""
+    """The user's choice for a signal: on, off, or None for wherever the transport carries it."""
     if signal is Signal.LOG:
         return config.log_reporter_active
     if signal is Signal.METER:

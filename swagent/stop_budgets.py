@@ -1,4 +1,4 @@
-"""What stopping may take: every budget of time in one place, in seconds.
+"""The time that stopping may take: every budget in one place, in seconds.
 
 | budget | for what | inside of |
 | --- | --- | --- |
@@ -6,9 +6,9 @@
 | `LAST_EVENT` | of the last flush, the part that the event of the end has at least | the last flush |
 | `CANCELLED_FLUSH` | the last flush, where the host was cancelled from outside | |
 | `TERMINATED_FLUSH` | the last flush of a worker that waits for work, and is ended by a signal | |
-| `CLOSE` | closing hard what a peer will not let go of, after the flush | |
+| `CLOSE` | closing hard the connections that a peer will not let go of, after the flush | |
 | `CALL_END` | a transport's call that was cancelled, before it is left behind | `CLOSE` |
-| `TRANSPORT_CALL_END` | what transports allow their own tasks for the same | `CALL_END` |
+| `TRANSPORT_CALL_END` | the time that transports allow their own tasks for the same | `CALL_END` |
 | `REQUESTS_END` | requests that the server has cut off, before the agent stops | |
 | `THREAD_END` | the agent thread, beyond `shutdown_timeout`, for the caller that waits for it | |
 

@@ -1,4 +1,4 @@
-"""What a name may contain, be it one that came from outside or one that leaves the process.
+"""The characters that a name may contain, be it one that came from outside or one that leaves the process.
 
 The codecs clean every text once more when they encode it. But names leave in other ways too: in the headers of outgoing
 calls, in the application's own log lines (a trace's id), in the keys of Kafka records.

@@ -100,7 +100,7 @@ class Command(betterproto.Message):
 
 @dataclass(eq=False, repr=False)
 class Commands(betterproto.Message):
-    """What every rpc answers; usually empty."""
+    """The answer of every rpc; usually empty."""
 
     commands: List["Command"] = betterproto.message_field(1)
 

@@ -1,8 +1,8 @@
-"""What a user can set: one table, read from code or from the environment.
+"""The settings of the agent: one table, read from code or from the environment.
 
 An `SW_` variable that the official Python agent has keeps its name and its meaning; swagent adds some of its own. Every
-field of `Config` carries its line of the table as metadata. That line alone decides how the environment is read, what
-is allowed and what the documentation says.
+field of `Config` carries its line of the table as metadata. That line alone decides how the environment is read,
+which values are allowed, and the text of the documentation.
 """
 
 from __future__ import annotations

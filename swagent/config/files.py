@@ -20,7 +20,7 @@ _TABLE = b"tool.swagent"
 
 
 class FileSettings(NamedTuple):
-    """What one file says."""
+    """The settings that one file holds."""
 
     file: str
     """Its name, as errors and reports show it; empty: there is none."""
@@ -32,7 +32,7 @@ NONE = FileSettings("", {})
 
 
 def read_files(folder: Path, options: Mapping[str, Option]) -> FileSettings:
-    """What the project's file says.
+    """The settings of the project's file.
 
     :raises ConfigError: when it cannot be read, or a key or a value in it is wrong
     """

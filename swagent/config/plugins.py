@@ -1,4 +1,4 @@
-"""What instrumentations record: the settings that the official agent has for its plugins, and some of our own.
+"""The options of instrumentations: the settings that the official agent has for its plugins, and some of our own.
 
 Settings that may show private data are off unless they are switched on.
 """

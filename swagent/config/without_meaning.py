@@ -87,7 +87,7 @@ def reason_of(name: str) -> str | None:
 
 
 def rows() -> Iterator[tuple[str, str]]:
-    """What the documentation lists: every name with its reason, the beginnings of names last."""
+    """The rows of the documentation: every name with its reason, the beginnings of names last."""
     yield from NAMES.items()
     for prefix, reason in _PREFIXES.items():
         yield f"{prefix}*", reason

@@ -127,7 +127,7 @@ def _is_caught() -> bool:
 
 
 def _identity(descriptor: int) -> tuple[int, int] | None:
-    """What a descriptor is of; None: it was closed."""
+    """The identity of the file behind a descriptor; None: it was closed."""
     try:
         status = os.fstat(descriptor)
     except OSError:

@@ -35,7 +35,7 @@ _SERVERS = frozenset({
 })  # fmt: skip
 # They put a folder of their own on the path of a command and become it.
 _WRAPPERS = frozenset({"ddtrace-run", "newrelic-admin", "opentelemetry-instrument"})
-# What multiprocessing runs in processes of its own: a process that forks children, a child, and one that records
+# The commands of multiprocessing's own processes: a process that forks children, a child, and one that records
 # nothing.
 _CHILD = re.compile(r"from multiprocessing\.(?:forkserver|spawn) import")
 _RESOURCE_TRACKER = "from multiprocessing.resource_tracker import main"
@@ -65,7 +65,7 @@ def follow(config: Config, command: Sequence[str], *, opening: Callable[[], obje
 
 
 def followed() -> Config | None:
-    """What an agent has that is started under `swagent run`, by whomever; None elsewhere."""
+    """The settings of any agent that is started under `swagent run`; None elsewhere."""
     return _followed
 
 
@@ -98,8 +98,8 @@ def hold_back() -> None:
 
 
 def program_of(command: Sequence[str]) -> str:
-    """What an interpreter runs: the name of a script, without its folder and its ending, or of a module (`-m`). Empty:
-    neither of them.
+    """The program that an interpreter runs: the name of a script, without its folder and its ending, or of a module
+    (`-m`). Empty: neither of them.
 
     >>> program_of(["python3", "-X", "dev", "/srv/manage.py", "runserver"])
     'manage'

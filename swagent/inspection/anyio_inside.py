@@ -1,4 +1,4 @@
-"""What is looked at inside of anyio's groups and scopes on asyncio. On trio they are trio's."""
+"""The internals of anyio's groups and scopes on asyncio that are looked at. On trio they are trio's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is looked at inside of asyncio."""
+"""The internals of asyncio that are looked at."""
 
 from __future__ import annotations
 

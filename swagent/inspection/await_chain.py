@@ -119,7 +119,7 @@ def _frame_of(coroutine: Any) -> FrameType | None:
 
 
 def _wrapped(wrapper: Any) -> Any:
-    """What a wrapper hands on."""
+    """The awaitable that a wrapper delegates to."""
     for each in gc.get_referents(wrapper):
         if hasattr(each, "add_done_callback") or any(hasattr(each, link[1]) for link in _LINKS):
             return each

@@ -1,4 +1,4 @@
-"""What is looked at inside of SQLAlchemy's asynchronous sessions, which run in greenlets."""
+"""The internals of SQLAlchemy's asynchronous sessions that are looked at. The sessions run in greenlets."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Function(NamedTuple):
     name: str
     """Qualified; `<locals>` is left out: `TaskGroup._spawn.task_done`."""
     lost: str
-    """What is not known any more where it is gone."""
+    """The fact that is not known any more where it is gone."""
     pythons: str = ">=3.10"
     """Where it is."""
 

@@ -1,4 +1,4 @@
-"""What is looked at inside of trio."""
+"""The internals of trio that are looked at."""
 
 from __future__ import annotations
 

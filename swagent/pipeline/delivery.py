@@ -1,4 +1,4 @@
-"""What becomes of a batch after an attempt. Pure.
+"""The fate of a batch after an attempt. Pure.
 
 verdict       at_most_once            at_least_once
 confirmed     confirmed               confirmed
@@ -16,7 +16,7 @@ from ..errors import AmbiguousError, DeliveryError, RejectedError, RetryableErro
 
 
 class Step(enum.Enum):
-    """What to do with the lease."""
+    """The step to take with the lease."""
 
     RELEASE = enum.auto()
     REPEAT = enum.auto()

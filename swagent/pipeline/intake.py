@@ -44,7 +44,7 @@ class RequestEncoding(Protocol):
 
 
 class Pending:
-    """What is pending of one signal, and its way into the channel. Any thread."""
+    """The pending records of one signal, and their way into the channel. Any thread."""
 
     def __init__(self, channel: Channel, limited: RateLimitedLog) -> None:
         self._channel = channel
@@ -146,7 +146,7 @@ class Intake(Pending, Generic[T]):
 class SegmentIntake(Pending):
     """Takes what becomes segments, in the order in which it is finished: requests, and segments that are made already.
 
-    What is pending is one list of fields: `request/finished.py` has its layout, for a request and
+    Pending records are one list of fields: `request/finished.py` has its layout, for a request and
     for a segment. Going in is one call.
     """
 

@@ -41,7 +41,7 @@ class LogEncoding(Protocol):
 class LogIntake(Pending):
     """Takes log records in the order in which they were logged.
 
-    What is pending is one list of fields, as in `SegmentIntake`: those of a plain record, then the converted one that
+    Pending records are one list of fields, as in `SegmentIntake`: those of a plain record, then the converted one that
     takes its place, or None, and when it came.
     """
 

@@ -1,1 +1,1 @@
-"""What the application touches: synchronous, bounded, total. No event loop, no I/O, no lock across foreign code."""
+"""The application's side: synchronous, bounded, total. No event loop, no I/O, no lock across foreign code."""

@@ -1,4 +1,4 @@
-"""What a profile is made of: where one task or thread of a request was at one moment."""
+"""The snapshots that a profile is made of: where one task or thread of a request was at one moment."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class SplitTimes(NamedTuple):
     collected: int | None
     """None: this interpreter does not say how long it collected garbage."""
     awaited: str
-    """What was awaited, as JSON; empty: there was no wait that is worth a name."""
+    """The awaited things, as JSON; empty: there was no wait that is worth a name."""
 
     def tags(self) -> tuple[Tag, ...]:
         """As tags of the entry span."""
@@ -49,7 +49,7 @@ class Clock(Protocol):
         ...
 
     def more_tags(self) -> tuple[Tag, ...]:
-        """What else is known of the request, once the clock has stopped. Only a request that has a span is asked."""
+        """Further tags of the request, once the clock has stopped. Only a request that has a span is asked."""
         ...
 
     def throws_here(self) -> bool:

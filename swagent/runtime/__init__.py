@@ -1,1 +1,1 @@
-"""What keeps an agent alive: its tasks, its thread, its transports, and what it puts in place."""
+"""The parts that keep an agent alive: its tasks, its thread, its transports, and its recording."""

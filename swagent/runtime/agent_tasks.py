@@ -201,7 +201,7 @@ class AgentTasks:
             self._limited.warn("cut", text, error)
 
     def _note_problem(self, context: Mapping[str, Any]) -> None:
-        """What a library left unhandled in an asyncio loop of the agent's own."""
+        """Log an error that a library left unhandled in an asyncio loop of the agent's own."""
         # as arguments, since an error's own text may raise, and then only the line is lost
         self._limited.warn("internal", "%s: %r", context.get("message"), context.get("exception"))
 

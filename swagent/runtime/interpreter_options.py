@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 # The next word is the value, unless the letter is the last one of its own word: -Werror, -IXdev.
 _WITH_VALUE = frozenset("WX")
-# What runs follows, and all that comes behind it belongs to it.
+# The program follows, and all words behind it belong to it.
 _PROGRAM = frozenset("cm")
 # Long options whose value is the next word; PyPy has the second.
 _LONG_WITH_VALUE = frozenset({"--check-hash-based-pycs", "--jit"})
 
 
 class Interpreted(NamedTuple):
-    """What an interpreter was called with."""
+    """The options of an interpreter, and the program that it runs."""
 
     options: list[tuple[str, str]]
     """Each option without a value, and the word that has it: `("E", "-IE")`."""

@@ -1,4 +1,4 @@
-"""What one agent records: its tracer, its capture of log records, its meters and its events.
+"""The recording parts of one agent: its tracer, its capture of log records, its meters and its events.
 
 All of it is put in place when the agent starts and taken back when it stops; nothing of ours stays behind.
 """

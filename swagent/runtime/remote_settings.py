@@ -1,7 +1,7 @@
-"""What a collector may set at run time: four settings, read from its command and held within limits.
+"""The settings that a collector may change at run time: four of them, read from its command and held within limits.
 
-A number that is out of its range is brought into it. What cannot be read makes the whole command void, and so does what
-would take long to match at each request. Whatever else the command says is for other agents, and is left alone.
+A number that is out of its range is brought into it. A value that cannot be read makes the whole command void, and so
+does one that would take long to match at each request. All else in the command is for other agents, and is left alone.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _SLOW = re.compile(r"\*\*[^/*]*\*(?!\*)")
 
 
 class RemoteSettings(NamedTuple):
-    """What a collector says of one service."""
+    """The settings of one service, as a collector sent them."""
 
     uuid: str
     values: Mapping[str, Any]
-    """By the names of the fields of `Config`; what is not here is as it was at the start."""
+    """By the names of the fields of `Config`; a setting that is not here is as it was at the start."""
 
 
 def read_settings(arguments: Mapping[str, str]) -> RemoteSettings:

@@ -1,4 +1,4 @@
-"""What the operating system says about the process and the machine, under the names that the collector's rules read."""
+"""The operating system's values for the process and the machine, under the names that the collector's rules read."""
 
 from __future__ import annotations
 

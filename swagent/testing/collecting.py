@@ -28,7 +28,7 @@ _LONGEST_WAIT = 10.0
 
 
 class Arrived:
-    """What has reached a collector. Each property looks anew and gives a copy. Any thread, any event loop."""
+    """The records that reached a collector. Each property looks anew and gives a copy. Any thread, any event loop."""
 
     def __init__(self, store: Store) -> None:
         self.store = store

@@ -143,7 +143,7 @@ class Peer(Protocol):
         ...
 
     async def received(self, signal: Signal) -> Sequence[bytes]:
-        """What reached it so far, in any order."""
+        """The records that reached it so far, in any order."""
         ...
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LoadedTraces:
-    """What a file holds, as `Arrived` has what reached a collector."""
+    """The traces and log lines of a file, as `Arrived` has those that reached a collector."""
 
     def __init__(self, segments: list[Segment], logs: list[LogLine]) -> None:
         self.segments = segments
@@ -49,7 +49,7 @@ def load_traces(path: str | Path) -> LoadedTraces:
 
 
 def outline(segments: Iterable[Segment], *, tags: Iterable[str] = (), peers: bool = True) -> str:
-    """What happened in traces, without ids and times: a line for each span, below its parent, with service, kind,
+    """The events in traces, without ids and times: a line for each span, below its parent, with service, kind,
     operation, peer, and whether it failed. Two runs of the same request have the same outline.
 
     The children of a span are in the order of their lines, since those that run side by side begin in any order.

@@ -19,7 +19,7 @@ MAX_REPLY = 256 * 1024
 _PREFIX = struct.Struct(">?I")
 _CONTENT_TYPES = ("application/grpc", "application/grpc+proto")
 _STATUS = "grpc-status"
-# What the answer of a proxy means; every other one is UNKNOWN.
+# The status that the answer of a proxy stands for; every other one is UNKNOWN.
 _OF_HTTP = {
     "400": Status.INTERNAL,
     "401": Status.UNAUTHENTICATED,

@@ -25,7 +25,7 @@ _SilentEncoder = without_logs(hpack.Encoder, encode_integer=silenced(hpack.encod
 _SilentDecoder = without_logs(hpack.Decoder, decode_integer=silenced(hpack.decode_integer))
 # The first block on a connection begins with it: from here on the dynamic table holds nothing.
 NO_TABLE = b"\x20"
-# What the headers of one answer may take, unpacked.
+# The bytes that the headers of one answer may take, unpacked.
 _MAX_UNPACKED = 64 * 1024
 # How many blocks are remembered. A collector sends two or three that differ.
 _MOST_KNOWN = 32
@@ -55,7 +55,7 @@ class HeaderReader:
         self._known: dict[bytes, Fields] = {}
 
     def read(self, block: bytes) -> Fields:
-        """What the block says; of a name that comes twice the last.
+        """The fields of the block; of a name that comes twice the last.
 
         :raises ProtocolError: when it cannot be unpacked, or grows too large
         :raises UnicodeDecodeError: when it is not ASCII

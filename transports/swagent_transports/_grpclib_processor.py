@@ -1,4 +1,4 @@
-"""What each event on a connection of grpclib's means for the calls on it. See `_grpclib`."""
+"""The meaning of each event on a connection of grpclib's for the calls on it. See `_grpclib`."""
 
 # ruff: noqa: SLF001
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false

@@ -41,7 +41,7 @@ class NotProcessedError(StreamTerminatedError):
 
 
 class Streams:
-    """What is under way over one connection.
+    """The calls under way over one connection.
 
     :ivar calls: those that have begun and not ended, by their streams
     :ivar closed: why nothing begins any more

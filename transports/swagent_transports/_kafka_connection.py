@@ -118,7 +118,7 @@ class Connection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka has no t
             self._request_timeout = seconds
 
     def authenticator_plain(self) -> _Plain:
-        """What logs us in with a password."""
+        """The authenticator that logs us in with a password."""
         return _Plain(
             loop=self._loop,
             sasl_plain_password=self._sasl_plain_password,
@@ -126,7 +126,7 @@ class Connection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka has no t
         )
 
     def authenticator_scram(self) -> _Scram:
-        """What logs us in with the proof of a password."""
+        """The authenticator that logs us in with the proof of a password."""
         return _Scram(
             loop=self._loop,
             sasl_plain_password=self._sasl_plain_password,

@@ -1,4 +1,4 @@
-"""What Kafka's errors mean for a batch. Pure."""
+"""The verdicts on a batch by Kafka's errors. Pure."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _is_ours = ContextVar("swagent_is_ours", default=False)
 
 @contextmanager
 def own_traffic() -> Generator[None, None, None]:
-    """What happens inside, and in the tasks and connections that begin there, is our own traffic."""
+    """Mark the traffic inside, and in the tasks and connections that begin there, as our own."""
     token = _is_ours.set(True)
     try:
         yield

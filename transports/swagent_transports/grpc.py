@@ -181,12 +181,12 @@ class GrpcTransport:
 
 
 def _open_verdict(call: Call, text: str) -> DeliveryError:
-    """What a failure without an answer of the collector means for the batch."""
+    """The verdict on the batch after a failure without an answer of the collector."""
     return AmbiguousError(_legible(text)) if call.may_have_sent else RetryableError(_legible(text))
 
 
 def _legible(text: str) -> str:
-    """What a peer may have written, fit for a log line."""
+    """The text of a peer, fit for a log line."""
     return "".join(each if each.isprintable() else "?" for each in text[:_MAX_TEXT])
 
 

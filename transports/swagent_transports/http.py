@@ -135,13 +135,13 @@ class HttpTransport:
 
 
 def _judge_failure(call: Exchange, failure: Exception | str) -> DeliveryError:
-    """What a call without an answer means for its batch."""
+    """The verdict on the batch of a call without an answer."""
     text = failure if isinstance(failure, str) else f"{type(failure).__name__}: {failure}"[:_LONGEST_TEXT]
     return AmbiguousError(text) if call.may_have_sent else RetryableError(text)
 
 
 def _judge_answer(call: Exchange, response: httpx.Response) -> DeliveryError | None:
-    """What an answer means for its batch; None: confirmed."""
+    """The verdict on the batch of a call with an answer; None: confirmed."""
     status = response.status_code
     text = f"HTTP {status}"
     if 200 <= status < 300:

@@ -16,7 +16,7 @@ Answer = dict[str, Any]
 
 
 def findings(store: Store, failures: FailureIndex, bounds: Mapping[str, int], at: int | None) -> Answer:
-    """What is amiss over all that is kept, those first that explain most.
+    """The findings over all that is kept, those first that explain most.
 
     :param bounds: `from` and `to`, as far as a time is asked for
     :param at: a moment since which something may be worse; None: only the starts of services are looked at
@@ -33,7 +33,7 @@ def findings(store: Store, failures: FailureIndex, bounds: Mapping[str, int], at
 
 
 def trace_findings(store: Store, trace_id: str) -> Answer | None:
-    """What is amiss in one trace, and what had most of its time; None when no segment of it is kept."""
+    """The findings of one trace, and the cause that had most of its time; None when no segment of it is kept."""
     version = store.version
     found = of_trace(store, trace_id)
     if found is None:

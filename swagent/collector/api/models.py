@@ -531,7 +531,7 @@ class Finding(TypedDict):
 
 
 class Findings(Versioned):
-    """What is amiss over all that is kept, and in how many requests of which time it was looked for."""
+    """The findings over all that is kept, with the number and the time of the requests that were examined."""
 
     requests: int
     ms: int
@@ -540,7 +540,7 @@ class Findings(Versioned):
 
 
 class TraceFindings(Versioned):
-    """What is amiss in one trace, and what had most of its time, or took most longer than usual."""
+    """The findings of one trace, and the cause that had most of its time, or took most longer than usual."""
 
     trace_id: str
     culprit: Finding | None

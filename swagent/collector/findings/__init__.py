@@ -1,1 +1,1 @@
-"""What is amiss, each with a sentence and its evidence: of one trace, and over all that are kept."""
+"""The findings, each with a sentence and its evidence: of one trace, and over all that are kept."""

@@ -23,7 +23,7 @@ WHERE owner > :low AND owner <= :high AND endpoint IN ({names})
 
 
 class Operation(NamedTuple):
-    """What calls have in common that are compared: those of one operation of a service to one peer, or its requests."""
+    """The key of calls that are compared: those of one operation of a service to one peer, or its requests."""
 
     kind: str
     service: str

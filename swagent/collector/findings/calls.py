@@ -22,7 +22,7 @@ _READ_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 class Call(NamedTuple):
-    """What a span asked for, and whom.
+    """The call that a span made: its name and its peer.
 
     :ivar peer: the address, without one the service that answered
     """
@@ -38,7 +38,7 @@ def call_of(node: Node) -> Call:
 
 
 def call_name(node: Node) -> str:
-    """What was asked for: the same text for each call that differs only by its values."""
+    """The name of a call: the same text for each call that differs only by its values."""
     span = node.span
     statement, summary = span.tag("db.statement"), span.tag("db.query.summary")
     if statement:

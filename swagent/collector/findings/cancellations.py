@@ -71,7 +71,7 @@ def _cause(entry: Node, node: Node) -> tuple[str, Confidence]:
 
 
 def _said(entry: Node, task: str) -> str:
-    """What the list of the request's tasks says of the task's end; empty where it says nothing."""
+    """The cause of the task's cancellation, by the list of the request's tasks; empty where the list has none."""
     with suppress(ValueError, TypeError, AttributeError):
         found: Any = json.loads(entry.span.tag("tasks") or "[]")
         for each in cast("list[dict[str, Any]]", found):

@@ -53,7 +53,7 @@ def _confidence(suspect: Suspect, verdict: Verdict) -> Confidence:
 
 
 def sentence(suspect: Suspect) -> str:
-    """What took the time, and how long that takes usually."""
+    """Name the cause that took the time, and how long it takes usually."""
     cause, entry = suspect.cause, entry_of(suspect.cause.node) or suspect.cause.node
     took, where, frame = duration(cause.ms), f"{cause.service} · {entry.span.operation}", place_of(cause.frame)
     if cause.kind == "call":

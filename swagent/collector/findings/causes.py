@@ -23,7 +23,7 @@ no call; the loop held by the request itself, or by others; and a loop that was 
 
 @dataclass
 class Cause:
-    """What had a part of the path.
+    """The cause of a part of the path.
 
     :ivar what: the name of the call, of the awaited thing, or of the span whose code ran
     :ivar parts: of each span the milliseconds

@@ -34,7 +34,7 @@ class Suspect(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is said of a trace as a whole.
+    """The verdict on a trace as a whole.
 
     :ivar took: milliseconds of its critical path
     :ivar excess: how many of these are more than usual

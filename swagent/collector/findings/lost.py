@@ -1,4 +1,4 @@
-"""What the agents lost: findings of the ledgers."""
+"""The records that agents lost: findings of the ledgers."""
 
 from __future__ import annotations
 

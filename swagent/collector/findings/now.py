@@ -38,11 +38,11 @@ _OPERATIONS_EACH = 6
 _BASELINE_SEGMENTS = 6_000
 """Segments whose calls say how long operations take usually."""
 _LOSS = 0.02
-"""What a loss weighs beside shares of time and of requests."""
+"""The weight of a loss beside shares of time and of requests."""
 
 
 class Looked(NamedTuple):
-    """What was looked at, and what was found.
+    """The findings, and how much was looked at for them.
 
     :ivar requests: that began traces
     :ivar ms: milliseconds of these
@@ -56,7 +56,7 @@ class Looked(NamedTuple):
 
 
 def now(store: Store, failures: FailureIndex, bounds: Mapping[str, int], at: int | None = None) -> Looked:
-    """What is amiss.
+    """The findings over all that is kept.
 
     :param bounds: `from` and `to`, as far as a time is asked for
     :param at: a moment since which something may be worse, besides the starts of services
@@ -84,8 +84,8 @@ def _operations(samples: Iterable[Sample]) -> list[Operation]:
 def _of_samples(
     samples: Iterable[Sample], known: Usual, holds: Sequence[Hold], held: Iterable[Finding]
 ) -> Iterator[tuple[Sample, Finding]]:
-    """What each sample shows, without what is said for all of them: of code that held a loop, and of failures. That
-    neither side of a call was at work may be the machine's doing, and is said of a trace only."""
+    """The findings of each sample, without those that are made for all samples: of code that held a loop, and of
+    failures. That neither side of a call was at work may be the machine's doing, and is said of a trace only."""
     services = {finding.service for finding in held}
     for sample in samples:
         stop_if_cancelled()

@@ -1,5 +1,5 @@
-"""What the entry spans on a critical path say of their requests: for how long each waited for a held loop, and how its
-own time is split; pure."""
+"""The requests of the entry spans on a critical path: for how long each waited for a held loop, and how its own time is
+split; pure."""
 
 from __future__ import annotations
 

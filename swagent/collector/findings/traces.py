@@ -31,10 +31,10 @@ _ENOUGH = 0.4
 
 
 class Found(NamedTuple):
-    """What is said of a trace.
+    """The findings of a trace, and its culprit.
 
     :ivar culprit: the cause that had most of it, or that took most longer than usual; None of a trace without a length
-    :ivar findings: what is amiss; the culprit is among them where the trace is slow
+    :ivar findings: the culprit is among them where the trace is slow
     """
 
     culprit: Finding | None
@@ -42,7 +42,7 @@ class Found(NamedTuple):
 
 
 def of_trace(store: Store, trace_id: str) -> Found | None:
-    """What is amiss in a trace; None when no segment of it is kept.
+    """The findings of a trace; None when no segment of it is kept.
 
     :raises StoreError: when the store cannot be read
     """
@@ -75,7 +75,7 @@ def holds_around(store: Store, trace_id: str, segments: Sequence[Segment]) -> li
 
 
 def found_in(trace: Joined, known: Usual, holds: Sequence[Hold]) -> Found:
-    """What is amiss in a trace that is joined, by what is known of others."""
+    """The findings of a joined trace, by the baselines of others."""
     suspects = causes(trace.path, holds)
     verdict = judge(trace.head, trace.path, suspects, known)
     many = list(_repeated(trace, verdict.took))

@@ -31,7 +31,7 @@ _MESSAGE = 5
 
 
 class PlainRecord(NamedTuple):
-    """What is noted of a record."""
+    """The fields that are noted of a record."""
 
     level: str
     logger: str
@@ -43,7 +43,7 @@ class PlainRecord(NamedTuple):
     message: str
     """With its arguments filled in."""
     more: tuple[object, ...]
-    """What else the layout shows of the record, in its order."""
+    """Further values of the record that the layout shows, in its order."""
     task: str
     origin: Origin | PendingOrigin
 

@@ -1,5 +1,5 @@
-"""What is done for each record of `logging`, before and after the application's handlers: by the accelerator where it
-is installed, and else here. Both do the same. The accelerator leaves to Python what is not usual.
+"""The work on each record of `logging`, before and after the application's handlers: by the accelerator where it is
+installed, and else here. Both do the same. The accelerator leaves unusual records to Python.
 """
 
 from __future__ import annotations

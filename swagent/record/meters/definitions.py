@@ -1,4 +1,4 @@
-"""What an application measures with: Counter, Gauge, Histogram.
+"""The meters of an application: Counter, Gauge, Histogram.
 
 They can be made and used anywhere and at any time, with or without a running agent: they belong to the process. A wrong
 definition raises at once. Nothing raises after that: a value that is no number is ignored and counted.

@@ -1,4 +1,4 @@
-"""What all series of one name have in common, and what replaces a series that finds no room."""
+"""The common definition of all series of one name, and the replacement of a series that finds no room."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Meter(Generic[S]):
 
 
 class EventMeter(Meter[S]):
-    """What counters and histograms share: the application records in them what happens, and how long it took."""
+    """The base of counters and histograms: the application records events in them, and how long these took."""
 
     def _record(self, value: float) -> None:
         raise NotImplementedError

@@ -21,7 +21,7 @@ from .series import CounterSeries, HistogramSeries, Series
 S = TypeVar("S", bound=Series)
 
 DEFAULT_LIMIT = 2000
-# What all series take on the wire, so that a period's record stays below what its channel takes.
+# The bytes that all series may take on the wire, so that a period's record stays below the limit of its channel.
 MAX_BYTES = 1536 * 1024
 
 
@@ -65,7 +65,7 @@ class MeterRegistry:
         return self._series.setdefault((family.name, labels), make(family.name, labels))
 
     def stray(self, kind: str) -> Stray:
-        """What replaces series of this kind that find no room. A gauge is counted now, since it will not be read."""
+        """The replacement of series of this kind without room. A gauge is counted now, since it will not be read."""
         with self._lock:
             stray = self._strays.setdefault(kind, Stray(kind))
         if kind == "gauge":

@@ -31,7 +31,7 @@ def as_number(value: object) -> float:
 
 
 class Series:
-    """What all kinds share."""
+    """The base of all kinds."""
 
     __slots__ = ("_lock", "ignored", "is_parent", "labels", "name")
 
@@ -50,7 +50,7 @@ class Series:
         raise NotImplementedError
 
     def sample(self) -> Sample:
-        """What is reported."""
+        """The sample to report."""
         raise NotImplementedError
 
     def ignore(self) -> None:

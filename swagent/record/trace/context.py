@@ -57,7 +57,7 @@ class Active(Protocol[SpanT_co]):
 
     @property
     def previous(self) -> Active[SpanT_co] | None:
-        """What was active before it."""
+        """The entry that was active before it."""
         ...
 
     @property
@@ -88,7 +88,7 @@ class Active(Protocol[SpanT_co]):
         ...
 
     def carried(self) -> Mapping[str, str]:
-        """What travels with its trace."""
+        """The correlation that travels with its trace."""
         ...
 
     def to_span(self) -> SpanT_co | None:
@@ -101,8 +101,8 @@ class _Switch(Protocol):
 
 
 current: ContextVar[Active[Any] | None] = ContextVar("swagent_span", default=None)
-# What was active around each snapshot entered in this context, the last one first. Not kept in the snapshot itself,
-# which several threads of a pool may have entered.
+# The entry that was active around each snapshot entered in this context, the last one first. Not kept in the snapshot
+# itself, which several threads of a pool may have entered.
 outer: ContextVar[tuple[Active[Any] | None, Any] | None] = ContextVar("swagent_outer", default=None)
 
 

@@ -46,11 +46,11 @@ class ContextSnapshot:
         return -math.inf
 
     def carried(self) -> Mapping[str, str]:
-        """What travels with the trace."""
+        """The correlation that travels with the trace."""
         return self.segment.correlation if self.segment is not None else {}
 
     def reference(self) -> Reference | None:
-        """What a segment opened under this snapshot refers to."""
+        """The reference of a segment that is opened under this snapshot."""
         return self._reference
 
     @property

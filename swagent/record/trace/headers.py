@@ -10,13 +10,13 @@ from .carrier import format_correlation, format_place, write_field
 from .traceparent import fold, is_w3c_id
 
 SharedHeaders = tuple[str, str, str, int, str]
-"""What the headers of all spans of a segment have in common: the beginnings of `sw8`, `tracestate` and `traceparent`,
+"""The common part of the headers of all spans of a segment: the beginnings of `sw8`, `tracestate` and `traceparent`,
 and the span's id in `traceparent`: its first byte as it is without the span's number, and the text behind that byte.
 The beginning of `traceparent` is empty where the trace's id has another form."""
 
 Leaving = tuple[SharedHeaders, int, str, Mapping[str, str], str]
-"""What leaves with a call: what the segment's headers have in common, the span's number, the operation that the segment
-serves, the correlation, and the other vendors' entries of `tracestate`."""
+"""The context that leaves with a call: the common part of the segment's headers, the span's number, the operation that
+the segment serves, the correlation, and the other vendors' entries of `tracestate`."""
 
 _FEW = 256
 _BYTES = tuple(f"{number:02x}" for number in range(_FEW))
@@ -34,7 +34,7 @@ class Sender(Protocol):
 
 
 def share_headers(trace_id: str, segment_id: str) -> SharedHeaders:
-    """Write what the headers of all spans of a segment have in common."""
+    """Write the common part of the headers of all spans of a segment."""
     sw8, state = f"1-{write_field(trace_id)}-{write_field(segment_id)}-", f"sw={segment_id}-"
     if not is_w3c_id(trace_id):
         return sw8, state, "", 0, ""

@@ -14,7 +14,7 @@ _process = _other = ""
 FIRST_NUMBER = 16**11
 """From here on a number has twelve digits, and need not be filled up with zeros, which costs more than its digits."""
 new_number: Callable[[], int] = itertools.count(FIRST_NUMBER).__next__
-"""What two fresh ids are made of, see `ids_of`. Any thread."""
+"""The next number, of which two fresh ids are made, see `ids_of`. Any thread."""
 
 
 def _draw() -> None:
@@ -50,5 +50,5 @@ def ids_of(number: int) -> tuple[str, str]:
 
 
 def id_prefixes() -> tuple[str, str]:
-    """What the ids of all numbers begin with: those of traces, and those of their first segments."""
+    """The beginnings of the ids of all numbers: those of traces, and those of their first segments."""
     return _process, _other

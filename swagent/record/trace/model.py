@@ -1,4 +1,4 @@
-"""What segments, spans and the tracer have in common: the kinds of things, and how they look to each other."""
+"""The types that segments, spans and the tracer share: the kinds of things, and how they look to each other."""
 
 from __future__ import annotations
 

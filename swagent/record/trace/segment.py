@@ -163,7 +163,7 @@ class Segment:
             return its_segment._reference(span.id, endpoint)
 
     def leaving(self, span: SpanRecord) -> Leaving:
-        """What leaves with a call of a span of this segment."""
+        """The context that leaves with a call of a span of this segment."""
         root_segment, segment, number = self._root_segment or self, self, span.id
         # as `root`, without the calls
         held = root_segment._open.get(0)

@@ -440,7 +440,7 @@ class Span:
         return None if place is None else (place.endpoint, place.trace_id, place.segment_id, place.span_id)
 
     def carried(self) -> Mapping[str, str]:
-        """What travels with the trace."""
+        """The correlation that travels with the trace."""
         return self.segment.correlation if self.segment is not None else {}
 
     def to_span(self) -> Span:
@@ -461,7 +461,7 @@ def _reference_to(carrier: Carrier) -> Reference:
 
 
 def parent_link(inherited: Active[Span] | None, kind: SpanKind) -> Active[Span] | None:
-    """What a span with nothing live around it continues: the past span or the snapshot in its context, if recent."""
+    """The parent of a span with nothing live around it: the past span or the snapshot in its context, if recent."""
     if inherited is None or not inherited.ended or not inherited.is_recorded:
         return None
     if inherited.age() == -math.inf:  # a snapshot: carried over on purpose

@@ -21,7 +21,7 @@ _tracers: weakref.WeakSet[Tracer] = weakref.WeakSet()
 
 
 class Tracer:
-    """What spans need to know of the agent that records them."""
+    """The agent that records spans, as far as they need to know it."""
 
     def __init__(
         self,

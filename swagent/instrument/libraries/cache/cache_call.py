@@ -16,7 +16,7 @@ from ...settings import current
 
 
 class Command(NamedTuple):
-    """What is known of a command by its name."""
+    """The description of a command by its name."""
 
     span_name: str
     tags: tuple[tuple[str, str], ...]

@@ -99,7 +99,7 @@ def _note_node(_: object, args: Args, kwargs: Kwargs) -> None:
 
 @remembered(1024)
 def _describe(system: str, word: object) -> Command | None:
-    """What is known of a command by its first argument. None: it has no span."""
+    """Describe a command by its first argument. None: it has no span."""
     name = _name_of(word)
     if name in WAITING:
         return None

@@ -1,4 +1,4 @@
-"""What is known of Redis's commands: which of them read, which write, and which wait for another client."""
+"""Sets of Redis's commands: those that read, those that write, and those that wait for another client."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _propagate(request: Any, *_: object) -> None:
 
 
 def _sending(listener: Listener | None) -> Look:
-    """What is done with each request that goes out."""
+    """The function that is called for each request that goes out."""
     if listener is None:
         return _propagate
 

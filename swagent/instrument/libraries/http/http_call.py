@@ -28,7 +28,7 @@ Write = Callable[[Any, Mapping[str, str]], object]
 """Sets some headers, in the place of those that stood there."""
 
 CONTEXT_HEADERS = ("sw8", "sw8-correlation", "traceparent", "tracestate")
-"""What `propagate` may write."""
+"""The headers that `propagate` may write."""
 _BODY = "_swagent_body"
 _HTTP = Layer.HTTP
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -40,7 +40,7 @@ _IDENTIFIER = re.compile(
 
 
 class _OpenBody(NamedTuple):
-    """What a response keeps whose body is still to come."""
+    """The open span that a response keeps while its body is still to come."""
 
     span: Span
     before: int

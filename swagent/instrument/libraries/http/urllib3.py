@@ -25,7 +25,7 @@ _HEADERS = 3  # their place among the arguments of a pool's `urlopen`
 
 
 class Request(NamedTuple):
-    """What `on_request` sees, since urllib3 has no object for a request."""
+    """A request, as `on_request` sees it, since urllib3 has no object for one."""
 
     method: str
     url: str

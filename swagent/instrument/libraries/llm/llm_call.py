@@ -95,7 +95,7 @@ def _answered(module: Any, span: Span, result: Any, *_: object) -> None:
 
 
 class _Reading:
-    """What is learned of a call while its answer is read."""
+    """The facts that are learned of a call while its answer is read."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -196,7 +196,7 @@ def _failed(span: Span, error: BaseException) -> None:
 
 
 def _closed(stream: Any) -> None:
-    """What breaks a stream off is known by the exception that is being handled when it is closed."""
+    """The error that breaks a stream off is the exception that is being handled when the stream is closed."""
     reading: _Reading | None = _fields(stream).get(_READING)
     if reading is not None:
         reading.end(sys.exc_info()[1])

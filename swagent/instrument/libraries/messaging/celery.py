@@ -66,7 +66,7 @@ def _note_pool(_: object, pool: Any, *__: object) -> None:
 
 
 class SentTask(NamedTuple):
-    """What `on_request` sees of a task, as the application sends it."""
+    """A task, as the application sends it and `on_request` sees it."""
 
     name: str
     args: Any

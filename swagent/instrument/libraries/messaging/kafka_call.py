@@ -1,4 +1,4 @@
-"""What the clients of Kafka have in common: names, addresses, and spans that last until the delivery."""
+"""The common parts of the clients of Kafka: names, addresses, and spans that last until the delivery."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .message_call import begin_receive, begin_send
 
 
 class SentRecord(NamedTuple):
-    """What `on_request` sees of a record, as the application sends it."""
+    """A record, as the application sends it and `on_request` sees it."""
 
     topic: str
     value: Any

@@ -1,4 +1,4 @@
-"""What the clients of RabbitMQ have in common: names, and the properties of a message."""
+"""The common parts of the clients of RabbitMQ: names, and the properties of a message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .message_call import begin_receive, begin_send
 
 
 class SentMessage(NamedTuple):
-    """What `on_request` sees of a message, as the application sends it."""
+    """A message, as the application sends it and `on_request` sees it."""
 
     exchange: str
     routing_key: str

@@ -32,7 +32,7 @@ def attributes_of(thing: Any) -> dict[str, Any]:
 
 
 def sent_with_job() -> dict[str, str] | None:
-    """What to send with a job that is handed over here; None: it belongs to no trace."""
+    """The context to send with a job that is handed over here; None: it belongs to no trace."""
     inherited = current.get()
     if inherited is None or suppress_instrumentation.get() or running() is None:
         return None

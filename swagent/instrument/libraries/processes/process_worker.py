@@ -1,4 +1,4 @@
-"""What a child of multiprocessing does with the context that came with its work.
+"""The spans of a child of multiprocessing, by the context that came with its work.
 
 In the child of a `Process` one span lasts from the beginning to the end of `run`. In a worker of a pool each job has a
 span, which begins when the job has come, and ends before its result leaves: the parent may end the worker right after.
@@ -52,7 +52,7 @@ def _begin_run(process: Any, sent: Any) -> Callable[[], object] | None:
 
 
 def _function_of(process: Any) -> Any:
-    """What a process runs: its target, or the class that has a `run` of its own."""
+    """The function that a process runs: its target, or the class that has a `run` of its own."""
     base: Any = sys.modules["multiprocessing.process"].BaseProcess
     target = attributes_of(process).get("_target")
     kind = cast("Any", type(process))

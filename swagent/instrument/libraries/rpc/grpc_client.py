@@ -25,7 +25,7 @@ _KINDS = {"UnaryUnary": "unary_unary", "UnaryStream": "unary_stream", "StreamUna
 
 
 class SentCall(NamedTuple):
-    """What `on_request` sees of a call."""
+    """A call, as `on_request` sees it."""
 
     details: Any
     """The library's: method, timeout, metadata."""
@@ -34,7 +34,7 @@ class SentCall(NamedTuple):
 
 
 class EndedCall(NamedTuple):
-    """What `on_response` sees of a call that has ended well."""
+    """A call that has ended well, as `on_response` sees it."""
 
     message: Any
     """None: the server streams, or the call is one on asyncio, whose message is not there yet when its status is."""

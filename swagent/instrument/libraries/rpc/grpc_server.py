@@ -69,7 +69,7 @@ def _streams(is_stream: bool) -> str:
 
 
 def _around(behavior: Behavior, begin: Callable[[Any], Span | None], asked_by: str) -> Behavior:
-    """What takes a method's place. The server asks what kind of function it is, and treats each in its own way."""
+    """The replacement of a method. The server looks at the kind of the function, and treats each in its own way."""
     if inspect.isasyncgenfunction(behavior):
         served = _around_async_generator(behavior, begin)
     elif inspect.iscoroutinefunction(behavior):
@@ -158,7 +158,7 @@ def _around_iterator(behavior: Behavior, begin: Callable[[Any], Span | None], as
 
 
 class _Answers:
-    """What a method returned, while the server asks for one answer after the other."""
+    """The answers that a method returned, while the server asks for one after the other."""
 
     def __init__(self, answers: Any, span: Span, context: Any) -> None:
         self._answers = answers
@@ -208,7 +208,7 @@ def _has(answers: object, name: str) -> bool:
 
 
 def _followed(answers: Any, span: Span, context: Any) -> Any:
-    """What a method returned, with the same ways to ask it: one kind of server needs the one, the other the other."""
+    """The answers of a method, with the same ways to ask for them: each kind of server needs another way."""
     asked = {name: method for name, method in _ASKED.items() if _has(answers, name)}
     followed: Any = type(type(answers).__name__, (_Answers,), asked)
     return followed(answers, span, context)

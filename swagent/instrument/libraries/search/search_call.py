@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"\d{2,}(?:[.\-_]\d+)*", re.ASCII)
 
 
 class SearchRequest(NamedTuple):
-    """What `on_request` sees, since the clients have no object for a request."""
+    """A request, as `on_request` sees it, since the clients have no object for one."""
 
     method: str
     target: str
@@ -42,7 +42,7 @@ class SearchRequest(NamedTuple):
 
 
 def request_of(_: object, args: Args, kwargs: Kwargs) -> SearchRequest:
-    """What a call of `perform_request` asks for. Both clients have these names."""
+    """The request of a call of `perform_request`. Both clients have these names."""
     others = (kwargs.get(name) for name in SearchRequest._fields[2:])
     return SearchRequest(*method_and_target(args, kwargs), *others)
 

@@ -1,4 +1,4 @@
-"""What the drivers of MySQL have in common: the methods of their cursors, and where their connections lead."""
+"""The common parts of the drivers of MySQL: the methods of their cursors, and where their connections lead."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _OF_TRANSACTIONS = frozenset(("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "AB
 
 
 class Database(NamedTuple):
-    """What a connection leads to."""
+    """The database that a connection leads to."""
 
     peer: str
     component: int
@@ -92,7 +92,7 @@ def keyword_of(statement: object) -> str:
 
 
 def _say(statement: str) -> tuple[tuple[str, str], ...] | None:
-    """What a statement does, as tags without values. None: it is of a transaction's frame.
+    """The operation and the tables of a statement, as tags without values. None: it is of a transaction's frame.
 
     :param statement: its beginning
     """

@@ -1,4 +1,4 @@
-"""What a statement does, in few words and without its values: the operation and the tables, `SELECT customers`.
+"""The summary of a statement, in few words and without its values: the operation and the tables, `SELECT customers`.
 
 This is no parser: it finds the names that follow `FROM`, `JOIN` and the like, outside of literals and comments. It may
 miss a table of an unusual statement. It shows no value: where the end of a literal is not certain, it finds nothing.
@@ -17,8 +17,8 @@ _MAX_LENGTH = 150
 
 _NAME = r'(?:[^\W\d][\w$]*|"[^"]+"|`[^`]+`|\[[^\]]+\])'
 _PATH = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
-# What is of no interest is taken in one piece where it can be. Literals and comments may have no end: the statement may
-# be cut.
+# Text of no interest is taken in one piece where it can be. Literals and comments may have no end: the statement may be
+# cut.
 _TOKENS = rf"""
       (?:[\s\d,;=<>*+?!.]|%s)+ | [:@]\w+
     | '(?:[^']|'')*(?:'|$) | --[^\n]* | /\*.*?(?:\*/|$) | (?P<quote>\$\w*\$).*?(?:(?P=quote)|$)
@@ -35,7 +35,8 @@ _TOKENS = rf"""
     | "[^"]*(?:"|$) | `[^`]*(?:`|$)
     | \w[\w$]*
     """
-# What not every database reads alike: with these a literal may have another end, and its inside be taken for a name.
+# Syntax that databases read in different ways: with it a literal may have another end, and its inside be taken for a
+# name.
 _UNCERTAIN = re.compile(r"[\\#] | --(?!\s|$) | /\*(?:(?!\*/).)*/\* | \bq'", re.IGNORECASE | re.VERBOSE | re.DOTALL)
 _FLAGS = re.IGNORECASE | re.VERBOSE | re.DOTALL
 _TOKEN = re.compile(_TOKENS, _FLAGS)

@@ -87,7 +87,7 @@ def _replaced() -> _Replaced:
 
 
 def _by_cursor(original: Any, cursors: Any, name: str) -> Callable[..., Any]:
-    """What a connection's method does, by a cursor of the class that has the module's name."""
+    """A connection's method, done by a cursor of the class that has the module's name."""
     make_cursor, call = original.Connection.cursor, getattr(original.Cursor, name)
     of_connection = getattr(original.Connection, name)
     least, most = _METHODS[name]
