@@ -1,4 +1,4 @@
-"""What the site shows beside the pages of this folder: files of the top level, and one page a public module.
+"""The pages that the site adds to those of this folder: files of the top level, and one page a public module.
 
 mkdocs calls `on_files`, since mkdocs.yml names this module as a hook.
 """

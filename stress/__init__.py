@@ -1,4 +1,4 @@
-"""What shows swagent under stress: `python -m stress` lists the commands. Needs the tests' dependencies."""
+"""The commands that show swagent under stress: `python -m stress` lists them. They need the tests' dependencies."""
 
 from __future__ import annotations
 

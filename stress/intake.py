@@ -76,7 +76,7 @@ async def load(address: str, first: int, count: int) -> None:
 
 
 def processor_seconds(pid: int) -> float:
-    """What a process has taken of the processors."""
+    """The seconds of processor time that a process has taken."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 

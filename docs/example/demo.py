@@ -126,7 +126,7 @@ async def _collector() -> AsyncIterator[Collector]:
 
 
 def _stop_signal() -> asyncio.Event:
-    """What the first Ctrl-C sets; a second one interrupts."""
+    """The event that the first Ctrl-C sets; a second one interrupts."""
     loop, stopping = asyncio.get_running_loop(), asyncio.Event()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -56,7 +56,7 @@ async def order(item: str, afterwards: BackgroundTasks) -> dict[str, object]:
 
 @app.get("/catalogue")
 async def catalogue() -> dict[str, object]:
-    """What there is of some items, asked for all at once."""
+    """The stock of some items, asked for all at once."""
     items = ("lamp", "chair", "desk", "kettle")
     found: dict[str, object] = dict.fromkeys(items)
 
@@ -91,7 +91,7 @@ def prepare_database() -> None:
 
 
 def find_price(item: str) -> int:
-    """What one item costs."""
+    """The price of one item."""
     with closing(sqlite3.connect(DATABASE)) as database:
         row = database.execute("SELECT price FROM prices WHERE item = ?", (item,)).fetchone()
     if row is None:
@@ -107,7 +107,7 @@ def note_order(item: str, price: int) -> None:
 
 
 def sum_orders() -> int:
-    """What all orders were worth."""
+    """The total value of all orders."""
     with closing(sqlite3.connect(DATABASE)) as database:
         [takings] = database.execute("SELECT coalesce(sum(price), 0) FROM orders").fetchone()
     return int(takings)

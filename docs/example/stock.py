@@ -31,7 +31,7 @@ log = logging.getLogger("stock")
 
 
 def count(request: Request) -> JSONResponse:
-    """What is left of one item."""
+    """The number of pieces that are left of one item."""
     return JSONResponse({"left": pieces_of(request.path_params["item"])})
 
 

@@ -1,1 +1,1 @@
-"""What one instrumented call costs: a native span and a bridged one, with and without the context's headers."""
+"""The cost of one instrumented call: a native span and a bridged one, with and without the context's headers."""

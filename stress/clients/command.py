@@ -32,10 +32,10 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True)
 class Result:
-    """What one bench gave.
+    """The result of one bench.
 
     :ivar sent: how many records were acknowledged, as the client says
-    :ivar delivered: what has arrived; where nothing travels, what was taken out, which the bench itself compares
+    :ivar delivered: how many have arrived; where nothing travels, how many were taken out: the bench compares these
     """
 
     group: str

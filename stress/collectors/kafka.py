@@ -15,7 +15,7 @@ from aiokafka.protocol.produce import ProduceRequest_v3
 from kit.kafka_broker import KafkaBroker
 
 PARTITIONS = 3
-"""What OAP gives to each topic that it creates (its `kafka-fetcher/partitions`)."""
+"""The number of partitions that OAP gives to each topic that it creates (its `kafka-fetcher/partitions`)."""
 _SIZE = struct.Struct(">i")
 # RecordBatch: its length follows the offset, the number of its records ends its head
 _LENGTH_AT, _BODY_AT, _COUNT_AT = 8, 12, 57

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FixedRate:
-    """What became of the requests of one schedule; times in milliseconds.
+    """The outcome of the requests of one schedule; times in milliseconds.
 
     :ivar rate: requests a second, as planned
     :ivar answered: share of the requests answered before the end of the run
-    :ivar own_delay: 99th percentile of how late the generator sent what it could have sent
+    :ivar own_delay: 99th percentile of how late the generator sent the requests that it could have sent
     :ivar generator_busy: share of a core that the generator took
     """
 
@@ -67,7 +67,7 @@ class Arrivals:
         self._latencies.append(now - self._under_way.pop(connection))
 
     def summarise(self, now: float) -> FixedRate:
-        """What became of all. A request without an answer, sent or not, has waited at least until now."""
+        """The outcome of all requests. A request without an answer, sent or not, has waited at least until now."""
         answered = len(self._latencies)
         unsent = (self._start + number / self._rate for number in range(self._taken, self._planned))
         waits = [now - due for due in (*self._under_way.values(), *unsent)]

@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _judge(comparison: Comparison, *, is_guard: bool) -> list[str]:
-    """What is wrong, in words. A regression is one when a repetition does not take it back."""
+    """The faults of a run, in words. A regression is one when a repetition does not take it back."""
     found: list[str] = []
     if is_guard:
         recorded = read_recorded()

@@ -1,4 +1,4 @@
-"""What is compared: each contestant's agent, transport, server and environment."""
+"""The contestants that are compared: the agent, transport, server and environment of each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Contestant:
 
     @property
     def remark(self) -> str:
-        """What is known of it that a reader of its figures should know."""
+        """The facts about it that a reader of its figures should know."""
         return _REMARKS.get(self.name, "")
 
     @property
@@ -101,4 +101,4 @@ def _all() -> list[Contestant]:
 
 CONTESTANTS: Mapping[str, Contestant] = {each.name: each for each in _all()}
 SHORT = ("bare", "swagent-grpc", "swagent-http")
-"""What the short form compares."""
+"""The contestants that the short form compares."""

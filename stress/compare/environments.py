@@ -1,6 +1,6 @@
-"""What the contestants' environments hold.
+"""The packages in the contestants' environments.
 
-What the application itself is made of has the same versions in all of them, or the comparison would compare those.
+The packages of the application itself have the same versions in all of them, or the comparison would compare those.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the plots show, for `plots.py`, which runs in an environment of its own."""
+"""The data that the plots show, for `plots.py`, which runs in an environment of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comparison leaves in its folder: the tables, the plots, the raw rounds."""
+"""The files that a comparison leaves in its folder: the tables, the plots, the raw rounds."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _BROKEN = (ServingError, WrkError, LoadError, SinkError, UnavailableError, Fetch
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do.
+    """The plan of a comparison.
 
     :ivar seconds: of each phase; so warm_up
     :ivar shares: fixed rates by name, as shares of the bare application's saturation
@@ -91,7 +91,7 @@ class Comparison:
         return True
 
     def _find_rates(self, bare: Sequence[Contestant], sinks: Sinks) -> None:
-        """What the application does without an agent: the fixed rates are shares of that."""
+        """Measure the rate that the application reaches without an agent: the fixed rates are shares of that."""
         load = Load(self.plan.warm_up, self.plan.seconds, {})
         for contestant in bare:
             for handler in self.plan.handlers:

@@ -35,7 +35,7 @@ class ServingError(Exception):
 
 @dataclass(frozen=True)
 class Counts:
-    """What the application says it did: handlers ended, warnings logged, and how often it was asked for this."""
+    """The application's own counts: handlers ended, warnings logged, and how often it was asked for them."""
 
     ended: int
     logged: int
@@ -106,7 +106,7 @@ class Application:
         return [self._usage, *self._usage.children(recursive=True)]
 
     def wait_idle(self) -> Counts:
-        """What it did, once no handler is at work any more. Each look is a request, and so a trace.
+        """The counts of its work, once no handler is at work any more. Each look is a request, and so a trace.
 
         :raises ServingError: it does not answer, or its handlers do not end
         """

@@ -39,7 +39,7 @@ class SinkError(Exception):
 
 @dataclass(frozen=True)
 class Delivered:
-    """What a sink has taken since it was started. Of OpenTelemetry the segments are spans."""
+    """The numbers of records that a sink has taken since it was started. Of OpenTelemetry the segments are spans."""
 
     segments: int
     logs: int
@@ -49,12 +49,12 @@ class Delivered:
 
 
 class Sink(Protocol):
-    """What is common to both kinds."""
+    """The common interface of both kinds."""
 
     address: str
 
     def count(self) -> Delivered:
-        """What came so far, when no agent is sending any more."""
+        """Count the records that came so far, when no agent is sending any more."""
         ...
 
 
@@ -88,7 +88,7 @@ class Collector:
         return self._process.stdout.readline()
 
     def count(self) -> Delivered:
-        """What came so far. Connections that ended are read to their end first."""
+        """Count the records that came so far. Connections that ended are read to their end first."""
         self._wait_alone()
         counts = cast("dict[str, int]", json.loads(self._ask("\n")))
         return Delivered(
@@ -117,7 +117,7 @@ class Broker:
         asyncio.run(create_topics(self.address, TOPICS))
 
     def count(self) -> Delivered:
-        """What came so far."""
+        """Count the records that came so far."""
         return Delivered(*(asyncio.run(count_records(self.address, topic)) for topic in TOPICS[:2]))
 
 

@@ -110,13 +110,13 @@ def _delivery_cells(delivered: int, expected: int) -> list[str]:
 
 
 def render_remarks(figures: Mapping[Key, Figures]) -> str:
-    """What is known of the contestants that are shown."""
+    """The remarks on the contestants that are shown."""
     shown = [CONTESTANTS[name] for name in contestants_of(figures)]
     return "\n".join(f"- {each.name}: {each.remark}" for each in shown if each.remark)
 
 
 def render_failures(failures: Iterable[Failure]) -> str:
-    """What could not be measured, and why."""
+    """The contestants and handlers that could not be measured, and why."""
     rows = [[each.contestant, show_path(each.handler), each.reason.splitlines()[0]] for each in failures]
     return make_chapter("Not measured", ["", "handler", "why"], rows)
 

@@ -29,7 +29,7 @@ class Failure:
 
 
 def find_losses(measurements: Iterable[Measurement]) -> list[str]:
-    """What a contestant that must deliver everything did not deliver, or delivered twice; in words."""
+    """The records that a contestant did not deliver, or delivered twice, where it must deliver all; in words."""
     return [
         f"{each.contestant} on {each.handler}, round {each.number + 1}: {each.delivered.segments} of "
         f"{each.expected.segments} segments and {each.delivered.logs} of {each.expected.logs} logs delivered: "
@@ -78,7 +78,7 @@ def _best_ratios(each: Figures) -> dict[str, float]:
 
 
 def find_unrecorded(figures: Mapping[Key, Figures], recorded: Ratios) -> list[str]:
-    """What should be guarded and has no record to be judged by; in words."""
+    """The ratios that should be guarded and have no record to be judged by; in words."""
     return [
         f"{contestant} on {handler} has no recorded ratio: run with --record"
         for contestant, handler in figures
@@ -106,7 +106,7 @@ def write_recorded(figures: Mapping[Key, Figures], path: Path = RECORDED) -> Non
 
 
 def find_doubts(measurements: Sequence[Measurement], most_steal: float = 0.02) -> list[str]:
-    """What makes a reader doubt a run: cores that the host took away, a generator that was the bottleneck; in words."""
+    """The reasons to doubt a run: cores that the host took away, a generator that was the bottleneck; in words."""
     steal = max((each.steal for each in measurements), default=0.0)
     busy = max((rate.generator_busy for each in measurements for rate in each.fixed.values()), default=0.0)
     delay = max((rate.own_delay for each in measurements for rate in each.fixed.values()), default=0.0)

@@ -37,13 +37,13 @@ class Load:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one visit found.
+    """The result of one visit.
 
     :ivar number: of the round
     :ivar fixed: by the share of the bare application's saturation
     :ivar cpu: seconds of the application's processor time per 1,000 requests, for each phase by its name
     :ivar rss: MiB, at the end of the load
-    :ivar expected: what the requests that were served should have delivered
+    :ivar expected: the records that the served requests should have delivered
     :ivar steal: the largest share of one core that the machine's host took for others
     """
 

@@ -18,7 +18,7 @@ class WrkError(Exception):
 
 @dataclass(frozen=True)
 class Saturation:
-    """What wrk saw. Its latencies are of a closed loop: a stall holds the next request back and so hides itself.
+    """The results of wrk. Its latencies are of a closed loop: a stall holds the next request back and so hides itself.
 
     :ivar qps: answers a second
     :ivar throughput: bytes a second
@@ -59,7 +59,7 @@ def saturate(url: str, seconds: float) -> Saturation:
 
 
 def parse(text: str) -> Saturation:
-    """What `wrk --latency` printed.
+    """Read the output of `wrk --latency`.
 
     :raises WrkError: requests failed, so the rate is none
     """

@@ -16,9 +16,9 @@ from .counter import Counter
 
 CONNECTIONS = 32
 _REQUEST_NS = 80_000
-"""What passes on the clock with each answer: about what a request takes."""
+"""The time that passes on the clock with each answer: about as much as a request takes."""
 _WAIT_NS = 5_000_000
-"""What passes where no answer comes any more: the handlers wait for so long."""
+"""The time that passes where no answer comes any more: the handlers wait for so long."""
 _TURNS_OF_A_HANDLER = 3
 _MOST_TURNS = 1000
 _PEER, _LOCAL = "127.0.0.1", ("127.0.0.1", 8000)

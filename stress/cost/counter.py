@@ -19,7 +19,7 @@ NEEDED = {"valgrind": "valgrind", "gcc": "gcc libc6-dev"}
 
 
 class MissingToolsError(SetupError):
-    """What counts is not installed here."""
+    """The tools that count are not installed here."""
 
 
 def check_tools() -> None:

@@ -18,7 +18,7 @@ _TOTALS = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 
 
 class CountError(Exception):
-    """What was counted is no figure; says why."""
+    """The counts make no figure; says why."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def read_blocks(folder: Path) -> Mapping[str, Sequence[int]]:
 
 
 def own(stages: Mapping[str, Count]) -> int:
-    """What the agent adds to a request."""
+    """The instructions that the agent adds to a request."""
     return stages[WHOLE].each - stages[BARE].each
 
 

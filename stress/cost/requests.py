@@ -68,9 +68,9 @@ CASES: Mapping[str, Case] = {
     "call": Case("/fetch", 0, _none, "calls a service, by httpx", freezes=True),
 }
 SHORT = ("trivial", "await", "query", "call")
-"""What the short form counts."""
+"""The cases that the short form counts."""
 
 
 def warm_up(block: Sequence[bytes]) -> Sequence[bytes]:
-    """What is served before the count, of the requests of a block."""
+    """The requests that are served before the count, taken from a block."""
     return (tuple(block) * ceil(WARM_UP))[: round(WARM_UP * len(block))]

@@ -30,7 +30,7 @@ def this_python() -> str:
 
 
 def find_regressions(counts: Counts, recorded: Recorded) -> Sequence[str]:
-    """What takes more than was recorded, or has no record; in words."""
+    """The cases that take more than was recorded, or have no record; in words."""
     return [text for case, stages in counts.items() if (text := _judge(case, stages, recorded.get(case)))]
 
 
@@ -47,7 +47,7 @@ def _judge(case: str, stages: Mapping[str, Count], was: Mapping[str, int] | None
 
 
 def _expected(stages: Mapping[str, Count], was: Mapping[str, int]) -> int:
-    """What was recorded, on this build of Python."""
+    """The recorded number, converted to this build of Python."""
     return round(was["agent"] * stages[BARE].each / was["bare"])
 
 
@@ -57,7 +57,7 @@ def _say(expected: int, was: Mapping[str, int]) -> str:
 
 
 def find_doubts(counts: Counts, recorded: Recorded) -> Sequence[str]:
-    """What makes a reader doubt a comparison, and what should be recorded anew; in words."""
+    """The reasons to doubt a comparison, and the cases that should be recorded anew; in words."""
     found = []
     for case, stages in counts.items():
         was = recorded.get(case)
@@ -79,7 +79,7 @@ def find_doubts(counts: Counts, recorded: Recorded) -> Sequence[str]:
 
 
 def read_recorded(path: Path = RECORDED, implementation: str = PYTHON) -> Recorded:
-    """What was recorded of this implementation on this Python; nothing where there is no file."""
+    """The numbers recorded of this implementation on this Python; none where there is no file."""
     return _read(path).get(_key(implementation), {})
 
 

@@ -16,7 +16,7 @@ class Case:
     :ivar kind: of the finding that has to be there; empty: nothing is amiss
     :ivar about: a part of its sentence
     :ivar also: kinds that are right beside it, since they are its effects
-    :ivar levels: what the handlers get, by severity
+    :ivar levels: the numbers that the handlers get, by severity
     :ivar requests: how many are sent, so many at a time
     :ivar path: of the service `shop`, which is asked; with `{n}` for the number of the request
     :ivar every: each request of this number goes to `other`, where there is one
@@ -44,7 +44,7 @@ class Case:
         return bool(self.kind)
 
     def level(self, severity: str) -> float:
-        """What the handlers get."""
+        """The number that the handlers get."""
         return self.levels[SEVERITIES.index(severity)]
 
 

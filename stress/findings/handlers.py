@@ -1,4 +1,4 @@
-"""What the handlers of the two services have in common. Clients ask `shop`; `shop` asks `stock`, and a partner without
+"""The common parts of the two services' handlers. Clients ask `shop`; `shop` asks `stock`, and a partner without
 an agent.
 
 Waits are waits by design: they stand in for databases and partners whose time is known.
@@ -30,7 +30,7 @@ client = httpx.AsyncClient(trust_env=False, timeout=20, limits=httpx.Limits(max_
 
 
 class OutOfStock(Exception):
-    """What `stock` raises."""
+    """The exception that `stock` raises."""
 
 
 def handler(case: str, service: str, path: str) -> Callable[[Handler], Handler]:
@@ -92,13 +92,13 @@ def compact() -> None:
 
 
 async def asks_stock(request: Request) -> Response:
-    """What `shop` does mostly: it asks `stock`."""
+    """The usual work of `shop`: it asks `stock`."""
     await part(request)
     return done()
 
 
 async def asks_database(_: Request) -> Response:
-    """What `stock` does mostly: a query of 8 ms."""
+    """The usual work of `stock`: a query of 8 ms."""
     await query("SELECT balance", 8)
     return done()
 

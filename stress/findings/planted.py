@@ -1,4 +1,4 @@
-"""What is amiss, planted: the handlers of cases in which something has to be found."""
+"""The planted causes: the handlers of cases in which something has to be found."""
 
 from __future__ import annotations
 

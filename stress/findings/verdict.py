@@ -14,7 +14,7 @@ GOAL = 0.9
 
 
 class Verdict(NamedTuple):
-    """What is said of one run.
+    """The judgement of one run.
 
     :ivar result: `right`, `wrong` (something else was found), `missed` (nothing was); of a healthy variant `calm`, or
         `false` where something was found

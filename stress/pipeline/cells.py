@@ -1,4 +1,4 @@
-"""What is measured: cells of transport, event loop, form and number of producers."""
+"""The cells that are measured: each a transport, an event loop, a form and a number of producers."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def median(values: Iterable[float]) -> float:
 
 
 def fallen(ratios: Mapping[str, float], recorded: Mapping[str, float]) -> list[str]:
-    """What is wrong with some ratios, where more is better: those that fell too far or were never recorded."""
+    """The faults of some ratios, where more is better: those that fell too far or were never recorded."""
     found = [f"{name}: never recorded, see --record" for name in ratios if name not in recorded]
     for name, before in recorded.items():
         now = ratios.get(name)

@@ -15,12 +15,12 @@ from .sinks import Sink
 
 @dataclass(frozen=True)
 class Figure:
-    """What one measurement gave.
+    """The result of one measurement.
 
-    :ivar answer: what the sender says of itself
+    :ivar answer: the sender's report on itself
     :ivar delivered: how many segments have arrived at the sink
-    :ivar sink_share: of one core, what the sink used
-    :ivar steal: of all cores' time, what the machine below took away
+    :ivar sink_share: the share of one core that the sink used
+    :ivar steal: the share of all cores' time that the machine below took away
     """
 
     cell: Cell

@@ -24,9 +24,9 @@ FLAT_BYTES = 2 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Outage:
-    """What it gave.
+    """The result of an outage.
 
-    :ivar answer: what the sender says of itself
+    :ivar answer: the sender's report on itself
     :ivar delivered: how many segments arrived, before and after
     :ivar seconds: how long no collector answered
     """
@@ -46,7 +46,7 @@ class Outage:
 
     @property
     def faults(self) -> list[str]:
-        """What should not have been."""
+        """The things that should not have happened, in words."""
         answer, found = self.answer, []
         if not answer["balanced"]:
             found.append("the ledger does not balance")

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 
 SENDER, OTHERS = 0, 1
-"""What runs on which core, of those that we may use: the sender alone on the first."""
+"""The cores, counted among those that we may use: the sender runs alone on the first."""
 
 
 class ProcessEndedError(Exception):

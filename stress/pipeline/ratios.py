@@ -1,4 +1,4 @@
-"""What can be compared between machines: ratios within one run, larger being better."""
+"""The figures that can be compared between machines: ratios within one run, larger being better."""
 
 from __future__ import annotations
 

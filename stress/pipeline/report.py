@@ -37,14 +37,14 @@ def _row(figure: Figure) -> Sequence[str]:
 
 
 def render_micro(micro: Mapping[str, Mapping[str, float]]) -> str:
-    """What recording alone costs, by transport."""
+    """The cost of recording alone, by transport."""
     head = ("transport", "one segment recorded, encoded and offered, µs of CPU: median", "best")
     rows = [(name, *(f"{each[key] * _MICRO:.1f}" for key in ("median", "best"))) for name, each in micro.items()]
     return make_table(head, rows)
 
 
 def render_imports(imports: Mapping[str, float]) -> str:
-    """What importing costs."""
+    """The cost of importing."""
     return make_table(
         ("imported", "ms of CPU"), [(name, f"{seconds * _MILLI:.0f}") for name, seconds in imports.items()]
     )

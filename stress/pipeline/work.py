@@ -1,4 +1,4 @@
-"""What the producers do: three-span segments, recorded through the public API, or offered again once finished."""
+"""The work of the producers: three-span segments, recorded through the public API, or offered again once finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was seen of one application."""
+"""The evidence that one application left."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swagent.signals import Signal
 
 from .cells import Cell
 
-# What an application's output must not contain.
+# Words that an application's output must not contain.
 BAD_WORDS = ("Traceback (", "was never awaited", "was destroyed", "Exception ignored", "never retrieved",
              "ResourceWarning", "Unhandled exception", "Fatal")  # fmt: skip
 _OWN_LINE = "swagent {"

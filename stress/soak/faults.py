@@ -1,4 +1,4 @@
-"""What each kind of fault does, to all applications alike."""
+"""The action of each kind of fault, on all applications alike."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Window:
 
 @dataclass
 class World:
-    """What faults are done to.
+    """The targets of the faults.
 
     :ivar windows: the faults that were
     """
@@ -97,7 +97,7 @@ async def _port_down(step: Step, world: World) -> AsyncIterator[None]:  # noqa: 
 
 @asynccontextmanager
 async def _poisoned(step: Step, world: World) -> AsyncIterator[None]:
-    """What a proxy does to the bytes. A connection that lost some by a fault stays broken after it."""
+    """A fault that a proxy does to the bytes. A connection that lost some by it stays broken after it."""
     strength = step.strength
     for proxy in world.proxies:
         if step.kind is Kind.LATENCY:

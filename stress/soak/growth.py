@@ -17,7 +17,7 @@ GROWTH_SHORT = 8 * MIB
 SLOPE_LONG = 1 * MIB
 """Bytes per hour."""
 GROWTH_NOISE = 2 * MIB
-"""What a slope may come to over the whole run, however short: the steps in which memory is taken."""
+"""The most that a slope may come to over the whole run, however short: the steps in which memory is taken."""
 LEAKED_DESCRIPTORS, LEAKED_THREADS, LEAKED_TASKS = 4, 2, 8
 """More than these at the end than at the beginning; connections and attempts under way come and go."""
 
@@ -41,7 +41,7 @@ def growth_of_memory(evidence: Evidence) -> Iterator[str]:
 
 
 def leaks(evidence: Evidence) -> Iterator[str]:
-    """What there is more of at the end than at the beginning, a line for each."""
+    """The leaks: a line for each measure that is larger at the end than at the beginning."""
     measures: Mapping[str, tuple[Callable[[Sample], int], int]] = {
         "descriptors": (lambda sample: sample.descriptors, LEAKED_DESCRIPTORS),
         "threads": (lambda sample: sample.threads, LEAKED_THREADS),

@@ -12,7 +12,7 @@ WARM_UP = 10.0
 
 
 class Kind(enum.Enum):
-    """What may go wrong."""
+    """A kind of fault."""
 
     NOTHING = "nothing"
     SINK_KILLED = "collector killed"

@@ -24,7 +24,7 @@ _START_SECONDS = 60.0
 
 
 class Sink(Protocol):
-    """What all applications of one transport report to. Its methods may block for seconds."""
+    """The sink that all applications of one transport report to. Its methods may block for seconds."""
 
     def start(self) -> None:
         """Serve; what came before is remembered."""
@@ -39,7 +39,7 @@ class Sink(Protocol):
         """Go on."""
 
     def names(self, cell: Cell) -> Mapping[Signal, Counter[str]]:
-        """What came of one cell, each as often as it came."""
+        """The names of the records that came from one cell, each as often as it came."""
         ...
 
     def close(self) -> None:

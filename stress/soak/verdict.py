@@ -1,4 +1,4 @@
-"""What is wrong with what was seen. Pure: each check looks at one cell's evidence and says each violation in a line."""
+"""The checks of the evidence. Pure: each check looks at one cell's evidence and says each violation in a line."""
 
 from __future__ import annotations
 

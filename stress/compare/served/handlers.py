@@ -26,7 +26,7 @@ Fetch = Callable[[httpx.AsyncClient, str], Any]
 
 
 def no_span(_: str) -> AbstractContextManager[None]:
-    """What the application has where there is no agent."""
+    """The stand-in for a local span where there is no agent."""
     return nullcontext()
 
 
@@ -36,7 +36,7 @@ async def fetch(client: httpx.AsyncClient, url: str) -> None:
 
 
 class Counts:
-    """What the handlers did. A request that its client gave up counts as well: it is served to its end."""
+    """The counts of the handlers' work. A request that its client gave up counts as well: it is served to its end."""
 
     def __init__(self) -> None:
         self.began = self.ended = self.logged = self.asked = 0

@@ -97,6 +97,6 @@ render(
   document.getElementById('app'),
 );
 whenIdle(() => {
-  // what fails is asked for again when it is shown
+  // a view that fails to load is asked for again when it is shown
   for (const each of LATER) each.load().catch(() => {});
 });

@@ -1,4 +1,4 @@
-// What a trace is compared with: the usual one of its endpoint, or another one of these.
+// The choice of the trace to compare with: the usual one of its endpoint, or another one of these.
 import { html, useEffect, useRef } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { Select, Toggle } from '../parts/fields.js';

@@ -155,7 +155,7 @@ function Side({ name, trace, root }) {
   `;
 }
 
-// what a reader looks for first: where the time went
+// the operations whose time differs most: a reader looks first for where the time went
 function Where({ changes: found }) {
   if (found.length === 0) return null;
   return html`

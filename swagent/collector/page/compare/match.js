@@ -54,7 +54,7 @@ export function align(first, second) {
   return rows;
 }
 
-// What of a trace is about an endpoint: all of it where it begins with that, else the first call of it with all below.
+// The spans of a trace about an endpoint: all where it begins with that, else the first call of it with all below.
 export function from(spans, root) {
   const isRoot = span => span.service === root.service && span.operation === root.operation && span.kind === root.kind;
   const first = spans.find(isRoot);

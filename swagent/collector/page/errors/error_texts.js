@@ -15,5 +15,5 @@ export function placeOf({ file, line, function: name, operation }) {
   return `${name || '(module)'} in ${short}${line ? `:${line}` : ''}`;
 }
 
-// what the traces are searched for
+// the term that the traces are searched for
 export const termOf = kind => `error:${/[\s"\\*]/.test(kind) ? `"${kind.replace(/["\\]/g, '\\$&')}"` : kind}`;

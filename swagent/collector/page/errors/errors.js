@@ -1,4 +1,4 @@
-// What failed, in groups: each exception at one place of the application's code is one row, however often it came.
+// The failures, in groups: each exception at one place of the application's code is one row, however often it came.
 import { html, useRef } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { Select, Text } from '../parts/fields.js';

@@ -1,4 +1,4 @@
-// What is amiss over all that is kept, those first that explain most: each row leads to its evidence.
+// The findings over all that is kept, those first that explain most: each row leads to its evidence.
 import { html, useRef } from '../frame/view.js';
 import { link, replace } from '../frame/route.js';
 import { useRowKeys } from '../frame/row_keys.js';
@@ -93,7 +93,7 @@ function Row({ finding }) {
   `;
 }
 
-// what it explains, as far as the numbers say more than nothing
+// the numbers of a finding that say more than nothing
 function facts({ count: seen, ms, failures, share }) {
   return [
     seen > 1 && `${count(seen)} times`,

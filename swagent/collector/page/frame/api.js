@@ -57,7 +57,7 @@ async function ask(url, options) {
 // milliseconds of the collector's processor that an answer took, by the answer
 const costs = new WeakMap();
 
-// what `early.js` has asked for, once
+// the answer that `early.js` has asked for, once
 function takeEarly(url) {
   const answer = window.early.get(url);
   window.early.delete(url);
@@ -67,7 +67,7 @@ function takeEarly(url) {
 // an early answer, or one that the collector had ready: a fresh one is asked for after it
 export const isOld = answer => answer.version < connection.version;
 
-// what takes long is asked for less often, so that an open page takes little of the collector's processor
+// an answer that takes long is asked for less often, so that an open page takes little of the collector's processor
 const SHARE = 80;
 const LONGEST_REST_MS = 30_000;
 

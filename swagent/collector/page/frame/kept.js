@@ -1,8 +1,8 @@
-// What the collector keeps, beside the views.
+// The collector's store in numbers, beside the views.
 import { html } from './view.js';
 import { age, plural, short } from '../parts/format.js';
 
-// what is in store, and what has made room for newer records
+// the records in store, and those that have made room for newer ones
 export function Kept({ status }) {
   if (!status)
     return html`

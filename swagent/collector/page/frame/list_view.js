@@ -1,4 +1,4 @@
-// What every long list has: one active row, the keys that move it and open it, and the focus that follows.
+// The behaviour of every long list: one active row, the keys that move it and open it, and the focus that follows.
 import { useEffect, useMemo, useState } from './view.js';
 import { isOn, stepKeys, useKeys } from './keys.js';
 

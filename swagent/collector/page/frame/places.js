@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from './view.js';
 const MOST = 20;
 const places = new Map();
 
-// what was noted when the list of this name was left, or nothing; `note()` makes what is noted when it is left next
+// the note made when the list of this name was left, or nothing; `note()` makes the one for the next time it is left
 export function usePlace(name, note) {
   const [found] = useState(() => places.get(name) ?? null);
   const latest = useRef({ name, note });

@@ -35,7 +35,7 @@ export function ordering(columns, sort, usual) {
   const way = text !== back ? 1 : -1;
   const compare = (one, other) => {
     const [first, second] = [of(one), of(other)];
-    // what is not known comes last, in either direction
+    // unknown values come last, in either direction
     if (isUnknown(first) || isUnknown(second)) return Number(isUnknown(first)) - Number(isUnknown(second));
     return way * (text ? first.localeCompare(second) : first - second);
   };

@@ -1,4 +1,4 @@
-// What is typed goes out when typing pauses; meanwhile the field has it.
+// Typed text goes out when typing pauses; meanwhile the field has it.
 import { useEffect, useRef, useState } from './view.js';
 
 // `say(text)` now, `type(text)` after `pause` ms; `type(text, false)` when it is said, or left: see `isHeld`

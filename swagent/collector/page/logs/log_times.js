@@ -13,7 +13,7 @@ const CHOICES = [
 ];
 const isNumber = text => /^\d+$/.test(text ?? '');
 
-// what the collector is asked for. The last minutes are counted from when they were chosen: rows that leave at the foot
+// the times for the collector. The last minutes are counted from when they were chosen: rows that leave at the foot
 // while one reads would be asked for without an end.
 export function useTimes({ last, from, to }) {
   return useMemo(

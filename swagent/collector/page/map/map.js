@@ -130,7 +130,7 @@ function Node({ data, query, onClose }) {
   `;
 }
 
-// what the lines of a large drawing say, where there is no room for it
+// the calls that the lines of a large drawing stand for, where there is no room for their text
 function CallList({ edges, query }) {
   const busiest = [...edges].sort((one, other) => other.calls - one.calls);
   return html`

@@ -161,7 +161,7 @@ function Box({ node, place, size, chosen, dim, onChoose, onPoint, onFocus }) {
   const shown = cut(node.name, size.letters);
   const calls = `${short(node.calls)} ${node.calls === 1 ? 'call' : 'calls'}`;
   const text = node.p50 === null || size === COMPACT ? calls : `${calls} · ${duration(node.p50)}`;
-  // what is seen comes first: who speaks to the page says that
+  // the visible text comes first: people who control the page by voice say that
   const whole = shown === node.name ? null : node.name;
   const failed = bad ? ` ${short(node.errors)} ${node.errors === 1 ? 'error' : 'errors'}` : '';
   const label = `${whole ? `${whole} ` : ''}${shown} ${text}${failed}, ${node.kind}`;

@@ -1,4 +1,4 @@
-// What charts and the heatmap share: how a time axis reads, how it looks, and a box that changes its width.
+// The parts that charts and the heatmap share: how a time axis reads, how it looks, and a box that changes its width.
 import { colour } from '../frame/theme.js';
 import { clock, day } from './format.js';
 

@@ -1,4 +1,4 @@
-// What one types into, chooses from and switches.
+// The fields to type into, to choose from and to switch.
 import { html } from '../frame/view.js';
 import { useTyped } from '../frame/typed.js';
 import { Icon } from './icons.js';

@@ -1,4 +1,4 @@
-// What several views are made of.
+// The parts that several views are made of.
 import { html, useEffect, useRef, useState } from '../frame/view.js';
 import { colourClass } from './colours.js';
 import { Icon } from './icons.js';

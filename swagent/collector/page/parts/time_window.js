@@ -11,7 +11,7 @@ const WINDOWS = [
   ['60', 'Last hour'],
 ];
 
-// what of an address is about time; the links of a view hand it on
+// the parts of an address that are about time; the links of a view hand it on
 export const timeOf = ({ last, from, to }) => ({ last, from, to });
 
 export function TimeWindow({ query, onChange, windows = WINDOWS }) {

@@ -84,7 +84,7 @@ export const byKey = (roots, key) => (key ? flat(roots).find(each => each.key ==
 
 export const sizeOf = calls => calls.reduce((sum, each) => sum + each.size, 0);
 
-// what the requests do themselves: shares are of that, and tasks and threads beside them come on top
+// the calls of the requests themselves: shares are of these, and tasks and threads beside them come on top
 export function own(roots) {
   const found = roots.filter(each => !each.beside);
   return found.length > 0 ? found : roots;

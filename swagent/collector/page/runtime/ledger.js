@@ -1,4 +1,4 @@
-// What became of every record of one process, as its agent counts: where some got lost, why, and what to change.
+// The fate of every record of one process, as its agent counts: where some got lost, why, and what to change.
 import { html } from '../frame/view.js';
 import { count } from '../parts/format.js';
 import { reasonOf } from './loss_reasons.js';

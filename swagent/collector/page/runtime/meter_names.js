@@ -1,4 +1,4 @@
-// What the meters of the runtime and of the agent are called by people, and in what they are counted.
+// The readable names of the meters of the runtime and of the agent, and their units.
 import { count, duration, short } from '../parts/format.js';
 
 export const percentage = value => `${short(value)} %`;

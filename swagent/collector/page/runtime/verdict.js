@@ -16,7 +16,7 @@ const onTheWay = processes =>
 export function Verdict({ processes }) {
   const reporting = processes.filter(each => each.signals.length > 0);
   if (reporting.length === 0) return null;
-  // who has stopped in order has sent its last ledger behind all other records
+  // a process that stopped in order has sent its last ledger behind all other records
   const gone = reporting.filter(each => each.state !== 'alive' && !each.is_final);
   const unknown = onTheWay(gone);
   const signals = reporting.flatMap(process => process.signals.map(signal => ({ process, signal, lost: lostOf(signal) })));

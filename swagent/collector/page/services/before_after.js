@@ -20,7 +20,7 @@ const COLUMNS = [
   ['worse', 'Worse', 'How much worse the worst of these numbers got, as far as that is sure'],
 ];
 
-// what is sure comes first, in either direction; then by how much
+// the sure differences come first, in either direction; then by how much
 const change = name => each => {
   const by = (each.after[name] ?? 0) - (each.before[name] ?? 0);
   return each.differs[name] === 0 ? Math.atan(by) * 1e-9 : by;

@@ -1,4 +1,4 @@
-// What each service does, in numbers, and its endpoints; before and after a moment where one is chosen.
+// The numbers of each service and of its endpoints; before and after a moment where one is chosen.
 import { html, useRef } from '../frame/view.js';
 import { ago } from '../parts/format.js';
 import { Text } from '../parts/fields.js';

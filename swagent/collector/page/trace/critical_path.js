@@ -84,7 +84,7 @@ function awaitedChildren(spans) {
   return { children, starters };
 }
 
-// who had how much of it, the largest share first; `span` is the one with the longest piece
+// the share of the path that each operation had, the largest first; `span` is the one with the longest piece
 export function pathShares(pieces) {
   const found = new Map();
   let whole = 0;

@@ -1,4 +1,4 @@
-// What failed in a span: the exception, and where it was raised.
+// The failure in a span: the exception, and where it was raised.
 import { html } from '../frame/view.js';
 import { Pairs } from '../parts/parts.js';
 import { Stack } from '../parts/stack.js';

@@ -1,4 +1,4 @@
-// What the collector finds in a trace: the culprit, across services and against its baseline, then what else is amiss.
+// The collector's findings in a trace: the culprit, across services and against its baseline, then the other faults.
 import { html } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 

@@ -11,7 +11,7 @@ export function union(times) {
   return merged;
 }
 
-// what the busy times, in order, leave of a span
+// the parts of a span that the busy times, in order, leave over
 export function gaps(busy, span) {
   const found = [];
   let from = span.start;

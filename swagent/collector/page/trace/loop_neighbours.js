@@ -1,4 +1,4 @@
-// Who held the loop, and who waited for it: spans of other traces of the same processes.
+// The spans that held the loop, and those that waited for it, in other traces of the same processes.
 import { html, useMemo } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { link } from '../frame/route.js';

@@ -1,4 +1,4 @@
-// Who had how much of the critical path.
+// The largest shares of the critical path, by operation.
 import { html } from '../frame/view.js';
 import { colourClass } from '../parts/colours.js';
 import { duration, percent } from '../parts/format.js';

@@ -15,7 +15,7 @@ import { WhyDetails } from './why.js';
 import { link } from '../frame/route.js';
 import { TagFilter } from '../traces/tag_filter.js';
 
-// what is shown in another way than as a tag
+// the tags that are shown in another way than as a tag
 const SPLIT = new Set(['time.running', 'time.ready', 'time.awaiting', 'time.gc', 'time.awaited']);
 const isShownElsewhere = (key, span) =>
   span.kind === 'entry' && ((SPLIT.has(key) && isMeasured(span)) || (key === 'tasks' && tasksOf(span).length > 0));

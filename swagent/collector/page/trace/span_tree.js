@@ -46,7 +46,7 @@ export function errorsOnly(spans) {
   return seen;
 }
 
-// what hides a span: the spans above it, and the folds that it or they are in
+// everything that hides a span: the spans above it, and the folds that it or they are in
 export function hiding(spans, children, span) {
   const known = new Map(spans.map(each => [each.id, each]));
   const found = { above: [], folds: [] };

@@ -1,4 +1,4 @@
-// What the split of a request's time says, in words; pure.
+// The split of a request's time, in words; pure.
 import { duration } from '../parts/format.js';
 
 export function nameOf({ kind, what }) {

@@ -1,4 +1,4 @@
-// What one does with a waterfall: search in it, see errors only or its critical path, and leave the zoom.
+// The tools of a waterfall: search in it, see errors only or its critical path, and leave the zoom.
 import { html } from '../frame/view.js';
 import { useTyped } from '../frame/typed.js';
 import { Toggle } from '../parts/fields.js';

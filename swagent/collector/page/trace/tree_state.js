@@ -1,4 +1,4 @@
-// What of a trace's tree is open, and on which row the keyboard is.
+// The open parts of a trace's tree, and the row on which the keyboard is.
 import { useMemo, useState } from '../frame/view.js';
 import { childrenOf, descendants, errorsOnly, hiding, rowsOf } from './span_tree.js';
 

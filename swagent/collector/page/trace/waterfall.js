@@ -166,7 +166,7 @@ function useTreeKeys({ tree, chosen, onChoose }) {
   });
 }
 
-// what is known of rows beside themselves
+// facts about the rows that the rows do not hold themselves
 function useKnown(trace, query, neighbours) {
   const { spans, logs } = trace;
   const above = useMemo(() => new Map(spans.map(each => [each.id, each])), [spans]);

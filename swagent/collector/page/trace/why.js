@@ -80,7 +80,7 @@ function SplitBar({ split }) {
   `;
 }
 
-// what is awaited has several shades: each differs from its neighbour
+// the awaited parts have several shades: each differs from its neighbour
 const shade = (parts, index) =>
   parts[index].kind === 'awaiting' ? parts.slice(0, index).filter(each => each.kind === 'awaiting').length % 3 : 0;
 

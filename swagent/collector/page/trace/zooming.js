@@ -18,7 +18,7 @@ export function zoomKeys({ window, length }, centre, onZoom) {
   };
 }
 
-// what the container of the rows listens to, and what it shows meanwhile
+// the handlers of the container of the rows, and the strip that it shows during a drag
 export function useZoomDrag(box, scale, onZoom) {
   const drag = useRef(null);
   const [seen, setSeen] = useState(null);

@@ -1,4 +1,4 @@
-// What a query can go on with: keys that were seen, then the values of one.
+// The completions of a query: keys that were seen, then the values of one.
 import { html, useEffect, useMemo, useRef } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { plural, short } from '../parts/format.js';
@@ -38,7 +38,7 @@ function keyOptions(keys, part) {
   }));
   const own = OWN.map(({ word, hint }) => ({ text: word, name: word, hint }));
   const fits = each => each.name.toLowerCase().includes(low) && each.text !== part;
-  // what is typed is meant: those that begin with it come first
+  // the names that begin with the typed text come first: they are most likely meant
   const rank = each => (each.name.toLowerCase().startsWith(low) ? 0 : 1);
   return [...(low ? [...seen, ...own] : [...own.slice(0, 5), ...seen])].filter(fits).sort((one, other) => rank(one) - rank(other));
 }

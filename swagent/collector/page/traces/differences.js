@@ -1,4 +1,4 @@
-// What the traces in a box of the heatmap have more often than the others.
+// The attributes that the traces in a box of the heatmap have more often than the others.
 import { html } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { count, duration, moment, percent, plural } from '../parts/format.js';

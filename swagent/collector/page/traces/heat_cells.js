@@ -40,7 +40,7 @@ export function between(one, other) {
   };
 }
 
-// what a box asks the collector for; what is faster than the first row is in it
+// the limits to ask the collector for; a box in the first row includes all that is faster
 export function limitsOf(map, box) {
   return {
     from: map.begin + box.column * map.step,

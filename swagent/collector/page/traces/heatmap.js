@@ -1,5 +1,5 @@
 // All traces that match, by their start and their duration: slow and failed ones are easy to see. A box dragged in it asks
-// what differs there.
+// for the differences there.
 import { html, useEffect, useRef, useState } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { colour, useTheme } from '../frame/theme.js';

@@ -40,7 +40,7 @@ function asked(word) {
 
 const plain = text => text.replace(/^"|"$/g, '').replace(/\\(.)/g, '$1');
 
-// what a query looks for if that is one text and nothing else, else empty: errors and logs are found by a text
+// the text that a query looks for, if it asks for nothing else, else empty: errors and logs are found by a text
 export function plainText(text) {
   const all = words(text);
   return all.length > 0 && all.every(each => asked(each).key === null && !/^[^"]*[=<>]/.test(each))

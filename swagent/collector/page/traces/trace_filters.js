@@ -16,7 +16,7 @@ const SPANS = [
   ['60', 'Last hour'],
 ];
 
-// what the collector is asked for: a relative time becomes absolute in steps of ten seconds, so that the address stays put
+// the filters for the collector: a relative time becomes absolute in steps of ten seconds: the address stays put
 export function filtersOf(query) {
   const filters = Object.fromEntries(NAMES.filter(name => query[name]).map(name => [name, query[name]]));
   if (query.last) filters.from = String(Math.floor(Date.now() / 10_000) * 10_000 - Number(query.last) * 60_000);
