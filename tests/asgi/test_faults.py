@@ -47,7 +47,7 @@ PLANTS: dict[str, tuple[Any, str]] = {
     "ending the request": (PendingRequest, "finish" if native is None else "_finish_otherwise"),
     "putting off": (Channel, "wake_reader"),
 }
-# What fails only where the span was needed before the end.
+# The plants that fail only where the span was needed before the end.
 EARLY = {
     **PLANTS,
     "reading the scope": (pending, "read_facts"),

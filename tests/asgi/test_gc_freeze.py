@@ -22,7 +22,7 @@ FREEZING = replace(CONFIG, gc_freeze=True)
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is asked of the collector of garbage, and in between the messages that the server gets."""
+    """The calls of the garbage collector, and in between the messages that the server gets."""
     calls: list[str] = []
     monkeypatch.setattr("swagent.asgi.lifespan.gc.collect", lambda: calls.append("collect"))
     monkeypatch.setattr("swagent.asgi.lifespan.gc.freeze", lambda: calls.append("freeze"))

@@ -181,7 +181,7 @@ async def test_a_child_that_outlives_the_response_ends_the_segment() -> None:
 
 
 async def test_a_thread_that_opens_and_one_that_ends_agree() -> None:
-    """Whoever comes first, every request is one segment, and who looked at it saw the ids that were sent."""
+    """Whichever thread comes first, every request is one segment, with the ids that the looking thread saw."""
     seen: list[tuple[str, str]] = []
     spans: list[Any] = []
     barrier = threading.Barrier(2)

@@ -18,7 +18,7 @@ from swagent.collector.server import Collector
 pytestmark = pytest.mark.anyio
 
 UVICORNS = [name for name in SERVERS if name.startswith("uvicorn")]
-# What a server takes by itself on a busy machine: uvicorn looks for signals every 0.1 s, hypercorn ends its worker's
+# The time that a server takes on a busy machine: uvicorn looks for signals every 0.1 s, hypercorn ends its worker's
 # process. The agent's own deadlines are far beyond it.
 PROMPT = 8.0
 

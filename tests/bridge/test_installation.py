@@ -33,7 +33,7 @@ def _places() -> tuple[Any, Any, Any]:
 
 
 def _own(records: list[logging.LogRecord]) -> list[logging.LogRecord]:
-    """What this thread said: one that a test before it left behind may have its say at any time."""
+    """The records of this thread: one that a test before it left behind may have its say at any time."""
     return [record for record in records if record.thread == threading.get_ident()]
 
 

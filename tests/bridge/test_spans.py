@@ -1,4 +1,4 @@
-"""What an OpenTelemetry span gets, and what the native span says."""
+"""The facts that an OpenTelemetry span gets, and those that the native span says."""
 
 from __future__ import annotations
 

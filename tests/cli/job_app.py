@@ -56,7 +56,7 @@ def stack(_: int) -> list[str]:
 
 
 def handler(_: int) -> str:
-    """What a job sees of the signal that ends its worker, and how many descriptors it finds."""
+    """The handler of the signal that ends the worker, as its job sees it, and the worker's wakeup descriptor."""
     return f"{signal.getsignal(signal.SIGTERM)!r} {signal.set_wakeup_fd(-1)}"
 
 
@@ -96,7 +96,7 @@ CHILDREN: dict[str, Any] = {"spawn": SpawnChild, "fork": ForkChild, "forkserver"
 
 
 def outcome(call: Callable[[], Any]) -> str:
-    """What a call came to, with all that an error says of its origin in the child."""
+    """The outcome of a call, with all that an error says of its origin in the child."""
     try:
         return repr(call())
     except BaseException as error:

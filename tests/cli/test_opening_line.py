@@ -1,4 +1,4 @@
-"""What `swagent run` says by itself, once and on stderr: that a server's agent is there, and what is wrong with the
+"""The words of `swagent run` itself, once and on stderr: that a server's agent is there, and the errors in the
 settings. The command's own output stays as it is."""
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UVICORN = (sys.executable, "-m", "uvicorn", "--port", "0", "--log-level", "criti
 
 
 def _serve(swagent: Run, folder: Path, *command: str, logging: str = "", **environ: str) -> tuple[str, list[str]]:
-    """What a server says in its life on stdout, and of its agent on stderr: nothing listens at that address, which is
+    """A server's output on stdout, and its lines about its agent on stderr: nothing listens at that address, which is
     warned of as well."""
     (folder / "shop_app.py").write_text(APP.format(logging=logging))
     result = swagent("run", "--", *(command or UVICORN), **{"PYTHONPATH": str(folder), **NAMED, **environ})

@@ -47,7 +47,7 @@ def running(*options: str, command: Sequence[str] = COMMAND) -> Iterator[tuple[s
 
 
 def rest(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """What it still writes. Not `communicate`, which does not see what `readline` has read ahead."""
+    """The rest of its output. Not by `communicate`, which does not see the text that `readline` has read ahead."""
     assert process.stdout is not None
     assert process.stderr is not None
     return process.stdout.read(), process.stderr.read()

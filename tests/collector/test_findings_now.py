@@ -1,4 +1,4 @@
-"""What is said of all traces: at most one finding of a kind and an operation, those first that explain most."""
+"""The findings of all traces: at most one of a kind and an operation, those first that explain most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of one trace: the culprit, and what else is amiss."""
+"""The findings of one trace: the culprit, and all else that is amiss."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ async def raw() -> AsyncIterator[tuple[Collector, Channel]]:
 
 
 async def turns_during(work: Awaitable[Any]) -> tuple[Any, int]:
-    """What a work gives, and how often the loop turned meanwhile."""
+    """The result of a work, and how often the loop turned meanwhile."""
     results: list[Any] = []
     turns = 0
 

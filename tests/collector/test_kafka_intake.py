@@ -146,7 +146,7 @@ async def test_a_message_that_another_writer_lost_is_read_again(broker: KafkaLog
 async def test_messages_that_the_broker_has_deleted_are_passed_over_and_no_others(
     broker: KafkaLog, store: Store, offset: int, expected: list[str]
 ) -> None:
-    """What was to be read next may be older than the log, or of a topic that was made anew since."""
+    """The record to be read next may be older than the log, or of a topic that was made anew since."""
     store.set_offset(broker.address, SEGMENTS, 0, offset, store.losses)
     broker.append(SEGMENTS, *(segment(number) for number in range(1, 5)))
     broker.first[SEGMENTS] = 2

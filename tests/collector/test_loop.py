@@ -1,4 +1,4 @@
-"""Who held a loop, and who waited for it: found from either's trace."""
+"""The trace that held a loop, and the traces that waited for it: found from either side."""
 
 from __future__ import annotations
 

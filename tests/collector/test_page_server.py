@@ -1,4 +1,4 @@
-"""Who may ask the page's server, what it sends along, and its live events."""
+"""The page's server: the sites that may ask it, the headers that it sends along, and its live events."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from swagent.config import Config, options
 from swagent.config.table import render_markdown
 from swagent.config.without_meaning import KAFKA_CLIENT, NAMES, reason_of, rows
 
-# What `skywalking/config.py` of apache-skywalking 1.2.0 and 1.3.0 reads, in its order, and what sw-python sets.
+# The variables of `skywalking/config.py` in apache-skywalking 1.2.0 and 1.3.0, in its order, and those of sw-python.
 OFFICIAL = """
 SW_AGENT_COLLECTOR_BACKEND_SERVICES SW_AGENT_PROTOCOL SW_AGENT_NAME SW_AGENT_INSTANCE_NAME SW_AGENT_NAMESPACE
 SW_KAFKA_BOOTSTRAP_SERVERS SW_KAFKA_NAMESPACE SW_KAFKA_TOPIC_MANAGEMENT SW_KAFKA_TOPIC_SEGMENT SW_KAFKA_TOPIC_LOG
@@ -32,7 +32,7 @@ SW_PLUGIN_FLASK_COLLECT_HTTP_PARAMS SW_PLUGIN_SANIC_COLLECT_HTTP_PARAMS SW_PLUGI
 SW_PLUGIN_FASTAPI_COLLECT_HTTP_PARAMS SW_PLUGIN_BOTTLE_COLLECT_HTTP_PARAMS SW_PLUGIN_CELERY_PARAMETERS_LENGTH
 SW_PLUGIN_GRPC_IGNORED_METHODS SW_SAMPLE_N_PER_3_SECS SW_PYTHON_PREFIX SW_PYTHON_VERSION
 """
-# What a producer of kafka-python or aiokafka takes.
+# The arguments of a producer of kafka-python or aiokafka.
 KAFKA_ARGUMENTS = """
 acks allow_auto_create_topics api_version api_version_auto_timeout_ms batch_size bootstrap_timeout_ms buffer_memory
 client_dns_lookup client_id compression_type connections_max_idle_ms delivery_timeout_ms enable_idempotence kafka_client

@@ -74,7 +74,7 @@ def check_ledger(statistics: Statistics, has_meters: bool) -> None:
 
 
 def what_arrived(collector: RemoteCollector, service: str) -> dict[str, Any]:
-    """What the collector shows of a service."""
+    """The collector's view of a service."""
     ids = [each["trace_id"] for each in collector.ask("traces", service=service)["traces"]]
     traces = [collector.ask(f"traces/{each}") for each in ids]
     logs = collector.ask("logs", service=service)["logs"]

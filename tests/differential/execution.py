@@ -308,7 +308,7 @@ def _made(loop: str) -> asyncio.AbstractEventLoop:
 
 @contextlib.contextmanager
 def _watching(seen: dict[str, Any]) -> Iterator[None]:
-    """What goes past the lines: warnings, log records, output, errors that could not be raised."""
+    """Note all that goes past the lines: warnings, log records, output, errors that could not be raised."""
     records: list[Any] = []
     strays: list[Any] = []
     handler = _Handler(records)

@@ -1,4 +1,4 @@
-"""What an application can see of a value, written down in what JSON can hold.
+"""A value as an application can see it, written down in types that JSON can hold.
 
 Values that differ by nature from one process to the next are made the same: addresses in memory, ports, times, ids.
 """
@@ -97,7 +97,7 @@ def observe(value: Any, depth: int = _DEPTH) -> Any:
 
 
 def describe(function: Any) -> Any:
-    """What can be seen of a function without a call."""
+    """A function as it can be seen without a call."""
     looks: dict[str, Any] = {"type": _name(type(function))}
     for name in ("__name__", "__qualname__", "__module__"):
         looks[name] = same(repr(getattr(function, name, "none")))
@@ -172,7 +172,7 @@ def _text(value: Any, how: Any) -> str:
 
 
 def _vars(value: Any) -> Any:
-    """What it keeps in public that is plain."""
+    """The public attributes, those of plain types with their values."""
     try:
         kept = vars(value)
     except TypeError:

@@ -22,7 +22,7 @@ _TESTS = Path(__file__).parents[1]
 PATIENCE = 40.0
 """Seconds for a program: some libraries try again for a while, and the machine may be busy."""
 _MORE = 5.0
-"""What is left for the second side, when the first has had its time."""
+"""Seconds left for the second side, when the first has had its time."""
 _START = 120.0
 _END = 30.0
 _SETTINGS = {"SW_AGENT_NAME": "differential", "SW_AGENT_TIME_SPLIT_EVERY": "1"}
@@ -68,7 +68,7 @@ class Side:
         self._send(asdict(program))
 
     def receive(self, patience: float) -> Any:
-        """What it saw of the program; or how it ended instead."""
+        """The side's observation of the program; or how it ended instead."""
         while b"\n" not in self._buffer:
             ready, _, _ = select.select([self._answers], [], [], patience)
             if not ready:
@@ -138,7 +138,7 @@ class Pair:
         self.is_lost = False
 
     def run(self, program: Program) -> tuple[Any, Any]:
-        """What each side saw of it. Afterwards the pair may be lost."""
+        """Each side's observation of the program. Afterwards the pair may be lost."""
         self._bare.send(program)
         self._agent.send(program)
         patience = PATIENCE + (_START if self._is_first else 0)

@@ -44,7 +44,7 @@ class Peers:
         self._stack.close()
 
     def variables(self, *names: str) -> dict[str, str]:
-        """What a program needs to know of these.
+        """The variables of these that a program needs.
 
         :raises UnavailableError: one of them is not on this machine
         """

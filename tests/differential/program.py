@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-# What replaces an argument that the function expects, now and then.
+# The expressions that replace an argument that the function expects, now and then.
 ODD = ("None", "17", "-1.5", "b'x'", "''", "object()", "[]", "{}", "Odd()", "'é\\ud800'", "lambda *a: a")
 _OPTIONAL = 0.3
 _ODD = 0.06
@@ -97,7 +97,7 @@ class World:
 
 @dataclass(frozen=True)
 class Program:
-    """What both sides run.
+    """The program that both sides run.
 
     :ivar is_inside: whether a span is active around it
     :ivar lines: a name for the outcome, and the expression

@@ -89,7 +89,7 @@ class OapQuery:
         return [Span.read(each) for each in data["found"]["spans"]]
 
     async def map_of(self, service: str) -> list[Json]:
-        """What surrounds a service on the map: names and types."""
+        """The surroundings of a service on the map: names and types."""
         data = await self.ask(documents.MAP, service=service_id(service), duration=_duration())
         nodes: list[Json] = data["found"]["nodes"]
         return nodes

@@ -1,4 +1,4 @@
-"""What `test_long_requests` serves: a websocket that lives long, and a call that is cancelled."""
+"""The application of `test_long_requests`: a websocket that lives long, and a call that is cancelled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the launchers promise about a server's life; the broker represents both, it starts faster."""
+"""The promises of the launchers about a server's life; the broker represents both, it starts faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `swagent run` shows of services that know nothing of it: one joined trace, with what they call by its kind."""
+"""The trace that `swagent run` shows of services that know nothing of it: a joined one, with each peer by its kind."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Terminal:
         os.write(self._ours, keys)
 
     def read_until(self, text: str) -> str:
-        """What is written up to a text, and what comes along with it.
+        """The output up to a text, and the output that comes along with it.
 
         :raises AssertionError: when the program ends before it writes that
         """
@@ -50,7 +50,7 @@ class Terminal:
         return output
 
     def read_to_end(self) -> str:
-        """What is written until the last process has left the terminal."""
+        """The output until the last process has left the terminal."""
         return "".join(iter(self._read, ""))
 
     def _read(self) -> str:

@@ -1,6 +1,6 @@
-"""What a collector says: any bytes at all, over a real connection, to the real transports.
+"""The answers of a collector: any bytes at all, over a real connection, to the real transports.
 
-The collector waits for the batch, says its bytes and hangs up. What comes of it must be a verdict, and nothing may
+The collector waits for the batch, says its bytes and hangs up. The outcome must be a verdict, and nothing may
 reach the loop's exception handler.
 """
 

@@ -1,5 +1,5 @@
-"""What is fuzzed: everything that reads what others wrote. Each target is a plain function of bytes that checks its own
-properties: it returns, or it raises AssertionError, or lets out what should not have come out.
+"""The fuzzed code: all that reads the bytes of others. Each target is a plain function of bytes that checks its own
+properties: it returns, or it raises AssertionError, or lets out an error that should not have come out.
 
 `GROWING` has inputs of any length, to see that the time grows with the length and no faster.
 """
@@ -68,7 +68,7 @@ def correlation(data: bytes) -> None:
 
 
 def retry_after(data: bytes) -> None:
-    """What a collector asks us to wait."""
+    """The time that a collector asks us to wait."""
     for text in (data.decode("latin-1"), data.decode("utf-8", "replace")):
         pause = read_retry_after(text, _NOW)
         assert pause is None or 0.0 <= pause <= LONGEST

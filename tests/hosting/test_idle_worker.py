@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems g
 
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    """What a signal comes to: how long the agent had to stop, and the signal that this process sent to itself."""
+    """The effects of a signal: how long the agent had to stop, and the signal that this process sent to itself."""
     noted: list[Any] = []
     monkeypatch.setattr(idle_worker, "running", lambda: object())
     monkeypatch.setattr(idle_worker, "stop_within", noted.append)

@@ -1,4 +1,4 @@
-"""What the pages and the comments name is there: files, targets of `make`, commands with their options, variables."""
+"""All that pages and comments name is there: files, targets of `make`, commands with their options, variables."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ EXAMPLES = {
     "tests/fuzz/run.py": {"tests/fuzz/corpus/TARGET"},
     "tests/house/test_pages.py": {"tests/order.json", "tests/fuzz/corpus/TARGET", "swagent/native/build"},
 }
-# What begins as a command does, and is a thread.
+# Threads, whose names begin as a command does.
 THREADS = {"gauges"}
 # Variables of other programs.
 FOREIGN = {"SW_CONFIGURATION"}
 
 
 def named(pattern: re.Pattern[str], path: Path) -> Iterator[str]:
-    """What a text names, without what is an example there."""
+    """The names in a text, without those that are examples there."""
     examples = EXAMPLES.get(path.relative_to(ROOT).as_posix(), set())
     yield from (each for each in pattern.findall(path.read_text(encoding="utf-8")) if each not in examples)
 
 
 def code(path: Path) -> Iterator[str]:
-    """What a page shows as code: in the line, or in lines of its own."""
+    """The code on a page: in the line, or in lines of its own."""
     text = path.read_text(encoding="utf-8")
     for fence in FENCE.findall(text):
         yield from fence.splitlines()[1:-1]

@@ -1,4 +1,4 @@
-"""What is the same of every client of HTTP that blocks: how each of them is asked, under one face."""
+"""One face for every client of HTTP that blocks: how each of them is asked."""
 
 from __future__ import annotations
 

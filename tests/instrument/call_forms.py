@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-# What wrappers may call things of their own; an application may call its arguments so, too.
+# Names that wrappers may give to things of their own; an application may name its arguments so, too.
 _COLLIDING = (
     "self", "cls", "function", "call", "chosen", "span", "begin", "finish", "fail", "error", "args", "kwargs", "method",
     "patch", "pool", "thread", "request", "connection", "name", "original", "callback", "snapshot", "owner", "value",
@@ -30,7 +30,7 @@ class Form(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What a caller that inspects a function takes it for."""
+    """The kind of a function, for a caller that inspects it."""
 
     is_coroutine_function: bool
     is_generator_function: bool
@@ -47,7 +47,7 @@ class Kind(NamedTuple):
 
 @dataclass
 class Calls:
-    """What arrived at a stub: each parameter by its name."""
+    """The calls that arrived at a stub: each parameter by its name."""
 
     arrived: list[dict[str, Any]] = field(default_factory=list)
     result: Any = None
@@ -246,7 +246,7 @@ def _is_it(first: Any, second: Any) -> bool:
 
 
 def names_of(function: Any) -> Iterator[str]:
-    """What a wrapper calls its own parameters."""
+    """The names that a wrapper gives to its own parameters."""
     try:
         parameters = inspect.signature(function, follow_wrapped=False).parameters
     except (TypeError, ValueError):

@@ -1,12 +1,12 @@
-"""What the tests see each instrumentation collect, kept beside them in `collected/`, one file a library.
+"""The spans that the tests see each instrumentation collect, kept beside them in `collected/`, one file a library.
 
-`docs/libraries.md` is made of it, so the page says what was seen and not what an author meant. Each test compares what
-it sees with the file, and fails where the file does not know it. `lost` compares what all tests of a library saw, and
-fails where the file names more. `make libraries` runs the tests and writes the files.
+`docs/libraries.md` is made of them, so the page shows observations and not an author's intent. Each test compares the
+spans that it sees with the file, and fails where the file does not know them. `lost` compares the spans of all tests of
+a library, and fails where the file names more. `make libraries` runs the tests and writes the files.
 
 A test module says whose spans its are by `INSTRUMENTED = ("redis", "valkey")`. Where these are several, a span belongs
-to the one that its component is named after, or to the one that the module's function `collected_by(span)` names. What
-else a module says about that, see `modules`.
+to the one that its component is named after, or to the one that the module's function `collected_by(span)` names. For
+all else that a module says about that, see `modules`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OF_ONE_TEST = re.compile(r"-[0-9a-f]{8}\b")
 
 @dataclass
 class Spans:
-    """What the spans of one kind have in common."""
+    """The common facts of the spans of one kind."""
 
     kind: str
     component: str
@@ -46,7 +46,7 @@ class Spans:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """What distinguishes kinds of spans."""
+        """The facts that tell kinds of spans apart."""
         return self.kind, self.component, self.layer
 
     def add(self, other: Spans) -> None:
@@ -61,7 +61,7 @@ class Spans:
         return self.identity == other.identity and usual >= {*other.tags} and all_tags >= {*other.on_request}
 
     def beyond(self, others: Iterable[Spans]) -> list[str]:
-        """What this names and none of the others has: the whole kind, or some of its tags and operations."""
+        """The part of this that none of the others has: the whole kind, or some of its tags and operations."""
         for each in others:
             if each.identity == self.identity:
                 tags = {*self.tags} - {*each.tags}
@@ -111,7 +111,7 @@ def merge(into: Collected, found: Collected) -> None:
 
 
 def unknown(found: Collected) -> Iterator[str]:
-    """What was found and is in no file."""
+    """The spans that were found and are in no file."""
     known = read()
     for name, kinds in found.items():
         for each in kinds:
@@ -120,7 +120,7 @@ def unknown(found: Collected) -> Iterator[str]:
 
 
 def lost(found: Collected, known: Collected) -> Iterator[str]:
-    """What the files name of libraries, and their tests did not see."""
+    """The spans that the files name of libraries, and their tests did not see."""
     for name, kinds in known.items():
         for each in kinds:
             if missing := each.beyond(found.get(name, ())):
@@ -128,7 +128,7 @@ def lost(found: Collected, known: Collected) -> Iterator[str]:
 
 
 def read() -> Collected:
-    """What the files say."""
+    """The content of the files."""
     return {path.stem: [Spans(**each) for each in json.loads(path.read_text())] for path in FOLDER.glob("*.json")}
 
 
@@ -147,7 +147,7 @@ def dump(collected: Collected) -> str:
 
 
 def load(text: str) -> Collected:
-    """What `dump` made of it."""
+    """The inverse of `dump`."""
     return {name: [Spans(**each) for each in kinds] for name, kinds in json.loads(text).items()}
 
 

@@ -21,7 +21,7 @@ class Request(NamedTuple):
 class Answer(NamedTuple):
     status: int = 200
     body: Any = None
-    """What JSON can hold, or bytes, or an iterable of bytes: the parts of a stream."""
+    """A value that JSON can hold, or bytes, or an iterable of bytes: the parts of a stream."""
     headers: tuple[tuple[str, str], ...] = ()
 
 

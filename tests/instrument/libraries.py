@@ -49,7 +49,7 @@ COLUMNS = ("library", "versions", "by", "kind", "operations", "component", "laye
 
 
 def main() -> int:
-    """What the arguments ask for; the exit status."""
+    """Do as the arguments ask; returns the exit status."""
     if sys.argv[1:] == ["--record"]:
         return _record()
     natives = sorted(calls(), key=lambda each: each.name)
@@ -80,7 +80,7 @@ def calls() -> Iterator[Instrumentation]:
 
 
 def client_libraries() -> list[str]:
-    """What has to be installed: those that are no part of Python."""
+    """The libraries that have to be installed: those that are no part of Python."""
     return [each.name for each in calls() if each.package != STANDARD_LIBRARY]
 
 

@@ -48,7 +48,7 @@ _EXAMPLE = re.compile(rf"<!-- generated: ([\w-]+) {_CODE}{_TREE}", re.DOTALL)
 
 
 def main() -> int:
-    """What the arguments ask for; the exit status."""
+    """Do as the arguments ask; returns the exit status."""
     is_check = sys.argv[1:] == ["--check"]
     wrong = []
     for path in sorted(FOLDER.glob("*.md")):

@@ -1,14 +1,14 @@
-"""What the files in `collected/` name of a library, and a whole run of its tests did not see: it was lost.
+"""The facts in `collected/` of a library that a whole run of its tests did not see: they were lost.
 
 A run is whole for a library where every test of every module that shows it ran and passed in one session, see
 `modules.of`. A choice by `-k`, `-m`, `::` or `--lf`, a skipped test and a run that ends early leave libraries out,
-and what these tests would have seen is believed. `SWAGENT_TESTS_COLLECT` says more:
+and the facts that these tests would have seen are believed. `SWAGENT_TESTS_COLLECT` says more:
 
 - `whole`: every library is judged, and nothing is excused. For a machine that has all servers and libraries, as CI's.
 - `new`: no library is judged. For versions of the libraries that may have less than the newest.
-- `write`: the files are written anew, for the libraries for which the run was whole. What others saw is added.
+- `write`: the files are written anew, for the libraries for which the run was whole. The facts of others are added.
 
-A plugin and no part of a conftest.py: under xdist the workers run the tests, and the controller adds up what they saw.
+A plugin and no part of a conftest.py: under xdist the workers run the tests, and the controller adds up their facts.
 """
 
 from __future__ import annotations

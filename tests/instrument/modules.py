@@ -1,10 +1,10 @@
-"""What the test modules of the instrumentations say of themselves, by constants at their top.
+"""The facts that the test modules of the instrumentations tell about themselves, by constants at their top.
 
 INSTRUMENTED = ("redis", "valkey")    the instrumentations that are switched on
 COLLECTS = ("redis",)                 those whose spans the module shows, where these are not the same
 EXAMPLES = ("/orders",)               operations for docs/libraries.md; by default the shortest
-AGAINST = "a real Redis"              what the libraries talk to, for docs/libraries.md; a fake is named `a fake: ...`
-NEEDS = ("kombu<5.5",)                what else `versions.py` installs
+AGAINST = "a real Redis"              the peer of the libraries, for docs/libraries.md; a fake is named `a fake: ...`
+NEEDS = ("kombu<5.5",)                other packages that `versions.py` installs
 
 They are read and not imported, since the libraries need not be there.
 """

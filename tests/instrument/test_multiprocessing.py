@@ -290,7 +290,7 @@ def test_a_call_of_an_executor_refers_to_its_submit(recorder: Recorder) -> None:
 
 
 def started(process: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str] | None:
-    """What a child gets, which is not really started."""
+    """The context that a child gets, which is not really started."""
     noted: list[Any] = []
 
     class Started:

@@ -120,7 +120,7 @@ _RECORDS = "the application that is served, or the function that is called back,
 AT_HOME = {"multiprocessing: _SafeQueue.put"}
 # Likewise, and pickle looks for it in the base class, where the original is.
 IN_BASE = {"the agent: WSGIHandler.resolve_request", "the agent: ASGIHandler.resolve_request"}
-# What a wrapper changes on purpose.
+# The changes that a wrapper makes on purpose.
 REWRITTEN: dict[str, dict[str, str]] = {
     "aiokafka: AIOKafkaProducer.send": {"headers": _CARRIES},
     "aiormq: Channel.basic_consume": {"consumer_callback": _RECORDS},
@@ -178,7 +178,7 @@ def without_agents(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _functions(found: Found) -> Iterator[tuple[Replaced, Any, Any]]:
-    """What was replaced that is no class: with the functions themselves, out of their decorators."""
+    """The replaced things that are no classes: with the functions themselves, out of their decorators."""
     for each in found.replaced:
         if not isinstance(each.before, type):
             yield each, _bare(each.before), _bare(each.after)
@@ -301,7 +301,7 @@ def _pair(each: Replaced, before: Any, signature: inspect.Signature) -> tuple[An
 
 
 def _compare(mode: str, function: str, direct: Any, wrapped: Any, calls: Calls, form: Form) -> tuple[str, list[str]]:
-    """What is different between two calls, and which parameters were rewritten on purpose."""
+    """The difference between two calls, and the parameters that were rewritten on purpose."""
     kind = _MODES[mode]
     calls.arrived.clear()
     calls.result, calls.error = kind("result"), None

@@ -1,4 +1,4 @@
-"""What a statement does in few words: its tables, and never a value, whatever the statement looks like."""
+"""A statement in few words: its tables, and never a value, whatever the statement looks like."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ CACHE = REPOSITORY / ".cache"
 
 
 class UnavailableError(Exception):
-    """What is asked for cannot be had on this machine; the text says why."""
+    """A thing that is asked for cannot be had on this machine; the text says why."""
 
 
 class Place(Protocol):

@@ -14,7 +14,7 @@ UNIT = tuple(
     f"tests/{each}" for each in ("record", "config", "pipeline", "meters", "logs", "runtime", "profile", "inspection")
 )
 _NOT_COPIED = (".git", ".venv", ".cache", ".*_cache", ".hypothesis", "__pycache__")
-# What the unit suites need and cannot be had; the delivery suite says by itself what it leaves out.
+# The needs of the unit suites that cannot be had; the delivery suite says by itself which parts it leaves out.
 _NO_UNIT = {"3.15": "aiokafka has no wheel for it", "PyPy": "hypothesis and aiokafka have no wheels for it"}
 
 Cell = tuple[str, str]  # transport, loop

@@ -1,4 +1,4 @@
-"""What the comparing of two traces computes: which spans are the same, and where the time differs."""
+"""The comparison of two traces: which spans are the same, and where the time differs."""
 
 from __future__ import annotations
 

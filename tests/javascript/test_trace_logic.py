@@ -1,4 +1,4 @@
-"""What a trace's view computes: critical path, folds, split of time, tasks, blocked loops, zoom, search, stacks."""
+"""The figures of a trace's view: critical path, folds, split of time, tasks, blocked loops, zoom, search, stacks."""
 
 from __future__ import annotations
 

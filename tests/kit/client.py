@@ -23,7 +23,7 @@ from swagent_transports.grpc import GrpcTransport
 REQUEST_TIMEOUT = 50.0
 """Of a test's client, in seconds: nothing waits for it, unless it is broken."""
 AT_ONCE = 25.0
-"""What takes no longer has not waited for a request's timeout, not even on a busy machine."""
+"""A call that takes no longer has not waited for a request's timeout, not even on a busy machine."""
 
 
 class Client:
@@ -115,7 +115,7 @@ def quiet_process() -> Iterator[None]:
 
 
 def open_files() -> set[str]:
-    """What the process has open: sockets and the like. uvloop keeps /dev/null open as a reserve."""
+    """The open files of the process: sockets and the like. uvloop keeps /dev/null open as a reserve."""
     found = set()
     for entry in os.listdir("/proc/self/fd"):
         with suppress(FileNotFoundError):  # the listing's own
@@ -134,7 +134,7 @@ async def until(condition: Callable[[], object], timeout: float = 5.0) -> None:
 
 
 async def wait_files_closed(before: set[str], timeout: float = 5.0) -> set[str]:
-    """What is open that was not before, once nothing is, or the time is up: the other side closes in its own time."""
+    """The files opened since, once there are none, or the time is up: the other side closes in its own time."""
     with suppress(TimeoutError):
         await until(lambda: not open_files() - before, timeout)
     return open_files() - before

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-# What a module of such tests needs.
+# The marks that a module of such tests needs.
 FORKS = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork"),
     # Python 3.12 and later warn of what these tests are about

@@ -80,7 +80,7 @@ class Cluster:
         return found
 
     async def _setting(self, topic: str, name: str) -> str:
-        """What the broker says of a topic's setting."""
+        """The broker's value of a topic's setting."""
         seen: list[Any] = []
 
         async def ask(admin: Any) -> None:

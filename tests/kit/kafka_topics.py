@@ -1,4 +1,4 @@
-"""What is asked of a Kafka broker beside the records themselves: topics that exist, and how many records they hold."""
+"""Requests to a Kafka broker beside the records themselves: topics that exist, and how many records they hold."""
 
 from __future__ import annotations
 

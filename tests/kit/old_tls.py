@@ -30,7 +30,7 @@ REFUSED = "UNSUPPORTED_PROTOCOL"
 
 
 def reason_of(error: BaseException | None) -> str | None:
-    """What OpenSSL says against the connection, from whatever was made of it."""
+    """OpenSSL's reason against the connection, from whichever error was made of it."""
     while error is not None and not isinstance(error, ssl.SSLError):
         error = error.__cause__ or error.__context__
     return None if error is None else error.reason

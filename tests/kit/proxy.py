@@ -20,7 +20,7 @@ from .servers import TcpServer
 from .toxics import Pipe, Toxics, reset
 
 Ending = Literal["reset", "end", "half", "hole"]
-"""What becomes of a connection that has carried its limit: RST; FIN both ways; FIN the way that is full; silence."""
+"""The end of a connection that has carried its limit: RST; FIN both ways; FIN the way that is full; silence."""
 # Seconds that a client may take to hang up after it saw the end.
 _GOODBYE = 1.0
 

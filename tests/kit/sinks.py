@@ -27,9 +27,9 @@ _INSTANCE = 5  # in a SegmentObject; reading all of it takes too long here
 
 
 class Sink:
-    """What came, and where to send it.
+    """The segments that came, and the settings to send them here.
 
-    :ivar settings: what `Config` needs to report here
+    :ivar settings: the settings of a `Config` that reports here
     :ivar ids: how often each segment came, by its id
     :ivar instances: how many segments came from each instance
     :ivar hold: called with every batch of segments, in the sink's thread, before it is answered; may block

@@ -1,4 +1,4 @@
-"""What a proxy does to the bytes of one direction."""
+"""The troubles that a proxy makes for the bytes of one direction."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ goes on where the test before has left it, so compare differences."""
 
 
 def virtual_now() -> float:
-    """What the running loop's clock shows: for an agent's `clock`, in tasks and callbacks alike."""
+    """The time by the running loop's clock: for an agent's `clock`, in tasks and callbacks alike."""
     try:
         return asyncio.get_running_loop().time()
     except RuntimeError:

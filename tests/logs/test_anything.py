@@ -1,4 +1,4 @@
-"""Whatever is logged, nothing is raised and exactly one bounded record is reported."""
+"""For any call of a logger, nothing is raised and exactly one bounded record is reported."""
 
 from __future__ import annotations
 

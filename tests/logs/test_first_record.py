@@ -1,4 +1,4 @@
-"""What waits for the first record of a process notices it once, and passes it to the handlers that are there then."""
+"""A watch for the first record of a process notices it once, and passes it to the handlers that are there then."""
 
 from __future__ import annotations
 

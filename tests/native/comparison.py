@@ -28,11 +28,11 @@ _NEAR = 150
 
 @dataclass
 class Comparison:
-    """What came of it.
+    """The outcome of a comparison.
 
     :ivar frames: how many of each kind were the same
-    :ivar implementations: what ran, as the two processes say
-    :ivar difference: empty, or what differs, with what was seen before it
+    :ivar implementations: those that ran, as the two processes say
+    :ivar difference: empty, or the first difference, with the frames before it
     """
 
     frames: dict[str, int]

@@ -1,4 +1,4 @@
-"""What a case draws: scopes, headers, texts and settings, ordinary and odd."""
+"""The draws of a case: scopes, headers, texts and settings, ordinary and odd."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def plain_route(dice: Random, drawn: dict[str, Any]) -> None:
 
 
 def route(dice: Random, drawn: dict[str, Any]) -> None:
-    """What a router writes into the scope, of several frameworks."""
+    """The entries that a router writes into the scope, of several frameworks."""
     chosen = dice.random()
     if chosen < 0.6:
         drawn["route"] = dice.choice(ROUTES[:4]) if dice.random() < 0.8 else dice.choice(ROUTES)

@@ -1,4 +1,4 @@
-"""What one process writes and another reads: frames of a kind, a note and bytes."""
+"""The frames that one process writes and another reads: a kind, a note and bytes."""
 
 from __future__ import annotations
 

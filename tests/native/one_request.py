@@ -154,7 +154,7 @@ def _lives() -> list[tuple[Served, Callable[[Served], object]]]:
 
 
 def _alive(lives: list[tuple[Served, Any]]) -> dict[str, int]:
-    """What is alive, with the references to what lives long: those are not freed, however often one is forgotten."""
+    """Counts of live objects, and of references to long-lived ones: those stay, however often one is forgotten."""
     for served, _ in lives:
         served.count()
     gc.collect()

@@ -90,7 +90,7 @@ class Tab:
         return self.page
 
     def tolerate(self, *texts: str) -> None:
-        """What the browser itself writes to the console when a request gets no answer, or a bad one."""
+        """Pass over texts that the browser itself writes to the console when a request gets no answer, or a bad one."""
         self.tolerated = texts
 
     def verify(self) -> None:

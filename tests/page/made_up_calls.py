@@ -1,4 +1,4 @@
-"""What the stand-in says of services, endpoints, errors and comparisons: computed in the plainest way."""
+"""The stand-in's facts about services, endpoints, errors and comparisons: computed in the plainest way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trace's view answers: where the time went, who held the loop, what repeats, where it failed."""
+"""The answers of a trace's view: where the time went, which trace held the loop, the repetitions, and the failures."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def main() -> int:
 
 
 def check(tree: Path) -> list[str]:
-    """What differs between the tree, its manifest and `LIBRARIES`; one line each."""
+    """The differences between the tree, its manifest and `LIBRARIES`; one line each."""
     files = {each.name: each.read_bytes() for each in sorted(tree.iterdir()) if each.name != MANIFEST}
     found = json.loads((tree / MANIFEST).read_text())
     complaints = []

@@ -581,9 +581,9 @@ async def test_a_loop_that_hides_its_tasks_costs_what_would_be_recorded_and_noth
 
 
 async def awaited_by(work: Work, *others: Callable[[], Coroutine[Any, Any, None]]) -> dict[str, int]:
-    """What a request awaited that does this.
+    """The awaits of a request that does this work.
 
-    :param others: what is done outside of it meanwhile
+    :param others: the work done outside of it meanwhile
     """
     async with (
         traced(handling(work), time_split_every=1, task_tree_every=1) as shop,

@@ -126,7 +126,7 @@ def test_a_function_is_asked_once_for_what_it_remembers() -> None:
     assert join.__name__ == "join"
 
 
-# What has a cache that is bounded by its number alone, and why that is enough.
+# The modules with a cache that is bounded by its number alone, and why that is enough.
 _BY_NUMBER = {
     "swagent/inspection/touched.py": "one for each library that is looked into",
     "swagent/instrument/libraries/sql/asyncmy.py": "classes of cursors",

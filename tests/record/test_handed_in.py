@@ -1,4 +1,4 @@
-"""Whatever an application hands to the functions for spans, they do not raise, and what can be read is read."""
+"""The functions for spans do not raise, whatever an application hands to them, and read all that can be read."""
 
 from __future__ import annotations
 

@@ -39,10 +39,10 @@ from swagent.testing import MemoryTransport
 
 pytestmark = pytest.mark.anyio
 
-# What a machine that does other things, too, may add.
+# The time that a machine that does other things, too, may add.
 SLACK = 1.0
 PATIENCE = 5.0
-# What the host waits for the thread's end.
+# The time that the host waits for the thread's end.
 ENDING = transport_thread._ENDING
 variable: ContextVar[str] = ContextVar("variable", default="the thread's own")
 
@@ -356,7 +356,7 @@ kept: list[Any] = []
 
 
 async def keep_connection(port: int) -> None:
-    """What a library does that is not closed."""
+    """Leave a connection open, as a library does that is not closed."""
     kept[:] = await asyncio.get_running_loop().create_connection(asyncio.Protocol, "127.0.0.1", port)
 
 

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reas
 GUNICORN = "-m gunicorn --bind 127.0.0.1:{port} --no-control-socket --workers"
 # A worker that does not answer its parent in time is killed, and uvicorn's 5 s are too little for one that starts.
 UVICORN = "-m uvicorn --port {port} --timeout-worker-healthcheck 20 --workers 2"
-# What the end takes on a busy machine. Where it waits for one of the agent's deadlines to pass, it takes longer.
+# The time of the end on a busy machine. Where it waits for one of the agent's deadlines to pass, it takes longer.
 LIMIT = 20.0
 
 

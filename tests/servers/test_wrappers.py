@@ -12,7 +12,7 @@ import pytest
 from servers.serving import TESTS, entries, environment, served, wait_for
 from swagent.collector.server import Collector
 
-# What a wrapper's own `sitecustomize` does with the next one on the path: nothing, as opentelemetry-instrument's; or it
+# The use that a wrapper's `sitecustomize` makes of the next one on the path: none, as opentelemetry-instrument's; or it
 # imports it, as ddtrace-run's; or it looks for it by itself, as newrelic-admin's.
 HIDES = "print('wrapper', flush=True)"
 IMPORTS = f"""

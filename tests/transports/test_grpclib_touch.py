@@ -1,5 +1,5 @@
-"""What `swagent_transports` touches of grpclib's and h2's insides. A failure says what changed, and so what to look at
-in `_grpclib*.py` before another version is allowed."""
+"""The insides of grpclib and h2 that `swagent_transports` touches. A failure names the change, and so the code to
+look at in `_grpclib*.py` before another version is allowed."""
 
 from __future__ import annotations
 

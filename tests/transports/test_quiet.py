@@ -70,7 +70,7 @@ HANDLERS = {"logging": to_stream, "loguru": to_loguru, "structlog": to_structlog
 
 
 class Ear:
-    """What reaches the application's handler, and which records are made at all, but for those of a test's peer."""
+    """The output of the application's handler, and the records that are made at all, but for those of a test's peer."""
 
     def __init__(self) -> None:
         self.stream = io.StringIO()

@@ -19,7 +19,7 @@ FILES_LEFT_OUT = {
 """Official files that ours have no counterpart of: the signals of other agents."""
 
 LEFT_OUT: set[str] = set()
-"""What official files define beside ours, within the files that we have."""
+"""The definitions of official files beside ours, within the files that we have."""
 
 NEWER = {
     "profile/Profile.proto GoProfileData",
@@ -28,7 +28,7 @@ NEWER = {
     "profile/Profile.proto GoProfileData.3",
     "profile/Profile.proto ProfileTask/goProfileReport",
 }
-"""What ours define and the official agent's release does not know yet: nothing to compare with."""
+"""Definitions of ours that the official agent's release does not know yet: nothing to compare with."""
 
 Facts = dict[str, tuple[Any, ...]]
 

@@ -145,7 +145,7 @@ PROGRAMS: dict[str, App] = {
 
 
 def served(app: App) -> tuple[bytes, list[str]]:
-    """What the client gets from the standard library's server, and what the server writes of errors, without the lines
+    """The client's answer from the standard library's server, and the errors that the server writes, without the lines
     of code that lead there."""
     answer, errors = io.BytesIO(), io.StringIO()
     handler = SimpleHandler(io.BytesIO(), answer, errors, environ_of(), multithread=False)

@@ -52,7 +52,7 @@ async def order(item: str) -> dict[str, object]:
 
 
 def price_of(item: str) -> int:
-    """What one item costs."""
+    """The price of one item."""
     with local_span("price") as span:
         price = 3 * len(item)
         span.tag("price", price)
@@ -60,7 +60,7 @@ def price_of(item: str) -> int:
 
 
 async def ask_stock(item: str) -> httpx.Response:
-    """What the stock service answers about an item."""
+    """The answer of the stock service about an item."""
     with exit_span("GET:/stock", peer=STOCK) as span:
         answer: httpx.Response = await app.state.client.get(f"/stock/{item}", headers=span.headers())
         span.tag("http.status_code", answer.status_code)

@@ -27,7 +27,7 @@ async def count(item: str) -> int:
 
 @app.get("/stock/{item}")
 async def stock(item: str) -> dict[str, int]:
-    """What is left of one item."""
+    """The number left of one item."""
     return {"left": await count(item)}
 
 

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """What all requests share."""
+    """The clients that all requests share."""
     app.state.engine = create_async_engine(os.environ["DATABASE"])
     app.state.cache = redis.asyncio.Redis.from_url(os.environ["CACHE"])
     app.state.producer = AIOKafkaProducer(bootstrap_servers=os.environ["BROKER"])

@@ -40,9 +40,9 @@ _TOPICS = {Signal.SEGMENT: "skywalking-segments", Signal.LOG: "skywalking-logs",
 
 @dataclasses.dataclass
 class Taker:
-    """What came, and where to send it.
+    """The records that came, and the settings to send them here.
 
-    :ivar settings: what `Config` needs to report here
+    :ivar settings: the settings of a `Config` that reports here
     :ivar heard: every byte that came: heads, bodies, keys
     """
 

@@ -40,7 +40,7 @@ _log.addHandler(logging.NullHandler())
 
 
 class Recorded:
-    """What was recorded, by the application's code and by what broke into it."""
+    """The records, by the application's code and by the code that broke into it."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent

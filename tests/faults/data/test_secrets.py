@@ -131,7 +131,7 @@ async def _drive(app: SkyWalkingMiddleware, secret: Secrets) -> None:
 
 
 def _work(secret: Secrets) -> None:
-    """What has nothing to do with requests."""
+    """Work that has nothing to do with requests."""
     with local_span("work") as span:
         span.tag("shown", secret.shown("a tag"))
     try:

@@ -22,7 +22,7 @@ _OS_CALLS = frozenset({"system", "popen", "spawnl", "spawnv", "spawnve", "posix_
 _MODULES = frozenset({
     "pickle", "_pickle", "cPickle", "dill", "marshal", "shelve", "code", "codeop", "yaml", "ctypes", "subprocess",
 })  # fmt: skip
-# What loads code by names that are in our own sources, in an installed distribution's metadata, or in the user's
+# The calls that load code by names in our own sources, in an installed distribution's metadata, or in the user's
 # command line: entry points, optional libraries, the site's next `sitecustomize`, `swagent run`.
 _LOADS: dict[str, set[str]] = {
     "transport_choice.py": {"load"},

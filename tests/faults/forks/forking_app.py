@@ -28,7 +28,7 @@ log = logging.getLogger("shop")
 RECORDS = 3
 # Seconds that a child may take.
 PATIENCE = 30
-# What a program that is started anew holds open of ours.
+# A program that is started anew and counts the sockets of ours that it holds open.
 INHERITED = "import os; print(sum('socket' in os.readlink(f'/proc/self/fd/{n}') for n in (0, 1, 2, 3, 4, 5, 6, 7, 8)\
  if os.path.exists(f'/proc/self/fd/{n}')))"
 

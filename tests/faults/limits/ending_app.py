@@ -36,7 +36,7 @@ def record() -> None:
 
 
 async def report(agent: Agent) -> None:
-    """What is known to be delivered, and then as much that waits."""
+    """Record as much as is known to be delivered, and then as much that waits."""
     record()
     assert await agent.flush(10.0)
     record()

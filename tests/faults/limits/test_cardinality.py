@@ -47,7 +47,7 @@ class Route:
 
 
 class Seen:
-    """What a collector would see: how often each operation, and each peer of an outgoing call."""
+    """A collector's view: how often each operation came, and each peer of an outgoing call."""
 
     def __init__(self, **limits: Any) -> None:
         self.operations: Counter[str] = Counter()

@@ -21,7 +21,7 @@ APP = Path(__file__).with_name("ending_app.py")
 RECORDS = 3
 # Starting up, the last flush of five seconds at most, closing hard; and the machine may have other work.
 SECONDS = 20.0
-# What the contract grants a flush where the loop has come to its end and all tasks are cancelled.
+# The time that the contract grants a flush where the loop has come to its end and all tasks are cancelled.
 CANCELLED = 1.0
 COMPLAINTS = (
     "Exception ignored", "was never awaited", "was destroyed", "never retrieved", "ResourceWarning", "Unhandled",
@@ -65,7 +65,7 @@ def test_a_program_that_ends_without_leaving_its_agent(transport: str, backend: 
 
 
 def lost_in_time(said: str, gone_at: float) -> Counter[str]:
-    """What was lost, by reason, if the program took as long as it may have for the last flush: no connection outlives
+    """The losses, by reason, if the program took as long as it may have for the last flush: no connection outlives
     the loop's end, and a busy machine may need all that time for another one."""
     over = re.search(r"over at (\S+)", said)
     assert over is not None, said

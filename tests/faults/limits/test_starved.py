@@ -17,7 +17,7 @@ from swagent.signals import MIB
 
 APP = Path(__file__).with_name("starved_app.py")
 RECORDS = 3
-# What all channels hold together at most, and what else there may be of the agent.
+# The most that all channels hold together, and the rest that there may be of the agent.
 BOUND = (16 + 8 + 4 + 1) * MIB
 FIXED = 12 * MIB
 

@@ -15,7 +15,7 @@ from kit.loop_thread import LoopThread
 from kit.real.kafka import Kafka
 
 NAME = "collector.test"
-"""What no resolver knows but those of the tests."""
+"""A name that no resolver knows but those of the tests."""
 
 
 class Sink(Protocol):

@@ -58,7 +58,7 @@ def connected(proxy: Proxy) -> Iterator[socket.socket]:
 
 
 def exchange(client: socket.socket, text: bytes = TEXT) -> tuple[bytes, float]:
-    """What came back, and after how many seconds."""
+    """The bytes that came back, and after how many seconds."""
     began = time.monotonic()
     client.sendall(text)
     heard = read(client, len(text))

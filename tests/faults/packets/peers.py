@@ -48,7 +48,7 @@ class Peers:
         return [int(address.rpartition(":")[2]) for address in self.addresses.values()]
 
     def settings(self, transport: str, *before: str) -> dict[str, object]:
-        """What leads an agent there.
+        """The settings that lead an agent there.
 
         :param before: addresses that it is to try before
         """

@@ -1,4 +1,4 @@
-"""What happens in the namespace, once, while nine agents report: one for each transport and event loop.
+"""The faults in the namespace, made once, while nine agents report: one for each transport and event loop.
 
 The steps, by the names under which the agents' answers are printed, as one JSON object:
 

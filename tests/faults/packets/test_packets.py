@@ -29,7 +29,7 @@ Answer = dict[str, Any]
 
 @dataclass
 class Scenario:
-    """What the scenario printed."""
+    """The output of the scenario."""
 
     steps: dict[str, dict[str, Answer]]
     figures: dict[str, float]

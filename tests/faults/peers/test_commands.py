@@ -75,7 +75,7 @@ TOO_MUCH = {
     "one of ten megabytes": (bytes(10 * MIB), b'{"commands":[{"command":"%b"}]}' % (b"x" * 10 * MIB)),
 }
 
-# What carrying out a command would have to do, by the names of the interpreter's audit events.
+# The acts that it would take to carry out a command, by the names of the interpreter's audit events.
 _DEEDS = ("open", "os.", "subprocess.", "exec", "compile", "import", "socket.connect", "shutil.", "ctypes.", "pty.")
 _watchers: list[tuple[int, str, list[str]]] = []
 

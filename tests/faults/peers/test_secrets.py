@@ -62,7 +62,7 @@ async def test_grpc(everything: pytest.LogCaptureFixture) -> None:
 
 
 async def test_hpack_still_speaks_for_others(everything: pytest.LogCaptureFixture) -> None:
-    """What keeps it quiet is on the connection, and gone with it."""
+    """The silent encoder is on the connection, and gone with it."""
     with H2Peer(confirm) as peer:
         async with grpc_client(peer.address, authentication=TOKEN) as client:
             await client.send()

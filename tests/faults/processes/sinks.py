@@ -35,7 +35,7 @@ _STARTING = 60
 
 @dataclass
 class Reports:
-    """What one service reported.
+    """The reports of one service.
 
     :ivar traces: the ids of the traces of which a segment came
     :ivar ids: how often each segment came, by its id
@@ -67,11 +67,11 @@ class Reports:
 
 
 class Sink:
-    """What arrived over one transport.
+    """The records that arrived over one transport.
 
     :ivar environ: the variables of an application that reports here
     :ivar port: where its connections go
-    :ivar problems: what did not parse
+    :ivar problems: the errors of records that did not parse
     """
 
     def __init__(self, environ: Mapping[str, str], port: int) -> None:
@@ -83,7 +83,7 @@ class Sink:
         self._reports: defaultdict[str, Reports] = defaultdict(Reports)
 
     def of(self, service: str) -> Reports:
-        """What one service reported so far; it grows."""
+        """The reports of one service so far; they grow."""
         with self._lock:
             return self._reports[service]
 

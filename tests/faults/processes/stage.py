@@ -41,7 +41,7 @@ class Scene:
         return App(self.warm, command.split(), {**own, **self.sink.environ, **environ})
 
     def reports(self, app: App) -> Reports:
-        """What an application reported."""
+        """The reports of an application."""
         return self.sink.of(app.service)
 
 

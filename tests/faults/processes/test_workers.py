@@ -43,7 +43,7 @@ class Workers:
     starved: float
 
     def check(self, *, at_least: int) -> None:
-        """What holds of every server: one instance for each worker, and nothing is left."""
+        """Check the rule of every server: one instance for each worker, and nothing is left."""
         assert not self.left
         reports = self.ended.reports
         assert len(reports.instances) >= at_least
@@ -53,7 +53,7 @@ class Workers:
         assert self.ended.seconds < STOP
 
     def check_missing(self) -> None:
-        """What was killed took its last second along, of one process."""
+        """A killed process took its last second along, and no other process lost anything."""
         print(f"missing: {self.missing}, starved: {self.starved}")
         assert all(moment >= -LOST - self.starved for moment in self.missing.values())
         assert len({trace[:PROCESS] for trace in self.missing}) <= 1

@@ -1,14 +1,14 @@
-"""What happens to real servers, once, while nine agents report to them: one for each transport and event loop.
+"""The outages of real servers, made once, while nine agents report to them: one for each transport and event loop.
 
 The steps, by the names under which the agents' answers are kept:
 
 missing   (Kafka) segments go to a topic that is not there and that the broker does not make
 burst     OAP and broker are frozen, a batch is under way, more is recorded than the queue takes
 thawed    they go on
-settled   nothing waits any more; what the servers have is read
+settled   nothing waits any more; the servers' records are read
 killed    the OAP is killed with signal 9, the broker ends by itself because its disk is full
 reopened  both are up again, the OAP slowly
-second    nothing waits any more; what the servers have is read
+second    nothing waits any more; the servers' records are read
 flood     frozen again, and a larger queue than before is filled to its bound
 frozen    the agents stop
 down      the servers are gone, agents are started, record, and stop

@@ -1,4 +1,4 @@
-"""What came of the outages, in the words of the agents and of the servers."""
+"""The story of the outages, in the words of the agents and of the servers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST = 50_000  # segments of one service: more than there are
 
 @dataclass
 class Story:
-    """What came of it."""
+    """The answers, moments and ids of the outages, by step."""
 
     steps: dict[str, dict[Cell, Answer]] = field(default_factory=dict[str, dict[Cell, Answer]])
     times: dict[str, float] = field(default_factory=dict[str, float])

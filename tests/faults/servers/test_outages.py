@@ -113,7 +113,7 @@ def test_stopping_while_it_is_frozen_keeps_its_deadline(story: Story, transport:
 
 @each_cell("F21", backend_name="backend")
 def test_every_segment_that_was_confirmed_is_found_by_its_query(story: Story, transport: str, backend: str) -> None:
-    """What was confirmed before the kill is found before the kill: the OAP's storage is its memory."""
+    """Segments confirmed before the kill are found before the kill: the OAP's storage is its memory."""
     cell = transport, backend
     before, after = story.ids("settled", cell, "confirmed"), story.ids("second", cell, "confirmed", since="killed")
     assert before <= set(story.held["settled"][cell])

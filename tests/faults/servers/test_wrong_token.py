@@ -23,7 +23,7 @@ WATCHED = 4.0
 
 @dataclass
 class Refused:
-    """What became of agents with the wrong token, while they lived and when they stopped, and then with the right."""
+    """The answers of agents with the wrong token, while they lived and when they stopped, and then with the right."""
 
     living: dict[Cell, Answer]
     stopped: dict[Cell, Answer]

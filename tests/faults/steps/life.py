@@ -17,9 +17,9 @@ import anyio
 from swagent import Agent, local_span
 from swagent.meters import Counter
 
-# What the application waits for the agent, at each of its steps. In a life that is well nothing takes so long.
+# The time that the application waits for the agent, at each of its steps. In a life that is well none takes so long.
 PATIENCE = 0.5
-# What it waits to see something of the agent that may not come.
+# The time that it waits to see a sign of the agent that may not come.
 GLIMPSE = 0.1
 # How often the application records before it says that nothing comes of it.
 _ATTEMPTS = 3
@@ -130,7 +130,7 @@ class Life:
         return any(each.state != "on" and "carries no" not in each.state for each in self.agent.statistics())
 
     def _reported(self) -> Reported:
-        """What becomes more as long as all is well."""
+        """The counts that grow as long as all is well."""
         of = self.agent.statistics()
         meters = of.meter.offered if of.meter.state == "on" else math.inf
         return Reported(of.segment.confirmed, of.log.confirmed, meters)

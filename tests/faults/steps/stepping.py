@@ -25,7 +25,7 @@ import trio
 from swagent.runtime import thread_loop
 
 Act = Callable[["Suspension"], None]
-# What anyio puts around the function of a task on asyncio.
+# The function that anyio puts around the function of a task on asyncio.
 _ANYIOS = "TaskHandle._run_coro"
 
 

@@ -1,4 +1,4 @@
-"""What an agent may touch of its process, before and after it."""
+"""The parts of its process that an agent may touch, before and after it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _unheard() -> Iterator[None]:
 
 @contextmanager
 def _heard() -> Iterator[list[dict[str, Any]]]:
-    """What the loop's exception handler gets meanwhile; trio's has none."""
+    """The calls of the loop's exception handler meanwhile; trio has none."""
     heard: list[dict[str, Any]] = []
     if sniffio.current_async_library() != "asyncio":
         yield heard

@@ -28,7 +28,7 @@ Make = Callable[[int], BaseException]
 
 
 def stray(_: int) -> BaseException:
-    """What asyncio's libraries leak when a future of theirs is cancelled, be it on asyncio or inside of trio."""
+    """The error that asyncio's libraries leak when a future of theirs is cancelled, on asyncio or inside of trio."""
     return asyncio.CancelledError()
 
 

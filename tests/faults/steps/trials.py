@@ -135,7 +135,7 @@ def _is_agents(suspension: Suspension) -> bool:
 
 
 class _Ending:
-    """What is done at the suspension, and when."""
+    """The act at the suspension, and its time."""
 
     def __init__(self, act: Callable[[Suspension], object]) -> None:
         self._act = act

@@ -323,7 +323,7 @@ async def test_every_byte_of_a_batch_to_break_off_at() -> None:
 
 @covers("F07", "http")
 async def test_every_moment_of_an_answer_to_break_off() -> None:
-    """Whatever the peer has heard and said so far, the verdict is one of those that cannot duplicate."""
+    """However much the peer has heard and said so far, the verdict is one of those that cannot duplicate."""
     whole = answers.answer(200)
     with HttpPeer(confirm) as peer:
         async with http_client(peer.address) as client:

@@ -149,7 +149,7 @@ ERRORS: dict[int, type[kafka.BrokerResponseError]] = {
     for kind in vars(kafka).values()
     if isinstance(kind, type) and issubclass(kind, kafka.BrokerResponseError) and hasattr(kind, "errno")
 }
-# What each error code says of a batch that was produced; all others leave the outcome open.
+# The verdict of each error code on a batch that was produced; all others leave the outcome open.
 NOT_WRITTEN = {3, 5, 6, 19}
 REFUSED = {
     2: 0.0,  # corrupt

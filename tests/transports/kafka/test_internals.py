@@ -1,4 +1,4 @@
-"""What `_aiokafka` touches of aiokafka is there, and is what it was taken for."""
+"""The parts of aiokafka that `_aiokafka` touches are there, and are as it expects them."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ async def test_authority_that_is_renewed(certificates: Certificates, stranger: C
 
 
 def key_store(certificates: Certificates, folder: Path) -> Path:
-    """What a broker takes: its key in PKCS #8, and its chain, in one PEM file."""
+    """The key store of a broker: its key in PKCS #8, and its chain, in one PEM file."""
     issued = certificates.authority.issue_cert("127.0.0.1")
     key = load_pem_private_key(issued.private_key_pem.bytes(), password=None)
     chain = b"".join(each.bytes() for each in issued.cert_chain_pems)
