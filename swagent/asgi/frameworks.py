@@ -14,10 +14,10 @@ from typing import Any
 from ..agent_log import RateLimitedLog
 from ..record.trace.model import Component
 from ..request.facts import UNMATCHED
+from ..request.following import replace_method
 from ..request.routes import COMPONENT, ROUTE
 
 _limited = RateLimitedLog()
-_followed: set[Any] = set()
 
 
 def follow_routes() -> None:
@@ -28,10 +28,8 @@ def follow_routes() -> None:
             quart.request_started.connect(_note_route_of_quart)
             quart.websocket_started.connect(_note_route_of_quart)
         django: Any = sys.modules.get("django.core.handlers.asgi")
-        if django is not None and django.ASGIHandler.resolve_request not in _followed:
-            follower = _noting_route_of_django(django.ASGIHandler.resolve_request)
-            django.ASGIHandler.resolve_request = follower
-            _followed.add(follower)
+        if django is not None:
+            replace_method(django.ASGIHandler, "resolve_request", _noting_route_of_django)
     except Exception as error:  # noqa: BLE001, RUF100  (another version, or one that is being imported)
         _limited.warn("follow", "the routes of a framework cannot be followed: %r", error)
 

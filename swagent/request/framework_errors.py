@@ -15,21 +15,15 @@ from typing import Any
 
 from ..agent_log import RateLimitedLog
 from .answered import note_answered, note_handled
+from .following import follow_imported, replace_method
 
 _limited = RateLimitedLog()
-_followed: set[Any] = set()
 _UID = "swagent"
 
 
 def follow_errors() -> None:
     """From now on, note the exceptions that the imported frameworks answer. May be called again. Never raises."""
-    for module, follow in _FOLLOWED.items():
-        found: Any = sys.modules.get(module)
-        try:
-            if found is not None:
-                follow(found)
-        except Exception as error:  # noqa: BLE001, RUF100  (another version, or one that is being imported)
-            _limited.warn(module, "the exceptions of %s cannot be followed: %r", module, error)
+    follow_imported(_FOLLOWED, "exceptions")
 
 
 def _follow_django(handlers: Any) -> None:
@@ -102,12 +96,8 @@ def _note_error_of_pyramid(args: Any, response: Any) -> None:
 
 def _follow_method(owner: Any, name: str, note: Callable[[Any, Any], None]) -> None:
     """Wrap a method of a framework, so that what it is called with and what it returns are noted."""
-    method = getattr(owner, name)
-    if method in _followed:
-        return
-    follower = (_noting_awaited if iscoroutinefunction(method) else _noting)(method, note)
-    _followed.add(follower)
-    setattr(owner, name, follower)
+    noting = _noting_awaited if iscoroutinefunction(getattr(owner, name)) else _noting
+    replace_method(owner, name, functools.partial(noting, note=note))
 
 
 def _noting(method: Callable[..., Any], note: Callable[[Any, Any], None]) -> Callable[..., Any]:

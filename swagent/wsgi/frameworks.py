@@ -15,22 +15,16 @@ from typing import Any
 from ..agent_log import RateLimitedLog
 from ..record.trace.model import Component
 from ..request.facts import UNMATCHED
+from ..request.following import follow_imported, replace_method
 from ..request.routes import COMPONENT, ROUTE
 from .scope import SCOPE, Environ, mounted_at
 
 _limited = RateLimitedLog()
-_followed: set[Any] = set()
 
 
 def follow_routes() -> None:
     """From now on, write the routes of the imported frameworks into the scopes. May be called again. Never raises."""
-    for module, follow in _FOLLOWED.items():
-        found: Any = sys.modules.get(module)
-        try:
-            if found is not None:
-                follow(found)
-        except Exception as error:  # noqa: BLE001, RUF100  (another version, or one that is being imported)
-            _limited.warn(module, "the routes of %s cannot be followed: %r", module, error)
+    follow_imported(_FOLLOWED, "routes")
 
 
 def note_route(environ: Environ, status: int) -> None:
@@ -107,12 +101,7 @@ def _note_route_of_pyramid(request: Any, found: Any) -> None:
 
 def _follow_method(owner: Any, name: str, note: Callable[[Any, Any], None]) -> None:
     """Wrap the method of a framework that finds the view of a request, so that it notes the result."""
-    method = getattr(owner, name)
-    if method in _followed:
-        return
-    find = _noting(method, note)
-    _followed.add(find)
-    setattr(owner, name, find)
+    replace_method(owner, name, functools.partial(_noting, note=note))
 
 
 def _noting(method: Callable[..., Any], note: Callable[[Any, Any], None]) -> Callable[..., Any]:

@@ -137,6 +137,30 @@ async def test_a_waiting_request_is_seen_where_the_answer_comes_in_the_turn_that
     assert float(tags(found["GET:/due"])["loop.waited"]) >= LIMIT
 
 
+async def _until_it_waited() -> None:
+    """Go on until the active span has the time for which it waited."""
+    with anyio.fail_after(DEADLINE):
+        while (span := current_span()) is None or "loop.waited" not in dict(span.tags):  # noqa: ASYNC110
+            await anyio.sleep(0.005)
+
+
+async def _with_a_newcomer(shop: Any, held: anyio.Event) -> dict[str, Span]:
+    """The spans of `/block`, and of `/new`, which comes in while that holds the loop.
+
+    :param held: set by `/block`
+    """
+
+    async def come_in() -> None:
+        await held.wait()
+        await call(shop.app, http_scope("/new"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(come_in)
+        await anyio.wait_all_tasks_blocked()
+        await call(shop.app, http_scope("/block"))
+    return await _by_operation(shop)
+
+
 async def test_a_request_that_came_in_meanwhile_waited_too() -> None:
     held = anyio.Event()
 
@@ -145,23 +169,12 @@ async def test_a_request_that_came_in_meanwhile_waited_too() -> None:
             held.set()
             block_until_released(2 * LIMIT)
         else:
-            with anyio.fail_after(DEADLINE):
-                while (span := current_span()) is None or "loop.waited" not in dict(span.tags):  # noqa: ASYNC110
-                    await anyio.sleep(0.005)
+            await _until_it_waited()
         await send(start())
         await send(body())
 
     async with traced(app, loop_block_limit=LIMIT) as shop:
-
-        async def come_in() -> None:
-            await held.wait()
-            await call(shop.app, http_scope("/new"))
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(come_in)
-            await anyio.wait_all_tasks_blocked()
-            await call(shop.app, http_scope("/block"))
-        found = await _by_operation(shop)
+        found = await _with_a_newcomer(shop, held)
     assert float(tags(found["GET:/new"])["loop.waited"]) >= LIMIT
 
 
@@ -185,23 +198,12 @@ async def test_a_request_that_is_seen_in_its_first_step_after_the_hold_waited(mo
             block_until_released(2 * LIMIT)
         else:
             assert looked.wait(DEADLINE)
-            with anyio.fail_after(DEADLINE):
-                while (span := current_span()) is None or "loop.waited" not in dict(span.tags):  # noqa: ASYNC110
-                    await anyio.sleep(0.005)
+            await _until_it_waited()
         await send(start())
         await send(body())
 
     async with traced(app, loop_block_limit=LIMIT) as shop:
-
-        async def come_in() -> None:
-            await held.wait()
-            await call(shop.app, http_scope("/new"))
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(come_in)
-            await anyio.wait_all_tasks_blocked()
-            await call(shop.app, http_scope("/block"))
-        found = await _by_operation(shop)
+        found = await _with_a_newcomer(shop, held)
     assert float(tags(found["GET:/new"])["loop.waited"]) >= LIMIT
     assert "loop.waited" not in tags(found["GET:/block"])
 

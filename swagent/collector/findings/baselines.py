@@ -15,7 +15,7 @@ from .finding import Baseline
 MOST = 40
 """Operations that are looked for at once."""
 _WINDOWS = 50
-_LEAST = 2  # of one other call nobody can say that it is usual
+_LEAST = 2  # one other call is not enough to call it usual
 _QUERY = """
 SELECT kind, service, endpoint, CASE kind WHEN 'exit' THEN peer ELSE '' END, duration, owner FROM calls
 WHERE owner > :low AND owner <= :high AND endpoint IN ({names})

@@ -112,6 +112,6 @@ def _of_segment(entry: Node) -> Iterator[Node]:
 
 
 def _went_on(node: Node) -> str:
-    """For how long the called one worked for nobody."""
+    """The words for how long a service went on with a call that was given up."""
     late = max((child.end - node.end for child in node.children if child.span.kind == "Entry"), default=0)
     return f"; the work for it went on for {duration(late)}" if late > _AT_ONCE else ""

@@ -1,0 +1,43 @@
+"""Following the frameworks that a process has imported: their signals are connected, and single methods replaced.
+
+Nothing is imported for that: a framework that serves requests is imported already.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..agent_log import RateLimitedLog
+
+_limited = RateLimitedLog()
+_followers: set[Any] = set()
+
+
+def follow_imported(frameworks: Mapping[str, Callable[[Any], None]], subject: str) -> None:
+    """Follow the imported ones of some frameworks. May be called again. Never raises.
+
+    :param frameworks: by the name of a module, the function that follows it
+    :param subject: of a framework, for the message where it cannot be followed
+    """
+    for module, follow in frameworks.items():
+        found: Any = sys.modules.get(module)
+        try:
+            if found is not None:
+                follow(found)
+        except Exception as error:  # noqa: BLE001, RUF100  (another version, or one that is being imported)
+            _limited.warn(f"{subject} {module}", "the %s of %s cannot be followed: %r", subject, module, error)
+
+
+def replace_method(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+    """Replace a method of a framework, unless this has been done.
+
+    :param make: gets the method, and gives the one in its place, which calls it
+    """
+    method = getattr(owner, name)
+    if method in _followers:
+        return
+    follower = make(method)
+    _followers.add(follower)
+    setattr(owner, name, follower)
