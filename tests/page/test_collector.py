@@ -144,7 +144,8 @@ def test_meters_are_charts(page: Page) -> None:
 def test_the_runtime_is_what_the_agents_report(page: Page) -> None:
     to_view(page, "Runtime")
     # both agents sent their last ledger as they stopped
-    expect(page.locator(".verdict")).to_have_text(re.compile(r"^Nothing lost\. Of \d+ records each was confirmed\.\s*$"))
+    nothing_lost = re.compile(r"^Nothing lost\. Of \d+ records each was confirmed\.\s*$")
+    expect(page.locator(".verdict")).to_have_text(nothing_lost)
     fold = page.get_by_role("button", name="2 stopped processes")
     expect(fold).to_have_attribute("aria-expanded", "true")  # since none is alive
     expect(page.locator(".process")).to_have_count(2)

@@ -140,7 +140,7 @@ def test_clocks_that_differ_are_said_so(tab: Tab, failed: Record) -> None:
     expect(page.locator(f"[data-span='{second['id']}']")).to_contain_text("clocks differ")
     expect(page.locator(".span-row .badge.warn")).to_have_count(1)
     page.locator(f"[data-span='{second['id']}']").click()
-    expect(page.get_by_label("Where")).to_contain_text("4.00 s behind, and corrected by its caller's span")
+    expect(page.get_by_label("Where", exact=True)).to_contain_text("4.00 s behind, and corrected by its caller's span")
 
 
 def test_each_duration_has_room_behind_its_bar(tab: Tab, failed: Record) -> None:

@@ -181,6 +181,50 @@ def test_a_victim_leads_to_its_blocker(tab: Tab) -> None:
     )
 
 
+def test_a_wait_before_the_span_is_drawn_before_it_and_is_a_part_of_its_time(tab: Tab) -> None:
+    blocker = _blocker() | {"trace_id": "made.up.1", "id": "a:1"}  # it held the loop from 50 to 450
+    tags = {"loop.waited": "350", "time.running": "19", "time.ready": "1", "time.awaiting": "30"}
+    page = show(tab, trace(made("GET:/items", None, 450, 500, **ENTRY, tags=tags)), "?span=GET:/items", [blocker])
+    bar, hatched = (page.locator(f"[data-span='GET:/items'] {each}").bounding_box() for each in (".bar", ".before"))
+    assert bar is not None
+    assert hatched is not None
+    assert hatched["x"] + hatched["width"] == pytest.approx(bar["x"], abs=2)
+    assert hatched["width"] / bar["width"] == pytest.approx(7, rel=0.05)  # 350 ms before its 50
+    expect(page.locator(".split-numbers > div").first).to_have_text(
+        re.compile(r"Waiting for the loop, before the application saw it\s*350 ms\s*88 %")
+    )
+    expect(page.get_by_role("region", name="Why was this slow?")).to_contain_text(
+        "For 350 ms of 400 ms it waited for a blocked event loop, before the application saw it."
+    )
+
+
+def test_a_request_is_all_of_itself_where_messaging_follows(tab: Tab) -> None:
+    root = made("POST:/orders", None, 0, 450, **ENTRY)
+    consumer = made("consumer", root["id"], 440, 1000, kind="entry", layer="MQ")
+    answer = trace(root, consumer) | {"after": 550, "is_messaging": True}
+    page = show(tab, answer, "?span=POST:/orders")
+    numbers = page.locator(".numbers")
+    expect(numbers).to_contain_text(re.compile(r"Of the request\s*100 %"))
+    page.locator("[data-span='consumer']").click()
+    expect(numbers).to_contain_text(re.compile(r"Of the trace\s*56 %"))
+
+
+def test_different_statements_are_different_folds_and_rows_say_which(tab: Tab) -> None:
+    root = made("GET:/orders", None, 0, 400, **ENTRY)
+    calls = [
+        made(f"q{number}", root["id"], 10 + number * 9, 19 + number * 9, operation="PostgreSQL/query", peer="db:5432",
+             tags={"db.query.summary": f"SELECT {('orders', 'customers')[number % 2]}"}, **SQL)
+        for number in range(40)
+    ]  # fmt: skip
+    page = show(tab, trace(root, *calls))
+    folds = page.locator(f"{ROWS}.repeated")
+    expect(folds).to_have_text(
+        [re.compile(rf"PostgreSQL/query\s*SELECT {name}\s*db:5432\s*.20,") for name in ("orders", "customers")]
+    )
+    named = "PostgreSQL/query SELECT customers, 20 times, 180 ms in all, perhaps one query for each row"
+    expect(page.get_by_role("treeitem", name=named)).to_be_visible()
+
+
 def test_one_that_waited_for_an_unknown_holder_says_so(tab: Tab) -> None:
     root = made("GET:/items", None, 100, 500, **ENTRY, tags={"loop.waited": "340"})
     page = show(tab, trace(root), "?span=GET:/items")
@@ -200,7 +244,9 @@ def _queries(count: int = 400, failed: int = -1) -> Record:
 def test_calls_that_repeat_are_folded_and_suspected(tab: Tab) -> None:
     page = show(tab, _queries())
     expect(page.locator(ROWS)).to_have_count(2)
-    fold = page.get_by_role("treeitem", name="Mysql/execute, 400 times, 3.60 s in all, perhaps one query for each row")
+    fold = page.get_by_role(
+        "treeitem", name="Mysql/execute SELECT ?, 400 times, 3.60 s in all, perhaps one query for each row"
+    )
     expect(fold).to_contain_text("400, 3.60 s")
     expect(fold).to_contain_text("N+1?")
     expect(fold).to_have_attribute("aria-expanded", "false")

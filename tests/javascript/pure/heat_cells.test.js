@@ -43,5 +43,11 @@ test('labels keep apart', () => {
   const heights = durationLabels(map, 20).map(([, y]) => y);
   assert.ok(heights.length >= 1);
   for (const [index, y] of heights.slice(1).entries()) assert.ok(Math.abs(y - heights[index]) >= 15);
-  assert.deepEqual(timesBelow(map, 400, 80), [[1000, 0], [1200, 80], [1400, 160], [1600, 240], [1800, 320], [2000, 400]]);
+  const seconds = { ...map, step: 1000 };
+  assert.deepEqual(timesBelow(seconds, 400, 80).slice(0, 3), [[2000, 40], [4000, 120], [6000, 200]]);
+});
+
+test('no two times read alike', () => {
+  assert.deepEqual(timesBelow({ ...map, columns: 30 }, 1200, 40), [[1000, 0], [2000, 400], [3000, 800], [4000, 1200]]);
+  assert.equal(timesBelow(map, 400, 80).length, 2); // all of it within one second: its ends
 });

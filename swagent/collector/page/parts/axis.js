@@ -17,9 +17,23 @@ export function axisTimes(splits) {
   const minutes = splits.every(each => each % 60 === 0);
   return splits.map((each, index) => {
     const time = minutes ? clock(each * 1000, false).slice(0, 5) : clock(each * 1000, false);
+    if (index > 0 && Math.floor(each) === Math.floor(splits[index - 1])) return ''; // it would read alike
     const changed = index > 0 && day(each * 1000) !== day(splits[index - 1] * 1000);
     if (!changed) return time;
     return time.startsWith('00:00') ? day(each * 1000) : `${day(each * 1000)} ${time}`;
+  });
+}
+
+// as many decimals as distinguish neighbours
+export function axisValues(splits, format) {
+  const texts = splits.map(each => format(each));
+  if (new Set(texts).size === texts.length) return texts;
+  const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(splits[1] - splits[0]) - 1e-9)));
+  return splits.map((each, index) => {
+    const [number] = texts[index].match(/^-?[\d.]+/) ?? [''];
+    // not where the unit is another one, as in 1.00 s for 1003 ms
+    if (Math.abs(Number(number) - each) >= 1) return texts[index];
+    return each.toFixed(digits) + texts[index].slice(number.length);
   });
 }
 

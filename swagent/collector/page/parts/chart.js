@@ -2,21 +2,8 @@
 import { html, useEffect, useMemo, useRef } from '../frame/view.js';
 import uPlot from '../vendor/uplot.js';
 import { colour, useTheme } from '../frame/theme.js';
-import { axisStyle, axisTimes, watchWidth } from './axis.js';
+import { axisStyle, axisTimes, axisValues, watchWidth } from './axis.js';
 import { clock, short } from './format.js';
-
-// as many decimals as distinguish neighbours
-function axisValues(splits, format) {
-  const texts = splits.map(each => format(each));
-  if (new Set(texts).size === texts.length) return texts;
-  const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(splits[1] - splits[0]) - 1e-9)));
-  return splits.map((each, index) => {
-    const [number] = texts[index].match(/^-?[\d.]+/) ?? [''];
-    // not where the unit is another one, as in 1.00 s for 1003 ms
-    if (Math.abs(Number(number) - each) >= 1) return texts[index];
-    return each.toFixed(digits) + texts[index].slice(number.length);
-  });
-}
 
 // as wide as its longest text, in the font of the axis
 function axisWidth(texts) {

@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useRef } from '../frame/view.js';
 import uPlot from '../vendor/uplot.js';
 import { colour, useTheme } from '../frame/theme.js';
-import { axisStyle, watchWidth } from '../parts/axis.js';
+import { axisStyle, axisValues, watchWidth } from '../parts/axis.js';
 import { clock } from '../parts/format.js';
 
 export const LEFT = 62;
@@ -72,7 +72,7 @@ function options(box, head, { series, format, least }, shown) {
     },
     axes: [
       { ...axisStyle(), size: 0, values: () => [] },
-      { ...axisStyle(), size: LEFT, space: 26, values: (_, splits) => splits.map(each => format(each)) },
+      { ...axisStyle(), size: LEFT, space: 26, values: (_, splits) => axisValues(splits, format) },
     ],
     series: [
       { value: (_, value) => (value === null ? '' : clock(value * 1000, false)) },

@@ -28,8 +28,9 @@ function pieces(times, scale) {
   return found;
 }
 
-/* scale: the axis; bands: when the loop of its process was blocked; path: its pieces of the critical path, or nothing */
-export function Bars({ span, fold, scale, bands, path, hasLogs }) {
+/* scale: the axis; bands: when the loop of its process was blocked; before: milliseconds that it waited for that before
+   its span; path: its pieces of the critical path, or nothing */
+export function Bars({ span, fold, scale, bands, before, path, hasLogs }) {
   const time = fold ?? span;
   const side = scale.side(time);
   const { left, width } = place(scale, time, LEAST);
@@ -45,6 +46,7 @@ export function Bars({ span, fold, scale, bands, path, hasLogs }) {
           <i class="blocked-band" style=${style(each)}></i>
         `,
       )}
+      ${before > 0 && html`<${Before} ...${{ span, scale, before }} />`}
       ${!side && (fold ? html`<${FoldBar} fold=${fold} scale=${scale} />` : html`<${SpanBar} ...${{ span, scale, bands, left, width }} />`)}
       ${
         path &&
@@ -65,6 +67,21 @@ export function Bars({ span, fold, scale, bands, path, hasLogs }) {
       </span>
     </span>
   `;
+}
+
+// it came in while the loop was held: the server's socket had it until its span began
+function Before({ span, scale, before }) {
+  const time = { start: span.start - before, end: span.start };
+  return (
+    !scale.side(time) &&
+    html`
+      <i
+        class="not-scheduled before"
+        title=${`in the server's socket for ${duration(before)}: another task held the loop`}
+        style=${style(place(scale, time, LEAST))}
+      ></i>
+    `
+  );
 }
 
 function SpanBar({ span, scale, bands, left, width }) {

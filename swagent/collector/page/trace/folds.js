@@ -1,4 +1,5 @@
 // Siblings that are the same call, again and again, as one row; pure.
+import { statementOf } from './calls.js';
 import { total, union } from './intervals.js';
 
 export const LEAST = 10; // fewer are read faster than a sentence about them
@@ -23,7 +24,7 @@ export function foldSiblings(siblings) {
   return found.sort((one, other) => one.start - other.start);
 }
 
-const keyOf = span => [span.parent, span.kind, span.service, span.operation, span.peer].join(' ');
+const keyOf = span => [span.parent, span.kind, span.service, span.operation, span.peer, statementOf(span)].join('\n');
 
 function fold(key, spans) {
   const [{ operation, service, kind, depth, parent }] = spans;

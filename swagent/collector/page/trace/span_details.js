@@ -9,6 +9,7 @@ import { Loop } from './loop_neighbours.js';
 import { Relations } from './relations.js';
 import { SpanProfile } from '../profiles/span_profile.js';
 import { tasksOf } from './task_tree.js';
+import { shareOf } from './share.js';
 import { Tasks } from './tasks.js';
 import { isMeasured } from './time_split.js';
 import { WhyDetails } from './why.js';
@@ -20,11 +21,12 @@ const SPLIT = new Set(['time.running', 'time.ready', 'time.awaiting', 'time.gc',
 const isShownElsewhere = (key, span) =>
   span.kind === 'entry' && ((SPLIT.has(key) && isMeasured(span)) || (key === 'tasks' && tasksOf(span).length > 0));
 
-export function SpanDetails({ span, trace, neighbours }) {
+export function SpanDetails({ span, trace, neighbours, waits }) {
   const lines = trace.logs.filter(each => `${each.segment_id}:${each.span_id}` === span.id);
   const above = trace.spans.find(each => each.id === span.parent);
   const errors = span.logs.filter(isError);
   const notes = span.logs.filter(each => !isError(each) && !isBlock(each));
+  const share = shareOf(span, trace);
   const tags = span.tags.filter(([key]) => !isShownElsewhere(key, span));
   return html`
     <p class="span-title">
@@ -57,8 +59,8 @@ export function SpanDetails({ span, trace, neighbours }) {
         <dd>${duration(span.start - trace.start)}</dd>
       </div>
       <div>
-        <dt>Of the trace</dt>
-        <dd>${Math.round(((span.end - span.start) / Math.max(1, trace.duration + trace.after)) * 100)} %</dd>
+        <dt>${share.of}</dt>
+        <dd>${share.percent} %</dd>
       </div>
     </dl>
     ${errors.map(
@@ -71,7 +73,7 @@ export function SpanDetails({ span, trace, neighbours }) {
     ${
       span.kind === 'entry' &&
       html`
-        <${WhyDetails} span=${span} spans=${trace.spans} />
+        <${WhyDetails} span=${span} spans=${trace.spans} waits=${waits} />
         <${Tasks} span=${span} />
       `
     }

@@ -5,6 +5,7 @@ import { count, duration, plural, roundDuration } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { placed } from '../frame/virtual.js';
 import { Bars } from './bars.js';
+import { peerOf, summaryOf } from './calls.js';
 import { indent, NUMBERED } from './span_tree.js';
 
 export function Axis({ scale }) {
@@ -67,15 +68,18 @@ export function SpanRow({ row, index, height, scale, deepest, marks, active, cho
           `
         }
         <b dir="auto" title=${span.operation}>${span.operation || '(unnamed)'}</b>
+        <${Call} span=${span} />
         ${fold ? html`<${FoldWords} fold=${fold} />` : html`<${Badges} ...${{ span, isClosed, marks }} />`}
       </span>
-      <${Bars} span=${span} fold=${fold} scale=${scale} bands=${marks.bands} path=${marks.path} hasLogs=${marks.hasLogs} />
+      <${Bars} span=${span} fold=${fold} scale=${scale} ...${barMarks(marks)} />
     </div>
   `;
 }
 
+const barMarks = ({ bands, before, path, hasLogs }) => ({ bands, before, path, hasLogs });
+
 function labelOf({ span, fold }, marks) {
-  const name = span.operation || 'unnamed';
+  const name = [span.operation || 'unnamed', summaryOf(span)].filter(Boolean).join(' ');
   if (fold) {
     const suspicion = fold.isSuspect ? ', perhaps one query for each row' : '';
     return `${name}, ${count(fold.spans.length)} times, ${duration(fold.took)} in all${suspicion}`;
@@ -98,6 +102,25 @@ function Twist({ isClosed, below, onTurn }) {
     >
       <${Icon} name=${isClosed ? 'open' : 'down'} size=${11} />
     </button>
+  `;
+}
+
+// what is called, and which query it is
+function Call({ span }) {
+  const [summary, peer] = [summaryOf(span), peerOf(span)];
+  return html`
+    ${
+      summary &&
+      html`
+        <span class="call" dir="auto" title=${summary}>${summary}</span>
+      `
+    }
+    ${
+      peer &&
+      html`
+        <span class="call peer" dir="auto" title=${`calls ${peer}`}>${peer}</span>
+      `
+    }
   `;
 }
 

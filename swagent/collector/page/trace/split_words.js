@@ -3,6 +3,8 @@ import { duration } from '../parts/format.js';
 
 export function nameOf({ kind, what }) {
   switch (kind) {
+    case 'before':
+      return 'Waiting for the loop, before the application saw it';
     case 'running':
       return 'Running';
     case 'gc':
@@ -22,6 +24,8 @@ export function sentenceOf({ measured, total, parts }) {
   const most = parts.reduce((one, other) => (other.ms > one.ms ? other : one));
   const share = `${duration(most.ms)} of ${duration(total)}`;
   switch (most.kind) {
+    case 'before':
+      return `For ${share} it waited for a blocked event loop, before the application saw it.`;
     case 'running':
       return `It ran for ${share}: its own code is what took time.`;
     case 'gc':

@@ -4,10 +4,10 @@
 const CLOCK_STEPS_S = [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
 const LEAST = 1; // millisecond of a window
 
-// when the axis begins, and how long it is
-export function rangeOf(trace) {
+// when the axis begins, and how long it is; waits: for a blocked loop, some of them before their span
+export function rangeOf(trace, waits = new Map()) {
   let from = trace.start;
-  for (const span of trace.spans) from = Math.min(from, span.start);
+  for (const span of trace.spans) from = Math.min(from, span.start - (waits.get(span.id)?.before ?? 0));
   let length = Math.max(1, trace.duration);
   for (const span of trace.spans) length = Math.max(length, span.end - from);
   return { from, length };

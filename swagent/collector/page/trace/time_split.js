@@ -13,10 +13,33 @@ const MANY = 8; // parts with a name of their own
 export const isMeasured = span => tagOf(span, 'time.running') !== undefined;
 
 // `{ measured, total, parts }`; a part is `{ kind, what, ms }`, in the order in which they are drawn.
-// kinds: running, gc, ready, awaiting; `own` where it was not measured which of them it was
-export function splitOf(span, spans) {
-  return isMeasured(span) ? measuredSplit(span, spans) : splitBySpans(span, spans);
+// kinds: before, running, gc, ready, awaiting; `own` where it was not measured which of them it was
+// waits: for a blocked loop, `before` the span and `within` it
+export function splitOf(span, spans, { before = 0, within = 0 } = {}) {
+  const { measured, total, parts } = isMeasured(span) ? measuredSplit(span, spans) : splitBySpans(span, spans);
+  const all = [{ kind: 'before', what: '', ms: before }, ...withWaits(parts, within)];
+  return { measured, total: total + before, parts: all.filter(each => each.ms > 0) };
 }
+
+// An answer that came while the loop was held lay in its socket. The measure has that time as awaiting, and it was a wait
+// for the loop: it is taken from the longest parts.
+function withWaits(parts, within) {
+  let hidden = within - sumOf(parts.filter(each => each.kind === 'ready'));
+  if (hidden <= 0) return parts;
+  const ready = { kind: 'ready', what: '', ms: within };
+  const others = parts.filter(each => each.kind !== 'ready').map(each => ({ ...each }));
+  const waiting = others.filter(each => each.kind === 'awaiting' || each.kind === 'own');
+  for (const part of waiting.sort((one, other) => other.ms - one.ms)) {
+    const taken = Math.min(part.ms, hidden);
+    part.ms -= taken;
+    hidden -= taken;
+  }
+  ready.ms -= hidden; // more than there is cannot have been within the span
+  const ahead = others.filter(each => each.kind !== 'awaiting');
+  return [...ahead, ready, ...others.filter(each => each.kind === 'awaiting')];
+}
+
+const sumOf = parts => parts.reduce((sum, { ms }) => sum + ms, 0);
 
 function measuredSplit(span, spans) {
   const [running, ready, awaiting] = ['running', 'ready', 'awaiting'].map(each => millisOf(span, `time.${each}`));

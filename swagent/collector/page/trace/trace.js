@@ -8,6 +8,7 @@ import { LogRows } from '../logs/log_rows.js';
 import { headOf } from './critical_path.js';
 import { errorsDeepestFirst } from './finding.js';
 import { useNeighbours } from './loop_neighbours.js';
+import { waitsIn } from './loop_waits.js';
 import { LossBadge } from '../runtime/loss_badge.js';
 import { ownTimes } from './own_time.js';
 import { CompareLinks } from '../compare/compare_links.js';
@@ -44,6 +45,7 @@ function Content({ trace, query }) {
   const head = useMemo(() => headOf(trace), [trace]);
   const errors = useMemo(() => errorsDeepestFirst(spans), [spans]);
   const neighbours = useNeighbours(trace);
+  const waits = useMemo(() => waitsIn(spans, neighbours), [spans, neighbours]);
   const found = useFindings(trace.trace_id);
   const tab = query.tab === 'logs' ? 'logs' : 'spans';
   const chosen = useMemo(() => spans.find(each => each.id === query.span), [spans, query.span]);
@@ -115,7 +117,13 @@ function Content({ trace, query }) {
         ${
           head?.kind === 'entry' &&
           html`
-            <${Why} span=${head} spans=${spans} isNamed=${Boolean(found?.culprit)} onMore=${() => select(head)} />
+            <${Why}
+              span=${head}
+              spans=${spans}
+              waits=${waits.get(head.id)}
+              isNamed=${Boolean(found?.culprit)}
+              onMore=${() => select(head)}
+            />
           `
         }
       </div>
@@ -147,7 +155,7 @@ function Content({ trace, query }) {
       ${
         tab === 'spans'
           ? html`
-              <${Waterfall} onChoose=${select} ...${{ trace, chosen, query, change, neighbours }} />
+              <${Waterfall} onChoose=${select} ...${{ trace, chosen, query, change, neighbours, waits }} />
             `
           : html`
               <${LogRows} logs=${logs} inTrace=${true} />
@@ -157,7 +165,7 @@ function Content({ trace, query }) {
         chosen &&
         html`
           <${Panel} title="Span" onClose=${() => select(null)}>
-            <${SpanDetails} span=${chosen} trace=${trace} neighbours=${neighbours} />
+            <${SpanDetails} span=${chosen} trace=${trace} neighbours=${neighbours} waits=${waits.get(chosen.id)} />
           <//>
         `
       }

@@ -19,20 +19,21 @@ import { useZoomDrag, zoomKeys } from './zooming.js';
 const NONE = [];
 const MAPPED = 20; // spans from which on a map of them helps
 
-/* query: of the address, which change(changes) changes; neighbours: spans of other traces that held the loop, or waited */
-export function Waterfall({ trace, chosen, onChoose, query, change, neighbours }) {
+/* query: of the address, which change(changes) changes; neighbours: spans of other traces that held the loop,
+   or waited; waits: of the spans that waited for it */
+export function Waterfall({ trace, chosen, onChoose, query, change, neighbours, waits }) {
   const { spans } = trace;
   const wide = useWide();
   const box = useRef(null);
   const place = usePlace(`trace ${trace.trace_id}`, () => ({ ...tree.open, active: tree.activeId, top: scrolled(box) }));
   const tree = useTree(spans, chosen, place, query.only === 'errors');
   const { rows, active } = tree;
-  const range = useMemo(() => rangeOf(trace), [trace]);
+  const range = useMemo(() => rangeOf(trace, waits), [trace, waits]);
   const scale = useMemo(() => axis(range, parseWindow(query.zoom, range.length)), [range, query.zoom]);
   const zoom = text => change({ zoom: text });
   const drag = useZoomDrag(box, scale, zoom);
   const [nameWidth, setNameWidth] = useNameColumn();
-  const known = useKnown(trace, query, neighbours);
+  const known = useKnown(trace, query, neighbours, waits);
   const found = useMemo(
     () => known.found.filter(each => !tree.only || tree.only.has(each.id)),
     [known.found, tree.only],
@@ -167,7 +168,7 @@ function useTreeKeys({ tree, chosen, onChoose }) {
 }
 
 // facts about the rows that the rows do not hold themselves
-function useKnown(trace, query, neighbours) {
+function useKnown(trace, query, neighbours, waits) {
   const { spans, logs } = trace;
   const above = useMemo(() => new Map(spans.map(each => [each.id, each])), [spans]);
   const logged = useMemo(() => new Set(logs.map(each => `${each.segment_id}:${each.span_id}`)), [logs]);
@@ -187,6 +188,7 @@ function useKnown(trace, query, neighbours) {
       below: fold ? fold.spans.length : (below.get(span.id) ?? 0),
       bands: bands.get(instanceOf(span)) ?? NONE,
       matches: fold ? fold.spans.some(each => matches.has(each.id)) : matches.has(span.id),
+      before: fold ? 0 : (waits.get(span.id)?.before ?? 0),
       hasLogs: !fold && logged.has(span.id),
       path: pieces.length > 0 ? pieces : null,
       off: isPath && pieces.length === 0,

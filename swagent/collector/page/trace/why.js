@@ -1,14 +1,14 @@
 // Why a request was slow: where its time went, as a bar, a sentence and numbers.
 import { html, useMemo } from '../frame/view.js';
 import { duration, percent } from '../parts/format.js';
-import { BLOCKED, millisOf, WAITED } from './loop_blocks.js';
+import { BLOCKED, millisOf } from './loop_blocks.js';
 import { nameOf, sentenceOf } from './split_words.js';
 import { splitOf } from './time_split.js';
 
 // In the head of a trace: the bar and the sentence; the numbers are with the span. Where the culprit is named above, in
 // whatever service it is, nothing is said of the first service alone.
-export function Why({ span, spans, isNamed, onMore }) {
-  const split = useMemo(() => splitOf(span, spans), [span, spans]);
+export function Why({ span, spans, waits, isNamed, onMore }) {
+  const split = useMemo(() => splitOf(span, spans, waits), [span, spans, waits]);
   if (split.total <= 0) return null;
   return html`
     <section class="why why-brief" aria-label="Why was this slow?">
@@ -17,7 +17,7 @@ export function Why({ span, spans, isNamed, onMore }) {
         ${
           !isNamed &&
           html`
-            ${sentenceOf(split)} ${loopWords(span)}${' '}
+            ${sentenceOf(split)} ${loopWords(span, split, waits)}${' '}
           `
         }
         <button type="button" class="as-link" onClick=${onMore}>Where its time went</button>
@@ -27,14 +27,14 @@ export function Why({ span, spans, isNamed, onMore }) {
 }
 
 // in the details of a request
-export function WhyDetails({ span, spans }) {
-  const split = useMemo(() => splitOf(span, spans), [span, spans]);
+export function WhyDetails({ span, spans, waits }) {
+  const split = useMemo(() => splitOf(span, spans, waits), [span, spans, waits]);
   if (split.total <= 0) return null;
   return html`
     <section class="why" aria-label="Where its time went">
       <h3>Where its time went</h3>
       <${SplitBar} split=${split} />
-      <p>${sentenceOf(split)} ${loopWords(span)}</p>
+      <p>${sentenceOf(split)} ${loopWords(span, split, waits)}</p>
       <dl class="split-numbers">
         ${split.parts.map(
           (each, index) => html`
@@ -84,17 +84,21 @@ function SplitBar({ split }) {
 const shade = (parts, index) =>
   parts[index].kind === 'awaiting' ? parts.slice(0, index).filter(each => each.kind === 'awaiting').length % 3 : 0;
 
-function loopWords(span) {
-  const waited = millisOf(span, WAITED);
+function loopWords(span, split, waits) {
   const blocked = millisOf(span, BLOCKED);
-  return [
-    waited && waitedWords(waited, span),
-    blocked && `It held the event loop itself for ${duration(blocked)}.`,
-  ]
+  return [waitedWords(split, waits), blocked && `It held the event loop itself for ${duration(blocked)}.`]
     .filter(Boolean)
     .join(' ');
 }
 
-// one that came in meanwhile waited before the application saw it, and its span began
-const waitedWords = (waited, span) =>
-  `A blocked event loop made it wait ${duration(waited)}${waited > span.end - span.start ? ', before the application saw it' : ''}.`;
+// one that came in meanwhile waited before the application saw it, and its span began; not what is said already
+function waitedWords({ parts }, { before = 0, within = 0 } = {}) {
+  if (!before && !within) return '';
+  if (!before) return `A blocked event loop made it wait ${duration(within)}.`;
+  if (within) {
+    const all = `A blocked event loop made it wait ${duration(before + within)}`;
+    return `${all}, ${duration(before)} of them before the application saw it.`;
+  }
+  const isSaid = parts.every(each => each.ms <= before);
+  return isSaid ? '' : `A blocked event loop made it wait ${duration(before)}, before the application saw it.`;
+}

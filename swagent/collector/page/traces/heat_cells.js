@@ -87,7 +87,9 @@ export function durationLabels(map, height) {
 // times below the columns, as far apart as they need: [[ms, x]], at round multiples of a column
 export function timesBelow(map, width, room) {
   const column = width / map.columns;
-  const steps = [1, 2, 5, 10, 15, 20, 30, 60].find(each => each * column >= room) ?? map.columns;
+  // nor two in one second, which would read alike
+  const isApart = each => each * column >= room && each * map.step >= Math.min(1000, map.columns * map.step);
+  const steps = [1, 2, 5, 10, 15, 20, 30, 60].find(isApart) ?? map.columns;
   const unit = steps * map.step;
   const times = [];
   for (let time = Math.ceil(map.begin / unit) * unit; time <= map.begin + map.columns * map.step; time += unit) {
