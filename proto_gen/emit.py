@@ -25,6 +25,9 @@ PARAMETER_TYPES = {
     Kind.ENUM: "int",
     Kind.BOOL: "bool",
     Kind.DOUBLE: "float",
+    Kind.FIXED64: "int",
+    Kind.FIXED32: "int",
+    Kind.BYTES: "bytes",
 }
 
 
@@ -87,7 +90,7 @@ def parameter_type(one: Field) -> str:
     name = PARAMETER_TYPES[one.kind]
     if one.repeated and one.kind is not Kind.MAP:
         return f"Iterable[{name}]"
-    return f"{name} | None" if one.kind is Kind.MESSAGE else name
+    return f"{name} | None" if one.kind is Kind.MESSAGE or one.is_optional else name
 
 
 def wrap(start: str, items: Sequence[str], end: str) -> list[str]:

@@ -20,6 +20,15 @@ HOT = (
 )
 """The messages that get an encoder: all that an agent sends."""
 
+OTLP = (
+    *("Resource", "InstrumentationScope"),
+    *("ResourceSpans", "ScopeSpans", "Span", "Span.Event", "Span.Link", "Status"),
+    *("ResourceLogs", "ScopeLogs", "LogRecord"),
+    *("ResourceMetrics", "ScopeMetrics", "Metric", "Gauge", "Sum", "Histogram"),
+    *("NumberDataPoint", "HistogramDataPoint"),
+)
+"""The messages of OTLP that get an encoder. Attributes and their values are in `otlp_values`, written by hand."""
+
 UNIQUE = re.compile(r"trace_id|\w*trace_segment_id|uuid|text|json|yaml|message")
 """The string fields that hardly ever repeat, and so are kept out of the caches."""
 
@@ -35,16 +44,24 @@ class Kind(enum.Enum):
     ENUM = enum.auto()
     BOOL = enum.auto()
     DOUBLE = enum.auto()
+    FIXED64 = enum.auto()
+    FIXED32 = enum.auto()
+    BYTES = enum.auto()
 
 
 SCALARS = {
     1: Kind.DOUBLE,
     3: Kind.INT64,
     5: Kind.INT32,
+    6: Kind.FIXED64,
+    7: Kind.FIXED32,
     8: Kind.BOOL,
     9: Kind.TEXT,
     11: Kind.MESSAGE,
+    12: Kind.BYTES,
+    13: Kind.INT32,  # unsigned: only counts, which are small
     14: Kind.ENUM,
+    16: Kind.FIXED64,
 }
 """By the type numbers of descriptor.proto."""
 
@@ -62,6 +79,8 @@ class Field:
     enum_names: dict[int, str] = field(default_factory=dict)
     rivals: tuple[str, ...] = ()
     """The members of its oneof that come before it, and win."""
+    is_optional: bool = False
+    """Whether a default that is set differs from no value."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +109,16 @@ class Schema:
     def __init__(self, descriptor_set: bytes) -> None:
         files = descriptor_pb2.FileDescriptorSet.FromString(descriptor_set).file
         self._messages = {message.name: message for file in files for message in file.message_type}
-        self._enums = {one.name: {v.number: v.name for v in one.value} for file in files for one in file.enum_type}
+        nested = [(f"{outer.name}.{one.name}", one) for outer in self._messages.values() for one in outer.nested_type]
+        self._messages.update(nested)
+        enums = [one for file in files for one in file.enum_type]
+        enums += [one for message in self._messages.values() for one in message.enum_type]
+        self._enums = {one.name: {v.number: v.name for v in one.value} for one in enums}
 
-    def hot_messages(self) -> Sequence[Message]:
-        return [self._read(self._messages[name]) for name in HOT]
+    def messages(self, names: Sequence[str]) -> Sequence[Message]:
+        return [self._read(name.replace(".", ""), self._messages[name]) for name in names]
 
-    def _read(self, message: Any) -> Message:
+    def _read(self, name_of_message: str, message: Any) -> Message:
         fields: list[Field] = []
         for one in sorted(message.field, key=lambda one: int(one.number)):
             members = [other for other in message.field if other.HasField("oneof_index")]
@@ -103,8 +126,9 @@ class Schema:
             rivals = tuple(snake_case(other.name) for other in members if other.oneof_index == one.oneof_index)
             name, kind = snake_case(one.name), self._kind(message, one)
             names = self._enums[one.type_name.rpartition(".")[2]] if kind is Kind.ENUM else {}
-            fields.append(Field(one.number, name, one.json_name, kind, one.label == 3, names, rivals))
-        return Message(message.name, tuple(fields))
+            is_optional = one.HasField("oneof_index")
+            fields.append(Field(one.number, name, one.json_name, kind, one.label == 3, names, rivals, is_optional))
+        return Message(name_of_message, tuple(fields))
 
     def _kind(self, message: Any, one: Any) -> Kind:
         type_name = one.type_name.rpartition(".")[2]

@@ -50,9 +50,13 @@ class RejectedError(DeliveryError):
 
     :ivar pause: seconds for which the collector should be left alone, 0.0 when the next batch may go at once
     :ivar only_this_signal: the pause concerns this kind of records; others are welcome
+    :ivar count: how many of the batch's records were refused, where the collector has the others; None: all
     """
 
-    def __init__(self, message: str, *, pause: float = 0.0, only_this_signal: bool = False) -> None:
+    def __init__(
+        self, message: str, *, pause: float = 0.0, only_this_signal: bool = False, count: int | None = None
+    ) -> None:
         super().__init__(message)
         self.pause = pause
         self.only_this_signal = only_this_signal
+        self.count = count

@@ -7,13 +7,14 @@ wants it, a field that holds its default takes no bytes, except within a repeate
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from swagent_proto.cache import BoundedCache, PairCache, TextCache, check_bits
 from swagent_proto.text import clean
 
 _VARINT, _LENGTH = 0, 2  # wire types
 _pack_double = struct.Struct("<d").pack
+_pack_fixed64, _pack_fixed32 = struct.Struct("<Q").pack, struct.Struct("<I").pack
 _ZERO = _pack_double(0.0)
 
 
@@ -95,6 +96,36 @@ def double(tag: bytes, value: float) -> bytes:
     # Compared as bytes: minus zero is not the default, and NaN equals nothing.
     packed = _pack_double(value)
     return tag + packed if packed != _ZERO else b""
+
+
+def optional_double(tag: bytes, value: float | None) -> bytes:
+    """Where a zero that is set differs from no value."""
+    return b"" if value is None else tag + _pack_double(value)
+
+
+def fixed64(tag: bytes, value: int) -> bytes:
+    return tag + _pack_fixed64(value & 0xFFFF_FFFF_FFFF_FFFF) if value else b""
+
+
+def optional_fixed64(tag: bytes, value: int | None) -> bytes:
+    return b"" if value is None else tag + _pack_fixed64(value & 0xFFFF_FFFF_FFFF_FFFF)
+
+
+def fixed32(tag: bytes, value: int) -> bytes:
+    return tag + _pack_fixed32(value) if value else b""
+
+
+def packed_double(heads: Heads, values: Sequence[float]) -> bytes:
+    return heads[8 * len(values)] + struct.pack(f"<{len(values)}d", *values) if values else b""
+
+
+def packed_fixed64(heads: Heads, values: Sequence[int]) -> bytes:
+    return heads[8 * len(values)] + struct.pack(f"<{len(values)}Q", *values) if values else b""
+
+
+def raw(heads: Heads, value: bytes) -> bytes:
+    """A field of bytes."""
+    return heads[len(value)] + value if value else b""
 
 
 def nested(heads: Heads, body: bytes | None) -> bytes:

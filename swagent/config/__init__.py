@@ -27,11 +27,13 @@ from .options import (
     Option,
     Secret,
     check_filled,
+    check_headers,
     check_layout,
     check_level,
     check_line,
     check_name,
     check_object,
+    check_path,
     check_secret,
     parse_address,
     parse_list,
@@ -157,6 +159,22 @@ class Config(PluginOptions):
         "", "SW_AGENT_SSL_CERT_CHAIN_PATH", "PEM file of the client's certificate chain, for mTLS."
     )
     tls_key: str = kinds.text("", "SW_AGENT_SSL_KEY_PATH", "PEM file of the client certificate's private key.")
+    otlp_headers: Secret = kinds.option(
+        Secret(""),
+        "SW_AGENT_OTLP_HEADERS",
+        "Headers that go with each request of the transports otlp and otlp-http, such as a token: "
+        "`name=value,name=value`, values in percent encoding.",
+        "name=value[,name=value...]",
+        check_headers,
+        secret=True,
+    )
+    otlp_path: str = kinds.option(
+        "",
+        "SW_AGENT_OTLP_PATH",
+        "Path of the URL that goes before `/v1/traces`, `/v1/logs` and `/v1/metrics`, for otlp-http.",
+        "a path such as /otlp, of visible ASCII characters without `?` and `#`",
+        check_path,
+    )
     kafka_bootstrap_servers: tuple[str, ...] = kinds.option(
         ("localhost:9092",),
         "SW_KAFKA_BOOTSTRAP_SERVERS",
@@ -508,9 +526,10 @@ class Config(PluginOptions):
     def _check_addresses(self) -> None:
         addresses = self.addresses
         exposed = [each for each in addresses if each.is_exposed]
-        if self.authentication and exposed and not self.allow_plaintext_token:
+        secret = "authentication" if self.authentication else "otlp_headers" if self.otlp_headers else ""
+        if secret and exposed and not self.allow_plaintext_token:
             raise ConfigError(
-                "authentication", "***", f"TLS to {exposed[0]} (force_tls or grpcs://), or allow_plaintext_token=True"
+                secret, "***", f"TLS to {exposed[0]} (force_tls or grpcs://), or allow_plaintext_token=True"
             )
         if bool(self.tls_cert) != bool(self.tls_key):
             raise ConfigError(

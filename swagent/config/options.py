@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from ..text import one_line
 
@@ -216,6 +217,43 @@ def check_secret(value: Any) -> Secret:
     if not (text.isascii() and text.isprintable()) or text != text.strip():
         raise ValueError("***")
     return Secret(text)
+
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_RESERVED = frozenset(
+    {"connection", "content-encoding", "content-length", "content-type", "host", "te", "transfer-encoding"}
+)
+
+
+def parse_headers(text: str) -> dict[str, str]:
+    """Read `name=value,name=value`, with values in percent encoding, as OpenTelemetry's variables have them. Names are
+    in lower case.
+
+    :raises ValueError: when that is not what it is; shows nothing of it
+    """
+    found: dict[str, str] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, equals, value = part.partition("=")
+        name, value = name.strip().lower(), unquote(value.strip())
+        if not equals or not _TOKEN.fullmatch(name) or name in _RESERVED:
+            raise ValueError("***")
+        found[name] = check_secret(value).reveal()
+    return found
+
+
+def check_headers(value: Any) -> Secret:
+    """Headers as a text that `parse_headers` reads."""
+    text = value.reveal() if isinstance(value, Secret) else check_text(value)
+    parse_headers(text)
+    return Secret(text)
+
+
+def check_path(value: Any) -> str:
+    """The path of a URL, or an empty text."""
+    path = check_text(value)
+    if (path and not re.fullmatch("/[!-~]*", path)) or "?" in path or "#" in path:
+        raise ValueError(path)
+    return path
 
 
 def between(kind: type[int | float], low: float, high: float) -> Callable[[Any], Any]:

@@ -63,9 +63,12 @@ class Lease:
         """The collector has them."""
         self._channel.settle(self, None)
 
-    def drop(self, reason: Drop) -> None:
-        """Give them up, counted."""
-        self._channel.settle(self, reason)
+    def drop(self, reason: Drop, count: int | None = None) -> None:
+        """Give them up, counted.
+
+        :param count: how many of them, where the collector has the others; None: all
+        """
+        self._channel.settle(self, reason, count)
 
     def release(self) -> None:
         """Put them back to the head of the channel: they were provably not sent."""
@@ -300,9 +303,13 @@ class Channel(ChosenRing):
             self._urgent = self._urgent and bool(self._queue)
         return lease
 
-    def settle(self, lease: Lease, reason: Drop | None) -> None:
-        """Give a lease its verdict: confirmed, or dropped for a reason."""
+    def settle(self, lease: Lease, reason: Drop | None, dropped: int | None = None) -> None:
+        """Give a lease its verdict: confirmed, or dropped for a reason.
+
+        :param dropped: how many of its records that reason concerns; None: all
+        """
         count = len(lease.records)
+        dropped = count if dropped is None else min(dropped, count)
         with self._lock:
             if not self._give_back(lease):
                 return
@@ -310,7 +317,8 @@ class Channel(ChosenRing):
                 self._ledger.time(lease.times, self.clock())
                 self._ledger.confirmed += count
             else:
-                self._ledger.drop(reason, count)
+                self._ledger.drop(reason, dropped)
+                self._ledger.confirmed += count - dropped
             self._held -= count
             self._held_bytes -= lease.size
         self.wake_waiters()

@@ -96,12 +96,13 @@ class Reporter:
                 self._note(transport, error)
                 seconds = self._channel.clock() - started
                 step = self._policy.decide(error, attempt, seconds, self._budget)
+                refused = error.count if isinstance(error, RejectedError) else None
             else:
                 self._budget.earn()
                 lease.confirm()
                 return
             if step is not Step.REPEAT:
-                self._settle(lease, step)
+                self._settle(lease, step, refused)
                 return
             attempt += 1
             transport = None
@@ -118,8 +119,10 @@ class Reporter:
         self._rests_until = self._channel.clock() + error.pause
         self._limited.warn(f"rejected {signal}", "%s rejected %s records: %s", transport, signal, error)
 
-    def _settle(self, lease: Lease, step: Step) -> None:
+    def _settle(self, lease: Lease, step: Step, refused: int | None) -> None:
         if step is Step.RELEASE:
             lease.release()
+        elif step is Step.DROP_REJECTED:
+            lease.drop(Drop.REJECTED, refused)
         else:
-            lease.drop(Drop.REJECTED if step is Step.DROP_REJECTED else Drop.AMBIGUOUS)
+            lease.drop(Drop.AMBIGUOUS)

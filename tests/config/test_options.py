@@ -62,6 +62,13 @@ CASES: dict[str, Case] = {
     "backend": _choice("UvLoop", "uvloop", "curio"),
     "delivery": _choice("at_least_once", "at_least_once", "exactly_once"),
     "authentication": Case("token", Secret("token"), ("to\nken", "tökén", "\x7f"), (7, None, b"token", "to\r\nken")),
+    "otlp_headers": Case(
+        "X-Scope=shop,Authorization=Basic%20YQ%3D%3D",
+        Secret("X-Scope=shop,Authorization=Basic%20YQ%3D%3D"),
+        ("shop", "x y=1", "host=shop", "a=b%0d%0ac", "a=tökén"),
+        (7, None, b"a=b", "a"),
+    ),
+    "otlp_path": _text("/otlp", "otlp", "/otlp?key=1", "/ö"),
     "allow_plaintext_token": _flag(),
     "force_tls": _flag(),
     "tls_ca": _text("/ca.pem"),

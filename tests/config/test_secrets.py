@@ -103,5 +103,13 @@ def test_a_token_may_be_sent_over_tls_on_this_machine_or_by_the_users_word(
     assert _config(collector, **settings).authentication
 
 
+def test_headers_of_otlp_are_guarded_as_a_token_is() -> None:
+    headers = Secret(f"authorization={_TOKEN}")
+    with pytest.raises(ConfigError, match="allow_plaintext_token") as caught:
+        Config(collector="oap:4317", otlp_headers=headers)
+    assert (caught.value.name, _TOKEN in str(caught.value)) == ("otlp_headers", False)
+    assert _TOKEN not in repr(Config(collector="https://oap:4318", otlp_headers=headers))
+
+
 def test_without_a_token_any_address_will_do() -> None:
     assert Config(collector="oap:11800").addresses[0].host == "oap"

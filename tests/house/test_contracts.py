@@ -18,6 +18,7 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "The collector touches the core in one place": {
         "abc": "its types are public",
         "errors": "they are public",
+        "w3c_ids": "both sides derive the same ids",
     },
     "The core names no transport and no client library": {
         "collector": "it serves by these libraries",
@@ -33,7 +34,7 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "pipeline": "the encoder is in it",
     },
     TRANSPORTS: dict.fromkeys(
-        ("abc", "agent_log", "backend", "config", "errors", "signals", "stop_budgets"), "transports see it"
+        ("abc", "agent_log", "backend", "config", "errors", "signals", "stop_budgets", "w3c_ids"), "transports see it"
     ),
 }  # fmt: skip
 

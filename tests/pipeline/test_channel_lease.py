@@ -40,6 +40,16 @@ def test_a_lease_keeps_to_its_bytes_but_takes_at_least_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("refused", "expected"), [(0, (3, {"rejected": 0})), (1, (2, {"rejected": 1})), (9, (0, {"rejected": 3}))]
+)
+def test_a_part_of_a_lease_may_be_refused(refused: int, expected: tuple[int, dict[str, int]]) -> None:
+    channel = channel_of()
+    fill(channel, b"1", b"2", b"3")
+    channel.lease(3, 1000).drop(Drop.REJECTED, refused)
+    assert outcome(channel) == (*expected, 0, 0)
+
+
+@pytest.mark.parametrize(
     ("verdict", "expected"),
     [("confirm", (2, {}, 0, 0)), ("drop", (0, {"rejected": 2}, 0, 0)), ("release", (0, {}, 2, 0))],
 )

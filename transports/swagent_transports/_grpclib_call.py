@@ -68,6 +68,11 @@ class Call:
         return self.batch.sent > 0
 
     @property
+    def has_status(self) -> bool:
+        """Whether the peer answered with a status of gRPC, and no proxy before it with one of HTTP."""
+        return _STATUS in self._last_fields()
+
+    @property
     def retry_delay(self) -> float | None:
         """Seconds that the peer asked for in its status, if it did."""
         return read_retry_delay(self._last_fields().get("grpc-status-details-bin", ""))

@@ -61,11 +61,14 @@ class Exchange:
 
     :ivar response: the answer's head, None as long as there is none
     :ivar is_garbled: what comes behind that head cannot be read
+    :ivar reply: the body of the answer, where it is kept
     :ivar scope: ends it
     :ivar ended: set when it is over and holds no connection any more
     """
 
-    def __init__(self, url: httpx.URL, headers: Mapping[str, str], content: bytes) -> None:
+    def __init__(
+        self, url: httpx.URL, headers: Mapping[str, str], content: bytes, *, keeps_reply: bool = False
+    ) -> None:
         self._body = _Body(content)
         fields = {"host": url.netloc.decode("ascii"), **headers, "content-length": str(len(content))}
         self._dialled = _Dialled()
@@ -73,6 +76,8 @@ class Exchange:
         self._request = httpx.Request("POST", url, headers=fields, stream=self._body, extensions=tracing)
         self.response: httpx.Response | None = None
         self.is_garbled = False
+        self.reply = bytearray()
+        self._keeps_reply = keeps_reply
         self.scope = CancelScope()
         self.ended = anyio.Event()
 
@@ -114,6 +119,8 @@ class Exchange:
             with CancelScope() as scope:
                 async for piece in response.aiter_raw():
                     size += max(len(piece), _LEAST_PIECE)
+                    if self._keeps_reply:
+                        self.reply += piece
                     if size > MAX_REPLY:
                         # by a cancelled read and not by `break`, which would leave httpx's generators unfinished
                         scope.cancel()

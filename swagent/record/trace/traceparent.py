@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ...w3c_ids import fold as fold
+
 MAX_STATE = 512
 _MAX_MEMBERS = 32
 _OURS = "sw"
@@ -76,14 +78,6 @@ def format_tracestate(others: str, segment_id: str, span_id: int) -> str:
     """Write a `tracestate` header: the place of the trace here, and then what others wrote."""
     ours = f"{_OURS}={segment_id}-{span_id}"
     return f"{ours},{others}" if others else ours
-
-
-def fold(segment_id: str, span_id: int) -> int:
-    """A span's id as 64 bits. A W3C reader takes zero for no id; once in 2**64 times the result is zero."""
-    number = int(segment_id, 16)
-    # the receiver writes the span's number into the first four bytes, its lowest byte first
-    high = span_id << 24 if span_id < 0x100 else int.from_bytes((span_id & 0xFFFFFFFF).to_bytes(4, "little"), "big")
-    return (number >> 64) ^ (number & 0xFFFFFFFFFFFFFFFF) ^ (high << 32)
 
 
 def _others(state: object) -> str:

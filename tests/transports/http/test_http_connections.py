@@ -128,7 +128,7 @@ async def test_failed_call_gives_up_the_idle_connections_and_not_its_neighbours(
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Closing waits for the end of its calls for as long as a busy machine takes."""
-    monkeypatch.setattr("swagent_transports.http.TRANSPORT_CALL_END", 10.0)
+    monkeypatch.setattr("swagent_transports._http_calls.TRANSPORT_CALL_END", 10.0)
 
 
 async def _close_amid(client: Client, count: int, is_there: Callable[[], bool]) -> list[DeliveryError | None]:

@@ -1,0 +1,110 @@
+"""Calls over HTTP/1.1 to one peer, several connections at a time, each within its time, each with a verdict."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+import anyio
+import httpx
+
+from swagent.abc import Address
+from swagent.config import Config
+from swagent.errors import AmbiguousError, ConfigError, DeliveryError, RetryableError
+from swagent.stop_budgets import TRANSPORT_CALL_END
+
+from ._deadline import expire
+from ._http_exchange import Exchange
+from ._http_pool import Pool
+from ._tls import client_context
+
+_LONGEST_TEXT = 200
+
+
+class HttpCalls(ABC):
+    """What every transport over HTTP has in common: the connections, the calls, and how they end."""
+
+    def __init__(self, config: Config, address: Address, headers: Mapping[str, str]) -> None:
+        """
+        :param headers: go with each request
+        :raises ConfigError: when a TLS file or the address cannot be used
+        """
+        try:
+            self._url = httpx.URL(f"http{'s' if address.tls else ''}://{address}")
+        except httpx.InvalidURL as error:
+            raise ConfigError("collector", str(address), f"a host that a URL can name ({error})") from None
+        self._timeout = config.request_timeout
+        self._context = client_context(config) if address.tls else None
+        self._headers = {**headers, "accept-encoding": "identity"}
+        self._pool: Pool | None = None
+        self._under_way: set[Exchange] = set()
+        self._is_closed = False
+
+    async def aclose(self) -> None:
+        """Close every connection. Calls under way end now, as ambiguous where something of them may have left."""
+        self._is_closed = True
+        calls = tuple(self._under_way)
+        for call in calls:
+            call.scope.cancel()
+        if self._pool is not None:
+            await self._pool.retire()
+        with anyio.move_on_after(TRANSPORT_CALL_END):
+            for call in calls:
+                await call.ended.wait()
+
+    async def _call(self, path: str, content: bytes, *, keeps_reply: bool = False) -> bytes:
+        """Do one exchange.
+
+        :returns: the body of the reply, where it is kept
+        :raises DeliveryError: the verdict, unless the peer confirmed
+        """
+        if self._is_closed:
+            raise RetryableError("the transport is closed")
+        call = Exchange(self._url.copy_with(path=path), self._headers, content, keeps_reply=keeps_reply)
+        self._under_way.add(call)
+        try:
+            failure = await self._attempt(call)
+        finally:
+            self._under_way.discard(call)
+            call.ended.set()
+        # what fails to come after the head of an answer changes nothing in what the answer says
+        verdict = _judge_failure(call, failure) if call.response is None else self._judge(call, call.response)
+        if verdict is not None:
+            raise verdict from (failure if isinstance(failure, Exception) else None)
+        return bytes(call.reply)
+
+    @abstractmethod
+    def _judge(self, call: Exchange, response: httpx.Response) -> DeliveryError | None:
+        """The verdict on the batch of a call with an answer; None: confirmed."""
+        ...
+
+    async def _attempt(self, call: Exchange) -> Exception | str:
+        """Do the exchange within the timeout. Returns what cut it off, if anything did."""
+        if self._pool is None or self._pool.is_retired:
+            self._pool = Pool(self._context)
+        failure: Exception | None = None
+        over = anyio.Event()
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(expire, call.scope, self._timeout, over)
+                with call.scope:
+                    try:
+                        await self._pool.run(call)
+                    except Exception as error:
+                        failure = error
+                over.set()
+        except Exception as error:
+            # from the timer, and so from what ended the call together with it
+            failure = error
+        if failure is not None:
+            return failure
+        return "the transport was closed" if self._is_closed else f"no answer within {self._timeout:g} s"
+
+    def __str__(self) -> str:
+        return str(self._url)
+
+
+def _judge_failure(call: Exchange, failure: Exception | str) -> DeliveryError:
+    """The verdict on the batch of a call without an answer."""
+    text = failure if isinstance(failure, str) else f"{type(failure).__name__}: {failure}"[:_LONGEST_TEXT]
+    return AmbiguousError(text) if call.may_have_sent else RetryableError(text)
