@@ -72,7 +72,7 @@ async def test_traces_newest_first_page_by_page(api: Api) -> None:
     first = (await api("traces", limit=1))["traces"][0]
     assert first == {
         "trace_id": "trace-9", "start": START + 9000, "duration": 19, "spans": 4, "errors": 0, "endpoint": "/orders",
-        "service": "shop", "services": ["shop", "stock"], "has_logs": False,
+        "service": "shop", "services": ["shop", "stock"], "has_logs": False, "failure": None,
     }  # fmt: skip
 
 

@@ -9,10 +9,14 @@ import pytest
 
 from collector.served import START
 from swagent.collector.api import failure_index
+from swagent.collector.api.calls import endpoints, services
 from swagent.collector.api.errors import error_group, errors
 from swagent.collector.api.failure_index import FailureIndex
 from swagent.collector.api.failures import Group, exception, failures
+from swagent.collector.api.newest import NewestTraces
 from swagent.collector.api.stacks import frames, own_frame
+from swagent.collector.api.trace_failures import trace_failure
+from swagent.collector.api.traces import traces
 from swagent.collector.store.records import LogLine
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Reference, Segment, Span, SpanLog
@@ -244,3 +248,81 @@ def test_of_too_many_failures_the_newest_are_kept(monkeypatch: pytest.MonkeyPatc
     found = ask(store)
     assert (found["failures"], found["forgotten"]) == (5, 7)
     assert [each["kind"] for each in found["groups"]] == ["E11", "E10", "E9", "E8", "E7"]
+
+
+def _order(*logs: SpanLog, is_error: bool = True) -> Segment:
+    """A request of `front` that asks `shop`, and fails when that does."""
+    asking = Span(0, -1, START, START + 9, "/order", kind="Entry", is_error=is_error, logs=logs)
+    call = Span(1, 0, START, START + 8, "/pay", "pay:80", "Exit", is_error=True)
+    return Segment("trace-0", "a", "front", "i", (asking, call))
+
+
+def _answer(layer: str = "Http") -> Segment:
+    reference = Reference("CrossProcess", "trace-0", "a", 1, "front", "i", "/order", "pay:80")
+    answer = failed(0, raised())
+    return replace(answer, spans=(replace(answer.spans[0], references=(reference,), layer=layer),))
+
+
+def test_a_callers_own_exception_that_came_through_counts_at_its_origin() -> None:
+    store = Store()
+    store.add(_order(raised("httpx.HTTPStatusError", "502")))
+    assert [each["kind"] for each in ask(store)["groups"]] == ["httpx.HTTPStatusError", ""]  # one side is known
+    store.add(_answer())
+    found = ask(store)
+    assert [(each["kind"], each["count"], each["services"]) for each in found["groups"]] == [
+        ("shop.PaymentFailed", 1, ["shop"])
+    ]
+    assert (found["failures"], found["through"]) == (1, 1)
+    front = ask(store, service="front")
+    assert (front["failures"], front["through"]) == (0, 1)
+
+
+def test_a_service_counts_the_errors_that_came_through_apart() -> None:
+    store = Store()
+    store.add(_order())
+    store.add(_answer())
+    store.add(failed(7, raised()))
+    sums = {each["name"]: (each["errors"], each["through"]) for each in services(store)["services"]}
+    assert sums == {"front": (1, 1), "shop": (2, 0)}
+    (endpoint,) = endpoints(store, "front")["endpoints"]
+    assert (endpoint["errors"], endpoint["through"]) == (1, 1)
+
+
+def test_a_trace_says_what_failed_in_it_once() -> None:
+    assert trace_failure([_order(raised("httpx.HTTPStatusError", "502")), _answer()]) == {
+        "count": 1, "kind": "shop.PaymentFailed", "status": "", "service": "shop", "is_handled": False,
+    }  # fmt: skip
+    assert trace_failure([]) is None
+
+
+def test_a_failure_that_a_caller_survived_is_handled() -> None:
+    handled = trace_failure([_order(is_error=False), _answer()])
+    assert handled is not None
+    assert (handled["kind"], handled["is_handled"]) == ("shop.PaymentFailed", True)
+    message = trace_failure([_order(is_error=False), _answer("MQ")])
+    assert message is not None
+    assert message["is_handled"] is False, "a producer survives whatever its consumer does"
+    alone = trace_failure([_answer()])
+    assert alone is not None
+    assert alone["is_handled"] is False, "its caller is not known"
+
+
+def test_work_after_the_request_fails_by_itself() -> None:
+    root = Span(0, -1, START, START + 9, "/order", kind="Entry")
+    inside = Span(1, 0, START, START + 8, "cache", kind="Exit", is_error=True)
+    after = replace(inside, end_time=START + 50)
+    for span, expected in ((inside, True), (after, False)):
+        found = trace_failure([Segment("t", "s", "shop", "i", (root, span))])
+        assert found is not None
+        assert found["is_handled"] is expected
+
+
+def test_the_list_of_traces_names_the_failure() -> None:
+    store = Store()
+    for segment in (_order(), _answer()):
+        store.add(segment)
+    (row,) = traces(store, NewestTraces(store), {}, "newest", 50, "")["traces"]
+    assert row["errors"] == 3
+    assert row["failure"] == {
+        "count": 1, "kind": "shop.PaymentFailed", "status": "", "service": "shop", "is_handled": False,
+    }  # fmt: skip

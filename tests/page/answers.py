@@ -153,6 +153,7 @@ class Answers:
             "version": self.version,
             "total": len(groups),
             "failures": sum(each["count"] for each in groups),
+            "through": 0,
             "left_out": 0,
             "forgotten": 0,
             "trend": TREND,
@@ -497,7 +498,7 @@ def _numbers(calls: list[tuple[int, bool]]) -> dict[str, Any]:
         "p95": _quantile(took, 0.95),
         "p99": _quantile(took, 0.99),
     }
-    return {"calls": len(calls), "errors": errors, "error_rate": errors / max(1, len(calls)), **times}
+    return {"calls": len(calls), "errors": errors, "through": 0, "error_rate": errors / max(1, len(calls)), **times}
 
 
 def _quantile(numbers: list[int], share: float) -> int:

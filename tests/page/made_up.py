@@ -293,6 +293,22 @@ def summary(trace: Trace) -> Record:
         "spans": len(trace.spans),
         "errors": sum(each["error"] for each in trace.spans),
         "has_logs": bool(trace.logs),
+        "failure": _failure(trace),
+    }
+
+
+def _failure(trace: Trace) -> Record | None:
+    """The deepest span that failed; a request failed because of it."""
+    failed = [each for each in trace.spans if each["error"]]
+    if not failed:
+        return None
+    fields = dict(failed[-1]["logs"][0]["fields"]) if failed[-1]["logs"] else {}
+    return {
+        "count": 1,
+        "kind": fields.get("error.kind", ""),
+        "status": "",
+        "service": failed[-1]["service"],
+        "is_handled": False,
     }
 
 

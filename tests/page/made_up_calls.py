@@ -168,6 +168,7 @@ def _sums(calls: list[Call]) -> Record:
     return {
         "calls": len(calls),
         "errors": errors,
+        "through": 0,
         "error_rate": errors / len(calls),
         "total": sum(took),
         "p50": quantile(took, 0.5),

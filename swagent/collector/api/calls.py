@@ -16,13 +16,19 @@ MOST = 1000
 EVER: Mapping[str, int] = MappingProxyType({})
 """No time that was asked for."""
 _BOUNDS = {"from": "start >= :from", "to": "start <= :to"}
+# 2 where a call failed because one that it made did, which another service answered
+_FAILED = """iif(is_error AND EXISTS (
+    SELECT 1 FROM calls x CROSS JOIN segments s ON s.id = x.owner
+    JOIN calls e ON e.parent_segment = s.segment AND e.parent_span = x.span AND e.is_error
+    WHERE x.owner = calls.owner AND x.kind = 'exit' AND x.is_error
+), 2, is_error)"""
 # each query takes a range of owners, and gives a key of one or two columns, the start, the duration, whether it failed
 _ENTRIES = """
-SELECT service, endpoint, start, duration, is_error FROM calls
+SELECT service, endpoint, start, duration, {failed} FROM calls
 WHERE kind = 'entry' AND owner > :low AND owner <= :high AND {bounds}
 """
 _ENDPOINTS = """
-SELECT endpoint, start, duration, is_error FROM calls
+SELECT endpoint, start, duration, {failed} FROM calls
 WHERE kind = 'entry' AND owner > :low AND owner <= :high AND service = :service AND {bounds}
 """
 _INCOMING = """
@@ -55,7 +61,7 @@ def services(store: Store, bounds: Mapping[str, int] = EVER, now: float | None =
     """
     version, entries = store.version, Sums(2)
     for piece in pieces(store, "segments"):
-        entries.add(store.read(_ENTRIES.format(bounds=_bounded(bounds)), {**piece, **bounds}))
+        entries.add(store.read(_ENTRIES.format(failed=_FAILED, bounds=_bounded(bounds)), {**piece, **bounds}))
     until, shown = _time(entries, bounds, now)
     sums = entries.folded(0).answers(until, shown)
     endpoints = Counter(service for service, _ in entries.by_key)
@@ -105,7 +111,7 @@ def endpoints(store: Store, service: str, bounds: Mapping[str, int] = EVER, now:
     :param now: seconds since the epoch
     """
     version, entries = store.version, Sums(1)
-    query = _ENDPOINTS.format(bounds=_bounded(bounds))
+    query = _ENDPOINTS.format(failed=_FAILED, bounds=_bounded(bounds))
     for piece in pieces(store, "segments"):
         entries.add(store.read(query, {**piece, **bounds, "service": service}))
     until, shown = _time(entries, bounds, now)

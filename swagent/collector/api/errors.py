@@ -78,7 +78,8 @@ def errors(store: Store, index: FailureIndex, filters: Mapping[str, Any], order:
     """
     version = store.version
     groups: dict[Group, _Found] = {}
-    for failure in index.read():
+    own, through = index.read_both()
+    for failure in own:
         if _matches(failure, filters):
             if failure.group not in groups:
                 groups[failure.group] = _Found(failure)
@@ -90,6 +91,7 @@ def errors(store: Store, index: FailureIndex, filters: Mapping[str, Any], order:
         "version": version,
         "total": len(found),
         "failures": sum(each.count for each in found),
+        "through": len({each.number for each in through if _matches(each, filters)}),
         "left_out": len(found) - len(answers),
         "forgotten": index.dropped,
         "trend": shown._asdict(),

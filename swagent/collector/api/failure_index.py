@@ -32,17 +32,26 @@ class FailureIndex:
         self._last = 0
 
     def read(self) -> list[Failure]:
-        """Look through what has come since the last time; returns all, the oldest first. A call that failed without an
-        exception, because what it called failed, is none.
+        """Look through what has come since the last time; returns all that began where they were recorded, the oldest
+        first. One that only came through from a service that was called counts there.
 
         :raises StoreError: when the store cannot be read
         """
+        return self.read_both()[0]
+
+    def read_both(self) -> tuple[list[Failure], list[Failure]]:
+        """The same, and those that came through."""
         for piece in pieces(self._store, "segments", self._last):
             for (number,) in self._store.read(_FAILED, piece):
                 self._read_segment(number)
             self._last = piece["high"]
         self._forget(self._store.numbers("segments")[0])
-        return [each for each in self._found if each.group.kind or each.name not in self._callers]
+        own: list[Failure] = []
+        through: list[Failure] = []
+        callers = self._callers
+        for each in self._found:
+            (through if any(call in callers for call in each.calls) else own).append(each)
+        return own, through
 
     def _read_segment(self, number: int) -> None:
         segment = self._store.segment(number)

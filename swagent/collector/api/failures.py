@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..store.trace_records import Segment, Span
@@ -41,6 +42,7 @@ class Failure(NamedTuple):
     :ivar number: of its segment in the store
     :ivar name: of the span, as an answer about its trace has it
     :ivar endpoint: of the segment
+    :ivar calls: the names of the failed calls below it: where the failure of one began elsewhere, so did this one
     """
 
     number: int
@@ -54,14 +56,15 @@ class Failure(NamedTuple):
     duration: int
     message: str
     line: int
+    calls: tuple[str, ...] = ()
 
 
 class Failed(NamedTuple):
     """The failures in a segment.
 
     :ivar failures: those that began here, or seem to
-    :ivar callers: the names of spans elsewhere whose call failed here. Their failure began here, where they have no
-        exception
+    :ivar callers: the names of spans elsewhere whose call failed here. Their failure began here, and that of the spans
+        above them
     """
 
     failures: list[Failure]
@@ -87,7 +90,23 @@ def failures(number: int, segment: Segment) -> Failed:
         below, above = found.get(span.span_id), found.get(span.parent_span_id)
         if below and above and span.span_id != span.parent_span_id and (above.group in (below.group, _plain(above))):
             covered.add(span.parent_span_id)
-    return Failed([each for span, each in found.items() if span not in covered], callers)
+    calls = _calls(segment, found)
+    kept = ((span, each) for span, each in found.items() if span not in covered)
+    return Failed([each._replace(calls=tuple(calls.get(span, ()))) for span, each in kept], callers)
+
+
+def _calls(segment: Segment, found: Mapping[int, Failure]) -> dict[int, list[str]]:
+    """The failed calls at or below each failed span, as far as all spans between them have failed."""
+    parents = {span.span_id: span.parent_span_id for span in segment.spans}
+    calls: dict[int, list[str]] = {}
+    for span in segment.spans:
+        if span.kind == "Exit" and span.span_id in found:
+            at, seen = span.span_id, set[int]()
+            while at in found and at not in seen and len(calls.setdefault(at, [])) < _MOST_CALLERS:
+                calls[at].append(found[span.span_id].name)
+                seen.add(at)
+                at = parents[at]
+    return calls
 
 
 def _plain(failure: Failure) -> Group | None:

@@ -70,10 +70,11 @@ class Curves(TypedDict):
 
 
 class Calls(TypedDict):
-    """Sums over calls."""
+    """Sums over calls; of the errors `through` came from services that were called."""
 
     calls: int
     errors: int
+    through: int
     error_rate: float
     total: int
     p50: int | None
@@ -134,8 +135,19 @@ class Instances(Versioned):
     instances: list[Instance]
 
 
+class TraceFailure(TypedDict):
+    """What failed in a trace: how many failures began in it, and of one of them the kind of the exception, the status
+    where there is none, and the service. They are handled where no request failed because of them."""
+
+    count: int
+    kind: str
+    status: str
+    service: str
+    is_handled: bool
+
+
 class TraceHead(TypedDict):
-    """A trace in a list."""
+    """A trace in a list; `errors` are its spans that failed."""
 
     trace_id: str
     start: int
@@ -146,6 +158,7 @@ class TraceHead(TypedDict):
     service: str
     services: list[str]
     has_logs: bool
+    failure: TraceFailure | None
 
 
 class Traces(Versioned):
@@ -329,6 +342,7 @@ MapEdge = TypedDict(
         "to": str,
         "calls": int,
         "errors": int,
+        "through": int,
         "error_rate": float,
         "total": int,
         "p50": "int | None",
@@ -419,10 +433,11 @@ class ErrorGroup(TypedDict):
 
 
 class Errors(Versioned):
-    """Failures, in groups."""
+    """Failures, in groups; `through` more only came through from services that were called."""
 
     total: int
     failures: int
+    through: int
     left_out: int
     forgotten: int
     trend: Trend

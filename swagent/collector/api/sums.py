@@ -50,22 +50,27 @@ def trend(first: int, last: int, is_bounded: bool) -> Trend:
 class Sum:
     """The sum of the calls with one key."""
 
-    __slots__ = ("errors", "last", "moments")
+    __slots__ = ("errors", "last", "moments", "through")
 
     def __init__(self) -> None:
         self.errors = 0
+        self.through = 0
         self.last = 0
         self.moments: dict[int, list[int]] = {}  # durations, by when the call began
 
     def add(self, start: int, duration: int, is_error: int) -> None:
-        """Add a call."""
+        """Add a call.
+
+        :param is_error: 1 when it failed, 2 when that came through from a service that it called
+        """
         moment = start // MOMENT
         found = self.moments.get(moment)
         if found is None:
             self.moments[moment] = [duration]
         else:
             found.append(duration)
-        self.errors += is_error
+        self.errors += is_error > 0
+        self.through += is_error > 1
         self.last = max(self.last, start)
 
     def merge(self, other: Sum) -> None:
@@ -73,6 +78,7 @@ class Sum:
         for moment, durations in other.moments.items():
             self.moments.setdefault(moment, []).extend(durations)
         self.errors += other.errors
+        self.through += other.through
         self.last = max(self.last, other.last)
 
     def answer(self, until: int, shown: Trend | None = None) -> Answer:
@@ -92,6 +98,7 @@ class Sum:
         answer: Answer = {
             "calls": calls,
             "errors": self.errors,
+            "through": self.through,
             "error_rate": self.errors / calls if calls else 0.0,
             "total": sum(ordered),
             **{f"p{part}": quantile(ordered, part) for part in (50, 95, 99)},

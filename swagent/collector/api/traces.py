@@ -9,8 +9,10 @@ from ..store.store import Store
 from .cursor import Page, decode
 from .matching import RANK, Search
 from .newest import NewestTraces
+from .trace_failures import trace_failure
 
 Answer = dict[str, Any]
+_MOST_FAILED = 20  # segments of a trace that are looked at for what failed in it
 
 # those that follow come first, so that at least one row has the total
 _LIST = """{matching}
@@ -18,6 +20,7 @@ SELECT trace, start, duration, spans, errors, count(*) OVER () AS total, {follow
 ORDER BY follows DESC, {key} DESC, trace DESC LIMIT :limit
 """
 _HEADS = "SELECT trace, service, endpoint FROM segments WHERE trace IN ({}) ORDER BY is_root DESC, start, id"
+_FAILED = "SELECT id, trace FROM segments WHERE trace IN ({}) AND errors > 0 AND spans <= 2000 ORDER BY id"
 _LOGGED = "SELECT DISTINCT trace FROM logs WHERE trace IN ({})"
 
 
@@ -55,6 +58,7 @@ def traces(
 
 def _answer(store: Store, filters: Mapping[str, Any], version: int, total: int, page: Page) -> Answer:
     heads = _heads(store, [row[0] for row in page.rows])
+    failed = _failures(store, [row[0] for row in page.rows if row[4]])
     return {
         "version": version,
         "total": total,
@@ -67,6 +71,7 @@ def _answer(store: Store, filters: Mapping[str, Any], version: int, total: int, 
                 "duration": duration,
                 "spans": spans,
                 "errors": errors,
+                "failure": failed.get(trace),
                 **heads[trace],
                 **({"endpoint": filters["endpoint"], "service": service} if "endpoint" in filters else {}),
             }
@@ -74,6 +79,18 @@ def _answer(store: Store, filters: Mapping[str, Any], version: int, total: int, 
             if trace in heads  # else it has fallen out meanwhile
         ],
     }
+
+
+def _failures(store: Store, ids: list[str]) -> dict[str, Answer | None]:
+    """What failed in each of some traces."""
+    numbers: dict[str, list[int]] = {}
+    for number, trace in store.read(_FAILED.format(", ".join("?" * len(ids))), ids):
+        numbers.setdefault(trace, []).append(number)
+    found: dict[str, Answer | None] = {}
+    for trace, each in numbers.items():
+        segments = (store.segment(number) for number in each[:_MOST_FAILED])
+        found[trace] = trace_failure(segment for segment in segments if segment is not None)
+    return found
 
 
 def _heads(store: Store, ids: list[str]) -> dict[str, Answer]:

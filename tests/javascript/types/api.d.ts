@@ -35,6 +35,7 @@ declare namespace Answer {
   interface Calls {
     calls: number;
     errors: number;
+    through: number;
     error_rate: number;
     total: number;
     p50: number | null;
@@ -46,6 +47,7 @@ declare namespace Answer {
   interface Service {
     calls: number;
     errors: number;
+    through: number;
     error_rate: number;
     total: number;
     p50: number | null;
@@ -67,6 +69,7 @@ declare namespace Answer {
   interface Endpoint {
     calls: number;
     errors: number;
+    through: number;
     error_rate: number;
     total: number;
     p50: number | null;
@@ -97,6 +100,13 @@ declare namespace Answer {
     version: number;
     instances: Instance[];
   }
+  interface TraceFailure {
+    count: number;
+    kind: string;
+    status: string;
+    service: string;
+    is_handled: boolean;
+  }
   interface TraceHead {
     trace_id: string;
     start: number;
@@ -107,6 +117,7 @@ declare namespace Answer {
     service: string;
     services: string[];
     has_logs: boolean;
+    failure: TraceFailure | null;
   }
   interface Traces {
     version: number;
@@ -245,6 +256,7 @@ declare namespace Answer {
     to: string;
     calls: number;
     errors: number;
+    through: number;
     error_rate: number;
     total: number;
     p50: number | null;
@@ -325,6 +337,7 @@ declare namespace Answer {
     version: number;
     total: number;
     failures: number;
+    through: number;
     left_out: number;
     forgotten: number;
     trend: Trend;

@@ -3,7 +3,7 @@ import { html, useRef } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { Select, Text } from '../parts/fields.js';
 import { Icon } from '../parts/icons.js';
-import { plural } from '../parts/format.js';
+import { count, plural } from '../parts/format.js';
 import { Clear, Note } from '../parts/parts.js';
 import { scrolled, usePlace } from '../frame/places.js';
 import { go, link, replace } from '../frame/route.js';
@@ -77,7 +77,7 @@ function List({ query }) {
       <header class="view-head">
         <h1>Errors</h1>
         <p class="total" role="status">
-          ${data ? `${plural(data.total, 'group')}, ${plural(data.failures, 'failure')}` : ''}
+          ${data ? `${plural(data.total, 'group')}, ${plural(data.failures, 'failure')}${throughWords(data, service)}` : ''}
         </p>
         <${Clear} view="errors" filters=${query} />
       </header>
@@ -100,7 +100,7 @@ function List({ query }) {
       ${
         data && sorted.length === 0
           ? html`
-              <${Nothing} searched=${Object.keys(query).length > 0} />
+              <${Nothing} searched=${Object.keys(query).length > 0} through=${data.through} />
             `
           : html`
               <${VirtualList}
@@ -164,13 +164,23 @@ function Filters({ query }) {
   `;
 }
 
-function Nothing({ searched }) {
+// what only came through counts where it began: for one service these are elsewhere
+const throughWords = ({ through }, service) =>
+  service && through > 0 ? `; ${count(through)} more came through from services that it calls` : '';
+
+function Nothing({ searched, through }) {
   return searched
     ? html`
         <${Note} title="No error matches">
           <p>
             Search for less, or <a href="#/errors">show all errors</a>.
           </p>
+          ${
+            through > 0 &&
+            html`
+              <p>${plural(through, 'failure')} came through from services that were called, and count there.</p>
+            `
+          }
         <//>
       `
     : html`

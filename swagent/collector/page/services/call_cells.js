@@ -21,12 +21,15 @@ export const CALL_ORDERS = {
   name: { of: each => each.name, text: true },
   calls: { of: each => each.calls },
   rate: { of: each => (isSilent(each) ? 0 : each.calls_per_minute) },
-  errors: { of: each => each.error_rate },
+  errors: { of: each => ownErrors(each) / Math.max(1, each.calls) },
   total: { of: each => each.total },
   p50: { of: each => each.p50 },
   p95: { of: each => each.p95 },
   p99: { of: each => each.p99 },
 };
+
+// those that began here, and did not come through from a service that was called
+const ownErrors = ({ errors, through = 0 }) => errors - through;
 
 /* sums: as the API has them; width: milliseconds of a point of the trend; errors: whether they are shown */
 export function CallCells({ sums, width, errors }) {
@@ -47,7 +50,7 @@ export function CallCells({ sums, width, errors }) {
     </td>
     <td class="number" data-label="per min"><${Rate} sums=${sums} /></td>
     <td class="number" data-label="Errors">
-      <${Errors} errors=${sums.errors} rate=${sums.error_rate} href=${errors} />
+      <${Errors} errors=${ownErrors(sums)} through=${sums.through} calls=${sums.calls} href=${errors} />
     </td>
     <td class="number" data-label="Total">${duration(sums.total)}</td>
     <td class="number" data-label="p50">${duration(sums.p50)}</td>
@@ -77,13 +80,24 @@ function Rate({ sums }) {
     : short(sums.calls_per_minute);
 }
 
-export function Errors({ errors, rate, href }) {
-  if (errors === 0)
-    return html`
-      <span class="none">0</span>
-    `;
+/* errors: that began here; through: that came through from services that were called */
+export function Errors({ errors, through = 0, calls, href }) {
+  return html`
+    ${errors > 0 ? html`<${Own} ...${{ errors, calls, href }} />` : html`<span class="none">0</span>`}
+    ${
+      through > 0 &&
+      html`
+        <span class="through" title="Calls that failed because a service that was called failed: they count there">
+          ${short(through)} through
+        </span>
+      `
+    }
+  `;
+}
+
+function Own({ errors, calls, href }) {
   const text = html`
-    ${percent(rate)}${' '}
+    ${percent(errors / Math.max(1, calls))}${' '}
     <span class="of">(${short(errors)}<span class="out-of-sight">${errors === 1 ? ' error' : ' errors'}</span>)</span>
   `;
   return href

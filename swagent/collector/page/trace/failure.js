@@ -16,12 +16,13 @@ function errorOf(fields) {
   return { kind: kind ?? name, message: message ?? rest.join(': '), stack: stack ?? traceback };
 }
 
-export function Failure({ log }) {
+// handled: the span did not fail because of it
+export function Failure({ log, handled }) {
   const fields = Object.fromEntries(log.fields);
   const { kind, message, stack } = errorOf(fields);
   const rest = log.fields.filter(([key]) => !['event', 'error.kind', 'message', 'stack', 'Traceback'].includes(key));
   return html`
-    <section class="failure" aria-label="Error">
+    <section class=${`failure ${handled ? 'handled' : ''}`} aria-label=${handled ? 'Handled error' : 'Error'}>
       <p>
         <b>${kind}</b>${' '}
         ${

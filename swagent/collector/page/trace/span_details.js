@@ -65,7 +65,7 @@ export function SpanDetails({ span, trace, neighbours, waits }) {
     </dl>
     ${errors.map(
       each => html`
-        <${Failure} log=${each} key=${each.time} />
+        <${Failure} log=${each} handled=${!span.error} key=${each.time} />
       `,
     )}
     <${SpanProfile} span=${span} trace=${trace} />

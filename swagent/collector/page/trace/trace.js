@@ -6,6 +6,7 @@ import { ExportTrace } from '../exchange/export_link.js';
 import { Icon } from '../parts/icons.js';
 import { LogRows } from '../logs/log_rows.js';
 import { headOf } from './critical_path.js';
+import { failuresOf } from './failed_spans.js';
 import { errorsDeepestFirst } from './finding.js';
 import { useNeighbours } from './loop_neighbours.js';
 import { waitsIn } from './loop_waits.js';
@@ -44,6 +45,7 @@ function Content({ trace, query }) {
   const root = spans[0];
   const head = useMemo(() => headOf(trace), [trace]);
   const errors = useMemo(() => errorsDeepestFirst(spans), [spans]);
+  const failed = useMemo(() => failuresOf(spans), [spans]);
   const neighbours = useNeighbours(trace);
   const waits = useMemo(() => waitsIn(spans, neighbours), [spans, neighbours]);
   const found = useFindings(trace.trace_id);
@@ -97,11 +99,11 @@ function Content({ trace, query }) {
             html`
               <button
                 type="button"
-                class="badge error"
-                title="To where it began: the deepest error (e goes to the next)"
+                class=${`badge ${failed.own.length > 0 ? 'error' : ''}`}
+                title=${`To where it began: the deepest error (e goes to the next). ${plural(errors.length, 'span')} failed.`}
                 onClick=${() => change({ span: errors[0].id, tab: '' })}
               >
-                ${plural(errors.length, 'error')}
+                ${errorWords(failed)}
               </button>
             `
           }
@@ -172,6 +174,15 @@ function Content({ trace, query }) {
     </div>
   `;
 }
+
+// each failure once, where it began
+const errorWords = ({ own, handled }) =>
+  [
+    own.length > 0 && plural(own.length, 'error'),
+    handled.length > 0 && (own.length > 0 ? `${count(handled.length)} handled` : `${plural(handled.length, 'error')}, handled`),
+  ]
+    .filter(Boolean)
+    .join(', ');
 
 // how much of the whole each service's own spans cover: where to look first
 function Shares({ trace }) {

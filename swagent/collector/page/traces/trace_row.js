@@ -5,6 +5,7 @@ import { Icon } from '../parts/icons.js';
 import { briefMoment, count, duration, moment, plural } from '../parts/format.js';
 import { link } from '../frame/route.js';
 import { Service } from '../parts/parts.js';
+import { failureText } from './failure_text.js';
 import { placed } from '../frame/virtual.js';
 
 const SHOWN = 2; // of the other services; all are in the title
@@ -23,9 +24,9 @@ export function Head() {
 
 export function Row({ trace, scale, index, height, active, wide, total, onOpen }) {
   const others = trace.services.filter(name => name !== trace.service);
-  const errors = trace.errors > 0;
+  const { text: failure, failed } = failureText(trace);
   const long = moment(trace.start);
-  const label = `${trace.endpoint || 'unnamed'} in ${trace.service}, ${duration(trace.duration)}${errors ? `, ${plural(trace.errors, 'error')}` : ''}, ${long}`;
+  const label = `${trace.endpoint || 'unnamed'} in ${trace.service}, ${duration(trace.duration)}${failure ? `, ${failure}` : ''}, ${long}`;
   return html`
     <div
       role="listitem"
@@ -35,7 +36,7 @@ export function Row({ trace, scale, index, height, active, wide, total, onOpen }
       style=${placed(index, height)}
     >
       <a
-        class=${`trace-row ${active ? 'active' : ''} ${errors ? 'failed' : ''}`}
+        class=${`trace-row ${active ? 'active' : ''} ${failed ? 'failed' : ''}`}
         href=${link(['traces', trace.trace_id])}
         aria-label=${label}
         onClick=${onOpen}
@@ -50,9 +51,9 @@ export function Row({ trace, scale, index, height, active, wide, total, onOpen }
         <span class="what">
           <span class="endpoint" dir="auto" title=${trace.endpoint}>${trace.endpoint || '(unnamed)'}</span>
           ${
-            errors &&
+            failure &&
             html`
-              <span class="badge error">${plural(trace.errors, 'error')}</span>
+              <span class=${`badge ${failed ? 'error' : ''}`} title=${`${plural(trace.errors, 'span')} failed`}>${failure}</span>
             `
           }
           ${
