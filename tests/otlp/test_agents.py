@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import logging
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +20,7 @@ from kit.otlp import attributes_of, grpc_reply, http_reply, partial, requests_of
 from otlp.clients import TRANSPORTS, with_retry_info
 from swagent import Agent, Config, entry_span, exit_span, local_span
 from swagent.ledger import SignalStatistics
+from swagent.meters import Counter
 from swagent.signals import Signal
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("protocol", TRANSPORTS)]
@@ -101,6 +105,39 @@ async def test_the_ledger_counts_what_a_partial_success_refuses(protocol: str) -
             assert statistics.confirmed + refused == 5
             batches = sum(bool(request.resource_spans) for request in requests_of(peer))
             assert 0 < refused <= 2 * batches
+
+
+async def test_logs_and_meters_arrive(protocol: str) -> None:
+    name = f"otlp_test_{uuid.uuid4().hex}"
+    Counter(name, labels={"shop": "north"}).increment(3)
+    with peer_of(protocol) as peer:
+        config = dataclasses.replace(config_of(peer, protocol), meter_reporter_period=0.05)
+        async with Agent(config) as agent:
+            with local_span("work") as span:
+                logging.getLogger("shop.orders").warning("no order %d", 17)
+            await until(lambda: agent.statistics().meter.confirmed)
+            assert await agent.flush(30)
+            statistics = agent.statistics()
+            assert (statistics.log.confirmed, statistics.log.balanced, statistics.meter.balanced) == (1, True, True)
+        logs, metrics = requests_of(peer, "logs"), requests_of(peer, "metrics")
+        (work,) = spans_in(requests_of(peer))
+    (record,) = [each for request in logs for each in request.resource_logs[0].scope_logs[0].log_records]
+    assert "no order 17" in record.body.string_value
+    assert (record.trace_id.hex(), record.span_id) == (span.trace_id, work.span_id)
+    found = [each for request in metrics for each in request.resource_metrics[0].scope_metrics[0].metrics]
+    points = [point for each in found if each.name == name for point in each.gauge.data_points]
+    assert {point.as_double for point in points} == {3.0}
+    assert attributes_of(points[0]) == {"shop": "north"}
+
+
+async def test_a_period_of_meters_is_refused_as_a_whole(protocol: str) -> None:
+    with peer_of(protocol) as peer:
+        config = dataclasses.replace(config_of(peer, protocol), meter_reporter_period=0.05)
+        payload = partial("metrics", 40)
+        peer.behave = grpc_reply(payload) if protocol == "otlp" else http_reply(payload)
+        async with Agent(config) as agent:
+            await until(lambda: agent.statistics().meter.dropped.get("rejected"))
+            assert agent.statistics().meter.confirmed == 0
 
 
 async def test_other_signals_are_off(protocol: str) -> None:

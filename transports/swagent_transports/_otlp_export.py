@@ -16,6 +16,8 @@ from swagent.errors import RejectedError
 from swagent.signals import Signal
 from swagent_proto import otlp_wire
 
+from ._otlp_logs import logs_of
+from ._otlp_metrics import metrics_of
 from ._otlp_reading import integer, nested, read, text
 from ._otlp_resource import SCHEMA, Origin, joined, resource, scope
 from ._otlp_spans import spans_of
@@ -48,7 +50,19 @@ _SERVICE = "/opentelemetry.proto.collector."
 TRACES = Export(
     f"{_SERVICE}trace.v1.TraceService/Export", "/v1/traces", spans_of, otlp_wire.scope_spans, otlp_wire.resource_spans
 )
-EXPORTS: Mapping[Signal, Export] = {Signal.SEGMENT: TRACES}
+EXPORTS: Mapping[Signal, Export] = {
+    Signal.SEGMENT: TRACES,
+    Signal.LOG: Export(
+        f"{_SERVICE}logs.v1.LogsService/Export", "/v1/logs", logs_of, otlp_wire.scope_logs, otlp_wire.resource_logs
+    ),
+    Signal.METER: Export(
+        f"{_SERVICE}metrics.v1.MetricsService/Export",
+        "/v1/metrics",
+        metrics_of,
+        otlp_wire.scope_metrics,
+        otlp_wire.resource_metrics,
+    ),
+}
 
 
 class Exporter:

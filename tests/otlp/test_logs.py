@@ -1,0 +1,78 @@
+"""Log records of SkyWalking's become those of OTLP, judged by the official package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from opentelemetry.proto.logs.v1 import logs_pb2
+
+from kit.otlp import attributes_of
+from otlp.samples import SEGMENT, TRACE
+from swagent.w3c_ids import span_id_of
+from swagent_proto import wire
+from swagent_transports._otlp_logs import logs_of
+
+AT = 1_700_000_000_123
+
+
+def encoded(
+    text: str = "no such order", *, tags: list[tuple[str, str]] | None = None, trace: str = TRACE, form: str = "text"
+) -> bytes:
+    bodies = {
+        "text": (wire.text_log(text), None, None),
+        "json": (None, wire.json_log(text), None),
+        "yaml": (None, None, wire.yaml_log(text)),
+    }
+    body = wire.log_data_body(form, *bodies[form])
+    place = wire.trace_context(trace, SEGMENT, 2) if trace else None
+    tags = [("level", "WARNING"), ("logger", "shop.orders"), ("thread", "MainThread")] if tags is None else tags
+    return wire.log_data(AT, "shop", "shop-1", "GET:/orders", body, place, wire.log_tags(tags), "")
+
+
+def one(record: bytes) -> Any:
+    origin, (found,) = logs_of(record)
+    assert origin == ("shop", "shop-1")
+    return logs_pb2.LogRecord.FromString(found)
+
+
+def test_a_record_under_its_span() -> None:
+    found = one(encoded())
+    assert (found.time_unix_nano, found.observed_time_unix_nano) == (AT * 1_000_000, AT * 1_000_000)
+    assert (found.trace_id.hex(), found.span_id, found.flags) == (TRACE, span_id_of(SEGMENT, 2), 1)
+    assert (found.severity_number, found.severity_text) == (logs_pb2.SEVERITY_NUMBER_WARN, "WARNING")
+    assert found.body.string_value == "no such order"
+    assert attributes_of(found) == {
+        "logger.name": "shop.orders",
+        "thread.name": "MainThread",
+        "skywalking.endpoint": "GET:/orders",
+    }
+
+
+def test_a_record_outside_of_traces_has_no_ids() -> None:
+    found = one(encoded(trace=""))
+    assert (found.trace_id, found.span_id, found.flags) == (b"", b"", 0)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "yaml"])
+def test_each_form_of_a_body(form: str) -> None:
+    assert one(encoded("{}", form=form)).body.string_value == "{}"
+
+
+def test_an_empty_text_is_a_body() -> None:
+    assert one(encoded("")).body.WhichOneof("value") == "string_value"
+
+
+@pytest.mark.parametrize(
+    ("level", "number"), [("DEBUG", 5), ("INFO", 9), ("ERROR", 17), ("CRITICAL", 21), ("Level 35", 0)]
+)
+def test_severities(level: str, number: int) -> None:
+    found = one(encoded(tags=[("level", level)]))
+    assert (found.severity_number, found.severity_text) == (number, level)
+
+
+def test_a_record_in_parts_is_merged() -> None:
+    """The agent puts records together from parts: protobuf merges messages that follow one another."""
+    whole = encoded()
+    type_alone = wire.log_data(0, "", "", "", wire.log_data_body("text", None, None, None), None, None, "")
+    assert one(type_alone + whole) == one(whole)
