@@ -2,6 +2,8 @@
 
 A name is imported when it is first asked for. `swagent run` needs few of them before it becomes the command, and an
 application that only records does not need an agent's pipelines.
+
+It asserts nothing, so pytest need not rewrite it, nor warn of that: PYTEST_DONT_REWRITE.
 """
 
 from __future__ import annotations

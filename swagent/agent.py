@@ -74,6 +74,7 @@ from .pipeline.encoder import Encoder
 from .pipeline.failover import Failover
 from .pipeline.pipelines import Pipelines
 from .pipeline.route import Route
+from .profile.blocked_loop import Block
 from .profile.request_clock import Steps
 from .record.suppression import suppress_instrumentation
 from .record.trace.tracer import Tracer
@@ -333,7 +334,8 @@ class Agent:
         self._recording.report_end()
         self.pipelines.end()
         self._phase = Phase.STOPPED
-        _agents.remove(self)
+        if self in _agents:  # not while it pauses
+            _agents.remove(self)
         self._stopped.set()
         statistics = self.statistics()
         level = logging.INFO if statistics.complete else logging.WARNING
@@ -397,6 +399,35 @@ class Agent:
         :raises Exception: the loop cannot be seen into
         """
         return self._recording.steps_here() if self._phase is Phase.RUNNING else None
+
+    def pause(self) -> None:
+        """Run on, and record nothing that does not hold this very agent: nothing else finds it, as if none ran. For one
+        that is kept from one test to the next. A second call does nothing, and so does one before the start."""
+        if self in _agents:
+            _agents.remove(self)
+            self._recording.pause()
+
+    def resume(self) -> None:
+        """End a pause: it is the agent of this process again. Without one this does nothing."""
+        if self._phase is Phase.RUNNING and self not in _agents:
+            _agents.append(self)
+            self._recording.resume()
+
+    def follow_blocks(self, call: Callable[[Block], object] | None) -> None:
+        """Have a function called with each time for which a watched loop was held, in a thread of the agent's. It must
+        not raise.
+
+        :param call: None: call nothing any more
+        """
+        self._recording.on_block = call
+
+    def wait_for_blocks(self, timeout: float = 1.0) -> None:
+        """Wait until the holds of loops that are over have been reported. Blocks the thread, so call it outside of any
+        loop, or in one that holds nothing.
+
+        :param timeout: seconds, for each loop
+        """
+        self._recording.wait_for_blocks(timeout)
 
     def statistics(self) -> Statistics:
         """The fate of each record so far: its ledger. Any thread, in every phase; empty before the start."""

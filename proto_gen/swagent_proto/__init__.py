@@ -7,4 +7,6 @@ otlp_wire   protobuf bytes of what goes out by OTLP
 
 Importing this package imports none of them: `messages` needs betterproto and grpclib, the others
 only the standard library. Written by hand are `text`, `cache`, `protobuf_fields`, `json_fields` and `otlp_values`.
+
+It asserts nothing, so pytest need not rewrite it, nor warn of that: PYTEST_DONT_REWRITE.
 """

@@ -66,6 +66,8 @@ class LoopWatch:
         self._stopped = threading.Event()
         self._answered = threading.Event()
         self._answered_at = 0.0
+        self._looked = threading.Event()
+        self._looked.set()
         self._thread = threading.Thread(target=self._run, name="swagent-loop-watch", daemon=True)
         self._thread.start()
 
@@ -75,6 +77,22 @@ class LoopWatch:
         self._answered.set()
         if self._thread is not threading.current_thread():
             self._thread.join(1.0)
+
+    @property
+    def thread(self) -> int:
+        """The identity of the thread that its loop runs in."""
+        return self._view.thread
+
+    def is_run(self) -> bool:
+        """Whether its loop runs."""
+        return self._view.is_run()
+
+    def wait_for_report(self, timeout: float) -> None:
+        """Wait until a hold that is over has been reported. Blocks: not for the loop's own thread.
+
+        :param timeout: seconds
+        """
+        self._looked.wait(timeout)
 
     # -- in the loop --------------------------------------------------------------------------------------------------
 
@@ -105,11 +123,14 @@ class LoopWatch:
             # a process that was suspended as a whole, or a thread that got no turn, is given a moment to answer
             if self._answered.wait(self._limit - rest) or self._answered.wait(_LOOK_EVERY):
                 continue
+            self._looked.clear()
             try:
                 # it began somewhere in the rest before the question
                 self._follow(_Blockage(asked_at - rest / 2))
             except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is no public interface)
                 _limited.warn("loop watch", "a blocked event loop could not be looked into: %r", error)
+            finally:
+                self._looked.set()
 
     def _follow(self, blockage: _Blockage) -> None:
         """Look on until the loop turns again."""

@@ -19,6 +19,7 @@ from ..pipeline.encoder import Encoder
 from ..pipeline.log_encoder import LogEncoder
 from ..pipeline.pipelines import Pipelines
 from ..pipeline.request_encoder import RequestEncoder
+from ..profile.blocked_loop import Block
 from ..profile.blocks import Blocks
 from ..profile.loop_watch import LoopWatch
 from ..profile.profiler import Profiler
@@ -76,6 +77,8 @@ class Recording:
         self._blocks = Blocks(self._offer_event)
         self._block_limit = config.loop_block_limit / 1000
         self._loop_watches: dict[int, LoopWatch] = {}
+        self.on_block: Callable[[Block], object] | None = None
+        """Called with each time for which a loop was held, in the watchdog's thread. It must not raise."""
         # each is kept by its loop
         self._steps: weakref.WeakSet[Steps] = weakref.WeakSet()
         self._steps_lock = threading.Lock()
@@ -113,14 +116,53 @@ class Recording:
         self.watch_loop()
 
     def watch_loop(self) -> None:
-        """Look after the running loop, unless it is the agent's own. A second call does nothing."""
+        """Look after the running loop, unless it is the agent's own. A second call does nothing. A thread may run one
+        loop after the other, as that of a test does."""
         thread = threading.get_ident()
-        if not self._block_limit or suppress_instrumentation.get() or thread in self._loop_watches or self._has_ended:
+        if not self._block_limit or suppress_instrumentation.get() or self._has_ended:
             return
+        known = self._loop_watches.get(thread)
+        if known is not None and known.is_run():
+            return
+        self._leave_ended_loops(thread)
         try:
-            self._loop_watches[thread] = LoopWatch(view_of_this_loop(), self._block_limit, self._blocks.note)
+            self._loop_watches[thread] = LoopWatch(view_of_this_loop(), self._block_limit, self._note_block)
         except Exception as error:  # noqa: BLE001, RUF100  (a loop of a foreign class, or no thread to spare)
             say(logging.INFO, "this event loop is not watched: %r", error)
+
+    def _leave_ended_loops(self, thread: int) -> None:
+        """Watch no loop that ran in a thread, nor those of threads that have ended."""
+        alive = {each.ident for each in threading.enumerate()}
+        for each in list(self._loop_watches):
+            if each == thread or each not in alive:
+                watch = self._loop_watches.pop(each, None)
+                if watch is not None:
+                    watch.stop()
+
+    def _note_block(self, block: Block) -> None:
+        self._blocks.note(block)
+        if self.on_block is not None:
+            self.on_block(block)
+
+    def wait_for_blocks(self, timeout: float) -> None:
+        """Wait until each hold of a loop that is over has been reported. Blocks.
+
+        :param timeout: seconds for each
+        """
+        for watch in list(self._loop_watches.values()):
+            if watch.thread != threading.get_ident() or not watch.is_run():
+                watch.wait_for_report(timeout)
+
+    def pause(self) -> None:
+        """Take in nothing by itself, and watch no loop, until `resume`."""
+        tracers.uninstall(self.tracer)
+        for watch in self._loop_watches.values():
+            watch.stop()
+        self._loop_watches.clear()
+
+    def resume(self) -> None:
+        """Take records in again."""
+        tracers.install(self.tracer)
 
     def steps_here(self) -> Steps | None:
         """The steps of the running loop. Where the time of each request is split they are reported from now on until
@@ -133,6 +175,8 @@ class Recording:
             if not self._takes_steps:
                 return None
             if steps not in self._steps:
+                # a loop that serves
+                self.watch_loop()
                 if self._splits_each(steps):
                     steps.enter()
                 self._steps.add(steps)

@@ -13,7 +13,7 @@ _PAGE = Path(__file__).parents[2] / "docs" / "testing.md"
 
 def test_the_example_passes(tmp_path: Path) -> None:
     files = dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", _PAGE.read_text("utf-8"), re.DOTALL))
-    assert set(files) == {"conftest.py", "test_orders.py"}
+    assert set(files) == {"conftest.py", "test_orders.py", "test_budgets.py"}
     for name, text in files.items():
         (tmp_path / name).write_text(text, "utf-8")
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -29,4 +29,4 @@ def test_the_example_passes(tmp_path: Path) -> None:
         str(tmp_path),
     ]
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=50, check=False)
-    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    assert "4 passed" in done.stdout, done.stdout + done.stderr

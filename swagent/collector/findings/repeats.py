@@ -18,7 +18,8 @@ LEAST_RETRIES = 3
 """Calls that are a storm of retries, of which all, or all but the last, failed."""
 _ASKED = frozenset(("Database", "Cache", "Http", "RPCFramework"))
 _ONE_BY_ONE = 0.8  # of their time, that the calls did not share
-_WORTH_MS, _WORTH_SHARE = 10, 0.1
+WORTH_MS, _WORTH_SHARE = 10, 0.1
+"""Milliseconds that repeated calls have to take, or else the share of the request."""
 
 
 class Repeat(NamedTuple):
@@ -63,14 +64,16 @@ def repeats(nodes: Iterable[Node]) -> Iterator[Repeat]:
                 yield Repeat(call, found, _union(found), len(exits))
 
 
-def n_plus_one(repeat: Repeat, whole: int) -> Finding | None:
+def n_plus_one(repeat: Repeat, whole: int, *, least: int = LEAST, least_ms: int = WORTH_MS) -> Finding | None:
     """The finding of a statement that was asked for each row; None where it is none.
 
     :param whole: milliseconds of the request
+    :param least: so many calls are one
+    :param least_ms: milliseconds that they have to take, unless that is much of the request
     """
     count = len(repeat.nodes)
-    is_worth = repeat.took >= _WORTH_MS or repeat.took >= whole * _WORTH_SHARE
-    if count < LEAST or not repeat.is_serial or not is_worth or 2 * repeat.failed > count:
+    is_worth = repeat.took >= least_ms or repeat.took >= whole * _WORTH_SHARE
+    if count < least or not repeat.is_serial or not is_worth or 2 * repeat.failed > count:
         return None
     share, of_calls = repeat.took / max(whole, 1), count / repeat.siblings
     text = (
