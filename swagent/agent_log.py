@@ -10,6 +10,7 @@ from contextlib import suppress
 log = logging.getLogger("swagent")
 
 _QUIET = 30.0
+_lowered = False
 
 
 class RateLimitedLog:
@@ -47,7 +48,15 @@ class RateLimitedLog:
         say(logging.INFO, message + (f", after {held} more failures" if held else ""), *args)
 
 
+def lower_news(is_lower: bool) -> None:
+    """Have the lines at INFO go to the debug level, or not. A command that is no server may print what `logging` gets,
+    as pip does, and then a line of ours would be a part of its output."""
+    global _lowered  # noqa: PLW0603, RUF100
+    _lowered = is_lower
+
+
 def say(level: int, message: str, *args: object, exc_info: BaseException | None = None) -> None:
     """Log one line. Never raises: the application's handlers may, and the standard one does where stderr is closed."""
     with suppress(Exception):
+        level = logging.DEBUG if _lowered and level == logging.INFO else level
         log.log(level, message, *args, exc_info=exc_info)

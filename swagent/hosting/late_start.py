@@ -4,6 +4,7 @@
 | --- | --- |
 | a script | at once, in a thread |
 | a server, a child of multiprocessing, a forked child | when it serves, or with its first record, whichever is first |
+| a program that Python is a part of, as uWSGI | the same |
 | a wrapper, which becomes another program | with its first record |
 | a process that only supervises workers, as gunicorn's master does | never: nothing is alive when it forks |
 
@@ -21,7 +22,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..agent import running as running_agent
-from ..agent_log import say
+from ..agent_log import lower_news, say
 from ..config import Config
 from ..runtime.first_record import forget, when_recorded
 from ..runtime.interpreter_options import read_command
@@ -58,7 +59,10 @@ def follow(config: Config, command: Sequence[str], *, opening: Callable[[], obje
     # now: in the middle of an import of the application's, the thread that waits for ours may hold its lock
     find_transport(config)
     _followed, _opening = config, opening
-    if any(_CHILD.search(each) for each in command) or program_of(command) in _SERVERS | _WRAPPERS:
+    # unless the user asks for them by name
+    lower_news("SW_AGENT_LOGGING_LEVEL" not in os.environ)
+    # without a command Python is a part of a server, as in uWSGI and mod_wsgi, which fork on their own
+    if not command or any(_CHILD.search(each) for each in command) or program_of(command) in _SERVERS | _WRAPPERS:
         when_recorded(config, partial(start_if_none, config))
     else:
         start(config, follow_forks=True)
@@ -80,6 +84,7 @@ def start_now() -> None:
 def note_serving() -> None:
     """This process serves, and its agent is there, or it looks after others that serve. Says so, once. Never raises."""
     global _opening  # noqa: PLW0603, RUF100
+    lower_news(False)
     opening, _opening = _opening, None
     if opening is not None:
         opening()

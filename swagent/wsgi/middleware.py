@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
@@ -32,6 +33,9 @@ from .frameworks import follow_routes, note_route
 from .response import App, Pieces, Response, SizedPieces, StartResponse
 from .scope import SCOPE, Environ, scope_of
 from .thread_clock import split_time
+
+# Held while a request starts the agent. The thread that does so may come back here.
+_starting = threading.RLock()
 
 
 class SkyWalkingMiddleware:
@@ -108,12 +112,13 @@ class SkyWalkingMiddleware:
         return True
 
     def _start(self) -> Tracer | None:
-        """Start the process's agent. Tried once in each process."""
-        if self._process == os.getpid():
-            return None
-        self._process = os.getpid()
+        """Start the process's agent. Tried once in each process; requests in other threads wait for it meanwhile."""
         try:
-            return start_agent(self._config or followed()).tracer
+            with _starting:
+                if self._process == os.getpid():
+                    return running()
+                self._process = os.getpid()
+                return start_agent(self._config or followed()).tracer
         except ConfigError as error:
             # the server runs already, and the agent never raises into a running application
             say(logging.ERROR, "swagent is off: %s", error)
@@ -177,3 +182,13 @@ class _Closing:
 
 def _do_nothing() -> None:
     """The `close` of a body that has none."""
+
+
+def _begin_in_child() -> None:
+    """A fork may have copied the lock while another thread held it."""
+    global _starting  # noqa: PLW0603, RUF100
+    _starting = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_begin_in_child)

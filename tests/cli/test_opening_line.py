@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Run
+from swagent.collector.server import Collector
 from swagent.config import Config, environment
 from swagent.instrument.opening_line import say_opening
 
@@ -148,3 +149,19 @@ def test_without_swagent_run_the_first_agent_of_a_process_warns_of_it(swagent: R
         timeout=120,
     )
     assert alone.stderr.count("this service has no name") == 1
+
+
+@pytest.mark.parametrize(("level", "is_heard"), [({}, False), ({"SW_AGENT_LOGGING_LEVEL": "info"}, True)])
+def test_a_program_that_prints_what_logging_gets_prints_nothing_of_ours(
+    swagent: Run, collector: Collector, level: dict[str, str], is_heard: bool
+) -> None:
+    code = "import logging, sys\nlogging.basicConfig(level='INFO', stream=sys.stdout, format='%(message)s')"
+    named = {
+        "SW_AGENT_NAME": "shop",
+        "SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector.address,
+        "SW_AGENT_AUTHENTICATION": "sesame",
+    }
+    result = swagent("run", "--", sys.executable, "-c", f"{code}\nlogging.info('done')", **named, **level)
+    assert result.stdout.startswith("done\n")
+    assert ("swagent stopped for shop" in result.stdout) is is_heard
+    assert is_heard or (result.stdout, result.stderr) == ("done\n", "")

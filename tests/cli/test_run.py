@@ -260,7 +260,8 @@ swagent.start()
 
 
 def test_one_line_says_what_records_and_what_is_left_out(swagent: Run) -> None:
-    result = swagent("run", "--", sys.executable, "-c", ANNOUNCED, SW_AGENT_DISABLE_PLUGINS="sw_http_s.*,uvicorn")
+    settings = {"SW_AGENT_DISABLE_PLUGINS": "sw_http_s.*,uvicorn", "SW_AGENT_LOGGING_LEVEL": "info"}
+    result = swagent("run", "--", sys.executable, "-c", ANNOUNCED, **settings)
     [line] = [each for each in result.stdout.splitlines() if each.startswith("recorded by themselves: ")]
     recorded, _, left_out = line.partition("; left out: ")
     assert recorded.endswith("(native)")

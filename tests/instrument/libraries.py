@@ -40,8 +40,8 @@ The operations are examples. Tags in parentheses are collected only where a sett
 the server of the tests. These libraries have met only a fake, and no server of their kind: {fakes}.
 """
 SERVERS = frozenset({
-    "aiohttp_server", "bottle", "django", "falcon", "flask", "granian", "gunicorn", "http_server", "hypercorn",
-    "pyramid", "sanic", "tornado", "uvicorn", "werkzeug", "wsgiref",
+    "aiohttp_server", "bottle", "daphne", "django", "falcon", "flask", "granian", "gunicorn", "http_server",
+    "hypercorn", "pyramid", "sanic", "tornado", "uvicorn", "werkzeug", "wsgiref",
 })  # fmt: skip
 LOGS = frozenset({"loguru"})
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "libraries").glob("*.md"))

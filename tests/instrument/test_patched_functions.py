@@ -130,6 +130,7 @@ REWRITTEN: dict[str, dict[str, str]] = {
     "arq: arq.worker.deserialize_job_raw": {"deserializer": "it remembers the context that a job came with"},
     "confluent-kafka: Producer.produce": {"headers": _CARRIES, "on_delivery": _RECORDS, "callback": _RECORDS},
     "confluent-kafka: SerializingProducer.produce": {"headers": _CARRIES, "on_delivery": _RECORDS},
+    "daphne: Server.__init__": {"application": _RECORDS},
     "granian: LifespanProtocol.__init__": {"callable": _RECORDS},
     "granian: granian.server.mp._asgi_call_wrap": {"callback": _RECORDS},
     "granian: granian.server.mp._wsgi_call_wrap": {"callback": _RECORDS},

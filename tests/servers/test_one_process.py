@@ -36,6 +36,7 @@ KINDS = {
         "-m hypercorn --bind 127.0.0.1:{port} -k trio servers.applications:asgi", "{id}", Component.PYTHON,
         "hypercorn", True,
     ),
+    "daphne": Kind("-m daphne -p {port} servers.applications:asgi", "{id}", Component.PYTHON, "daphne"),
     "aiohttp": Kind(OWN + " aiohttp {port}", "{id}", Component.AIOHTTP, "aiohttp"),
     "tornado": Kind(OWN + " tornado {port}", "{id}", Component.TORNADO, "tornado"),
     "http.server": Kind(OWN + " http_server {port}", "", Component.PYTHON),
