@@ -8,6 +8,8 @@ once, with its library, the versions that were looked at, and what is lost witho
     frames             the functions on a stack, and the frames of other threads
     asyncio_inside, anyio_inside, trio_inside, starlette_inside, sqlalchemy_inside
                        the names of one library each
+    pools_inside       the names of connection pools
+    own_waits          functions of the agent in which a request waits
     await_chain        the frames of a coroutine that waits
     loop_view          a loop as another thread sees it
     executor_threads   which request a worker thread works for

@@ -14,6 +14,7 @@ from types import FrameType
 from ..inspection.await_chain import Chain, chain_of, running_frames
 from ..inspection.frames import frame_of
 from ..inspection.loop_view import LoopView, Task
+from ..inspection.own_waits import name_of_own_wait
 from ..record.limits import short
 from ..record.trace.context import Active, active_span, current
 from ..record.trace.model import SpanKind
@@ -81,9 +82,13 @@ def name_of_end(awaited: object, frames: Iterator[FrameType]) -> str:
 
     :param frames: the innermost first
     """
+    found = [*frames]
+    own = name_of_own_wait(found)
+    if own:
+        return own
     if hasattr(awaited, "get_coro"):
         return f"task {name_of_task(awaited)}"
-    return _entrance(frames) or type(awaited).__name__
+    return _entrance(iter(found)) or type(awaited).__name__
 
 
 def call_under_way(context: Context) -> str:

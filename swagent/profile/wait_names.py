@@ -5,8 +5,9 @@ outermost one to the innermost, and the class of what that one awaits. The same 
 fingerprint looks at frames and modules. Of a code object the identity is compared, because comparing code itself reads
 all of it; the cache holds the code objects, so an identity in it is nobody else's.
 
-An exit span that is open has the name of its call, and is the cheapest answer. Three ends have no name of their own: a
-task, whose name is its own; a greenlet, whose frames are not among the coroutines; and an object that waits for tasks.
+An exit span that is open has the name of its call, and is the cheapest answer. Four ends have no name of their place: a
+task, whose name is its own; a greenlet, whose frames are not among the coroutines; an object that waits for tasks; and
+a wait for a connection, which is named after its pool.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 from ..inspection import sqlalchemy_inside
 from ..inspection.await_chain import Links, links_of
+from ..inspection.own_waits import is_own_wait
 from ..record.limits import short
 from .awaited import MAX_NAME, OTHER, quoted
 from .stacks import name_of_end
@@ -50,9 +52,7 @@ def name_of_chain(coroutine: object) -> str:
     if known is not None:
         return known[0]
     name = _name_of(links_of(coroutine))
-    if not hasattr(awaited, "get_coro") and not any(
-        getattr(code, "co_name", None) == sqlalchemy_inside.NAME for code in codes
-    ):
+    if not hasattr(awaited, "get_coro") and not any(map(_has_names, codes)):
         if len(_names) >= _MOST:
             _names.clear()
         _names[key] = name, (codes, type(awaited))
@@ -65,7 +65,7 @@ def name_of_place(coroutine: object) -> tuple[str, str] | None:
     :raises Exception: coroutines of a foreign class
     """
     codes = {_code_of(each) for each in links_of(coroutine).coroutines}
-    if any(getattr(code, "co_name", None) == sqlalchemy_inside.NAME for code in codes):
+    if any(map(_has_names, codes)):
         return None
     name = name_of_chain(coroutine)
     return name, quoted(name)
@@ -73,6 +73,11 @@ def name_of_place(coroutine: object) -> tuple[str, str] | None:
 
 def _name_of(links: Links) -> str:
     return short(name_of_end(links.awaited, links.frames()), MAX_NAME) or OTHER
+
+
+def _has_names(code: object) -> bool:
+    """Whether waits in this code have several names: those of the greenlet's frames, or of a pool."""
+    return is_own_wait(code) or getattr(code, "co_name", None) == sqlalchemy_inside.NAME
 
 
 def _code_of(each: Any) -> Any:

@@ -41,6 +41,7 @@ from ..record.trace.segment import Segment
 from ..record.trace.tracer import Tracer
 from ..request.description import use_endpoint_style
 from ..self_meters.ledger import LedgerMeters
+from ..self_meters.pools import POOLS
 from ..self_meters.runtime import RuntimeMeters
 from ..signals import Signal
 from .meter_report import MeterReport, Source
@@ -94,7 +95,7 @@ class Recording:
         ledger = LedgerMeters(pipelines.statistics, pipelines.latencies)
         sources: list[Source] = [
             ledger.collect, self.tracer.endpoints.collect, self.tracer.peers.collect, self._blocks.collect,
-            self.profiler.collect,
+            self.profiler.collect, POOLS.collect,
         ]  # fmt: skip
         if self._runtime is not None:
             sources.append(self._runtime.collect)

@@ -75,7 +75,7 @@ def code_of(function: Function) -> CodeType:
 
 def test_every_adapter_has_names() -> None:
     adapters = {each.name for each in pkgutil.iter_modules(inspection.__path__) if each.name.endswith("_inside")}
-    assert adapters == {f"{each}_inside" for each in ("anyio", "asyncio", "sqlalchemy", "starlette", "trio")}
+    assert adapters == {f"{each}_inside" for each in ("anyio", "asyncio", "pools", "sqlalchemy", "starlette", "trio")}
     assert (len(FUNCTIONS), len(LOCALS), len(ATTRIBUTES)) >= (15, 15, 15)
 
 

@@ -84,7 +84,7 @@ async def test_every_call_is_one_span(connection: Any, postgres: Postgres) -> No
 
 async def test_transactions_and_a_pool_add_none(place: dict[str, Any]) -> None:
     with recording() as recorder:
-        async with asyncpg.create_pool(**place, min_size=1, max_size=2) as pool:
+        async with asyncpg.create_pool(**place, min_size=1, max_size=10) as pool:
 
             async def job(number: int) -> None:
                 with local_span(f"job {number}"):

@@ -229,7 +229,7 @@ async def test_an_error_and_a_cancellation_show(driver: Any, connect: Any) -> No
 @on_asyncio
 async def test_jobs_at_once_are_kept_apart(driver: Any, mariadb: Mariadb) -> None:
     place = {"host": "127.0.0.1", "port": mariadb.port, "user": "root", "db": "shop"}
-    async with driver.create_pool(**place, minsize=2, maxsize=2) as pool:
+    async with driver.create_pool(**place, minsize=2, maxsize=10) as pool:
         with recording() as recorder:
 
             async def job(number: int) -> None:

@@ -26,6 +26,7 @@ from ...wrapping import around_call
 from .broker_pools import is_upkeep
 from .cache_call import Command, begin_command
 from .redis_commands import KEY_ELSEWHERE, READS, WAITING, WAITING_ON_REQUEST, WITH_SUBCOMMANDS, WRITES
+from .redis_pools import watch_redis
 
 # How many commands of a pipeline are looked at: some send a million.
 _LOOKED_AT = 100
@@ -39,6 +40,9 @@ def _hook_for(system: str) -> Hook:
     begin, begin_pipeline = _begin_for(system), _begin_pipeline_for(system)
 
     def hook(module: Any, patches: Patches) -> None:
+        if module.__name__.endswith(".connection"):
+            watch_redis(patches, module, _place_of_pool)
+            return
         command = around_call(*showing(patches.listeners, begin, _arguments_of), _failed)
         pipeline = around_call(*showing(patches.listeners, begin_pipeline, _pipeline_of))
         cluster = getattr(module, f"{system}Cluster", None)
@@ -156,6 +160,10 @@ def _peer_of(client: Any) -> str:
     pool = getattr(client, "connection_pool", None)
     if pool is None:
         return _peer_of_cluster(client)
+    return _place_of_pool(pool)
+
+
+def _place_of_pool(pool: Any) -> str:
     kwargs = pool.connection_kwargs
     host = kwargs.get("host")
     if host is None:
@@ -177,7 +185,8 @@ def _peer_of_cluster(client: Any) -> str:
 
 
 def _instrumentation(name: str, versions: str, *plugins: str) -> Instrumentation:
-    also = (f"{name}.asyncio.client", f"{name}.cluster", f"{name}.asyncio.cluster")
+    also = (f"{name}.asyncio.client", f"{name}.cluster", f"{name}.asyncio.cluster", f"{name}.connection",
+            f"{name}.asyncio.connection")  # fmt: skip
     hook = _hook_for(name.capitalize())
     return Instrumentation(name, f"{name}.client", hook, "", versions, plugins, also, (name,), shows_calls=True)
 

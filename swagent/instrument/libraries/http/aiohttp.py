@@ -7,6 +7,7 @@ body, which is mostly still to come when the application has got the response, a
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from ....record.trace.model import Component
@@ -20,6 +21,7 @@ from ...patches import Patches
 from ...showing import showing_response
 from ...wrapping import around_call
 from .http_call import begin_http_call, carry, ending_body, leave_open, note_status
+from .http_pools import watch_aiohttp
 
 _SWITCHING_PROTOCOLS = 101
 # to a proxy: what goes through its tunnel carries the context
@@ -33,6 +35,7 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.ClientRequest, "send", before_call(_sending(patches.listeners.on_request)))
     patches.wrap(module.ClientResponse, "release", ending_body)
     patches.wrap(module.ClientResponse, "close", ending_body)
+    watch_aiohttp(patches, import_module("aiohttp.connector").BaseConnector)
 
 
 def _begin_request(session: Any, args: Args, kwargs: Kwargs) -> Span | None:

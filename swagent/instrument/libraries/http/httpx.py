@@ -21,14 +21,19 @@ from ...patches import Patches, home_of
 from ...showing import showing
 from ...wrapping import around_call
 from .http_call import CONTEXT_HEADERS, begin_http_call, carry, ending_body, leave_open, note_status, write_each
+from .http_pools import watch_httpcore
 
 _COMPONENT = Component.HTTPX
 _FIELDS = {name: name.encode("ascii") for name in CONTEXT_HEADERS}
 _NAMES = frozenset(_FIELDS.values())
 _REDIRECT = "_build_redirect_request"
+_POOLS = "httpcore"
 
 
 def _hook(module: Any, patches: Patches) -> None:
+    if module.__name__ == _POOLS:
+        watch_httpcore(patches, module)
+        return
     for client in (module.Client, module.AsyncClient):
         patches.wrap(client, "send", around_call(*showing(patches.listeners, _begin, _request_of, _answered)))
     for client in {home_of(each, _REDIRECT) for each in (module.Client, module.AsyncClient)}:
@@ -88,6 +93,7 @@ INSTRUMENTATION = Instrumentation(
     hook=_hook,
     versions=">=0.23.3,<1",
     plugins=("sw_httpx",),
+    also=(_POOLS,),
     opentelemetry=("httpx",),
     shows_calls=True,
 )

@@ -27,6 +27,7 @@ from ...listeners import Listeners
 from ...looking import before_call
 from ...patches import Patches
 from ...settings import current
+from .mongo_pools import watch_pymongo
 
 _PREFIX = "MongoDB/"
 _OF_THE_DRIVER = frozenset(
@@ -118,6 +119,9 @@ def _hook(module: Any, patches: Patches) -> None:
         connection = getattr(module, name, None)
         if connection is not None and connection.__module__ == module.__name__:
             patches.wrap(connection, "_raise_connection_failure", before_call(_note_failure))
+    pool = getattr(module, "Pool", None)
+    if pool is not None and pool.__module__ == module.__name__:
+        watch_pymongo(patches, pool)
 
 
 def _listen(module: Any, patches: Patches) -> None:

@@ -21,6 +21,7 @@ from ...patches import Patches
 from .asyncpg_cursor import begin_cursor_by, traced_cursor, traced_iterator
 from .sql_call import Database, begin_query, database_at
 from .sql_cursor import Begin, around_awaited_query, begin_copy_by
+from .sql_pools import watch_asyncpg
 
 _BIND = "PostgreSQL/AsyncPG/bind"
 _MANY = "PostgreSQL/AsyncPG/executemany"
@@ -49,6 +50,7 @@ def _hook(module: Any, patches: Patches) -> None:
     begin, cursors = begin_cursor_by(_BIND, _database_of), module.cursor
     patches.set(cursors, "CursorIterator", traced_iterator(cursors.CursorIterator, begin))
     patches.set(cursors, "Cursor", traced_cursor(cursors.Cursor, begin))
+    watch_asyncpg(patches, module.pool.Pool, _database_of)
 
 
 def _begin_by(name: str) -> Begin:

@@ -19,9 +19,15 @@ from ...wrapping import Lasting
 from .sql_call import Database, database_at
 from .sql_cursor import around_query, begin_by
 from .sql_error import end_query
+from .sql_pools import watch_psycopg
+
+_POOLS = "psycopg_pool"
 
 
 def _hook(module: Any, patches: Patches) -> None:
+    if module.__name__ == _POOLS:
+        watch_psycopg(patches, module)
+        return
     for cursor in (module.Cursor, module.ServerCursor, module.AsyncCursor, module.AsyncServerCursor):
         patches.wrap(cursor, "execute", around_query(_begin_execute))
     for cursor in (module.Cursor, module.AsyncCursor):
@@ -96,5 +102,6 @@ INSTRUMENTATION = Instrumentation(
     hook=_hook,
     versions=">=3.1.8,<4",
     plugins=("sw_psycopg",),
+    also=(_POOLS,),
     opentelemetry=("psycopg",),
 )

@@ -19,6 +19,7 @@ from ...instrumentation import Instrumentation
 from ...patches import Patches
 from .sql_call import Database, begin_query, database_at
 from .sql_cursor import around_query
+from .sql_pools import note_engine, watch_sqlalchemy
 
 _PARAMETERS = 6
 
@@ -54,6 +55,7 @@ def _hook(module: Any, patches: Patches) -> None:
     record = getattr(import_module("sqlalchemy.pool.base"), "_ConnectionRecord", None)
     if record is not None:
         patches.wrap(record, "__init__", _around_connect)
+    watch_sqlalchemy(patches, import_module("sqlalchemy.pool.impl").QueuePool)
 
 
 def _around_connect(connect: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,6 +80,7 @@ def _begin(connection: Any, args: Args, kwargs: Kwargs) -> Span | None:
     known: tuple[str, Database] | None = engine.__dict__.get("_swagent_database")
     if known is None:
         known = engine.__dict__["_swagent_database"] = _describe(engine.url, connection.dialect)
+        note_engine(engine, known[1])
     # compiled: by its text
     return begin_query(known[0], known[1], getattr(statement, "string", statement), parameters)
 

@@ -1,0 +1,444 @@
+"""Connection pools: a call that has to wait for a connection leaves a span named after the pool, and meters of it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+import anyio.lowlevel
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from kit.real.databases import Mariadb, Postgres
+from kit.real.redis import Redis
+from record.recorded import Recorder
+from swagent import local_span
+from swagent.instrument import pool_waits
+from swagent.profile.wait_names import name_of_chain, name_of_place
+from swagent.record.suppression import suppress_instrumentation
+from swagent.self_meters.pools import POOLS, Reading
+
+from .http_server import HttpServer
+from .loops import on_asyncio
+from .mongo_peer import mongo_peer
+from .trees import trees
+
+INSTRUMENTED = ("aiohttp", "aiomysql", "asyncpg", "httpx", "psycopg", "pymongo", "redis", "sqlalchemy")
+COLLECTS = ()
+# their classes are not typed, or by parameters
+aiohttp, aiomysql, asyncpg, httpx, psycopg_pool, pymongo, redis, redis_asyncio = (
+    cast("Any", import_module(name))
+    for name in (
+        "aiohttp", "aiomysql", "asyncpg", "httpx", "psycopg_pool", "pymongo", "redis", "redis.asyncio",
+    )
+)  # fmt: skip
+Take = Callable[[], AbstractContextManager[object]]
+TakeAsync = Callable[[], AbstractAsyncContextManager[object]]
+
+
+@pytest.fixture(autouse=True)
+def every_wait_is_worth_a_span(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a wait takes is the machine's doing."""
+    monkeypatch.setattr(pool_waits, "WORTH_A_SPAN", 0)
+
+
+@pytest.fixture(autouse=True)
+def without_pools_of_others() -> Iterator[None]:
+    gc.collect()
+    before = dict(POOLS._watched)
+    POOLS._watched.clear()
+    yield
+    POOLS._watched.clear()
+    POOLS._watched.update(before)
+
+
+def meters() -> dict[str, dict[str, float]]:
+    """The meters of each pool, by their names."""
+    found: dict[str, dict[str, float]] = {}
+    for sample in POOLS.collect():
+        [(_, label)] = sample.labels
+        found.setdefault(label, {})[sample.name.removeprefix("swagent_pool_")] = sample.value  # type: ignore[union-attr]
+    return found
+
+
+def waiting() -> float:
+    return sum(pool["waiting"] for pool in meters().values())
+
+
+async def another_waits() -> None:
+    """Until a task waits for a pool. The library says nothing at that moment."""
+    with anyio.fail_after(5):
+        while not waiting():
+            await anyio.lowlevel.checkpoint()
+
+
+async def one_waits(take: TakeAsync) -> dict[str, dict[str, float]]:
+    """One task holds the only connection until another one waits for it; returns the meters of that moment."""
+    has_it = anyio.Event()
+    seen: dict[str, dict[str, float]] = {}
+
+    async def hold() -> None:
+        try:
+            async with take():
+                has_it.set()
+                await another_waits()
+                seen.update(meters())
+        finally:
+            has_it.set()
+
+    holding = asyncio.ensure_future(hold())
+    await has_it.wait()
+    with local_span("job"):
+        async with take():
+            pass
+    await holding
+    return seen
+
+
+def one_thread_waits(take: Take) -> dict[str, dict[str, float]]:
+    """The same with threads."""
+    has_it, seen = threading.Event(), dict[str, dict[str, float]]()
+
+    def hold() -> None:
+        with take():
+            has_it.set()
+            for _ in range(3_000):
+                if waiting():
+                    break
+                threading.Event().wait(0.001)
+            seen.update(meters())
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert has_it.wait(20)
+    with local_span("job"), take():
+        pass
+    thread.join(20)
+    return seen
+
+
+def drawn(label: str, numbers: str = "pool.in_use=1 pool.limit=1") -> str:
+    return f"  Local pool {label} pool={label} {numbers}"
+
+
+def pools_in(recorder: Recorder) -> list[str]:
+    """The lines of the waits in the trace of the job."""
+    return [line for line in trees(recorder).splitlines() if " pool=" in line]
+
+
+IN_USE = {"in_use": 1, "idle": 0, "waiting": 1, "limit": 1}
+
+
+# -- SQLAlchemy -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[sa.Engine]:
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/shop.db", pool_size=1, max_overflow=0)
+    with engine.connect() as connection:
+        connection.execute(sa.text("SELECT 1"))
+    yield engine
+    engine.dispose()
+
+
+def test_a_thread_waits_for_an_engine(engine: sa.Engine, recorder: Recorder) -> None:
+    assert one_thread_waits(engine.connect) == {"shop.db": IN_USE}
+    assert trees(recorder) == "Local job\n" + drawn("shop.db")
+    assert meters() == {"shop.db": {"in_use": 0, "idle": 1, "waiting": 0, "limit": 1}}
+
+
+def test_a_pool_that_is_made_anew_keeps_its_name(engine: sa.Engine, recorder: Recorder) -> None:
+    engine.dispose()
+    gc.collect()
+    assert one_thread_waits(engine.connect) == {"shop.db": IN_USE}
+    assert pools_in(recorder) == [drawn("shop.db")]
+
+
+def test_an_engine_with_room_leaves_no_span(engine: sa.Engine, recorder: Recorder) -> None:
+    with local_span("job"), engine.connect():
+        pass
+    assert trees(recorder) == "Local job"
+
+
+def test_a_wait_that_is_short_leaves_no_span(
+    engine: sa.Engine, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_waits, "WORTH_A_SPAN", 100)
+    one_thread_waits(engine.connect)
+    assert trees(recorder) == "Local job"
+
+
+def test_a_wait_that_is_given_up_has_failed(tmp_path: Path, recorder: Recorder) -> None:
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/shop.db", pool_size=1, max_overflow=0, pool_timeout=0.01)
+    with engine.connect(), local_span("job"), pytest.raises(sa.exc.TimeoutError):
+        engine.connect()
+    assert pools_in(recorder) == [drawn("SQLAlchemy") + " FAILED"]
+    assert meters()["SQLAlchemy"]["waiting"] == 0
+    engine.dispose()
+
+
+def test_outside_of_a_span_and_where_nothing_is_to_be_recorded_a_wait_has_none(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/shop.db", pool_size=1, max_overflow=0, pool_timeout=0.01)
+    with engine.connect():
+        with pytest.raises(sa.exc.TimeoutError):
+            engine.connect()
+        token = suppress_instrumentation.set(True)
+        with local_span("job"), pytest.raises(sa.exc.TimeoutError):
+            engine.connect()
+        suppress_instrumentation.reset(token)
+    engine.dispose()
+    assert not recorder.segments
+
+
+def test_the_span_lies_where_the_wait_was(engine: sa.Engine, recorder: Recorder) -> None:
+    one_thread_waits(engine.connect)
+    wait, job = sorted(recorder.only.spans, key=lambda span: span.name != "pool shop.db")
+    assert job.start_time <= wait.start_time <= wait.end_time <= job.end_time
+
+
+@on_asyncio
+async def test_a_task_waits_for_an_asynchronous_engine(tmp_path: Path, recorder: Recorder) -> None:
+    engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/shop.db", pool_size=1, max_overflow=0)
+    async with engine.connect() as connection:
+        await connection.execute(sa.text("SELECT 1"))
+    assert await one_waits(engine.connect) == {"shop.db": IN_USE}
+    await engine.dispose()
+    assert pools_in(recorder) == [drawn("shop.db")]
+
+
+# -- asyncpg, psycopg, aiomysql ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(600)
+@on_asyncio
+async def test_a_task_waits_for_a_pool_of_asyncpg(postgres: Postgres, recorder: Recorder) -> None:
+    async with asyncpg.create_pool(postgres.url, min_size=1, max_size=1) as pool:
+        label = f"{postgres.address}/shop"
+        assert await one_waits(pool.acquire) == {label: IN_USE}
+        assert pools_in(recorder) == [drawn(label)]
+        assert meters() == {label: {"in_use": 0, "idle": 1, "waiting": 0, "limit": 1}}
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(600)
+@on_asyncio
+async def test_a_task_waits_for_a_pool_of_psycopg(postgres: Postgres, recorder: Recorder) -> None:
+    secret = f"postgresql://shop:secret@{postgres.address}/shop"
+    async with psycopg_pool.AsyncConnectionPool(secret, min_size=1, max_size=1, open=False) as pool:
+        await pool.wait()
+        label = f"{postgres.address}/shop"
+        assert await one_waits(pool.connection) == {label: IN_USE}
+        assert pools_in(recorder) == [drawn(label)]
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(600)
+def test_a_thread_waits_for_a_pool_of_psycopg(postgres: Postgres, recorder: Recorder) -> None:
+    arguments = {"host": "127.0.0.1", "port": postgres.port, "user": "shop", "dbname": "shop"}
+    with psycopg_pool.ConnectionPool(kwargs=arguments, min_size=1, max_size=1, open=True) as pool:
+        pool.wait()
+        label = f"{postgres.address}/shop"
+        assert one_thread_waits(pool.connection) == {label: IN_USE}
+        assert pools_in(recorder) == [drawn(label)]
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(600)
+@on_asyncio
+async def test_a_task_waits_for_a_pool_of_aiomysql(mariadb: Mariadb, recorder: Recorder) -> None:
+    place = {"host": "127.0.0.1", "port": mariadb.port, "user": "root", "db": "shop"}
+    async with aiomysql.create_pool(minsize=1, maxsize=1, **place) as pool:
+        label = f"{mariadb.address}/shop"
+        assert await one_waits(pool.acquire) == {label: IN_USE}
+        assert pools_in(recorder) == [drawn(label)]
+
+
+# -- HTTP -------------------------------------------------------------------------------------------------------------
+
+
+@on_asyncio
+async def test_a_request_of_httpx_waits_within_its_call(server: HttpServer, recorder: Recorder) -> None:
+    async with httpx.AsyncClient(trust_env=False, limits=httpx.Limits(max_connections=1)) as client:
+
+        @asynccontextmanager
+        async def call() -> AsyncGenerator[None, None]:
+            async with client.stream("GET", f"{server.url}/orders") as response:
+                yield
+                await response.aread()
+
+        assert await one_waits(call) == {server.address: IN_USE}
+    job = recorder.segments[-1]
+    [line] = pools_in(recorder)
+    assert line == "  " + drawn(server.address)
+    assert job.names == ["job", "/orders", f"pool {server.address}"]
+
+
+def test_a_thread_waits_for_a_client_of_httpx(server: HttpServer, recorder: Recorder) -> None:
+    with httpx.Client(trust_env=False, limits=httpx.Limits(max_connections=1)) as client:
+        assert one_thread_waits(lambda: client.stream("GET", f"{server.url}/orders")) == {server.address: IN_USE}
+    assert pools_in(recorder) == ["  " + drawn(server.address)]
+
+
+@on_asyncio
+@pytest.mark.parametrize("limits", [{"limit": 1}, {"limit_per_host": 1}], ids=["limit", "limit per host"])
+async def test_a_request_of_aiohttp_waits_within_its_call(
+    limits: dict[str, Any], server: HttpServer, recorder: Recorder
+) -> None:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(**limits)) as session:
+        seen = await one_waits(lambda: session.get(f"{server.url}/stream"))
+    [of_pool] = seen.values()
+    assert {"in_use": 1, "waiting": 1}.items() <= of_pool.items()
+    assert pools_in(recorder) == ["  " + drawn(server.address)]
+
+
+# -- Redis, MongoDB ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(600)
+@on_asyncio
+async def test_a_command_of_redis_waits_for_a_blocking_pool(redis_server: Redis, recorder: Recorder) -> None:
+    pool = redis_asyncio.BlockingConnectionPool(host="127.0.0.1", port=redis_server.port, max_connections=1)
+
+    @asynccontextmanager
+    async def take() -> AsyncGenerator[None, None]:
+        connection = await pool.get_connection()
+        try:
+            yield
+        finally:
+            await pool.release(connection)
+
+    label = f"{redis_server.address}/0"
+    assert await one_waits(take) == {label: IN_USE}
+    await pool.aclose()
+    assert pools_in(recorder) == [drawn(label)]
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(600)
+def test_a_thread_waits_for_a_blocking_pool_of_redis(redis_server: Redis, recorder: Recorder) -> None:
+    pool = redis.BlockingConnectionPool(host="127.0.0.1", port=redis_server.port, db=2, max_connections=1)
+
+    @contextmanager
+    def take() -> Generator[None, None, None]:
+        connection = pool.get_connection()
+        try:
+            yield
+        finally:
+            pool.release(connection)
+
+    label = f"{redis_server.address}/2"
+    assert one_thread_waits(take) == {label: IN_USE}
+    pool.disconnect()
+    assert pools_in(recorder) == [drawn(label)]
+
+
+def test_a_thread_waits_for_a_pool_of_pymongo(recorder: Recorder) -> None:
+    with mongo_peer() as peer, pymongo.MongoClient(f"mongodb://127.0.0.1:{peer.port}", maxPoolSize=1) as client:
+
+        @contextmanager
+        def take() -> Generator[None, None, None]:
+            server: Any = client._get_topology().select_server(lambda servers: servers, "test")
+            with server.pool.checkout():
+                yield
+
+        client.admin.command("ping")
+        seen = one_thread_waits(take)
+    label = f"127.0.0.1:{peer.port}"
+    assert seen[label]["waiting"] == 1
+    assert pools_in(recorder) == [drawn(label)]
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_pool_that_cannot_be_read_is_taken_from_as_ever(recorder: Recorder) -> None:
+    def broken(_: object) -> bool:
+        raise AttributeError("renamed")
+
+    def unread(_: object) -> Any:
+        raise AttributeError("renamed")
+
+    for kind in (pool_waits.PoolKind(broken, unread), pool_waits.PoolKind(lambda _: True, unread)):
+        acquire = pool_waits.around_acquire(kind)(lambda pool, number: number)
+        with local_span("job"):
+            assert acquire(object(), 7) == 7
+    assert trees(recorder) == "Local job\nLocal job"
+
+
+def test_there_are_so_many_pools_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Thing:
+        pass
+
+    kept = [Thing() for _ in range(300)]
+    for number, each in enumerate(kept):
+        POOLS.watch(each, lambda _, number=number: Reading(f"db-{number}:1", 1, 0, 2))  # type: ignore[misc]
+    found = meters()
+    assert len(found) == 65
+    assert found["_overflow"]["in_use"] == 256 - 64
+    assert found["_overflow"]["limit"] == 2 * (256 - 64)
+    del kept, each
+    gc.collect()
+    assert not POOLS.collect()
+
+
+async def _name_of_waiter(take: TakeAsync) -> str:
+    """The name that the time split gives to the wait of a task."""
+
+    async def use() -> None:
+        async with take():
+            pass
+
+    task = asyncio.ensure_future(use())
+    await another_waits()
+    await asyncio.sleep(0)
+    name = name_of_chain(task.get_coro())
+    assert name_of_place(task.get_coro()) is None
+    task.cancel()
+    await asyncio.wait([task])
+    return name
+
+
+@on_asyncio
+async def test_the_time_split_names_the_pool_and_each_by_its_own_name() -> None:
+    class Pool:
+        def __init__(self, label: str) -> None:
+            self.label = label
+
+        async def acquire(self) -> None:
+            await asyncio.Event().wait()
+
+    kind = pool_waits.PoolKind(lambda _: True, lambda pool: Reading(pool.label, 2, 0, 2))
+    acquire = pool_waits.around_acquire(kind)(Pool.acquire)
+    pools = Pool("orders-db:5432/orders"), Pool("ledger-db:5432/ledger")
+
+    def take_of(pool: Pool) -> TakeAsync:
+        @asynccontextmanager
+        async def take() -> AsyncGenerator[None, None]:
+            await acquire(pool)
+            yield
+
+        return take
+
+    names = [await _name_of_waiter(take_of(pool)) for pool in (*pools, pools[0])]
+    assert names == [f"pool {pool.label}" for pool in (*pools, pools[0])]
+
+
+@on_asyncio
+async def test_the_time_split_names_the_pool_of_an_asynchronous_engine(tmp_path: Path) -> None:
+    engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/shop.db", pool_size=1, max_overflow=0)
+    async with engine.connect() as connection:
+        await connection.execute(sa.text("SELECT 1"))
+        assert await _name_of_waiter(engine.connect) == "pool shop.db"
+    await engine.dispose()
