@@ -26,8 +26,7 @@ CHECKS = (("typescript", "tsc", "--project", "."), ("eslint", "eslint", "--max-w
 
 def prepare() -> None:
     """Make the folder in which the tools run: the page's own files, and in place of the libraries their types."""
-    PLACE.mkdir(parents=True, exist_ok=True)
-    _install()
+    install()
     shutil.rmtree(PLACE / "page", ignore_errors=True)
     shutil.copytree(PAGE, PLACE / "page", ignore=shutil.ignore_patterns(VENDOR, "styles", "*.html", "*.svg"))
     shutil.copytree(HERE / "types" / VENDOR, PLACE / "page" / VENDOR)
@@ -37,7 +36,12 @@ def prepare() -> None:
         shutil.copy(HERE / name, PLACE / name)
 
 
-def _install() -> None:
+def install() -> None:
+    """Have npm install the tools, unless they are there.
+
+    :raises SystemExit: when npm fails
+    """
+    PLACE.mkdir(parents=True, exist_ok=True)
     lock = (HERE / "package-lock.json").read_text()
     done = PLACE / "installed.json"
     if done.is_file() and done.read_text() == lock:

@@ -14,27 +14,32 @@ from page.stand_in import StandIn
 from page.test_views import READY, VIEWS
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_have_contrast(open_tab: Callable[..., Tab], crowded: StandIn, scheme: str) -> None:
-    tab = open_tab(crowded, scheme=scheme)
+def places(crowded: StandIn) -> dict[str, tuple[str, str]]:
+    """Of each view an address, and a selector of what is seen once it is there."""
     row = crowded.answers.traces({"errors": "1", "limit": "1"})["traces"][0]
     trace = crowded.answers.trace(row["trace_id"], {})
     assert trace is not None
     culprit = next(each for each in trace["spans"] if each["error"] and each["logs"])
-    places = {name: (f"#/{name}", READY[name]) for name in VIEWS}
-    places["span"] = (f"#/traces/{row['trace_id']}?span={culprit['id']}", ".failure")
-    places["log"] = (f"#/traces/{row['trace_id']}?tab=logs", ".lines")
-    places["profile"] = ("#/profiles/profiled", ".flame-bar")
+    found = {name: (f"#/{name}", READY[name]) for name in VIEWS}
+    found["span"] = (f"#/traces/{row['trace_id']}?span={culprit['id']}", ".failure")
+    found["log"] = (f"#/traces/{row['trace_id']}?tab=logs", ".lines")
+    found["profile"] = ("#/profiles/profiled", ".flame-bar")
     group = crowded.answers.errors({})["groups"][0]
-    places["error"] = (f"#/errors/{group['id']}", ".examples tbody tr")
+    found["error"] = (f"#/errors/{group['id']}", ".examples tbody tr")
     one, other = (each["trace_id"] for each in crowded.answers.traces({"limit": "2"})["traces"])
-    places["compare"] = (f"#/compare/{one}/{other}", ".pair-row")
+    found["compare"] = (f"#/compare/{one}/{other}", ".pair-row")
     process = crowded.answers.processes({})["processes"][0]
-    places["process"] = (f"#/runtime/{process['service']}/{quote(process['instance'], safe='')}", ".strip canvas")
-    places["services of a moment"] = (f"#/services?at={round(row['start'])}", ".table tbody tr")
-    places["calls"] = ("#/profiles/profiled?as=table&calls=all", ".call-table tbody tr")
+    found["process"] = (f"#/runtime/{process['service']}/{quote(process['instance'], safe='')}", ".strip canvas")
+    found["services of a moment"] = (f"#/services?at={round(row['start'])}", ".table tbody tr")
+    found["calls"] = ("#/profiles/profiled?as=table&calls=all", ".call-table tbody tr")
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_have_contrast(open_tab: Callable[..., Tab], crowded: StandIn, scheme: str) -> None:
+    tab = open_tab(crowded, scheme=scheme)
     faint = {}
-    for name, (address, ready) in places.items():
+    for name, (address, ready) in places(crowded).items():
         page = tab.open(address)
         expect(page.locator(ready).first).to_be_visible()
         if found := faint_texts(page):

@@ -12,6 +12,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from collector.served import line, shop_and_stock
 from page.browser import Tab
+from page.contrast import faint_texts
+from page.made_up import HOSTILE
+from page.stand_in import StandIn
 from page.test_collector import Served
 from swagent.testing import collector, load_traces
 
@@ -93,3 +96,39 @@ def test_a_file_of_something_else_is_refused_in_words(full: Served, open_tab: Ca
     page.evaluate(DROP, ["other.json", json.dumps({"log": {"version": "1.2"}})])
     expect(page.locator(".imported")).to_contain_text("other.json was not imported: this is no file of traces")
     expect(page).to_have_url(f"{full.url}/#/traces")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_trace_is_saved_as_one_page_that_needs_no_collector(
+    browser: Browser, open_tab: Callable[..., Tab], crowded: StandIn, tmp_path: Path, scheme: str
+) -> None:
+    row = crowded.answers.traces({"q": "/search", "limit": "1"})["traces"][0]
+    trace = crowded.answers.trace(row["trace_id"], {})
+    assert trace is not None
+    page = open_tab(crowded).open(f"#/traces/{row['trace_id']}")
+    expect(page.get_by_role("list", name="Findings")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="HTML").click()
+    assert download.value.suggested_filename == f"trace-{row['trace_id'][:40]}.html"
+    file = tmp_path / "trace.html"
+    download.value.save_as(file)
+    context = browser.new_context(offline=True, color_scheme=scheme, viewport={"width": 1280, "height": 800})  # type: ignore[arg-type]
+    asked: list[str] = []
+    complaints: list[str] = []
+    saved = context.new_page()
+    saved.on("request", lambda request: asked.append(request.url))
+    saved.on("console", lambda message: complaints.append(message.text))
+    saved.goto(file.as_uri())
+    expect(saved.locator("summary")).to_have_count(len(trace["spans"]))
+    assert saved.locator("summary b").all_inner_texts() == [each["operation"] for each in trace["spans"]]
+    expect(saved.locator(".sentences")).to_be_visible()
+    assert [each["text"] in saved.locator("main").inner_text() for each in trace["logs"]] == [True] * len(trace["logs"])
+    assert saved.locator("script, link, [src], [href]").count() == 0
+    hostile = saved.locator("summary", has_text=HOSTILE)
+    expect(hostile).to_be_visible()
+    saved.locator("summary", has_text="PostgreSQL/SELECT").click()
+    expect(saved.locator("dl").filter(visible=True)).to_contain_text("'<b>&amp;'")
+    assert faint_texts(saved) == []
+    assert saved.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert (asked, complaints) == ([file.as_uri()], [])
+    context.close()

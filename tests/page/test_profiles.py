@@ -29,6 +29,7 @@ def test_the_button_of_an_endpoint_makes_a_task_and_its_page_follows_it(
 ) -> None:
     tab = open_tab(small)
     page = tab.open("#/services/shop")
+    page.get_by_label(f"More: {ENDPOINT}").click()
     page.get_by_role("button", name=f"Profile: {ENDPOINT}").click()
     expect(page).to_have_url(f"{tab.url}/#/profiles/new-1")
     assert small.answers.ordered == [{"service": "shop", "endpoint": ENDPOINT}]
@@ -47,6 +48,7 @@ def test_a_refusal_is_said_and_leads_to_what_is_in_the_way(open_tab: Callable[..
     tab = open_tab(small)
     tab.tolerate("409")
     page = tab.open("#/services/stock")
+    page.get_by_label("More: GET:/stock/{item}").click()
     page.get_by_role("button", name="Profile: GET:/stock/{item}").click()
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("'stock' is at another profile")

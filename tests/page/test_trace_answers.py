@@ -275,7 +275,7 @@ def test_the_next_error_is_the_deepest_wherever_it_hides(tab: Tab) -> None:
     page.get_by_role("button", name="Errors only").click()
     expect(page.locator(ROWS)).to_have_count(2)
     expect(page).to_have_url(re.compile("only=errors"))
-    page.get_by_role("button", name="2 errors").click()
+    page.get_by_role("button", name="1 error", exact=True).click()
     expect(page.locator(f"{ROWS}.chosen")).to_have_attribute("data-span", "q222")
 
 
@@ -340,6 +340,22 @@ def test_zoom_by_dragging_and_out_by_escape(tab: Tab) -> None:
     page.keyboard.press("Escape")
     expect(page).to_have_url(f"{tab.url}/#/traces/made.up")
     expect(page.locator(ROWS)).to_have_count(4)
+
+
+def test_a_request_is_seen_first_where_messaging_goes_on_for_longer(tab: Tab) -> None:
+    root = made("POST:/orders", None, 0, 500, **ENTRY)
+    consumer = made("consumer", root["id"], 3000, 10_000, kind="entry", layer="MQ")
+    page = show(tab, trace(root, consumer) | {"after": 9500, "is_messaging": True})
+    width = "each => parseFloat(each.style.width)"
+    assert page.locator("[data-span='POST:/orders'] .bar").evaluate(width) == pytest.approx(92.6, abs=0.5)
+    expect(page.locator("[data-span='consumer'] .bar-text")).to_contain_text("7.00 s")
+    page.get_by_role("button", name="Leave the zoom").click()
+    expect(page).to_have_url(f"{tab.url}/#/traces/made.up?zoom=all")
+    assert page.locator("[data-span='POST:/orders'] .bar").evaluate(width) == pytest.approx(5, abs=0.5)
+    page.keyboard.press("+")
+    expect(page).to_have_url(re.compile("zoom=2500-7500"))
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(f"{tab.url}/#/traces/made.up")
 
 
 def test_zoom_by_keys_and_by_address(tab: Tab) -> None:

@@ -142,6 +142,9 @@ def test_meters_are_charts_with_what_was_measured(tab: Tab, crowded: StandIn) ->
     painted = chart.locator("canvas").evaluate("""canvas => new Set(new Uint32Array(
       canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size""")
     assert painted > 20
+    expect(page.locator("[data-meter=instance_pvm_process_cpu_utilization]")).to_have_count(0)  # they are under Runtime
+    page.get_by_role("button", name="meters of the process and the agent").click()
+    expect(page.locator("[data-meter=instance_pvm_process_cpu_utilization]")).to_be_visible()
     page.get_by_role("searchbox").fill("cpu")
     expect(page.locator(".chart-card")).to_have_count(2)
     expect(page.get_by_role("article", name="CPU of the process")).to_be_visible()

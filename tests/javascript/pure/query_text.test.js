@@ -1,7 +1,7 @@
 // The text of a query.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { addTerm, isUnfinished, plainText, quote, tagTerm, wordAt, words } from '../../../swagent/collector/page/traces/query_text.js';
+import { addTerm, isUnfinished, openQuery, plainText, quote, tagTerm, wordAt, words } from '../../../swagent/collector/page/traces/query_text.js';
 
 test('words keep what is quoted together', () => {
   assert.deepEqual(words('service:shop "out of stock" k="a b"'), ['service:shop', '"out of stock"', 'k="a b"']);
@@ -51,4 +51,12 @@ test('the word at the caret', () => {
 test('what is not finished is not asked for', () => {
   for (const text of ['tenant=', 'dur>', 'k!', 'service:', '"out of', 'a "b c']) assert.ok(isUnfinished(text), text);
   for (const text of ['', 'tenant=gl', 'tenant= ', 'service:shop', '"out of stock"']) assert.ok(!isUnfinished(text), text);
+});
+
+test('a value that others begin with means these, too, until it is finished', () => {
+  const names = ['globex', 'globex-eu'];
+  assert.equal(openQuery('dur>1s tenant=gl', names), 'dur>1s tenant=gl*');
+  assert.equal(openQuery('service:gl', names), 'service:gl*');
+  for (const text of ['tenant=globex', 'tenant=other', 'tenant!=gl', 'tenant="gl', 'tenant=gl ', 'gl', 'tenant=', 'tenant=gl*'])
+    assert.equal(openQuery(text, names), null, text);
 });

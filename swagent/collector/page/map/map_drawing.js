@@ -4,12 +4,15 @@ import { colourClass } from '../parts/colours.js';
 import { duration, percent, short } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { COMPACT, MANY, ROOMY, arrange, fit } from './map_layout.js';
+import { cutToWidth } from './map_names.js';
 import { useKeys } from '../frame/keys.js';
 import { useView } from './map_view.js';
 import { useWide } from '../frame/theme.js';
 
 const CROWD = 18; // lines from which on those of what is chosen only have their numbers
 const PAN_PX = 80;
+const SIDES = 22 + 10; // of a box, beside its name
+const PEER_SIDES = 2 * 16;
 
 export const isCrowded = data => data.edges.length >= CROWD;
 
@@ -158,7 +161,7 @@ function Box({ node, place, size, chosen, dim, onChoose, onPoint, onFocus }) {
   const { width, height } = size.node;
   const bad = node.errors > 0;
   const peer = node.kind === 'peer';
-  const shown = cut(node.name, size.letters);
+  const shown = cutToWidth(node.name, width - (peer ? PEER_SIDES : SIDES));
   const calls = `${short(node.calls)} ${node.calls === 1 ? 'call' : 'calls'}`;
   const text = node.p50 === null || size === COMPACT ? calls : `${calls} · ${duration(node.p50)}`;
   // the visible text comes first: people who control the page by voice say that
@@ -235,12 +238,4 @@ function Box({ node, place, size, chosen, dim, onChoose, onPoint, onFocus }) {
       }
     </g>
   `;
-}
-
-// by letters as they are seen: half of an emoji is none
-const graphemes = new Intl.Segmenter();
-
-function cut(name, letters) {
-  const all = [...graphemes.segment(name)];
-  return all.length > letters ? `${all.slice(0, letters - 1).map(each => each.segment).join('')}…` : name;
 }

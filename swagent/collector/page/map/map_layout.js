@@ -7,7 +7,6 @@ export const ROOMY = {
   label: { width: 112, height: 22 },
   gaps: { nodesep: 24, edgesep: 14, ranksep: 40, marginx: 20, marginy: 20 },
   least: 0.8,
-  letters: 18,
 };
 // of many lines only some have texts, which may lie over others
 export const MANY = {
@@ -15,14 +14,12 @@ export const MANY = {
   label: { width: 24, height: 2 },
   gaps: { nodesep: 16, edgesep: 10, ranksep: 54, marginx: 20, marginy: 20 },
   least: 0.62,
-  letters: 18,
 };
 export const COMPACT = {
   node: { width: 118, height: 46 },
   label: { width: 6, height: 2 },
   gaps: { nodesep: 10, edgesep: 8, ranksep: 22, marginx: 12, marginy: 14 },
   least: 0.7,
-  letters: 11,
 };
 
 // how large the whole can be drawn

@@ -4,10 +4,12 @@ import { address, useResource } from '../frame/api.js';
 import { byImportance, meterGroup, meterTitle } from './meter_names.js';
 import { Loaded, Note } from '../parts/parts.js';
 import { Select, Text } from '../parts/fields.js';
+import { plural } from '../parts/format.js';
 import { link, replace } from '../frame/route.js';
 import { MeterChart } from './meter_chart.js';
 
-const GROUPS = ['Application', 'Runtime', 'The agent itself'];
+const APPLICATION = 'Application';
+const GROUPS = [APPLICATION, 'Runtime', 'The agent itself'];
 const SPANS = [
   ['5', 'Last 5 min'],
   ['15', 'Last 15 min'],
@@ -43,6 +45,8 @@ function Board({ meters, query }) {
   const instance = instances.includes(query.instance) ? query.instance : instances[0];
   const set = changes => replace(link(['meters'], { ...query, service, instance, ...changes }));
   const wanted = (query.q ?? '').toLowerCase();
+  // the process's own have a view of their own, where they are read together
+  const all = Boolean(wanted) || query.all === '1';
   const shown = meters.filter(
     each =>
       each.service === service &&
@@ -82,13 +86,14 @@ function Board({ meters, query }) {
       />
     </form>
     <div class="scroll" tabindex="0" role="region" aria-label="Charts">
+      <${Others} ...${{ shown, all, service, instance, set }} />
       ${
         shown.length === 0 &&
         html`
           <${Note} title="No meter has that name" />
         `
       }
-      ${GROUPS.map(group => [group, shown.filter(each => meterGroup(each.name) === group).sort(byImportance)])
+      ${GROUPS.filter(group => all || group === APPLICATION).map(group => [group, shown.filter(each => meterGroup(each.name) === group).sort(byImportance)])
         .filter(([, list]) => list.length)
         .map(
           ([group, list]) => html`
@@ -110,4 +115,26 @@ function Board({ meters, query }) {
         )}
     </div>
   `;
+}
+
+// the way to the meters of the process and of the agent
+function Others({ shown, all, service, instance, set }) {
+  const others = shown.filter(each => meterGroup(each.name) !== APPLICATION);
+  if (others.length === 0 || all) return null;
+  const ways = html`
+    <a href=${link(['runtime', service, instance])}>The process over time</a>
+    <button type="button" class="as-link" onClick=${() => set({ all: '1' })}>
+      Each of ${plural(others.length, 'meter')} of the process and the agent
+    </button>
+  `;
+  return others.length < shown.length
+    ? html`
+        <p class="other-meters">${ways}</p>
+      `
+    : html`
+        <${Note} title="No meter of the application's own">
+          <p>A counter, a gauge or a histogram of <code>swagent.meters</code> appears here.</p>
+          <p class="other-meters">${ways}</p>
+        <//>
+      `;
 }

@@ -4,6 +4,7 @@ import { plural } from '../parts/format.js';
 import { Loaded } from '../parts/parts.js';
 import { ProfileButton } from '../profiles/profile_button.js';
 import { link } from '../frame/route.js';
+import { RowMenu } from './row_menu.js';
 import { ordering, useSteadyOrder } from '../frame/steady.js';
 import { useWindowed } from '../frame/windowed.js';
 import { CALL_COLUMNS, CALL_ORDERS, CallCells } from './call_cells.js';
@@ -52,7 +53,12 @@ function Table({ service, data, query, order: outer }) {
                 <a data-main href=${link(['traces'], { service, endpoint: each.name, ...time })}>
                   ${each.name || '(unnamed)'}
                 </a>
-                <${ProfileButton} service=${service} endpoint=${each.name} text="Profile" />
+                <${RowMenu} name=${each.name || 'unnamed'}>
+                  <${ProfileButton} service=${service} endpoint=${each.name} text="Profile" />
+                  <a href=${link(['traces'], { service, endpoint: each.name, sort: 'slowest', ...time })}>Slowest traces</a>
+                  <a href=${link(['traces'], { service, endpoint: each.name, errors: 1, ...time })}>Failed traces</a>
+                  <a href=${link(['errors'], { service, endpoint: each.name, ...time })}>Errors</a>
+                <//>
               </th>
               <${CallCells}
                 sums=${each}

@@ -13,6 +13,16 @@ export function rangeOf(trace, waits = new Map()) {
   return { from, length };
 }
 
+// Where consumers of its messages go on for longer than a request took, it is what one looks at first: its window, with
+// some room after it; else nothing.
+const MUCH = 1; // of its own time
+const ROOM = 0.08;
+export function requestWindow({ start, duration, after, is_messaging: isMessaging }, range) {
+  if (!isMessaging || after < duration * MUCH || duration < LEAST) return null;
+  const from = start - range.from;
+  return windowOf(from, from + duration * (1 + ROOM), range.length);
+}
+
 // round ticks: 1, 2 or 5 of something, at most six
 export function axis({ from, length }, window = null) {
   const begin = window ? window.from : 0;

@@ -5,8 +5,9 @@ import { Toggle } from '../parts/fields.js';
 import { count, duration } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 
-/* found: how many spans match; place: which of them one is on, from 0, or -1; step(by): to the next one */
-export function Tools({ query, change, errors, window: shown, found, place, step }) {
+/* found: how many spans match; place: which of them one is on, from 0, or -1; step(by): to the next one; leave():
+   the zoom */
+export function Tools({ query, change, errors, window: shown, found, place, step, leave }) {
   return html`
     <div class="trace-tools" role="group" aria-label="In this trace">
       <${Find} text=${query.find ?? ''} onChange=${find => change({ find })} ...${{ found, place, step }} />
@@ -24,7 +25,7 @@ export function Tools({ query, change, errors, window: shown, found, place, step
       ${
         shown &&
         html`
-          <button type="button" class="toggle on" onClick=${() => change({ zoom: '' })} title="See all of it (Esc)">
+          <button type="button" class="toggle on" onClick=${leave} title="See all of it (Esc)">
             ${duration(shown.from)} – ${duration(shown.to)} <${Icon} name="close" size=${12} />
             <span class="out-of-sight">Leave the zoom</span>
           </button>

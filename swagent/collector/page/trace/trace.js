@@ -3,6 +3,7 @@ import { html, useMemo } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { count, duration, moment, plural } from '../parts/format.js';
 import { ExportTrace } from '../exchange/export_link.js';
+import { SavePage } from '../exchange/save_page.js';
 import { Icon } from '../parts/icons.js';
 import { LogRows } from '../logs/log_rows.js';
 import { headOf } from './critical_path.js';
@@ -57,7 +58,7 @@ function Content({ trace, query }) {
   useKeys({
     Escape: () => {
       if (chosen) select(null);
-      else if (query.zoom) change({ zoom: '' });
+      else if (query.zoom && query.zoom !== 'all') change({ zoom: '' });
       else toList();
     },
   });
@@ -113,6 +114,7 @@ function Content({ trace, query }) {
             <${Copy} text=${trace.trace_id} label="the trace id" />
           </span>
           <${ExportTrace} id=${trace.trace_id} />
+          <${SavePage} trace=${trace} findings=${found} />
         </p>
         <${Shares} trace=${trace} />
         <${Findings} found=${found} trace=${trace} onChoose=${select} />

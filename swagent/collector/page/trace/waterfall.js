@@ -11,12 +11,13 @@ import { Minimap } from './minimap.js';
 import { Splitter, useNameColumn } from './name_column.js';
 import { PathShares } from './path_shares.js';
 import { Axis, SpanRow } from './span_row.js';
-import { axis, parseWindow, rangeOf } from './time_axis.js';
+import { axis, parseWindow, rangeOf, requestWindow } from './time_axis.js';
 import { Tools } from './tools.js';
 import { useTree } from './tree_state.js';
 import { useZoomDrag, zoomKeys } from './zooming.js';
 
 const NONE = [];
+const ALL = 'all'; // in the address, where a part is seen first
 const MAPPED = 20; // spans from which on a map of them helps
 
 /* query: of the address, which change(changes) changes; neighbours: spans of other traces that held the loop,
@@ -29,8 +30,10 @@ export function Waterfall({ trace, chosen, onChoose, query, change, neighbours, 
   const tree = useTree(spans, chosen, place, query.only === 'errors');
   const { rows, active } = tree;
   const range = useMemo(() => rangeOf(trace, waits), [trace, waits]);
-  const scale = useMemo(() => axis(range, parseWindow(query.zoom, range.length)), [range, query.zoom]);
-  const zoom = text => change({ zoom: text });
+  const first = useMemo(() => requestWindow(trace, range), [trace, range]);
+  const shown = query.zoom ? parseWindow(query.zoom, range.length) : first;
+  const scale = useMemo(() => axis(range, shown), [range, query.zoom, first]);
+  const zoom = text => change({ zoom: text || (first ? ALL : '') });
   const drag = useZoomDrag(box, scale, zoom);
   const [nameWidth, setNameWidth] = useNameColumn();
   const known = useKnown(trace, query, neighbours, waits);
@@ -99,6 +102,7 @@ export function Waterfall({ trace, chosen, onChoose, query, change, neighbours, 
         found=${found.length}
         place=${found.findIndex(each => each.id === tree.activeId)}
         step=${toFound}
+        leave=${() => zoom('')}
       />
       ${known.shares && html`<${PathShares} shares=${known.shares} onChoose=${open} />`}
       <div class="waterfall" ref=${box} style=${nameWidth ? { '--name': `${nameWidth}%` } : {}} ...${drag.handlers}>

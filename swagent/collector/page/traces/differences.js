@@ -82,15 +82,18 @@ function Difference({ each, query }) {
   `;
 }
 
+// the filters of the traces in a box
+export const within = (filters, box) => ({
+  ...filters,
+  from: Math.max(Number(filters.from ?? 0), box.from),
+  to: Math.min(Number(filters.to ?? box.to), box.to),
+  min_ms: Math.max(Number(filters.min_ms ?? 0), box.min_ms),
+  max_ms: Math.min(Number(filters.max_ms ?? box.max_ms), box.max_ms),
+});
+
 // the way from the box to its traces
 function Slowest({ asked, box }) {
-  const narrowed = {
-    ...asked,
-    from: Math.max(Number(asked.from ?? 0), box.from),
-    to: Math.min(Number(asked.to ?? box.to), box.to),
-    min_ms: Math.max(Number(asked.min_ms ?? 0), box.min_ms),
-    max_ms: Math.min(Number(asked.max_ms ?? box.max_ms), box.max_ms),
-  };
+  const narrowed = within(asked, box);
   const { data } = useResource(address('traces', { ...narrowed, sort: 'slowest', limit: SLOWEST }), 60_000);
   if (!data?.traces.length) return null;
   return html`

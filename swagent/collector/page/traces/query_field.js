@@ -1,13 +1,14 @@
 // The query of the traces: a field that completes keys and values from what was seen.
-import { html, useRef, useState } from '../frame/view.js';
+import { html, useEffect, useMemo, useRef, useState } from '../frame/view.js';
 import { useTyped } from '../frame/typed.js';
 import { Icon } from '../parts/icons.js';
 import { Completions, useCompletions } from './completions.js';
-import { isUnfinished } from './query_text.js';
+import { isUnfinished, openQuery } from './query_text.js';
 
 const PAUSE_MS = 250; // of typing, before it is searched for
 
-export function QueryField({ value, error, onChange }) {
+// onOpen(text, query): meanwhile the text means this query, until it is finished
+export function QueryField({ value, error, onChange, onOpen }) {
   const { typed, type: hold, say, isHeld } = useTyped(value, onChange, PAUSE_MS);
   const [caret, setCaret] = useState(0);
   const [open, setOpen] = useState(false);
@@ -15,6 +16,10 @@ export function QueryField({ value, error, onChange }) {
   const input = useRef(null);
   const options = useCompletions(open ? typed : null, caret);
   const shown = open && options.length > 0;
+  const meant = useMemo(() => openQuery(typed, options.map(each => each.name)), [typed, options]);
+  useEffect(() => {
+    if (open) onOpen(typed, meant);
+  }, [open, typed, meant]);
 
   const type = (text, at) => {
     hold(text, !isUnfinished(text));
@@ -45,6 +50,7 @@ export function QueryField({ value, error, onChange }) {
     Enter: () => {
       if (shown && active >= 0) choose(options[active]);
       else {
+        onOpen(typed, null);
         say(typed);
         close();
       }

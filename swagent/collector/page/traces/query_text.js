@@ -55,4 +55,12 @@ export function isUnfinished(text) {
   return /^[^\s"]*[=<>!]$/.test(last) || FACETS.includes(last) || quotesOf(last) % 2 === 1;
 }
 
+// While a value is typed that others begin with: the query that finds these, too. Else nothing.
+export function openQuery(text, names) {
+  const { key, operator, part, start, end } = wordAt(text, text.length);
+  if (key === null || operator === '!=' || !part || /["*]/.test(text.slice(start, end))) return null;
+  const longer = names.some(each => each.startsWith(part) && each !== part);
+  return longer && !names.includes(part) ? `${text}*` : null;
+}
+
 const quotesOf = word => (word.replace(/\\./g, '').match(/"/g) ?? []).length;

@@ -27,7 +27,7 @@ export function filtersOf(query) {
 }
 
 // `error`: why the query cannot be read
-export function TraceFilters({ query, error }) {
+export function TraceFilters({ query, error, onOpen }) {
   const [open, setOpen] = useState(false);
   const set = changes => replace(link(['traces'], { ...query, ...changes }));
   const { data } = useResource(address('services'), 3000);
@@ -37,7 +37,7 @@ export function TraceFilters({ query, error }) {
   ).length;
   return html`
     <form class="filters" role="search" aria-label="Search traces" onSubmit=${event => event.preventDefault()}>
-      <${QueryField} value=${query.q ?? ''} error=${error} onChange=${q => set({ q })} />
+      <${QueryField} value=${query.q ?? ''} error=${error} onChange=${q => set({ q })} onOpen=${onOpen} />
       <button
         type="button"
         class="filters-open"

@@ -1,8 +1,8 @@
 // The list of traces, newest first, with its search.
-import { html, useMemo, useRef } from '../frame/view.js';
+import { html, useMemo, useRef, useState } from '../frame/view.js';
 import { TraceFilters, filtersOf } from './trace_filters.js';
 import { ExportList } from '../exchange/export_link.js';
-import { plainText } from './query_text.js';
+import { plainText, words } from './query_text.js';
 import { scrolled, usePlace } from '../frame/places.js';
 import { count } from '../parts/format.js';
 import { go, link, replace } from '../frame/route.js';
@@ -12,7 +12,7 @@ import { useWide } from '../frame/theme.js';
 import { ListNews } from '../parts/list_news.js';
 import { Clear, Note, sentence } from '../parts/parts.js';
 import { VirtualList } from '../frame/virtual.js';
-import { boxText, Differences, readBox } from './differences.js';
+import { boxText, Differences, readBox, within } from './differences.js';
 import { Heatmap } from './heatmap.js';
 import { Head, Row } from './trace_row.js';
 
@@ -43,6 +43,11 @@ function Nothing({ searched, text }) {
       `;
 }
 
+function totalWords({ key, loading, error, total, exact }) {
+  if (!key || loading || error) return '';
+  return `${count(total)}${exact ? '' : '+'} ${total === 1 ? 'trace' : 'traces'}`;
+}
+
 // why the collector cannot read the query, and where
 function unreadable(error) {
   return error?.status === 400 && error.message.startsWith('q, ') ? sentence(error.message.slice(3)) : null;
@@ -56,10 +61,12 @@ export function Traces({ query }) {
     active: opened.current ?? activeId,
     top: scrolled(box),
   }));
-  const filters = filtersOf(query);
-  const list = useList('traces', filters, PAGE, place?.list);
-  const unread = unreadable(list.error);
+  const [draft, setDraft] = useState({ text: '', query: null }); // of the query, while it is typed
+  const isOpen = draft.query !== null && draft.text.trim() === query.q;
+  const filters = filtersOf(isOpen ? { ...query, q: draft.query } : query);
   const chosen = readBox(query.box);
+  const list = useList('traces', chosen ? within(filters, chosen) : filters, PAGE, place?.list);
+  const unread = unreadable(list.error);
   const closeBox = () => replace(link(['traces'], { ...query, box: '' }));
   const wide = useWide();
   const { items } = list;
@@ -99,16 +106,16 @@ export function Traces({ query }) {
       <header class="view-head">
         <h1>Traces</h1>
         <p class="total" role="status">
-          ${list.key && !list.loading && !list.error ? `${count(list.total)}${list.exact ? '' : '+'} ${list.total === 1 ? 'trace' : 'traces'}` : ''}
+          ${totalWords(list)}${isOpen && ` of ${words(draft.query).at(-1)}`}
         </p>
         <${Clear} view="traces" filters=${query} />
         <${ExportList} filters=${filtersOf(query)} />
       </header>
-      <${TraceFilters} query=${query} error=${unread} />
+      <${TraceFilters} query=${query} error=${unread} onOpen=${(text, meant) => setDraft({ text, query: meant })} />
       <div class="split">
       <div class="traces-main">
       ${
-        items.length > 0 &&
+        (items.length > 0 || chosen) &&
         html`
           <${Heatmap}
             filters=${filters}
