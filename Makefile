@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test native test-native test-native-asan test-same-bytes test-all test-rest test-slow test-e2e test-oldest fuzz soak compare pipeline cost profile check docs generate libraries clean
+.PHONY: demo test native test-native test-native-asan test-same-bytes test-all test-rest test-slow test-e2e test-oldest fuzz soak world compare pipeline cost profile check docs generate libraries clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -85,6 +85,10 @@ fuzz: $(VENV)/.dev
 # random faults under load; make soak ARGS="--minutes 30 --seed 7"
 soak: $(VENV)/.dev
 	$(BIN)/python -m stress soak $(ARGS)
+
+# the agent in a simulated world: faults from a seed, on a virtual clock; make world ARGS="--seeds 10000"
+world: $(VENV)/.dev
+	$(BIN)/python -m stress world $(ARGS)
 
 # what agents cost and deliver, side by side; needs wrk; make compare ARGS="--rounds 5 --seconds 10"
 compare: $(VENV)/.dev

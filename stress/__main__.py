@@ -19,6 +19,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "causes planted in small applications, and whether the collector finds them",
     ),
     "soak": ("stress.soak.command", "random faults under load, and a verdict on what became of every record"),
+    "world": (
+        "stress.world.command",
+        "the agent in a simulated world: any faults from a seed, on a virtual clock, and what must hold",
+    ),
     "compare": (
         "stress.compare.command",
         "one application under no agent, swagent and others: what each costs and delivers",

@@ -1,0 +1,131 @@
+"""The simulated world: one seed is one history, what is planted is found, and many seeds find nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from kit.seeds import session_seed
+from stress.world.command import main
+from stress.world.loop import EndlessError, WorldLoop
+from stress.world.mutations import MUTATIONS
+from stress.world.plan import CELLS, Fault, Plan, draw_plan
+from stress.world.run import run_plan
+from stress.world.shrink import shrink
+
+_BLOCKS, _OF = 20, 5
+
+
+@pytest.mark.parametrize("seed", range(len(CELLS)), ids=lambda seed: "-".join(CELLS[seed]))
+def test_one_seed_is_one_history(seed: int) -> None:
+    plan = draw_plan(seed, 1.0)
+    first, second = run_plan(plan), run_plan(plan)
+    assert first.lines > 50
+    assert first.digest == second.digest
+    assert not first.violation
+
+
+def test_it_is_the_same_in_another_process() -> None:
+    program = "import sys; from stress.world.command import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", program, "--seed", "0", "--minutes", "1"]
+    environment = {**os.environ, "PYTHONHASHSEED": "417"}
+    root = Path(__file__).parents[2]
+    found = subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True, text=True)
+    assert run_plan(draw_plan(0, 1.0)).digest in found.stdout
+
+
+def test_another_seed_is_another_history() -> None:
+    plan = draw_plan(0, 1.0)
+    assert run_plan(plan).digest != run_plan(replace(plan, seed=len(CELLS))).digest
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("block", range(_BLOCKS))
+def test_many_seeds_find_nothing(block: int) -> None:
+    first = session_seed() * _BLOCKS * _OF + block * _OF
+    outcomes = [run_plan(draw_plan(seed, 1.0)) for seed in range(first, first + _OF)]
+    failed = [f"python -m stress world --minutes 1 --seed {each.plan.seed}: {each.violation}" for each in outcomes]
+    assert [text for text, each in zip(failed, outcomes, strict=True) if each.violation] == []
+
+
+_QUICKLY_FOUND = [
+    "the first record does not wake the reader",
+    "one record of a batch is not counted as confirmed",
+    "a settled lease still counts as under way",
+]
+
+
+@pytest.mark.parametrize("name", _QUICKLY_FOUND)
+def test_a_planted_fault_is_found(name: str) -> None:
+    with MUTATIONS[name].in_force():
+        assert any(run_plan(draw_plan(seed, 1.0)).violation for seed in range(6))
+
+
+def test_the_fewest_faults_that_fail() -> None:
+    faults = tuple(Fault(float(at), 1.0, "kill", 0, 0.5) for at in range(10))
+    needed = {faults[3], faults[8]}
+    ran: list[Plan] = []
+
+    def fails(plan: Plan) -> bool:
+        ran.append(plan)
+        return needed <= set(plan.faults)
+
+    smaller = shrink(replace(draw_plan(0, 1.0), faults=faults), fails)
+    assert set(smaller.faults) == needed
+    assert len(ran) < 60
+
+
+def test_a_wait_without_end_is_an_error() -> None:
+    loop = WorldLoop(Random(1))
+    try:
+        with pytest.raises(EndlessError):
+            loop.run_until_complete(loop.create_future())
+    finally:
+        loop.close()
+
+
+def test_the_seed_draws_the_order_of_ready_tasks() -> None:
+    orders = {tuple(_order(Random(seed).random)) for seed in range(20)}
+    assert len(orders) > 1
+    assert _order(Random(7).random) == _order(Random(7).random)
+
+
+def _order(random: Callable[[], float]) -> list[int]:
+    loop = WorldLoop(Random(random()))
+    found: list[int] = []
+
+    async def note(number: int) -> None:
+        await asyncio.sleep(1)
+        found.append(number)
+
+    async def run() -> None:
+        await asyncio.gather(*map(note, range(5)))
+
+    try:
+        loop.run_until_complete(run())
+    finally:
+        loop.close()
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    return found
+
+
+def test_the_command_runs_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--seeds", "2", "--minutes", "0.5", "--jobs", "1"]) == 0
+    assert "2 seeds" in capsys.readouterr().out
+
+
+def test_the_command_shows_a_failing_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    with MUTATIONS["the first record does not wake the reader"].in_force():
+        assert main(["--seed", "1", "--minutes", "0.5"]) == 1
+    output = capsys.readouterr().out
+    assert "failed: all is well, and" in output
+    assert "--seed 1 --verbose" in output
