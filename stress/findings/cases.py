@@ -58,6 +58,8 @@ PLANTED = (
     Case("thread", "slow_own_code", "thread", levels=(80, 250, 800), at_once=1),
     Case("chunks", "slow_own_code", "GET:/work", levels=(60, 250, 800), at_once=1),
     Case("queue", "slow_wait", "Queue.get", levels=(60, 250, 800)),
+    Case("pool", "pool", "for a connection of :memory:, 2 of 2", levels=(60, 250, 800), requests=160, other="/report",
+         every=20, at_once=4),
     Case("report", "blocked_loop", "print_report", levels=(60, 200, 600), other="/report", at_once=4),
     Case("background", "blocked_loop", "compact", levels=(60, 200, 600), at_once=4, requests=200),
     Case("hidden", "blocked_loop", "print_report", levels=(60, 200, 600), other="/report", at_once=6),
@@ -91,6 +93,8 @@ HEALTHY = (
     Case("long_poll", requests=40, at_once=4),
     Case("sizes"),
     Case("writes", requests=40),
+    Case("pool_with_room", at_once=4),
+    Case("busy_pool", at_once=4),
 )
 
 OTHERS = (

@@ -75,6 +75,37 @@ def test_own_time_that_was_awaited_is_no_code() -> None:
     assert (finding.kind, finding.sentence) == ("slow_wait", "99 % · shop · GET:/x awaited asyncio.sleep · 296 ms")
 
 
+def test_a_wait_for_a_connection_is_the_pools() -> None:
+    """Its query was as quick as ever."""
+    numbers = {"pool": "orders-db:5432/orders", "pool.in_use": "3", "pool.limit": "3"}
+
+    def asked(waited: int) -> Request:
+        name = "pool orders-db:5432/orders"
+        tags = {
+            "time.running": "2", "time.ready": "0", "time.awaiting": f"{waited + 8}",
+            "time.awaited": f'[["{name}",{waited}],["SELECT orders orders-db:5432",8]]',
+        }  # fmt: skip
+        wait = [Did(name, 1, 1 + waited, "", "Unknown", "Local", tags=numbers)] if waited else []
+        query = Did("SELECT orders", 1 + waited, 9 + waited, "orders-db:5432")
+        return Request("shop", "GET:/x", 0, 10 + waited, [*wait, query], tags=tags)
+
+    finding = culprit(*(made(asked(0)) for _ in range(20)), of=made(asked(738)))
+    assert (finding.kind, finding.operation, finding.ms, finding.confidence) == ("pool", "GET:/x", 738, "high")
+    assert finding.sentence == (
+        "99 % · shop · GET:/x waited for a connection of orders-db:5432/orders, 3 of 3 in use · 738 ms; "
+        "the request usually takes 10 ms (p50 of 20)"
+    )
+
+
+def test_a_wait_for_a_connection_within_a_call_is_not_the_calls() -> None:
+    tags = {"pool": "stock:80", "pool.in_use": "100"}
+    wait = Did("pool stock:80", 2, 202, "", "Unknown", "Local", tags=tags)
+    asked = made(Request("shop", "GET:/x", 0, 215, [Did("/part", 1, 211, "stock:80", "Http", below=[wait])]))
+    finding = culprit(of=asked)
+    assert (finding.kind, finding.ms) == ("pool", 200)
+    assert "waited for a connection of stock:80, 100 in use · 200 ms" in finding.sentence
+
+
 def test_code_in_a_thread_is_own_code() -> None:
     tags = {"time.running": "4", "time.ready": "0", "time.awaiting": "296", "time.awaited": '[["anyio.run_sync",296]]'}
     finding = culprit(of=made(Request("shop", "GET:/x", 0, 300, tags=tags)))

@@ -73,6 +73,11 @@ def is_read(node: Node) -> bool:
     return not _WRITES.match(operation) and not _WRITES.match(node.span.tag("db.statement") or "")
 
 
+def pool_of(node: Node) -> str:
+    """The pool for whose connection a span is the wait; empty: it is none."""
+    return (node.span.tag("pool") or "") if node.span.kind == "Local" else ""
+
+
 def is_exit(node: Node) -> bool:
     """Whether a span is a call to be waited for: messages are sent, and not answered."""
     return node.span.kind == "Exit" and node.span.layer != "MQ"

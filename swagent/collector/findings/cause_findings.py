@@ -11,7 +11,7 @@ from .requests import IN_THREADS, entry_of
 from .words import duration, percent, short_path, times
 
 _KINDS: dict[CauseKind, Kind] = {
-    "call": "slow_dependency", "way": "slow_way", "own": "slow_own_code", "wait": "slow_wait",
+    "call": "slow_dependency", "way": "slow_way", "own": "slow_own_code", "wait": "slow_wait", "pool": "pool",
     "holding": "blocked_loop", "held": "blocked_loop", "busy": "busy_loop",
 }  # fmt: skip
 _ENOUGH = 20
@@ -73,12 +73,23 @@ def sentence(suspect: Suspect) -> str:
         return f"{where} was ready and waited for its busy event loop · {took}"
     request = f"; the request usually takes {duration(suspect.baseline.p50)} ({_median(suspect.baseline)})" \
         if suspect.baseline else ""  # fmt: skip
+    if cause.kind == "pool":
+        return f"{where} waited for a connection of {cause.what}{_in_use(cause)} · {took}{request}"
     if cause.kind == "wait":
         return f"{where} awaited {cause.what} · {took}{request}"
     within = f" in {cause.what}" if cause.what != entry.span.operation else ""
     if cause.what in IN_THREADS:
         within = " in a thread"
     return f"{where} · its own code{within} · {took}{request}"
+
+
+def _in_use(cause: Cause) -> str:
+    """How full the pool was when the longest of the waits began."""
+    span = cause.node.span
+    in_use, limit = span.tag("pool.in_use"), span.tag("pool.limit")
+    if not in_use:
+        return ""
+    return f", {in_use} of {limit} in use" if limit else f", {in_use} in use"
 
 
 def _usually(suspect: Suspect, count: int) -> str:

@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..api.node import Node
-from .calls import answered_by, call_of, is_exit
+from .calls import answered_by, call_of, is_exit, pool_of
 from .holds import Hold, Process, overlap
 from .path import Piece
 from .requests import IN_THREADS, Request, requests_on
 
-CauseKind = Literal["call", "way", "own", "wait", "holding", "held", "busy"]
+CauseKind = Literal["call", "way", "own", "wait", "pool", "holding", "held", "busy"]
 """A call; the way between two services that both say when they were at work; own code; the wait for something that is
-no call; the loop held by the request itself, or by others; and a loop that was merely busy."""
+no call; the wait for a connection of a pool; the loop held by the request itself, or by others; and a loop that was
+merely busy."""
 
 
 @dataclass
@@ -117,6 +118,8 @@ class _Found:
                 call = call_of(node)
                 kind: CauseKind = "way" if answered_by(node) else "call"
                 self._count(Cause(kind, call.service, call.name, call.peer), node, ms)
+            elif pool_of(node):
+                self._count(Cause("pool", node.segment.service, pool_of(node)), node, ms)
             else:
                 own.setdefault(node.segment.segment_id, []).append(node)
         for segment, nodes in own.items():

@@ -67,10 +67,10 @@ class Request:
         return busy, waited, self._awaited()
 
     def _awaited(self) -> str:
-        """The longest wait that is none for a call."""
-        calls = {
-            f"{span.operation} {span.peer}".strip() for span in self.entry.segment.spans if span.kind == "Exit"
-        } | {"other"}
+        """The longest wait that is none for a call or a connection."""
+        spans = self.entry.segment.spans
+        calls = {f"{span.operation} {span.peer}".strip() for span in spans if span.kind == "Exit"} | {"other"}
+        calls.update(span.operation for span in spans if span.kind == "Local" and span.tag("pool"))
         names = [name for name, _ in awaited_pairs(self.entry) if name not in calls]
         return names[0] if names else _NOTHING
 

@@ -14,6 +14,7 @@ const KINDS = {
   slow_way: 'Slow way',
   slow_own_code: 'Slow own code',
   slow_wait: 'Slow wait',
+  pool: 'Pool',
   blocked_loop: 'Blocked loop',
   busy_loop: 'Busy loop',
   n_plus_one: 'N+1',
