@@ -18,6 +18,7 @@ api/     app has an endpoint for each address, query_endpoint runs the query of 
          calls (with sums), compare (with sides), errors (with failure_index, failures, stacks);
          logs, meters, instances, processes, process, losses;
          profiles (through merged_stacks, stack_tree, frames), and profile_order, which takes orders
+mcp/     the same questions for editors, by the Model Context Protocol, over stdio and HTTP
 exchange/  traces as a file
 page/    the page itself
 gate.py, refusals.py, http_server.py   the checks of each request, the answers to refused ones; both HTTP servers

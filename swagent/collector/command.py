@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .store.store import Store
 
 _MISSING = "swagent collector: {} is missing; install it with: pip install 'swagent[collector]'"
+_MCP_MISSING = "swagent collector: {} is missing; install it with: pip install 'swagent[collector,mcp]'"
 _KAFKA_MISSING = "swagent collector: {} is missing; install it with: pip install 'swagent[collector,kafka]'"
 
 
@@ -39,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-points", default=200_000, type=_count, help="how many values of meters are kept (default: %(default)s)")
     add("--max-age", type=_seconds, metavar="SECONDS", help="how long all is kept (default: while there is room)")
     add("--token", default="", help="refuse gRPC agents without this SW_AGENT_AUTHENTICATION")
+    add(
+        "--mcp",
+        action="store_true",
+        help="answer an editor by the Model Context Protocol, at stdin and stdout; asks a collector that runs already",
+    )
     add("--quiet", action="store_true", help="print only the totals, no traces")
 
 
@@ -54,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
             raise
         print(_MISSING.format(error.name), file=sys.stderr)
         return 1
+    if args.mcp:
+        return _run_mcp(args)
     stdout: Any = sys.stdout
     if isinstance(stdout, io.TextIOWrapper):
         stdout.reconfigure(errors="replace")  # a terminal without box-drawing characters shows "?"
@@ -64,6 +72,31 @@ def run(args: argparse.Namespace) -> int:
     except BrokenPipeError:  # `swagent collector | head`: let the interpreter's last flush succeed
         os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
         return 0
+
+
+def _run_mcp(args: argparse.Namespace) -> int:
+    """Run the collector for an editor. Nothing but the protocol goes to stdout."""
+    try:
+        command = importlib.import_module(".mcp.command", __package__)
+    except ImportError as error:
+        if (error.name or "").startswith("swagent"):
+            raise
+        print(_MCP_MISSING.format((error.name or "mcp").partition(".")[0]), file=sys.stderr)
+        return 1
+    from .store.database import StoreError  # noqa: PLC0415, RUF100
+    from .store.store import Store  # noqa: PLC0415, RUF100
+
+    async def serve() -> int:
+        page = f"[{args.host}]:{args.page_port}" if ":" in args.host else f"{args.host}:{args.page_port}"
+        make = lambda: _collector(args, Store(path=args.store, limits=_limits(args)))  # noqa: E731
+        status: int = await command.serve(make, page, _stop_signal())
+        return status
+
+    try:
+        return asyncio.run(serve())
+    except (OSError, ImportError, StoreError) as error:
+        print(_failure(args, error), file=sys.stderr)
+        return 1
 
 
 async def _serve(args: argparse.Namespace) -> int:

@@ -15,6 +15,9 @@ from starlette.types import ASGIApp
 
 from ..exchange.endpoints import EXPORT, IMPORT, export_endpoint, import_endpoint
 from ..gate import Gate
+from ..mcp.asking import OwnStore
+from ..mcp.endpoint import PATH as MCP
+from ..mcp.endpoint import McpEndpoint
 from ..refusals import refuse
 from ..store.database import StoreError
 from ..store.store import Store
@@ -51,6 +54,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], Answer], ho
     api.append(Route(IMPORT, import_endpoint(store), methods=["POST"]))
     api.append(Route("/api/live", _live(changes)))
     api.append(Route(PROFILES, order_endpoint(store), methods=["POST"]))
+    api.append(Route(MCP, McpEndpoint(OwnStore(found, thread))))
 
     assets = Assets(page)
 
@@ -61,7 +65,7 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], Answer], ho
 
     routes = [*api, Route("/", index), Mount("/assets", assets)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, StoreError: _store_error})
-    return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(PROFILES, IMPORT))
+    return Gate(app, host, ("GET", "HEAD"), names_matter=True, orders=(PROFILES, IMPORT, MCP))
 
 
 def _status(store: Store, addresses: Callable[[], Answer]) -> Callable[[Request], Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -15,9 +15,14 @@ _LARGEST = 2**62
 class Parameters:
     """The parts of the path and the query. Every method raises ValueError, naming the parameter and what it takes."""
 
-    def __init__(self, request: Request) -> None:
-        self._path = request.path_params
-        self._query = request.query_params
+    def __init__(self, path: Mapping[str, Any], query: Mapping[str, str]) -> None:
+        self._path = path
+        self._query = query
+
+    @classmethod
+    def of(cls, request: Request) -> Parameters:
+        """Those of a request."""
+        return cls(request.path_params, request.query_params)
 
     def path(self, name: str) -> str:
         """A part of the path."""

@@ -27,7 +27,7 @@ def query_endpoint(thread: QueryThread, query: Query, memo: Memo | None) -> Endp
     """
 
     async def ask(request: Request) -> Response:
-        parameters = Parameters(request)
+        parameters = Parameters.of(request)
         try:
             if memo is not None and not parameters.bounds():
                 return json_response(await memo.ask())

@@ -31,7 +31,7 @@ def export_endpoint(store: Store, thread: QueryThread, search: Query) -> Endpoin
     """
 
     async def answer(request: Request) -> Response:
-        parameters = Parameters(request)
+        parameters = Parameters.of(request)
         try:
             trace_id = parameters.text("trace_id")
             content = await thread.run(lambda: _file(store, trace_id, search, parameters))

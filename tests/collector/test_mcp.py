@@ -1,0 +1,219 @@
+"""The Model Context Protocol, by its own package's client: over stdio, and over HTTP at the page's port."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from collector.made_traces import Did, Request, call, made, raised
+from collector.served import line, serving
+from collector.test_findings_now import failing, payments
+from collector.test_findings_of_a_trace import payment
+from swagent.collector.mcp.bounded import MOST_BYTES, BoundedText
+from swagent.collector.mcp.tools import TOOLS
+from swagent.collector.server import Collector
+from swagent.collector.store.store import Store
+from swagent.collector.store.trace_records import Segment
+
+pytest.importorskip("mcp", reason="there is no mcp for this Python")
+
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import CallToolResult, TextContent
+
+pytestmark = pytest.mark.anyio
+COMMAND = ("-m", "swagent", "collector", "--mcp")
+FREE = ("--port", "0", "--http-port", "0")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The collector is asyncio only."""
+    return "asyncio"
+
+
+def fill(store: Store, *more: list[Segment]) -> None:
+    """Slow and failed requests, a usual one, and a line of a log."""
+    slow = made(payment(3170, 160), 20_000, "slow")
+    for trace in (*payments(100), failing(3), slow, *more):
+        for segment in trace:
+            store.add(segment)
+    store.add(line(0, "ERROR", "slow"))
+
+
+def large() -> list[Segment]:
+    """A trace of 5,000 spans of four services, with long names that differ, and a slow query in its depth."""
+    did = [
+        call(
+            Request(
+                f"service-{number}", f"GET:/{'long' * 30}/{number}", 10 + number, 900 + number,
+                [Did(f"SELECT {'column, ' * 20}{row} FROM t{row}", 11 + number, 12 + number, f"db-{row}:5432")
+                 for row in range(1247)],
+            )
+        )
+        for number in range(4)
+    ]  # fmt: skip
+    slow = Did("SELECT slow", 950, 4000, "ledger-db:5432", error=True, logs=raised("app.Deadlock", "shop/db.py", 7))
+    return made(Request("shop", "GET:/large", 0, 4010, [*did, slow]), 30_000, "large")
+
+
+def text_of(result: CallToolResult) -> str:
+    """The text of an answer."""
+    [content] = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+@asynccontextmanager
+async def http_client(page: str) -> AsyncGenerator[Client, None]:
+    async with Client(f"http://{page}/mcp") as client:
+        yield client
+
+
+@asynccontextmanager
+async def over_stdio(*options: str) -> AsyncGenerator[Client, None]:
+    parameters = StdioServerParameters(command=sys.executable, args=[*COMMAND, *FREE, *options])
+    async with Client(stdio_client(parameters)) as client:
+        yield client
+
+
+async def test_a_planted_incident_is_found_in_one_call() -> None:
+    async with serving() as (collector, _):
+        fill(collector.store)
+        async with http_client(collector.page_address) as client:
+            found = text_of(await client.call_tool("findings", {}))
+    first, second, third = found.splitlines()
+    assert first == "2 findings in 102 requests, those first that explain most."
+    assert second.startswith("1. slow dependency: 95 % · payments → ledger-db:5432 · SELECT balance · 3.17 s")
+    assert "[trace slow]" in second
+    assert "OutOfStock stock/pool.py:118 → HTTPStatusError shop/app.py:88 → 502" in third
+
+
+QUESTIONS: Mapping[str, tuple[dict[str, Any], str]] = {
+    "findings": ({"worse_since_minutes": 5}, "1. slow dependency"),
+    "traces": ({"query": "dur>1s", "sort": "slowest"}, "large 2023"),
+    "trace": ({"trace_id": "slow"}, "Most of its time: 95 % · payments → ledger-db:5432 · SELECT balance"),
+    "compare": ({"minutes_ago": 1, "service": "shop"}, "Before and after"),
+    "errors": ({"service": "stock"}, "OutOfStock at /app/stock/pool.py:118"),
+    "logs": ({"level": "ERROR"}, "ERROR shop shop.orders: Order 0 of a Größe (trace slow)"),
+    "services": ({"service": "payments"}, "POST:/pay: "),
+    "profile": ({}, "0 profiles"),
+}
+
+
+async def test_each_tool_answers_over_http() -> None:
+    assert set(QUESTIONS) == {tool.name for tool in TOOLS}
+    async with serving() as (collector, _):
+        fill(collector.store, large())
+        async with http_client(collector.page_address) as client:
+            offered = await client.list_tools()
+            assert [tool.name for tool in offered.tools] == [tool.name for tool in TOOLS]
+            assert len(offered.tools) <= 8
+            for name, (arguments, words) in QUESTIONS.items():
+                result = await client.call_tool(name, arguments)
+                assert not result.is_error
+                assert words in text_of(result), (name, text_of(result))
+
+
+async def test_a_trace_of_5000_spans_is_explained_within_the_bound() -> None:
+    async with serving() as (collector, _):
+        fill(collector.store, large())
+        async with http_client(collector.page_address) as client:
+            text = text_of(await client.call_tool("trace", {"trace_id": "large"}))
+    assert len(text.encode()) <= MOST_BYTES
+    head, culprit, *rows = text.splitlines()
+    assert "4010 ms, 4,998 spans of shop, service-0, service-1" in head
+    assert "shop → ledger-db:5432 · SELECT slow · 3.05 s" in culprit
+    assert any("SELECT slow → ledger-db:5432: 3050 ms [950], FAILED" in row for row in rows)
+    assert any("left out" in row for row in rows)
+
+
+async def test_an_answer_says_how_much_is_left_out() -> None:
+    text = BoundedText(1000)
+    text.add("head")
+    text.rows([f"row {number} {'x' * 90}" for number in range(100)], "row", "Narrow it.")
+    said = str(text)
+    assert len(said.encode()) <= 1000
+    shown = said.count("\nrow ")
+    assert said.splitlines()[-1] == f"({100 - shown} more rows left out. Narrow it.)"
+    assert 1 < shown < 10
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("trace", {"trace_id": "none"}, "nothing is kept of 'none'"),
+        ("trace", {}, "trace_id: is missing"),
+        ("traces", {"query": "dur>"}, "dur>"),
+        ("traces", {"sort": "best"}, "sort: takes newest or slowest"),
+        ("traces", {"minutes": "5"}, "minutes: takes a number"),
+        ("logs", {"colour": "red"}, "logs takes service, level, text, trace_id, minutes, not 'colour'"),
+        ("guess", {}, "there is no tool 'guess': take findings,"),
+    ],
+)
+async def test_a_wrong_question_is_answered_with_a_remedy(name: str, arguments: dict[str, Any], words: str) -> None:
+    async with serving() as (collector, _), http_client(collector.page_address) as client:
+        result = await client.call_tool(name, arguments)
+    assert result.is_error
+    assert words in text_of(result)
+
+
+async def test_over_stdio_and_a_second_one_asks_the_first(tmp_path: Any) -> None:
+    async with Collector(page_port=0) as collector:
+        fill(collector.store)
+        port = collector.page_address.rpartition(":")[2]
+        async with over_stdio("--page-port", port) as client:
+            found = text_of(await client.call_tool("findings", {}))
+            assert "1. slow dependency: 95 %" in found
+            assert (await client.call_tool("trace", {"trace_id": "no/ne"})).is_error
+    async with over_stdio("--page-port", "0", "--store", str(tmp_path / "traces.db")) as client:
+        assert text_of(await client.call_tool("services", {})) == "0 services:"
+
+
+async def test_only_local_tools_may_ask() -> None:
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    accepted = {"accept": "application/json, text/event-stream"}
+    async with (
+        serving() as (collector, _),
+        httpx.AsyncClient(base_url=f"http://{collector.page_address}", trust_env=False) as client,
+    ):
+        for headers, status in (
+            ({"host": "evil.example"}, 403),
+            ({"origin": "http://evil.example"}, 403),
+            ({"sec-fetch-site": "cross-site"}, 403),
+            ({"content-type": "text/plain"}, 415),
+            ({}, 200),
+        ):
+            answer = await client.post("/mcp", json=body, headers={**accepted, **headers})
+            assert answer.status_code == status, (headers, answer.text)
+        assert [tool["name"] for tool in answer.json()["result"]["tools"]] == [tool.name for tool in TOOLS]
+        assert (await client.get("/mcp")).status_code == 405
+        assert (await client.delete("/mcp")).status_code == 405
+        too_large = {**body, "params": {"x": "y" * 100_000}}
+        assert (await client.post("/mcp", json=too_large, headers=accepted)).status_code == 413
+
+
+WITHOUT = "import sys; sys.modules['mcp'] = None; from swagent.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+def test_without_the_package_it_says_how_to_get_it() -> None:
+    command = [sys.executable, "-c", WITHOUT, "collector", "--mcp", *FREE]
+    done = subprocess.run(command, env={**os.environ}, capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "mcp is missing; install it with: pip install 'swagent[collector,mcp]'" in done.stderr
+
+
+async def test_without_the_package_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "swagent.collector.mcp.serving", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    async with serving() as (collector, _), httpx.AsyncClient(trust_env=False) as client:
+        answer = await client.post(f"http://{collector.page_address}/mcp", json={})
+    assert answer.status_code == 501
+    assert "pip install 'swagent[collector,mcp]'" in answer.json()["error"]
