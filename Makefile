@@ -25,7 +25,8 @@ test test-slow test-e2e: export SW_AGENT_NATIVE ?= off
 native: $(VENV)/.native
 
 # The suites of all that the accelerator does, with it.
-SUITES_OF_NATIVE = $(addprefix tests/,asgi wsgi record logs pipeline profile runtime wire native)
+CALLS = asyncpg.py call.py httpx.py outside.py sqlite3.py
+SUITES_OF_NATIVE = $(addprefix tests/,asgi wsgi record logs pipeline profile runtime wire native $(addprefix instrument/test_,$(CALLS)))
 test-native: $(VENV)/.native
 	SW_AGENT_NATIVE=auto SWAGENT_TESTS_NATIVE=required $(BIN)/python -m pytest \
 		-n 2 --dist worksteal -m "not slow and not e2e" $(or $(ARGS),$(SUITES_OF_NATIVE))

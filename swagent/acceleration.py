@@ -13,7 +13,7 @@ import os
 import sys
 from types import ModuleType
 
-API = 10
+API = 11
 VARIABLE = "SW_AGENT_NATIVE"
 CHOICES = ("auto", "off")
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
+from ..acceleration import native
 from ..agent_log import RateLimitedLog
 from ..record.foreign import must_reach_application
 from ..record.suppression import suppress_instrumentation
@@ -86,6 +87,14 @@ def begin_call(
     elif entry.kind is _EXIT:
         return None
     return make(name, _EXIT, peer, layer, component, None, None, None, tags).start()
+
+
+if native is not None:
+    native.configure_calls(
+        suppressed=suppress_instrumentation, is_setting_up=is_setting_up, installed=installed, otherwise=begin_call
+    )
+    if not TYPE_CHECKING:
+        begin_call = native.begin_call
 
 
 def is_outermost() -> bool:

@@ -181,7 +181,7 @@ class AsyncioSteps(ChosenState):
     def _noted(self, callback: Callable[..., object], clock: RequestClock) -> Callable[..., object]:
         """A task of a request is ready, if this is the step of one. Anything else may be cancelled and never run."""
         task = getattr(callback, "__self__", None)
-        if not isinstance(task, _TASK) or type(callback) is _Step:
+        if not isinstance(task, _TASK) or type(callback) in _STEPS:
             return callback
         late = self.late
         clock.wake(late.due if late is not None else None)
@@ -302,6 +302,7 @@ class _Step:
         return repr(self._run)
 
 
+_STEPS = (_Step,) if native is None else (_Step, native.Step)
 # agents may start and stop in several threads
 _lock = threading.RLock()
 

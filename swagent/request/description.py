@@ -31,7 +31,7 @@ def describe(facts: Facts, real_path: bool = False) -> SpanTemplate:
         return _describe(facts, real_path)
     method, scheme, host, _, route, component, status = facts
     # a plain tuple: `_replace` takes as long as all the rest
-    return _TEMPLATES[method, scheme, host, "", route, component, status]
+    return TEMPLATES[method, scheme, host, "", route, component, status]
 
 
 def admit(template: SpanTemplate, facts: Facts, endpoints: CardinalityLimit) -> str:
@@ -65,7 +65,7 @@ def use_endpoint_style(style: str) -> None:
     """
     global _by_path  # noqa: PLW0603, RUF100
     _by_path = style == "path"
-    _TEMPLATES.clear()
+    TEMPLATES.clear()
     _NAMES.clear()
     if native is not None:
         native.name_by_path(_by_path)
@@ -111,5 +111,5 @@ ORIGINS = BoundedCache(_origin)
 PEERS = BoundedCache(_peer)
 METHODS: BoundedCache[str, Tag] = BoundedCache(lambda method: ("http.method", "GET" if method == WEBSOCKET else method))
 STATUSES: BoundedCache[int, Tag] = BoundedCache(lambda status: ("http.status_code", str(int(status))))
-_TEMPLATES: BoundedCache[tuple[Any, ...], SpanTemplate] = BoundedCache(_describe)
+TEMPLATES: BoundedCache[tuple[Any, ...], SpanTemplate] = BoundedCache(_describe)
 _NAMES: BoundedCache[tuple[str, str], str] = BoundedCache(lambda key: name_by_path(*key))

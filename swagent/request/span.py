@@ -6,16 +6,20 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from ..acceleration import native
 from ..record.limits import MAX_TAGS
+from ..record.suppression import suppress_instrumentation
 from ..record.trace.carrier import Carrier
+from ..record.trace.context import current
 from ..record.trace.ids import ids_of
 from ..record.trace.model import Component, Layer, SpanKind, SpanRecord
-from ..record.trace.segment import Segment
+from ..record.trace.segment import NO_CORRELATION, Segment
+from ..record.trace.single_span import SpanTemplate
 from ..record.trace.span import Span
 from ..record.trace.traceparent import Traceparent
 from ..record.trace.tracer import Tracer
-from .description import PEERS, admit, admit_name, describe, name_by_path, name_so_far, parameters_tag
-from .facts import WEBSOCKET, Facts
+from .description import PEERS, TEMPLATES, admit, admit_name, describe, name_by_path, name_so_far, parameters_tag
+from .facts import UNMATCHED, WEBSOCKET, Facts
 from .faults import Faults
 from .scope import Scope
 from .split_times import Clock
@@ -193,3 +197,20 @@ class RequestSpan(Span):
     def _new_segment(self, tracer: Tracer, trace_id: str | None) -> Segment:
         own = ids_of(self.pending.number)
         return Segment(tracer, self, trace_id or own[0], own[1], in_parts=self.in_parts)
+
+
+if native is not None:
+    native.configure_request_slots(RequestSpan, SpanTemplate)
+    native.configure_request_spans(
+        namespace=globals(),
+        current=current,
+        suppressed=suppress_instrumentation,
+        peers=PEERS,
+        templates=TEMPLATES,
+        unmatched=UNMATCHED,
+        over=_OVER,
+        entry=SpanKind.ENTRY,
+        layer=Layer.HTTP,
+        component=Component.PYTHON,
+        no_correlation=NO_CORRELATION,
+    )

@@ -23,6 +23,8 @@ from swagent import (
     put_correlation,
     trace,
 )
+from swagent.instrument.call import begin_call, end_call
+from swagent.record.trace.model import Component, Layer
 
 See = Callable[[str], None]
 _LOGGERS = [logging.getLogger(name) for name in ("shop", "shop.orders", "склад")]
@@ -57,12 +59,12 @@ class Life:
     def act_at_once(self, depth: int = 0) -> None:
         """Do something that a thread can do, too."""
         if self.is_plain:
-            self._dice.choice([self._pass_time, self._log, self._look])(depth)
+            self._dice.choice([self._pass_time, self._log, self._look, self._call])(depth)
             return
         for _ in range(self._dice.choice([0, 1, 1, 2])):
-            self._dice.choice([self._pass_time, self._log, self._log, self._look, self._correlate, self._open_at_once])(
-                depth
-            )
+            self._dice.choice([
+                self._pass_time, self._log, self._log, self._look, self._correlate, self._call, self._open_at_once,
+            ])(depth)  # fmt: skip
 
     def _pass_time(self, _: int) -> None:
         self._advance(self._dice.choice([0, 1, 999_999, 1_000_000, 7_300_001, 250_000_000, 61_000_000_000]))
@@ -112,6 +114,26 @@ class Life:
             return database_span(name, peer, type="sqlite", statement="SELECT 1" * dice.choice([1, 900]))
         given = {"sw8": draws.sw8(dice)} if dice.random() < 0.5 else {"traceparent": draws.traceparent(dice)}
         return entry_span(name, **given)  # type: ignore[arg-type]
+
+    def _call(self, depth: int) -> None:
+        """Make a call, as an instrumented library does."""
+        dice = self._dice
+        name, peer = dice.choice(["bind", "имя", "n" * 150]), dice.choice(["db:5432", "10.0.0.1:80", ""])
+        layer = dice.choice([Layer.DATABASE, Layer.HTTP])
+        span = begin_call(name, peer, layer, Component.ASYNCPG, dice.choice(draws.CALL_TAGS))
+        if span is None:
+            return
+        if dice.random() < 0.3:
+            self._describe(span)
+        if depth < _DEEPEST and dice.random() < 0.3:
+            self.act_at_once(depth + 1)
+        if dice.random() < 0.05:
+            # never stopped
+            self._left_open.append(span)
+            return
+        end_call(span, ValueError("of a call") if dice.random() < 0.1 else None)
+        if dice.random() < 0.1:
+            span.stop()
 
     def _describe(self, span: Any) -> None:
         dice = self._dice

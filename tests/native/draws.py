@@ -60,6 +60,7 @@ VALUES: list[Any] = [
     "\udc80",
     float("nan"),
 ]
+CALL_TAGS = [(), (("db.type", "PostgreSQL"),), (("db.statement", "SELECT 1"), ("имя", "☃"), ("long", "x" * 2048))]
 ENDS = ["/items/7.html", "/x.svg"]
 _TRACE, _SEGMENT = "0123456789abcdef" * 2, "fedcba9876543210" * 2
 

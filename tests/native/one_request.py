@@ -21,6 +21,8 @@ from native.draws import APP, ROUTES
 from native.recorder import Recorder
 from swagent import acceleration, local_span
 from swagent.asgi import SkyWalkingMiddleware
+from swagent.instrument.call import begin_call, end_call
+from swagent.record.trace.model import Component, Layer
 
 START = {"type": "http.response.start", "status": 200, "headers": []}
 BODY = {"type": "http.response.body", "body": b"ok"}
@@ -34,6 +36,7 @@ _OTHERS: dict[str, Any] = {
 }
 _log = logging.getLogger("shop")
 _FEW = 300
+_TAGS = (("db.type", "PostgreSQL"), ("db.statement", "SELECT 1"))
 
 
 class Pause:
@@ -121,6 +124,17 @@ async def nesting(scope: Any, receive: Any, send: Any) -> None:
     await send(BODY)
 
 
+async def calling(scope: Any, receive: Any, send: Any) -> None:
+    """One that asks a database, and waits for it."""
+    scope["route"] = ROUTES[1]
+    span = begin_call("PostgreSQL/bind", "db:5432", Layer.DATABASE, Component.ASYNCPG, _TAGS)
+    await Pause()
+    if span is not None:
+        end_call(span)
+    await send(START)
+    await send(BODY)
+
+
 async def failing(scope: Any, receive: Any, send: Any) -> None:
     """One that raises."""
     raise ValueError("below")
@@ -147,6 +161,7 @@ def _lives() -> list[tuple[Served, Callable[[Served], object]]]:
         (Served(pausing), lambda served: served.cancel(scope_of())),
         (Served(pausing), lambda served: served.abandon(scope_of())),
         (Served(nesting), lambda served: served.serve(scope_of())),
+        (Served(calling), lambda served: served.serve(scope_of())),
         (Served(failing), fail),
         (Served(unawaited), fail),
         (Served(plain, time_split_every=1), lambda served: served.serve(scope_of())),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from collections.abc import Iterator
 
 import pytest
 
 from swagent import entry_span, local_span
-from swagent.record.trace import span as span_module
 from swagent.record.trace.context import current
 
+from .clocks import spans_by
 from .recorded import Recorder
 
 DAY = 86_400.0
@@ -31,10 +31,10 @@ class _Clocks:
 
 
 @pytest.fixture
-def clocks(monkeypatch: pytest.MonkeyPatch) -> _Clocks:
+def clocks() -> Iterator[_Clocks]:
     clocks = _Clocks()
-    monkeypatch.setattr(span_module, "time", SimpleNamespace(time=clocks.time, monotonic=clocks.monotonic))
-    return clocks
+    with spans_by(clocks.time, clocks.monotonic):
+        yield clocks
 
 
 @pytest.mark.parametrize("jump", [DAY, -DAY])

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextvars
 import gc
-from collections.abc import Callable
-from types import SimpleNamespace
+from collections.abc import Callable, Iterator
 
 import anyio
 import pytest
 
 from swagent import Span, current_span, entry_span, get_correlation, local_span, put_correlation
-from swagent.record.trace import span as span_module
 from swagent.record.trace.model import RefKind
 from swagent.record.trace.sampling import Sampler
 
+from .clocks import spans_by
 from .recorded import Recorder, recording
 
 
@@ -27,10 +26,10 @@ class _WallClock:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> _WallClock:
+def clock() -> Iterator[_WallClock]:
     clock = _WallClock()
-    monkeypatch.setattr(span_module, "time", SimpleNamespace(time=clock.time, monotonic=clock.time))
-    return clock
+    with spans_by(clock.time, clock.time):
+        yield clock
 
 
 def _work(name: str) -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable
-from types import SimpleNamespace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from swagent import Span, current_span, current_trace_id, entry_span, exit_span, local_span
-from swagent.record.trace import span as span_module
 from swagent.record.trace.model import Component, Layer, RefKind, SpanKind
 
+from .clocks import spans_by
 from .recorded import INSTANCE, SERVICE, Recorder, recording
 
 
@@ -131,7 +129,7 @@ def test_a_span_that_never_started_cannot_be_stopped(recorder: Recorder) -> None
 
 
 def test_a_second_stop_that_breaks_into_the_first_does_not_count_twice(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+    recorder: Recorder,
 ) -> None:
     with entry_span("request"):
         span = local_span("stopped twice").start()
@@ -142,9 +140,8 @@ def test_a_second_stop_that_breaks_into_the_first_does_not_count_twice(
                 stops.pop()()
             return 1.0
 
-        monkeypatch.setattr(span_module, "time", SimpleNamespace(monotonic=clock))
-        span.stop()
-        monkeypatch.undo()
+        with spans_by(clock, clock):
+            span.stop()
         assert recorder.segments == []
     assert recorder.only.names == ["request", "stopped twice"]
     assert len(recorder.only.spans) == 2

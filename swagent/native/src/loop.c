@@ -5,6 +5,7 @@
  */
 #include "clock.h"
 #include "late.h"
+#include "pool.h"
 
 enum { CALL_SOON, CALL_LATER, CALL_AT };
 
@@ -17,7 +18,17 @@ typedef struct {
     vectorcallfunc vectorcall;
 } Hiding;
 
-static PyTypeObject *Hiding_Type;
+/* A step of a child task, which the loop calls. In the debug mode asyncio names a slow one by `__self__`. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *task;
+    PyObject *clock; /* Served */
+    PyObject *run;
+    vectorcallfunc vectorcall;
+} Step;
+
+static PyTypeObject *Hiding_Type, *Step_Type;
+static Pool pool;
 static PyObject *request_clock, *task_type;
 static PyObject *s_context, *s_self, *s_steps;
 /* the name in calls of C, which is another text */
@@ -104,19 +115,63 @@ task_of(PyObject *callback)
     return task;
 }
 
-/* 1: the request's own task, whose next step its clock begins itself. 0: Python decides. */
-static int
-wakes_own_task(Hiding *self, PyObject *task, Served *served)
+static PyObject *
+step_call(Step *self, PyObject *const *args, size_t flags, PyObject *names)
 {
-    Clock *clock = clock_of(served);
-    if ((void *)task != clock->own || clock->is_woken) {
-        return 0;
+    if (self->run == NULL) {
+        /* cleared with what would have called it */
+        Py_RETURN_NONE;
     }
-    if (clock_wake(served, due(self)) < 0) {
+    Served *served = (Served *)Py_NewRef(self->clock);
+    PyObject *run = Py_NewRef(self->run);
+    if (clock_begin_woken(served) < 0) {
         PyErr_Clear();
     }
-    clock->is_woken = 1;
-    return 1;
+    PyObject *done = PyObject_Vectorcall(run, args, (size_t)PyVectorcall_NARGS(flags), names);
+    PyObject *error = done == NULL ? take_error() : NULL;
+    if (clock_end(served) < 0) {
+        PyErr_Clear();
+    }
+    if (error != NULL) {
+        give_back_error(error);
+    }
+    Py_DECREF(run);
+    Py_DECREF(served);
+    return done;
+}
+
+static PyObject *
+make_step(PyObject *task, Served *clock, PyObject *run)
+{
+    Step *self = (Step *)pool_new(&pool, Step_Type);
+    if (self != NULL) {
+        self->task = Py_NewRef(task);
+        self->clock = Py_NewRef(clock);
+        self->run = Py_NewRef(run);
+        self->vectorcall = (vectorcallfunc)step_call;
+        PyObject_GC_Track(self);
+    }
+    return (PyObject *)self;
+}
+
+/* What is called in the place of a task's step: the next one of the request's own task its clock begins itself. A new
+ * reference; NULL with an exception set. */
+static PyObject *
+woken(Hiding *self, PyObject *task, Served *served, PyObject *callback)
+{
+    Clock *clock = clock_of(served);
+    if (Py_TYPE(callback) == Step_Type) {
+        return Py_NewRef(callback);
+    }
+    int is_own = (void *)task == clock->own && !clock->is_woken;
+    PyObject *called = is_own ? Py_NewRef(callback) : make_step(task, served, callback);
+    if (called != NULL && clock_wake(served, due(self)) < 0) {
+        PyErr_Clear();
+    }
+    if (is_own) {
+        clock->is_woken = 1;
+    }
+    return called;
 }
 
 /* -- a timer ------------------------------------------------------------------------------------------------------ */
@@ -146,14 +201,15 @@ replaced(Hiding *self, PyObject *callback, PyObject *clock, PyObject *when)
 {
     if (self->kind == CALL_SOON) {
         PyObject *task = task_of(callback);
-        int is_done = task == NULL;
-        if (task != NULL && Py_TYPE(clock) == Served_Type) {
-            is_done = wakes_own_task(self, task, (Served *)clock);
-        }
-        Py_XDECREF(task);
-        if (is_done) {
+        if (task == NULL) {
             return Py_NewRef(callback);
         }
+        if (Py_TYPE(clock) == Served_Type) {
+            PyObject *called = woken(self, task, (Served *)clock, callback);
+            Py_DECREF(task);
+            return called;
+        }
+        Py_DECREF(task);
         PyObject *args[2] = {callback, clock};
         return PyObject_Vectorcall(self->noted, args, 2, NULL);
     }
@@ -293,6 +349,65 @@ static PyType_Spec hiding_spec = {
 };
 
 static PyObject *
+step_repr(Step *self)
+{
+    return PyObject_Repr(self->run == NULL ? Py_None : self->run);
+}
+
+static int
+step_traverse(Step *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->task);
+    Py_VISIT(self->clock);
+    Py_VISIT(self->run);
+    return 0;
+}
+
+static int
+step_clear(Step *self)
+{
+    Py_CLEAR(self->run);
+    return 0;
+}
+
+static void
+step_dealloc(Step *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(self->task);
+    Py_XDECREF(self->clock);
+    Py_XDECREF(self->run);
+    pool_free(&pool, (PyObject *)self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef step_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Step, vectorcall), READONLY, NULL},
+    {"__self__", T_OBJECT, offsetof(Step, task), READONLY, "The task."},
+    {NULL},
+};
+
+static PyType_Slot step_slots[] = {
+    {Py_tp_doc, "A step of a task of a request, which notes its begin and its end."},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_repr, step_repr},
+    {Py_tp_dealloc, step_dealloc},
+    {Py_tp_traverse, step_traverse},
+    {Py_tp_clear, step_clear},
+    {Py_tp_members, step_members},
+    {0, NULL},
+};
+
+static PyType_Spec step_spec = {
+    .name = "swagent_native._native.Step",
+    .basicsize = sizeof(Step),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = step_slots,
+};
+
+static PyObject *
 configure_loop(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"request_clock", "task_type", NULL};
@@ -318,10 +433,12 @@ add_loop(PyObject *module)
     s_self = PyUnicode_InternFromString("__self__");
     s_steps = PyUnicode_InternFromString("steps");
     Hiding_Type = (PyTypeObject *)PyType_FromSpec(&hiding_spec);
-    if (!s_context || !s_self || !s_steps || Hiding_Type == NULL) {
+    Step_Type = (PyTypeObject *)PyType_FromSpec(&step_spec);
+    if (!s_context || !s_self || !s_steps || Hiding_Type == NULL || Step_Type == NULL) {
         return -1;
     }
-    if (PyModule_AddFunctions(module, functions) < 0) {
+    if (PyModule_AddFunctions(module, functions) < 0 ||
+        PyModule_AddObjectRef(module, "Step", (PyObject *)Step_Type) < 0) {
         return -1;
     }
     return PyModule_AddObjectRef(module, "Hiding", (PyObject *)Hiding_Type);

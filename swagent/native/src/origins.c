@@ -1,7 +1,7 @@
 /* Where a log record comes from, that is logged while a request has no span: what `PendingRequest` says of it. What is
  * not usual is Python's.
  */
-#include "native.h"
+#include "facts.h"
 
 /* Borrowed from the interpreter's modules by `configure_origins`, and held for ever. */
 static PyObject *ids;         /* the namespace of `record/trace/ids.py`: its prefixes change with a fork */
@@ -59,7 +59,7 @@ name_by_path(PyObject *module, PyObject *by_path)
     Py_RETURN_NONE;
 }
 
-/* An id of the request's number, as `trace_id_of` or `segment_id_of`; NULL without an exception where it is odd. */
+/* As `trace_id_of` or `segment_id_of`; NULL without an exception where it is odd. */
 static PyObject *
 make_id(Request *self, PyObject *prefix_name)
 {
@@ -87,6 +87,18 @@ make_id(Request *self, PyObject *prefix_name)
 }
 
 PyObject *
+request_id(Request *self, int is_segment)
+{
+    return ids == NULL ? NULL : make_id(self, is_segment ? s_other : s_process);
+}
+
+int
+names_are_paths(void)
+{
+    return is_by_path;
+}
+
+PyObject *
 request_trace_id(Request *self)
 {
     if (ids == NULL || self->span != Py_None) {
@@ -102,8 +114,7 @@ request_trace_id(Request *self)
     return Py_NewRef(self->trace_id);
 }
 
-/* Whether the operation may be one that is ignored: 0, 1, or -1 with an exception. */
-static int
+int
 may_be_ignored(Request *self, PyObject *path)
 {
     PyObject *dots_only = PyObject_GetAttr(self->tracer, s_dots_only);

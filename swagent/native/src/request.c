@@ -1,6 +1,8 @@
 /* A request while it is served: the fast path of swagent/request/state.py. */
 #include "clock.h"
+#include "facts.h"
 #include "pool.h"
+#include "request_span.h"
 
 /* The objects of Python that the fast path knows; set once by `configure`. */
 static struct {
@@ -171,13 +173,6 @@ request_init(Request *self, PyObject *args, PyObject *kwargs)
 
 /* -- the end ------------------------------------------------------------------------------------------------------ */
 
-/* What finishing found; all borrowed but `template`. `plain` is 0 where Python has to look. */
-typedef struct {
-    int plain;
-    PyObject *host, *caller;
-    PyObject *method, *scheme, *path, *client, *template, *component;
-} Found;
-
 static PyObject *
 get(PyObject *dict, PyObject *key)
 {
@@ -277,14 +272,14 @@ read_route(PyObject *scope, Found *found)
     found->plain = 1;
 }
 
+/* Method, path and client of a request over http. */
 static void
-read_facts(PyObject *scope, Found *found)
+read_target(PyObject *scope, Found *found)
 {
     found->plain = 0;
     PyObject *type = get(scope, s_type);
     found->method = get(scope, s_method);
     found->path = get(scope, s_path);
-    found->scheme = get(scope, s_scheme);
     found->client = get(scope, s_client);
     if (type == NULL || !PyUnicode_CheckExact(type) || PyUnicode_Compare(type, s_http) != 0 || found->method == NULL ||
         !PyUnicode_CheckExact(found->method) || found->path == NULL || !PyUnicode_CheckExact(found->path)) {
@@ -296,8 +291,20 @@ read_facts(PyObject *scope, Found *found)
         return;
     }
     found->method = is_known ? found->method : known.other;
-    found->scheme = found->scheme == NULL ? s_http : found->scheme;
     found->client = found->client == NULL ? Py_None : found->client;
+    found->plain = 1;
+}
+
+static void
+read_facts(PyObject *scope, Found *found)
+{
+    read_target(scope, found);
+    if (!found->plain) {
+        return;
+    }
+    found->plain = 0;
+    found->scheme = get(scope, s_scheme);
+    found->scheme = found->scheme == NULL ? s_http : found->scheme;
     read_route(scope, found);
 }
 
@@ -314,8 +321,8 @@ trusts_all(PyObject *tracer)
     return all;
 }
 
-static void
-find(Request *self, Found *found)
+void
+find_facts(Request *self, Found *found)
 {
     PyObject *scope = self->scope;
     if (!PyDict_CheckExact(scope)) {
@@ -338,6 +345,31 @@ find(Request *self, Found *found)
     read_facts(scope, found);
 }
 
+void
+find_target(Request *self, Found *found)
+{
+    PyObject *scope = self->scope;
+    if (!PyDict_CheckExact(scope)) {
+        return;
+    }
+    read_headers(get(scope, s_headers), found);
+    if (!found->plain || found->caller != Py_None) {
+        found->plain = 0;
+        return;
+    }
+    if (self->caller == known.unread) {
+        Py_SETREF(self->host, Py_NewRef(found->host));
+        Py_SETREF(self->caller, Py_NewRef(Py_None));
+    }
+    read_target(scope, found);
+}
+
+PyObject *
+no_scope(void)
+{
+    return known.nothing;
+}
+
 int
 request_has_no_caller(Request *self)
 {
@@ -356,15 +388,14 @@ request_has_no_caller(Request *self)
     return self->caller == Py_None;
 }
 
-static PyObject *
+PyObject *
 make_facts(Found *found, PyObject *status)
 {
     return PyTuple_Pack(7, found->method, found->scheme, found->host, found->path, found->template, found->component,
                         status);
 }
 
-/* Where the time of the request went: a new reference; NULL with an exception set. */
-static PyObject *
+PyObject *
 stop_clock(Request *self, double now)
 {
     if (self->clock == Py_None) {
@@ -435,7 +466,8 @@ int
 request_finish(Request *self)
 {
     if (self->span != Py_None || self->ended) {
-        return self->ended ? 0 : finish_otherwise(self);
+        int done = self->ended ? 1 : request_end_span(self);
+        return done ? (done < 0 ? -1 : 0) : finish_otherwise(self);
     }
     PyObject *offer = PyObject_GetAttr(self->tracer, s_offer_request);
     if (offer == NULL) {
@@ -443,7 +475,7 @@ request_finish(Request *self)
     }
     Found found = {0};
     if (Py_TYPE(offer) == Rows_Type) {
-        find(self, &found);
+        find_facts(self, &found);
     }
     int failed = found.plain ? end_plainly(self, (Rows *)offer, &found) : finish_otherwise(self);
     Py_XDECREF(found.template);

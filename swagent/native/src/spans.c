@@ -3,6 +3,7 @@
  * The order and the numbers of the fields are those of `wire.py`, which is generated from the .proto files. A test holds
  * both against each other.
  */
+#include "slots.h"
 #include "wire.h"
 
 #include <limits.h>
@@ -241,9 +242,15 @@ write_attribute(Writer *writer, int which, PyObject *value, SpanEncoder *encoder
 static int
 write_span(Writer *writer, PyObject *span, SpanEncoder *encoder)
 {
-    int done = WRITTEN;
+    int done = WRITTEN, has_slots = is_span(span);
+    const Py_ssize_t places[ATTRIBUTES] = {
+        span_slots.id, span_slots.parent_id, span_slots.start_time, span_slots.end_time, span_slots.refs, span_slots.name,
+        span_slots.peer, span_slots.kind, span_slots.layer, span_slots.component, span_slots.failed, span_slots.tags,
+        span_slots.logs,
+    };
     for (int which = 0; done == WRITTEN && which < ATTRIBUTES; which++) {
-        PyObject *value = PyObject_GetAttr(span, attributes[which]);
+        PyObject *value = has_slots ? Py_XNewRef(FIELD(span, places[which])) : NULL;
+        value = value != NULL ? value : PyObject_GetAttr(span, attributes[which]);
         if (value == NULL) {
             return FAILED;
         }

@@ -35,7 +35,7 @@ from .ids import new_id
 from .model import INCOMPLETE, Reference, RefKind, SpanRecord
 from .tracer import Tracer
 
-_NOTHING: Mapping[str, str] = {}
+NO_CORRELATION: Mapping[str, str] = {}
 # Seconds after which a root counts as one that lives long, where it is not known from the start.
 LONG_AFTER = 10.0
 # Seconds for which a part waits for more spans.
@@ -99,7 +99,7 @@ class Segment:
         self.root_ended: float | None = None
         # not itself: that would be a cycle for the garbage collector
         self._root_segment: Segment | None = root_segment
-        self._correlation = _NOTHING
+        self._correlation = NO_CORRELATION
         self._tracestate = ""
         self._endpoint = ""
         self._shared_headers: SharedHeaders | None = None

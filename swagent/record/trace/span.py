@@ -21,6 +21,7 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
+from ...acceleration import native
 from ..limits import MAX_LOGS, MAX_TAGS, as_text, describe, short
 from ..suppression import suppress_instrumentation
 from .carrier import Carrier
@@ -183,6 +184,9 @@ class Span:
     def stop(self) -> None:
         """End now. A second stop does nothing."""
         self.stop_at(self.epoch + time.monotonic())
+
+    _stop_otherwise = stop
+    """The end of a span that is unusual, for the accelerator."""
 
     def stop_at(self, end_time: float) -> None:
         """End at a time that is known, in seconds since the epoch. A second stop does nothing."""
@@ -469,3 +473,9 @@ def parent_link(inherited: Active[Span] | None, kind: SpanKind) -> Active[Span] 
     # a request that comes in is no part of the one before it, which a consumer's loop may still have in its context
     is_recent = kind is not _ENTRY and inherited.age() <= _CONTINUED_FOR
     return inherited if is_recent else None
+
+
+if native is not None:
+    # from here on the accelerator has `stop` and `__del__`, for all that is usual
+    native.configure_slots(span_type=Span, segment_type=Segment)
+    native.configure_spans(current=current, collection=collection, entry=_ENTRY, exit_=_EXIT)

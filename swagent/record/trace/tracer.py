@@ -8,8 +8,10 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
+from ...acceleration import native
 from ...agent_log import RateLimitedLog
 from ..cardinality import CardinalityLimit
 from .ignore import Suffixes
@@ -17,6 +19,7 @@ from .model import OpenSegment
 from .sampling import Sampler
 
 _limited = RateLimitedLog()
+new_lock: Callable[[], AbstractContextManager[object]] = threading.RLock if native is None else native.Lock
 _tracers: weakref.WeakSet[Tracer] = weakref.WeakSet()
 
 
@@ -72,7 +75,7 @@ class Tracer:
         self.endpoints = CardinalityLimit("endpoints", endpoint_limit)
         self.peers = CardinalityLimit("peers", peer_limit)
         # re-entrant: a signal handler or a finaliser may end a span while this thread is inside
-        self.lock = threading.RLock()
+        self.lock = new_lock()
         self.grace = grace
         self.splits_threads_every = splits_threads_every
         self.clock = clock
@@ -229,7 +232,7 @@ def _awakened() -> Tracer | None:
 
 def _leave_to_parent() -> None:
     for tracer in list(_tracers):
-        tracer.lock = threading.RLock()
+        tracer.lock = new_lock()
         tracer.open_segments.clear()
         tracer.endpoints.renew_lock()
         tracer.peers.renew_lock()

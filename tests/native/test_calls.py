@@ -1,0 +1,128 @@
+"""The spans that C begins and ends, beside what Python does with the same segment at the same time."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from contextvars import copy_context
+from typing import Any
+
+import pytest
+
+from native.one_request import Served, calling, scope_of
+from swagent import acceleration, entry_span
+from swagent.instrument.call import begin_call
+from swagent.record.trace.model import Component, Layer
+
+pytestmark = pytest.mark.native
+NAME, PEER = "PostgreSQL/bind", "db:5432"
+
+
+@pytest.fixture
+def served() -> Any:
+    made = Served(calling)
+    made.recorder.begin()
+    yield made
+    made.recorder.end()
+
+
+def begin() -> Any:
+    return begin_call(NAME, PEER, Layer.DATABASE, Component.ASYNCPG, (("db.type", "PostgreSQL"),))
+
+
+def test_a_lock_is_taken_again_by_its_thread_and_by_no_other() -> None:
+    lock = acceleration.native.Lock()  # type: ignore[union-attr]
+    tries, order = threading.Event(), []
+
+    def take() -> None:
+        tries.set()
+        with lock:
+            order.append("other")
+
+    with lock:
+        with lock:
+            order.append("inner")
+        other = threading.Thread(target=take)
+        other.start()
+        assert tries.wait(10)
+        order.append("outer")
+    other.join(10)
+    assert order == ["inner", "outer", "other"]
+
+
+def test_a_lock_is_given_back_by_its_owner_alone() -> None:
+    lock = acceleration.native.Lock()  # type: ignore[union-attr]
+    with pytest.raises(RuntimeError):
+        lock.__exit__(None, None, None)
+    refused: list[BaseException] = []
+
+    def give_back() -> None:
+        try:
+            lock.__exit__(None, None, None)
+        except RuntimeError as error:
+            refused.append(error)
+
+    with lock:
+        other = threading.Thread(target=give_back)
+        other.start()
+        other.join(10)
+    assert len(refused) == 1
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_call_waits_for_the_thread_that_has_the_segments_lock(served: Served, is_begun: bool) -> None:
+    tracer: Any = served.recorder.agent.tracer
+    tries, done = threading.Event(), threading.Event()
+    with entry_span("request") as request:
+        span = begin() if is_begun else None
+
+        def act() -> None:
+            tries.set()
+            if span is not None:
+                span.stop()
+            else:
+                begin_call(NAME, PEER, Layer.DATABASE, Component.ASYNCPG)
+            done.set()
+
+        with tracer.lock:
+            other = threading.Thread(target=copy_context().run, args=(act,))
+            other.start()
+            assert tries.wait(10)
+            segment: Any = request.segment
+            held = len(segment._open)
+            assert not done.is_set()
+        other.join(10)
+        assert done.is_set()
+        assert held == (2 if is_begun else 1)
+
+
+def test_a_call_inside_of_a_call_has_no_span(served: Served) -> None:
+    with entry_span("request"):
+        span = begin()
+        assert begin() is None
+        span.stop()
+        assert begin() is not None
+
+
+def test_a_span_that_is_let_go_of_is_reported_as_incomplete(served: Served) -> None:
+    tracer: Any = served.recorder.agent.tracer
+    with entry_span("request"):
+        # the context that holds it is gone at once
+        copy_context().run(lambda: begin() and None)
+        gc.collect()
+        assert tracer.incomplete == 1
+    assert served.count() == 1
+
+
+def test_requests_with_calls_run_no_python_of_the_agent_but_the_hand_over(served: Served) -> None:
+    for _ in range(2):
+        served.serve(scope_of())
+    seen: set[str] = set()
+    sys.setprofile(lambda frame, event, _: seen.add(frame.f_code.co_name) if event == "call" else None)
+    try:
+        served.serve(scope_of())
+    finally:
+        sys.setprofile(None)
+    assert not seen & {"_open", "to_span", "start", "stop", "stop_at", "join", "leave", "prepare_end", "__del__"}, seen
+    assert served.count() == 3
