@@ -20,6 +20,11 @@ def fold(segment_id: str, span_id: int) -> int:
     return (number >> 64) ^ (number & 0xFFFFFFFFFFFFFFFF) ^ (high << 32)
 
 
+def is_hexadecimal(text: str) -> bool:
+    """Whether it is an id of 32 hexadecimal digits, as this agent makes them."""
+    return _is_hex(text) is not None
+
+
 def trace_id_of(trace_id: str) -> bytes:
     """A trace's id as 16 bytes: the very digits where they are hexadecimal, with dashes or without; else a hash."""
     return bytes.fromhex(_digits(trace_id))

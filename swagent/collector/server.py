@@ -18,6 +18,9 @@ from .intake.codec import RawCodec
 from .intake.connections import Connections, TrackingServer
 from .intake.grpc import SERVICES, GrpcService
 from .intake.http import intake_app
+from .intake.otlp.grpc import OtlpService
+from .intake.otlp.taking import OtlpIntake
+from .intake.otlp.wire import KINDS
 from .intake.room import Room
 from .store.database import StoreError
 from .store.store import Store
@@ -115,7 +118,9 @@ class Collector:
         if self._server is not None:
             raise RuntimeError(f"{self!r} runs already")
         room = Room()
-        server = TrackingServer([GrpcService(name, self.store, room) for name in SERVICES], codec=RawCodec())
+        otlp = OtlpIntake(self.store)
+        services = [GrpcService(name, self.store, room) for name in SERVICES]
+        server = TrackingServer([*services, *(OtlpService(name, otlp, room) for name in KINDS)], codec=RawCodec())
         server.connections = Connections()
         guard(server, self._token)
         await server.start(self._host, self._port)

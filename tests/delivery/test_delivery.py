@@ -46,11 +46,11 @@ def kafka_collector() -> Iterator[RemoteCollector]:
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("loop", one_of(LOOPS))
-@pytest.mark.parametrize("transport", one_of(("grpc", "http", "kafka")))
+@pytest.mark.parametrize("transport", one_of(("grpc", "http", "kafka", "otlp", "otlp-http")))
 def test_delivers(request: pytest.FixtureRequest, transport: str, loop: str, start: str) -> None:
     collector: RemoteCollector = request.getfixturevalue("kafka_collector" if transport == "kafka" else "collector")
     service, has_meters = f"{transport}-{loop}-{start}", transport != "http"
-    address: Any = collector.addresses[transport]
+    address: Any = collector.addresses[{"otlp": "grpc", "otlp-http": "http"}.get(transport, transport)]
     where = {"kafka_bootstrap_servers" if transport == "kafka" else "collector": address}
     check_ledger(STARTS[start](Config(service=service, protocol=transport, **where), loop), has_meters)
     expected = {

@@ -32,8 +32,11 @@ SELECT endpoint, start, duration, {failed} FROM calls
 WHERE kind = 'entry' AND owner > :low AND owner <= :high AND service = :service AND {bounds}
 """
 _INCOMING = """
-SELECT coalesce(nullif(parent_service, ''), 'User'), service, start, duration, is_error FROM calls
-WHERE kind = 'entry' AND owner > :low AND owner <= :high
+SELECT coalesce(nullif(c.parent_service, ''), iif(c.parent_segment IS NULL, NULL, (
+    SELECT p.service FROM segments o JOIN segments p ON p.trace = o.trace
+    WHERE o.id = c.owner AND p.segment = c.parent_segment
+)), 'User'), c.service, c.start, c.duration, c.is_error FROM calls c
+WHERE c.kind = 'entry' AND c.owner > :low AND c.owner <= :high
 """
 # exits that no received entry answers to: the process at the other end reports nothing, or has not yet
 _OUTGOING = """

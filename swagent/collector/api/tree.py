@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from swagent.w3c_ids import is_hexadecimal, span_id_of
+
+from ..store.foreign_callers import caller_in
 from ..store.trace_records import Segment
 from .clocks import align
 from .node import Key, Node
@@ -24,6 +27,8 @@ def join(segments: Iterable[Segment]) -> list[Node]:
             known.setdefault((segment.segment_id, span.span_id), nodes[-1])
     for node in nodes:
         _find_parent(node, known)
+    if any(node.missing for node in nodes):
+        _find_by_id(nodes)
     _cut_circles(nodes)
     roots: list[Node] = []
     for node in nodes:
@@ -75,8 +80,31 @@ def _find_parent(node: Node, known: dict[Key, Node]) -> None:
         if node.parent is not None:
             node.parent_key = key
             return
-    if candidates:
+    caller = None if candidates else caller_in(node.span.tag("traceparent") or "")
+    if caller is not None:
+        # one that reports elsewhere, as most do, is not missed
+        node.parent, node.parent_key = known.get(caller[:2]), caller[:2]
+    elif candidates:
         node.missing = candidates[0][1]
+
+
+def _find_by_id(nodes: list[Node]) -> None:
+    """Find callers by their ids as OTLP has them: a span of OTLP's may name one of ours so, and the other way round."""
+    known: dict[str, Node] = {}
+    for node in nodes:
+        known.setdefault(_id(node.segment.trace_id, node.segment.segment_id, node.span.span_id), node)
+    for node in nodes:
+        if node.missing and node.span.references:
+            first = node.span.references[0]
+            node.parent = known.get(_id(first.trace_id, first.segment_id, first.span_id))
+            if node.parent is not None:
+                node.parent_key = first.segment_id, first.span_id
+                node.missing = ""
+
+
+def _id(trace_id: str, segment_id: str, span_id: int) -> str:
+    """The ids of a trace and a span as one text; a span of OTLP's is named by it already."""
+    return f"{trace_id}{span_id_of(segment_id, span_id).hex()}" if is_hexadecimal(segment_id) else segment_id
 
 
 def _parents(node: Node) -> Iterator[tuple[Key, str]]:

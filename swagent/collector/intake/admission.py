@@ -17,17 +17,23 @@ Call = Callable[..., Any]
 def guard(server: Server, token: str) -> None:
     """Have each call of a server checked and its errors translated.
 
-    :param token: the metadata `authentication` must be equal to it; empty: no check
+    :param token: the metadata `authentication` must be equal to it, or `authorization` to it behind `Bearer`; empty: no
+        check
     """
 
     async def admit(event: RecvRequest) -> None:
-        given = str(event.metadata.get("authentication", ""))
+        given = str(event.metadata.get("authentication", "")) or _bearer(event.metadata.get("authorization", ""))
         if token and not hmac.compare_digest(given.encode(), token.encode()):
             event.method_func = _deny
         else:
             event.method_func = _translated(event.method_func)
 
     listen(server, RecvRequest, admit)
+
+
+def _bearer(authorization: object) -> str:
+    scheme, _, token = str(authorization).partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 async def _deny(stream: Any) -> None:  # noqa: ARG001

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import anyio
 from starlette.requests import Request
 
@@ -19,14 +21,17 @@ class RequestError(Exception):
         self.status = status
 
 
-async def body_of(request: Request, hold: Hold, most: int | None = None) -> bytes:
+async def body_of(
+    request: Request, hold: Hold, most: int | None = None, *, encodings: Collection[str] = ("identity",)
+) -> bytes:
     """The body, once all of it has come. If its head says that it is too large, it is refused before the rest comes.
 
     :param most: how many bytes it may have, where it is less than for others
+    :param encodings: in which it may come; it is not decoded
     :raises RequestError: when it is too large, too slow, or compressed
     :raises NoRoomError: when too much is under way
     """
-    if request.headers.get("content-encoding", "identity") != "identity":
+    if request.headers.get("content-encoding", "identity").strip().lower() not in encodings:
         raise RequestError(415, "compressed bodies are not accepted")
     length = request.headers.get("content-length", "")
     limit = MAX_BODY if most is None else most

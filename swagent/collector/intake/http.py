@@ -1,4 +1,4 @@
-"""The HTTP intake: the protocol's JSON endpoints, as OAP has them on port 12800.
+"""The HTTP intake: the protocol's JSON endpoints, as OAP has them on port 12800, and those of OTLP.
 
 A request is taken whole or not at all, and answered when all of it is committed.
 """
@@ -25,6 +25,9 @@ from .bodies import body_of
 from .json_messages import encoded
 from .json_pieces import read
 from .messages import Intake
+from .otlp.http import PATHS as OTLP_PATHS
+from .otlp.http import routes as otlp_routes
+from .otlp.taking import OtlpIntake
 from .room import Room
 
 # Bytes of a body from which on one is read at a time.
@@ -59,6 +62,7 @@ def intake_app(store: Store, host: str) -> ASGIApp:
         return JSONResponse({})
 
     routes = [Route(path, take, methods=["POST"]) for path in (*_LISTS, *_SINGLES)]
+    routes += otlp_routes(OtlpIntake(store), room)
     app = Starlette(routes=routes, exception_handlers={404: _nowhere, ClientDisconnect: _client_left})
     return Gate(app, host, ("POST",), names_matter=False)
 
@@ -89,7 +93,7 @@ def _elements(name: str, value: Any) -> Sequence[Any]:
 
 
 async def _nowhere(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    known = ", ".join((*_LISTS, *_SINGLES))
+    known = ", ".join((*_LISTS, *_SINGLES, *OTLP_PATHS))
     return refuse(404, f"nothing is taken at {request.url.path}; what there is: {known}")
 
 

@@ -23,10 +23,18 @@ _PREFIX = 5
 
 
 class MessageReader:
-    """The messages of one call."""
+    """The messages of one call.
 
-    def __init__(self, stream: Any, hold: Hold) -> None:
-        """:param stream: grpclib's, of which nothing was read yet"""
+    :ivar is_compressed: whether the last one is
+    """
+
+    def __init__(self, stream: Any, hold: Hold, *, may_be_compressed: bool = False) -> None:
+        """
+        :param stream: grpclib's, of which nothing was read yet
+        :param may_be_compressed: whether the caller decompresses messages
+        """
+        self.is_compressed = False
+        self._may_be_compressed = may_be_compressed
         self._hold = hold
         self._buffer: Any = stream._stream.buffer
         self._rest = bytearray()
@@ -63,7 +71,8 @@ class MessageReader:
     def _cut(self) -> list[bytes]:
         rest, at, messages = self._rest, 0, list[bytes]()
         while len(rest) - at >= _PREFIX:
-            if rest[at]:
+            self.is_compressed = bool(rest[at])
+            if rest[at] and not self._may_be_compressed:
                 raise GRPCError(Status.UNIMPLEMENTED, "compressed messages are not accepted")
             size = int.from_bytes(rest[at + 1 : at + _PREFIX], "big")
             if size > MAX_BODY:

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 from ..cancelling import stop_if_cancelled
 from . import tag_text
 from .database import Row
+from .foreign_callers import foreign_caller
 from .protocol import described, malformed, parse
 from .wire_pieces import PIECE, check_parts, cut
 
 _LIMIT = 2**63 - 1
 # columns of a row
 _START, _TOOK, _ENDPOINT, _SPANS, _ERRORS, _IS_ROOT, _TAGS = range(4, 11)
+_NO_CALLER = (None, None, None)
 _CALLS = (0, 1)  # the numbers of entry and exit spans
 
 
@@ -67,8 +69,10 @@ def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Index
         errors += is_error
         kind, refs, operation = span.spanType, span.refs, span.operationName
         first = refs[0] if refs else None
+        caller = None
         if first is not None:
             is_root = 0
+            caller = first.parentTraceSegmentId, first.parentSpanId, first.parentService
             if len(refs) > 1:
                 links += [(span.spanId, each.parentTraceSegmentId, each.parentSpanId) for each in refs[1:]]
         if not endpoint or span.parentSpanId < 0:
@@ -89,9 +93,7 @@ def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Index
                     begin,
                     duration if 0 <= duration <= _LIMIT else min(max(duration, 0), _LIMIT),
                     is_error,
-                    first.parentTraceSegmentId if first is not None else None,
-                    first.parentSpanId if first is not None else None,
-                    first.parentService if first is not None else None,
+                    *(caller or foreign_caller(span.tags, kind) or _NO_CALLER),
                     span.spanLayer,
                 )
             )
