@@ -19,7 +19,7 @@ from interpreters.place import Interpreter, Machine, UnavailableError
 from interpreters.suites import SUITES, Outcome, failures
 
 VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15", "PyPy")
-TRANSPORTS, LOOPS = ("grpc", "http", "kafka"), ("asyncio", "uvloop", "trio")
+TRANSPORTS, LOOPS = ("grpc", "http", "kafka", "otlp", "otlp-http"), ("asyncio", "uvloop", "trio")
 
 
 def main() -> int:

@@ -89,7 +89,7 @@ def _cells(report: ElementTree.ElementTree[ElementTree.Element]) -> dict[Cell, s
     """The outcome of each cell, of both homes the worse."""
     found: dict[Cell, str] = {}
     for case in report.iter("testcase"):
-        transport, loop, _ = case.attrib["name"].partition("[")[2].rstrip("]").split("-")
+        transport, loop, _ = case.attrib["name"].partition("[")[2].rstrip("]").rsplit("-", 2)
         said = _verdict(case)
         if found.get((transport, loop), "delivered") == "delivered":
             found[transport, loop] = said
