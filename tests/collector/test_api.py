@@ -73,6 +73,7 @@ async def test_traces_newest_first_page_by_page(api: Api) -> None:
     assert first == {
         "trace_id": "trace-9", "start": START + 9000, "duration": 19, "spans": 4, "errors": 0, "endpoint": "/orders",
         "service": "shop", "services": ["shop", "stock"], "has_logs": False, "failure": None,
+        "mostly": {"kind": "own", "text": "own code", "share": 0.5789},
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from swagent.collector.api.calls import endpoints, services
 from swagent.collector.api.errors import error_group, errors
 from swagent.collector.api.failure_index import FailureIndex
 from swagent.collector.api.failures import Group, exception, failures
+from swagent.collector.api.mostly import MostlyIndex
 from swagent.collector.api.newest import NewestTraces
 from swagent.collector.api.stacks import frames, own_frame
 from swagent.collector.api.trace_failures import trace_failure
@@ -321,7 +322,7 @@ def test_the_list_of_traces_names_the_failure() -> None:
     store = Store()
     for segment in (_order(), _answer()):
         store.add(segment)
-    (row,) = traces(store, NewestTraces(store), {}, "newest", 50, "")["traces"]
+    (row,) = traces(store, NewestTraces(store), MostlyIndex(store), {}, "newest", 50, "")["traces"]
     assert row["errors"] == 3
     assert row["failure"] == {
         "count": 1, "kind": "shop.PaymentFailed", "status": "", "service": "shop", "is_handled": False,

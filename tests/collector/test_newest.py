@@ -9,6 +9,7 @@ import pytest
 
 from collector.served import START
 from swagent.collector.api import newest as newest_module
+from swagent.collector.api.mostly import MostlyIndex
 from swagent.collector.api.newest import NewestTraces
 from swagent.collector.api.traces import traces
 from swagent.collector.store.store import Store
@@ -23,7 +24,7 @@ def _segment(number: int, start: int) -> Segment:
 
 
 def _ids(store: Store, newest: NewestTraces, sort: str = "newest", **filters: Any) -> list[str]:
-    return [each["trace_id"] for each in traces(store, newest, filters, sort, LIMIT, "")["traces"]]
+    return [each["trace_id"] for each in traces(store, newest, MostlyIndex(store), filters, sort, LIMIT, "")["traces"]]
 
 
 @pytest.fixture(autouse=True)

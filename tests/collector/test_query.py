@@ -12,6 +12,7 @@ from collector.test_api import Api
 from swagent.collector.api import pieces
 from swagent.collector.api.differences import sure_difference
 from swagent.collector.api.heatmap import count_cells
+from swagent.collector.api.mostly import MostlyIndex
 from swagent.collector.api.newest import NewestTraces
 from swagent.collector.api.query import Term, Value, parse, quote
 from swagent.collector.api.traces import traces
@@ -215,10 +216,12 @@ async def test_no_segment_is_read_for_a_text_that_its_index_has_whole(monkeypatc
     for number in range(10):
         for segment in _segments(number):
             store.add(segment)
-    assert traces(store, NewestTraces(store), {"q": "globex"}, "newest", 50, "")["total"] == 5
+    assert traces(store, NewestTraces(store), MostlyIndex(store), {"q": "globex"}, "newest", 50, "")["total"] == 5
     with_long_statement = len(read)
     assert with_long_statement == 10  # those of the stock, whose statement is cut
-    assert traces(store, NewestTraces(store), {"q": "tenant=globex"}, "newest", 50, "")["total"] == 5
+    assert (
+        traces(store, NewestTraces(store), MostlyIndex(store), {"q": "tenant=globex"}, "newest", 50, "")["total"] == 5
+    )
     assert len(read) == with_long_statement
 
 

@@ -44,6 +44,7 @@ from swagent.collector.api import (
     traces as traces_query,
 )
 from swagent.collector.api.failure_index import FailureIndex
+from swagent.collector.api.mostly import MostlyIndex
 from swagent.collector.api.newest import NewestTraces
 from swagent.collector.api.query_thread import QueryThread
 from swagent.collector.cancelling import stop_if_cancelled
@@ -63,12 +64,14 @@ QUERIES: dict[str, Query] = {
     "errors": lambda store: errors_query.errors(store, FailureIndex(store), {}, "count"),
     "compared": lambda store: compare_query.compare(store, 0, {}),
     "median": lambda store: compare_query.median(store, "shop", "/orders", ""),
-    "traces": lambda store: traces_query.traces(store, NewestTraces(store), {}, "slowest", 1000, ""),
+    "traces": lambda store: traces_query.traces(
+        store, NewestTraces(store), MostlyIndex(store), {}, "slowest", 1000, ""
+    ),
     "traces of a service": lambda store: traces_query.traces(
-        store, NewestTraces(store), {"service": "shop"}, "slowest", 10, ""
+        store, NewestTraces(store), MostlyIndex(store), {"service": "shop"}, "slowest", 10, ""
     ),
     "traces with a text": lambda store: traces_query.traces(
-        store, NewestTraces(store), {"q": "lamp"}, "newest", 10, ""
+        store, NewestTraces(store), MostlyIndex(store), {"q": "lamp"}, "newest", 10, ""
     ),
     "one trace": lambda store: trace_query.trace(store, "trace-1"),
     "logs": lambda store: logs_query.logs(store, {}, 1000, ""),

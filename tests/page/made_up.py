@@ -294,6 +294,7 @@ def summary(trace: Trace) -> Record:
         "errors": sum(each["error"] for each in trace.spans),
         "has_logs": bool(trace.logs),
         "failure": _failure(trace),
+        "mostly": {"kind": "own", "text": "own code", "share": 0.5},
     }
 
 

@@ -109,6 +109,15 @@ def test_the_trace_id_can_be_copied(tab: Tab, failed: Record) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == failed["trace_id"]
 
 
+def test_a_trace_can_be_copied_as_a_test(tab: Tab, failed: Record) -> None:
+    page = tab.open(f"#/traces/{failed['trace_id']}")
+    with appearing(page, "Copied"):
+        page.get_by_role("button", name="Copy as pytest").click()
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert re.match(r"def test_\w+\(trace\):\n", text)
+    assert "    trace.no_n_plus_one()\n" in text
+
+
 def test_a_trace_of_two_thousand_spans_keeps_the_elements_few(tab: Tab, crowded: StandIn) -> None:
     page = tab.open(f"#/traces/{crowded.answers.deep_id}")
     expect(page.get_by_role("tab", name="Spans 2,000")).to_be_visible()

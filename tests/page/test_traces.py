@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -105,6 +106,18 @@ def test_a_text_that_is_no_number_of_milliseconds_is_marked(tab: Tab) -> None:
     expect(least).to_have_attribute("aria-invalid", "true")
     least.fill("100")
     expect(least).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_a_row_says_where_most_of_its_time_went(tab: Tab) -> None:
+    page = tab.open()
+    row = page.locator(ROWS).first
+    expect(row.locator(".mostly")).to_have_text("own code 50 %")
+    expect(page.locator(".trace-head .mostly")).to_have_text("Mostly")
+    boxes = row.evaluate(
+        "row => [...row.children].map(each => each.getBoundingClientRect()).filter(each => each.width)"
+        ".map(each => [each.left, each.right])"
+    )
+    assert all(before[1] <= after[0] + 0.5 for before, after in pairwise(boxes)), boxes
 
 
 def test_slowest_first(tab: Tab) -> None:

@@ -146,8 +146,16 @@ class TraceFailure(TypedDict):
     is_handled: bool
 
 
+class Mostly(TypedDict):
+    """The cause that had most of a trace's time, and its share of that."""
+
+    kind: Literal["call", "way", "own", "wait", "pool", "holding", "held", "busy"]
+    text: str
+    share: float
+
+
 class TraceHead(TypedDict):
-    """A trace in a list; `errors` are its spans that failed."""
+    """A trace in a list; `errors` are its spans that failed. `mostly` is None where it is not known, or not yet."""
 
     trace_id: str
     start: int
@@ -159,6 +167,7 @@ class TraceHead(TypedDict):
     services: list[str]
     has_logs: bool
     failure: TraceFailure | None
+    mostly: Mostly | None
 
 
 class Traces(Versioned):

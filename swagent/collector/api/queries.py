@@ -30,6 +30,7 @@ from .failure_index import FailureIndex
 from .matching import FILTERS
 from .memo import Memo
 from .merged_stacks import MergedStacks
+from .mostly import MostlyIndex
 from .newest import NewestTraces
 from .parameters import Parameters
 from .profile_order import PATH as PROFILES
@@ -51,7 +52,7 @@ def memos(store: Store, thread: QueryThread) -> Mapping[str, Memo]:
 def queries(store: Store) -> Mapping[str, Query]:
     """The query for each path. One of them at a time may run, in any thread. None is the answer where nothing is kept
     of what the path names."""
-    merged, newest = MergedStacks(store), NewestTraces(store)
+    merged, newest, known = MergedStacks(store), NewestTraces(store), MostlyIndex(store)
     failures = FailureIndex(store)
     return {
         "/api/services": lambda query: calls.services(store, query.bounds()),
@@ -62,6 +63,7 @@ def queries(store: Store) -> Mapping[str, Query]:
         "/api/traces": lambda query: traces.traces(
             store,
             newest,
+            known,
             query.present(**FILTERS),
             query.choice("sort", ("newest", "slowest")),
             query.limit(50),

@@ -8,6 +8,7 @@ from typing import Any
 from ..store.store import Store
 from .cursor import Page, decode
 from .matching import RANK, Search
+from .mostly import MostlyIndex
 from .newest import NewestTraces
 from .trace_failures import trace_failure
 
@@ -25,12 +26,19 @@ _LOGGED = "SELECT DISTINCT trace FROM logs WHERE trace IN ({})"
 
 
 def traces(
-    store: Store, newest: NewestTraces, filters: Mapping[str, Any], sort: str, limit: int, cursor: str
+    store: Store,
+    newest: NewestTraces,
+    known: MostlyIndex,
+    filters: Mapping[str, Any],
+    sort: str,
+    limit: int,
+    cursor: str,
 ) -> Answer:
     """A page of the traces that match, newest or slowest first. A trace takes as long as its root; where an endpoint is
     looked for, as long as the longest call of that.
 
     :param newest: of this store
+    :param known: where the time of its traces went
     :param filters: of `service`, `endpoint`, `q`, `min_ms`, `max_ms`, `from`, `to`, `errors` those that apply
     :param cursor: the `next` of the page before; empty: the first page
     :raises ValueError: when the cursor is none, or the query cannot be read
@@ -47,18 +55,21 @@ def traces(
         short = newest.find(RANK, limit + 1)
         if short is not None:
             page.add((*row, short.total, True, "") for row in short.rows)
-            return _answer(store, filters, version, short.total, page)
+            return _answer(store, known, filters, version, short.total, page)
     for piece in search.ranges():
         query = _LIST.format(matching=piece.matching, follows=follows, key=key)
         found = store.read(query, {**values, **piece.values})
         total += found[0][5] if found else 0
         page.add(row for row in found if row[6])
-    return _answer(store, filters, version, total, page)
+    return _answer(store, known, filters, version, total, page)
 
 
-def _answer(store: Store, filters: Mapping[str, Any], version: int, total: int, page: Page) -> Answer:
+def _answer(
+    store: Store, known: MostlyIndex, filters: Mapping[str, Any], version: int, total: int, page: Page
+) -> Answer:
     heads = _heads(store, [row[0] for row in page.rows])
     failed = _failures(store, [row[0] for row in page.rows if row[4]])
+    most = known.of(row[0] for row in page.rows)
     return {
         "version": version,
         "total": total,
@@ -72,6 +83,7 @@ def _answer(store: Store, filters: Mapping[str, Any], version: int, total: int, 
                 "spans": spans,
                 "errors": errors,
                 "failure": failed.get(trace),
+                "mostly": most.get(trace),
                 **heads[trace],
                 **({"endpoint": filters["endpoint"], "service": service} if "endpoint" in filters else {}),
             }

@@ -107,6 +107,11 @@ declare namespace Answer {
     service: string;
     is_handled: boolean;
   }
+  interface Mostly {
+    kind: 'call' | 'way' | 'own' | 'wait' | 'pool' | 'holding' | 'held' | 'busy';
+    text: string;
+    share: number;
+  }
   interface TraceHead {
     trace_id: string;
     start: number;
@@ -118,6 +123,7 @@ declare namespace Answer {
     services: string[];
     has_logs: boolean;
     failure: TraceFailure | null;
+    mostly: Mostly | null;
   }
   interface Traces {
     version: number;

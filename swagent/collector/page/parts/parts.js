@@ -32,7 +32,7 @@ export function Copy({ text, label }) {
 }
 
 // the clipboard's own interface exists in secure contexts only: 127.0.0.1 is one, another host named to --host is not
-async function copyText(text) {
+export async function copyText(text) {
   if (navigator.clipboard) {
     try {
       await navigator.clipboard.writeText(text);

@@ -2,6 +2,7 @@
 import { html, useMemo } from '../frame/view.js';
 import { address, useResource } from '../frame/api.js';
 import { count, duration, moment, plural } from '../parts/format.js';
+import { CopyTest } from './copy_test.js';
 import { ExportTrace } from '../exchange/export_link.js';
 import { SavePage } from '../exchange/save_page.js';
 import { Icon } from '../parts/icons.js';
@@ -113,6 +114,7 @@ function Content({ trace, query }) {
             <code>${trace.trace_id}</code>
             <${Copy} text=${trace.trace_id} label="the trace id" />
           </span>
+          <${CopyTest} trace=${trace} />
           <${ExportTrace} id=${trace.trace_id} />
           <${SavePage} trace=${trace} findings=${found} />
         </p>

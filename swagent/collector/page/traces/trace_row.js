@@ -2,7 +2,7 @@
 import { html } from '../frame/view.js';
 import { colourClass } from '../parts/colours.js';
 import { Icon } from '../parts/icons.js';
-import { briefMoment, count, duration, moment, plural } from '../parts/format.js';
+import { briefMoment, count, duration, moment, percent, plural } from '../parts/format.js';
 import { link } from '../frame/route.js';
 import { Service } from '../parts/parts.js';
 import { failureText } from './failure_text.js';
@@ -16,6 +16,7 @@ export function Head() {
       <span>Started</span>
       <span title="The bars are logarithmic: twice as long is more than twice the time">Duration (log)</span>
       <span>Endpoint</span>
+      <span class="mostly" title="What had most of its time">Mostly</span>
       <span>Services</span>
       <span class="number">Spans</span>
     </div>
@@ -25,6 +26,7 @@ export function Head() {
 export function Row({ trace, scale, index, height, active, wide, total, onOpen }) {
   const others = trace.services.filter(name => name !== trace.service);
   const { text: failure, failed } = failureText(trace);
+  const mostly = trace.mostly ? `${trace.mostly.text} ${percent(trace.mostly.share)}` : '';
   const long = moment(trace.start);
   const label = `${trace.endpoint || 'unnamed'} in ${trace.service}, ${duration(trace.duration)}${failure ? `, ${failure}` : ''}, ${long}`;
   return html`
@@ -63,6 +65,7 @@ export function Row({ trace, scale, index, height, active, wide, total, onOpen }
             `
           }
         </span>
+        <span class="mostly" dir="auto" title=${mostly}>${mostly}</span>
         <span class="who">
           <${Service} name=${trace.service} />
           ${

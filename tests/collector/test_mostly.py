@@ -1,0 +1,76 @@
+"""Where most of a trace's time went, in a row of the list."""
+
+from __future__ import annotations
+
+import pytest
+
+from collector.made_traces import Did, Request, call, held, made, store_of
+from collector.test_findings_of_a_trace import payment
+from swagent.collector.api.mostly import MOST_SPANS, MostlyIndex
+from swagent.collector.findings.joining import joined
+from swagent.collector.findings.mostly import mostly
+
+SPLIT = {"time.running": "4", "time.ready": "0", "time.awaiting": "296", "time.awaited": '[["asyncio.sleep",296]]'}
+FRAME = "/app/shop/report.py:18 print_report"
+
+
+@pytest.mark.parametrize(
+    ("request_", "kind", "text"),
+    [
+        (payment(3170, 160), "call", "payments → ledger-db:5432"),
+        (Request("shop", "GET:/x", 0, 300), "own", "own code"),
+        (Request("shop", "GET:/x", 0, 300, [call(Request("stock", "GET:/y", 2, 290))]), "own", "own code of stock"),
+        (Request("shop", "GET:/x", 0, 300, tags=SPLIT), "wait", "awaited asyncio.sleep"),
+        (Request("shop", "GET:/x", 0, 300, tags={"loop.blocked": "280"}, logs=held(FRAME, 110)), "holding",
+         "blocked loop"),
+        (Request("shop", "GET:/x", 0, 300, tags={"time.running": "20", "time.ready": "280"}), "busy", "busy loop"),
+        (Request("shop", "GET:/x", 0, 300, [Did("GET", 1, 280, "redis:1")], tags={"loop.waited": "270"}), "held",
+         "blocked loop"),
+    ],
+)  # fmt: skip
+def test_the_cause_that_had_most_is_named(request_: Request, kind: str, text: str) -> None:
+    trace = joined(made(request_))
+    assert trace is not None
+    found = mostly(trace)
+    assert found is not None
+    assert (found.kind, found.text) == (kind, text)
+    assert 0.8 < found.share <= 1
+
+
+def test_a_trace_without_a_length_has_none() -> None:
+    trace = joined(made(Request("shop", "GET:/x", 5, 5)))
+    assert trace is not None
+    assert mostly(trace) is None
+
+
+def test_what_is_known_is_kept_until_more_of_the_trace_arrives() -> None:
+    inner, outer = made(payment(3170, 160), trace="t")
+    store = store_of([outer])
+    index = MostlyIndex(store)
+    assert index.of(["t"])["t"] == {"kind": "call", "text": "shop → payments:80", "share": 0.9517}
+    store.add(inner)
+    assert index.of(["t"])["t"] == {"kind": "call", "text": "payments → ledger-db:5432", "share": 0.9505}
+    exhausted = MostlyIndex(store, clock=iter([0.0, 9.0]).__next__)
+    assert exhausted.of(["t"]) == {}
+    assert index.of(["none"]) == {}
+
+
+def test_an_answer_looks_at_as_many_as_it_has_time_for() -> None:
+    store = store_of(*(made(payment(), trace=f"t{number}") for number in range(5)))
+    now = 0.0
+
+    def clock() -> float:
+        nonlocal now
+        now += 0.04
+        return now
+
+    index, wanted = MostlyIndex(store, clock), [f"t{number}" for number in range(5)]
+    assert list(index.of(wanted)) == ["t0", "t1"]
+    assert list(index.of(wanted)) == ["t0", "t1", "t2", "t3"]
+    assert list(index.of(wanted)) == wanted
+
+
+def test_a_large_trace_is_not_looked_at() -> None:
+    asked = [Did("SELECT", number, number + 1, "db:1") for number in range(MOST_SPANS)]
+    store = store_of(made(Request("shop", "GET:/x", 0, 9000, asked), trace="large"))
+    assert MostlyIndex(store).of(["large"]) == {"large": None}
