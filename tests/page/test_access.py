@@ -32,6 +32,8 @@ def places(crowded: StandIn) -> dict[str, tuple[str, str]]:
     found["process"] = (f"#/runtime/{process['service']}/{quote(process['instance'], safe='')}", ".strip canvas")
     found["services of a moment"] = (f"#/services?at={round(row['start'])}", ".table tbody tr")
     found["calls"] = ("#/profiles/profiled?as=table&calls=all", ".call-table tbody tr")
+    found["findings"] = ("#/findings", ".finding-sentence")
+    found["endpoints"] = ("#/services/shop", ".inner tbody tr")
     return found
 
 

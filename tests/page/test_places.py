@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -57,7 +58,7 @@ def test_back_to_a_trace_as_it_was(tab: Tab, crowded: StandIn) -> None:
     page = tab.open(f"#/traces/{crowded.answers.deep_id}")
     expect(page.get_by_role("tab", name="Spans 2,000")).to_be_visible()
     _scroll(page, ".waterfall .virtual", 20_000)
-    row = page.get_by_role("treeitem", name="mail 630,")
+    row = page.get_by_role("treeitem", name=re.compile(r"^mail 630\b"))
     row.click()
     expect(page.locator(".span-title")).to_have_text("mail 630")
     top, box = _top(page, ".waterfall .virtual"), row.bounding_box()

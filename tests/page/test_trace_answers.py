@@ -221,7 +221,7 @@ def test_different_statements_are_different_folds_and_rows_say_which(tab: Tab) -
     expect(folds).to_have_text(
         [re.compile(rf"PostgreSQL/query\s*SELECT {name}\s*db:5432\s*.20,") for name in ("orders", "customers")]
     )
-    named = "PostgreSQL/query SELECT customers, 20 times, 180 ms in all, perhaps one query for each row"
+    named = re.compile(r"^PostgreSQL.query SELECT customers .*20, 180 ms .*in all, perhaps one query for each row")
     expect(page.get_by_role("treeitem", name=named)).to_be_visible()
 
 
@@ -244,9 +244,8 @@ def _queries(count: int = 400, failed: int = -1) -> Record:
 def test_calls_that_repeat_are_folded_and_suspected(tab: Tab) -> None:
     page = show(tab, _queries())
     expect(page.locator(ROWS)).to_have_count(2)
-    fold = page.get_by_role(
-        "treeitem", name="Mysql/execute SELECT ?, 400 times, 3.60 s in all, perhaps one query for each row"
-    )
+    named = re.compile(r"^Mysql.execute SELECT \? .*400, 3\.60 s .*in all, perhaps one query for each row")
+    fold = page.get_by_role("treeitem", name=named)
     expect(fold).to_contain_text("400, 3.60 s")
     expect(fold).to_contain_text("N+1?")
     expect(fold).to_have_attribute("aria-expanded", "false")

@@ -21,6 +21,16 @@ test('one that the loop held back after its span began waited within it, also fo
   assert.deepEqual(found.get('b:0'), { before: 0, within: 210 });
 });
 
+test('what no block accounts for was not before the span', () => {
+  const found = waitsIn([span('b:0', 240, 504, { 'loop.waited': '203' })], [holder('a:0', 300, 446)]);
+  assert.deepEqual(found.get('b:0'), { before: 0, within: 203 });
+});
+
+test('one that began while the loop was held, as far as clocks say, waited before and within', () => {
+  const found = waitsIn([span('b:0', 300, 520, { 'loop.waited': '200' })], [holder('a:0', 200, 400)]);
+  assert.deepEqual(found.get('b:0'), { before: 100, within: 100 });
+});
+
 test('blocks of another process and of its own code say nothing', () => {
   const other = { ...holder('a:0', 200, 400), instance: '2' };
   const own = span('b:1', 500, 600, { 'loop.blocked': '100' });
@@ -31,7 +41,7 @@ test('where the block is not kept, a span that is too short for its wait shows i
   const waiting = span('b:0', 400, 420, { 'loop.waited': '200' });
   assert.deepEqual(waitsOf(waiting, [], undefined), { before: 200, within: 0 });
   const long = span('b:0', 400, 900, { 'loop.waited': '200' });
-  assert.deepEqual(waitsOf(long, [], span('a:1', 210, 905)), { before: 190, within: 10 });
+  assert.deepEqual(waitsOf(long, [], span('a:1', 250, 905)), { before: 150, within: 50 });
   assert.deepEqual(waitsOf(long, [], span('a:1', 395, 905)), { before: 0, within: 200 });
 });
 

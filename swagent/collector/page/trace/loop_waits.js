@@ -10,13 +10,19 @@ export function waitsOf(span, blocks, parent) {
   const waited = millisOf(span, WAITED);
   if (!waited) return NONE;
   const before = Math.min(waited, beforeOf(span, waited, blocks, parent));
-  return before < CERTAIN ? { before: 0, within: waited } : { before, within: waited - before };
+  if (before < CERTAIN) return { before: 0, within: waited };
+  return waited - before < CERTAIN ? { before: waited, within: 0 } : { before, within: waited - before };
 }
 
 function beforeOf(span, waited, blocks, parent) {
   const took = span.end - span.start;
   const near = blocks.filter(each => each.start < span.end && each.end > span.start - waited - SLACK);
-  if (near.length > 0) return Math.max(0, waited - Math.min(took, sumOf(near.map(each => overlap(each, span)))));
+  if (near.length > 0) {
+    // no more than a block is known to have lain there
+    const ahead = { start: span.start - waited - SLACK, end: span.start };
+    const [held, within] = [ahead, span].map(time => sumOf(near.map(each => overlap(each, time))));
+    return Math.min(held, Math.max(0, waited - Math.min(took, within)));
+  }
   if (waited > took) return waited;
   const gap = parent ? span.start - parent.start : 0;
   return 2 * gap > waited ? Math.min(waited, gap) : 0;

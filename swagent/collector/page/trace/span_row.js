@@ -45,7 +45,6 @@ export function SpanRow({ row, index, height, scale, deepest, marks, active, cho
       aria-level=${depth + 1}
       aria-expanded=${opens ? (isClosed ? 'false' : 'true') : undefined}
       aria-selected=${chosen ? 'true' : 'false'}
-      aria-label=${labelOf(row, marks)}
       style=${placed(index, height)}
       onClick=${onChoose}
       data-span=${fold ? undefined : span.id}
@@ -72,20 +71,18 @@ export function SpanRow({ row, index, height, scale, deepest, marks, active, cho
         ${fold ? html`<${FoldWords} fold=${fold} />` : html`<${Badges} ...${{ span, isClosed, marks }} />`}
       </span>
       <${Bars} span=${span} fold=${fold} scale=${scale} ...${barMarks(marks)} />
+      <span class="out-of-sight">, ${moreOf(row, marks)}</span>
     </div>
   `;
 }
 
 const barMarks = ({ bands, before, path, hasLogs }) => ({ bands, before, path, hasLogs });
 
-function labelOf({ span, fold }, marks) {
-  const name = [span.operation || 'unnamed', summaryOf(span)].filter(Boolean).join(' ');
-  if (fold) {
-    const suspicion = fold.isSuspect ? ', perhaps one query for each row' : '';
-    return `${name}, ${count(fold.spans.length)} times, ${duration(fold.took)} in all${suspicion}`;
-  }
-  const more = [span.error && 'failed', marks.matches && 'found', marks.path && 'on the critical path'].filter(Boolean);
-  return [`${name}, ${span.kind} in ${span.service}, ${duration(span.end - span.start)}`, ...more].join(', ');
+// what is seen is the name of the row, and this is said after it
+function moreOf({ span, fold }, marks) {
+  if (fold) return fold.isSuspect ? 'in all, perhaps one query for each row' : 'in all';
+  const more = [span.error && 'failed', marks.matches && 'found', marks.path && 'on the critical path'];
+  return [`${span.kind} in ${span.service}`, ...more].filter(Boolean).join(', ');
 }
 
 function Twist({ isClosed, below, onTurn }) {
@@ -94,6 +91,7 @@ function Twist({ isClosed, below, onTurn }) {
       type="button"
       class="twist"
       tabindex="-1"
+      aria-hidden="true"
       aria-label=${`${isClosed ? 'Expand' : 'Collapse'} ${plural(below, 'span')}`}
       onClick=${event => {
         event.stopPropagation();

@@ -111,7 +111,7 @@ function Content({ trace, query }) {
           }
           <${CompareLinks} id=${trace.trace_id} />
           <span class="id">
-            <code>${trace.trace_id}</code>
+            <code title=${trace.trace_id}>${trace.trace_id}</code>
             <${Copy} text=${trace.trace_id} label="the trace id" />
           </span>
           <${CopyTest} trace=${trace} />

@@ -28,7 +28,6 @@ export function Row({ trace, scale, index, height, active, wide, total, onOpen }
   const { text: failure, failed } = failureText(trace);
   const mostly = trace.mostly ? `${trace.mostly.text} ${percent(trace.mostly.share)}` : '';
   const long = moment(trace.start);
-  const label = `${trace.endpoint || 'unnamed'} in ${trace.service}, ${duration(trace.duration)}${failure ? `, ${failure}` : ''}, ${long}`;
   return html`
     <div
       role="listitem"
@@ -40,7 +39,6 @@ export function Row({ trace, scale, index, height, active, wide, total, onOpen }
       <a
         class=${`trace-row ${active ? 'active' : ''} ${failed ? 'failed' : ''}`}
         href=${link(['traces', trace.trace_id])}
-        aria-label=${label}
         onClick=${onOpen}
       >
         <time class="when" title=${long}>${briefMoment(trace.start, wide)}</time>
@@ -83,7 +81,7 @@ export function Row({ trace, scale, index, height, active, wide, total, onOpen }
           }
         </span>
         <span class="spans number">
-          ${count(trace.spans)}
+          ${count(trace.spans)}<span class="out-of-sight"> spans</span>
         </span>
       </a>
     </div>
