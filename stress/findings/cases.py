@@ -95,12 +95,14 @@ HEALTHY = (
     Case("writes", requests=40),
     Case("pool_with_room", at_once=4),
     Case("busy_pool", at_once=4),
+    Case("short_lock", at_once=4),
 )
 
 OTHERS = (
     Case("cache", "slow_dependency", "GET item", levels=(60, 250, 800)),
     Case("two_deep", "slow_dependency", "/rate", levels=(60, 250, 800)),
-    Case("lock", "slow_wait", "awaited", levels=(60, 250, 800), at_once=4),
+    Case("lock", "lock", "asyncio.Lock at findings/others.py", levels=(60, 250, 800), requests=160, other="/report",
+         every=20, at_once=4),
     Case("slow_thread", "slow_own_code", "thread", levels=(60, 250, 800), at_once=1),
     Case("parsing", "blocked_loop", "compute", levels=(50, 200, 600), at_once=1),
     Case("cached_items", "n_plus_one", "GET item", levels=(6, 20, 60), requests=40),
@@ -125,8 +127,8 @@ OTHERS = (
 HARD = (
     Case("from_the_start", "slow_dependency", "SELECT balance", levels=(60, 250, 800), requests=40, at_once=4,
          hard="it was never quicker: there is no baseline"),
-    Case("small_pool", "slow_wait", "pool", levels=(40, 80, 160), requests=80, at_once=8,
-         hard="a pool has no name yet: it is a semaphore"),
+    Case("small_pool", "lock", "asyncio.Semaphore", _also("slow_dependency"), levels=(40, 80, 160), at_once=8,
+         hard="so many requests wait that it is the usual"),
     Case("dependent", requests=30, hard="the second call needs the answer of the first, and spans do not say so"),
     Case("pages", requests=30, hard="twelve pages of one query, each after the other, look like an N+1"),
     Case("callback", "blocked_loop", "compact", levels=(60, 200, 600), at_once=4, requests=200,

@@ -156,3 +156,13 @@ async def pages(_: Request) -> Response:
     for _each in range(12):
         await query("SELECT page", 5)
     return done()
+
+
+@handler("short_lock", "shop", "/work")
+async def short_lock(_: Request) -> Response:
+    async with LOCK:
+        await query("SELECT user", 3)
+    return done()
+
+
+LOCK = asyncio.Lock()

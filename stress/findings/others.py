@@ -58,12 +58,16 @@ async def two_deep(request: Request) -> Response:
 
 
 @handler("lock", "shop", "/work")
-async def lock(request: Request) -> Response:
-    if is_chosen(request):
-        async with LOCK:
-            await asyncio.sleep(LEVEL / 1000)
+async def lock(_: Request) -> Response:
     async with LOCK:
         await query("SELECT user", 3)
+    return done()
+
+
+@handler("lock", "shop", "/report")
+async def report(_: Request) -> Response:
+    async with LOCK:
+        await asyncio.sleep(LEVEL / 1000)
     return done()
 
 

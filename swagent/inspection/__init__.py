@@ -9,6 +9,7 @@ once, with its library, the versions that were looked at, and what is lost witho
     asyncio_inside, anyio_inside, trio_inside, starlette_inside, sqlalchemy_inside
                        the names of one library each
     pools_inside       the names of connection pools
+    lock_waits         the lock, semaphore, queue that a task waits for
     own_waits          functions of the agent in which a request waits
     await_chain        the frames of a coroutine that waits
     loop_view          a loop as another thread sees it

@@ -13,6 +13,7 @@ from types import FrameType
 
 from ..inspection.await_chain import Chain, chain_of, running_frames
 from ..inspection.frames import frame_of
+from ..inspection.lock_waits import name_of_lock_wait
 from ..inspection.loop_view import LoopView, Task
 from ..inspection.own_waits import name_of_own_wait
 from ..record.limits import short
@@ -83,7 +84,7 @@ def name_of_end(awaited: object, frames: Iterator[FrameType]) -> str:
     :param frames: the innermost first
     """
     found = [*frames]
-    own = name_of_own_wait(found)
+    own = name_of_own_wait(found) or name_of_lock_wait(found)
     if own:
         return own
     if hasattr(awaited, "get_coro"):

@@ -5,9 +5,9 @@ outermost one to the innermost, and the class of what that one awaits. The same 
 fingerprint looks at frames and modules. Of a code object the identity is compared, because comparing code itself reads
 all of it; the cache holds the code objects, so an identity in it is nobody else's.
 
-An exit span that is open has the name of its call, and is the cheapest answer. Four ends have no name of their place: a
-task, whose name is its own; a greenlet, whose frames are not among the coroutines; an object that waits for tasks; and
-a wait for a connection, which is named after its pool.
+An exit span that is open has the name of its call, and is the cheapest answer. Five ends have no name of their place: a
+task, whose name is its own; a greenlet, whose frames are not among the coroutines; an object that waits for tasks; a
+wait for a connection, which is named after its pool; and one for a lock, whose name says who held it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 from ..inspection import sqlalchemy_inside
 from ..inspection.await_chain import Links, links_of
+from ..inspection.lock_waits import is_held
 from ..inspection.own_waits import is_own_wait
 from ..record.limits import short
 from .awaited import MAX_NAME, OTHER, quoted
@@ -76,8 +77,8 @@ def _name_of(links: Links) -> str:
 
 
 def _has_names(code: object) -> bool:
-    """Whether waits in this code have several names: those of the greenlet's frames, or of a pool."""
-    return is_own_wait(code) or getattr(code, "co_name", None) == sqlalchemy_inside.NAME
+    """Whether waits in this code have several names: by a greenlet's frames, a pool, a lock's holder."""
+    return is_own_wait(code) or is_held(code) or getattr(code, "co_name", None) == sqlalchemy_inside.NAME
 
 
 def _code_of(each: Any) -> Any:

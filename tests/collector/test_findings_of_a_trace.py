@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from collector.made_traces import Did, Request, call, held, made, raised, store_of
@@ -104,6 +106,17 @@ def test_a_wait_for_a_connection_within_a_call_is_not_the_calls() -> None:
     finding = culprit(of=asked)
     assert (finding.kind, finding.ms) == ("pool", 200)
     assert "waited for a connection of stock:80, 100 in use · 200 ms" in finding.sentence
+
+
+@pytest.mark.parametrize("name", ["asyncio.Lock", "anyio.CapacityLimiter", "trio.Semaphore"])
+def test_a_wait_for_a_lock_says_who_held_it(name: str) -> None:
+    what = f"{name} at shop/stock.py:41, held at shop/app.py:88"
+    tags = {
+        "time.running": "4", "time.ready": "0", "time.awaiting": "296", "time.awaited": json.dumps([[what, 296]]),
+    }  # fmt: skip
+    finding = culprit(of=made(Request("shop", "GET:/x", 0, 300, tags=tags)))
+    assert (finding.kind, finding.operation, finding.ms) == ("lock", "GET:/x", 296)
+    assert finding.sentence == f"99 % · shop · GET:/x waited for {what} · 296 ms"
 
 
 def test_code_in_a_thread_is_own_code() -> None:

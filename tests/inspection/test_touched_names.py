@@ -33,9 +33,11 @@ PYTHON = ".".join(map(str, sys.version_info[:3]))
 def touched() -> Iterator[Function | Local | Attribute]:
     """Every name, of every module."""
     for module in pkgutil.iter_modules(inspection.__path__):
-        for each in vars(importlib.import_module(f"{inspection.__name__}.{module.name}")).values():
-            if isinstance(each, Function | Local | Attribute):
-                yield each
+        for found in vars(importlib.import_module(f"{inspection.__name__}.{module.name}")).values():
+            several = cast("tuple[object, ...]", found) if type(found) is tuple else (found,)
+            for each in several:
+                if isinstance(each, Function | Local | Attribute):
+                    yield each
 
 
 NAMES = [*dict.fromkeys(touched())]

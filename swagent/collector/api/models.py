@@ -18,8 +18,8 @@ Pair = tuple[str, str]
 State = Literal["alive", "silent", "stopped"]
 
 FindingKind = Literal[
-    "slow_dependency", "slow_way", "slow_own_code", "slow_wait", "pool", "blocked_loop", "busy_loop", "n_plus_one",
-    "sequential_awaits", "cancelled", "retry_storm", "error_chain", "regression", "losses",
+    "slow_dependency", "slow_way", "slow_own_code", "slow_wait", "pool", "lock", "blocked_loop", "busy_loop",
+    "n_plus_one", "sequential_awaits", "cancelled", "retry_storm", "error_chain", "regression", "losses",
 ]  # fmt: skip
 
 

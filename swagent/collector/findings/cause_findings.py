@@ -12,6 +12,7 @@ from .words import duration, percent, short_path, times
 
 _KINDS: dict[CauseKind, Kind] = {
     "call": "slow_dependency", "way": "slow_way", "own": "slow_own_code", "wait": "slow_wait", "pool": "pool",
+    "lock": "lock",
     "holding": "blocked_loop", "held": "blocked_loop", "busy": "busy_loop",
 }  # fmt: skip
 _ENOUGH = 20
@@ -75,6 +76,8 @@ def sentence(suspect: Suspect) -> str:
         if suspect.baseline else ""  # fmt: skip
     if cause.kind == "pool":
         return f"{where} waited for a connection of {cause.what}{_in_use(cause)} · {took}{request}"
+    if cause.kind == "lock":
+        return f"{where} waited for {cause.what} · {took}{request}"
     if cause.kind == "wait":
         return f"{where} awaited {cause.what} · {took}{request}"
     within = f" in {cause.what}" if cause.what != entry.span.operation else ""

@@ -14,12 +14,12 @@ from ..api.node import Node
 from .calls import answered_by, call_of, is_exit, pool_of
 from .holds import Hold, Process, overlap
 from .path import Piece
-from .requests import IN_THREADS, Request, requests_on
+from .requests import IN_THREADS, Request, is_lock, requests_on
 
-CauseKind = Literal["call", "way", "own", "wait", "pool", "holding", "held", "busy"]
+CauseKind = Literal["call", "way", "own", "wait", "pool", "lock", "holding", "held", "busy"]
 """A call; the way between two services that both say when they were at work; own code; the wait for something that is
-no call; the wait for a connection of a pool; the loop held by the request itself, or by others; and a loop that was
-merely busy."""
+no call; the wait for a connection of a pool, and for a lock; the loop held by the request itself, or by others; and a
+loop that was merely busy."""
 
 
 @dataclass
@@ -147,7 +147,8 @@ class _Found:
             took = min(waited, self._rest[node])
             waited -= took
             self._rest[node] -= took
-            self._count(Cause("own" if what in IN_THREADS else "wait", node.segment.service, what), node, took)
+            kind: CauseKind = "own" if what in IN_THREADS else "lock" if is_lock(what) else "wait"
+            self._count(Cause(kind, node.segment.service, what), node, took)
             self._count(Cause("own", node.segment.service, node.span.operation), node, self._rest[node])
 
     def _count(self, cause: Cause, node: Node, ms: int) -> Cause:

@@ -4,6 +4,7 @@ split; pure."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, cast
@@ -16,6 +17,14 @@ _NOTHING = "something that has no span"
 _MOST = 8
 IN_THREADS = frozenset(("anyio.run_sync", "trio.to_thread_run_sync", "asyncio.to_thread", "asyncio.run_in_executor"))
 """Waits for the application's own code, in another thread."""
+
+
+_LOCK = re.compile(r"(asyncio|anyio|trio)\.(Lock|StrictFIFOLock|Semaphore|BoundedSemaphore|CapacityLimiter)\b")
+
+
+def is_lock(awaited: str) -> bool:
+    """Whether a wait is one for a lock, a semaphore or a limiter."""
+    return _LOCK.match(awaited) is not None
 
 
 class Request:

@@ -15,6 +15,7 @@ const KINDS = {
   slow_own_code: 'Slow own code',
   slow_wait: 'Slow wait',
   pool: 'Pool',
+  lock: 'Lock',
   blocked_loop: 'Blocked loop',
   busy_loop: 'Busy loop',
   n_plus_one: 'N+1',
