@@ -98,7 +98,7 @@ def test_from_the_list_to_the_waterfall_and_its_log_line(page: Page) -> None:
     row = page.locator(".trace-row")
     expect(row).to_have_count(1)
     expect(row).to_contain_text("GET:/orders/{item}")
-    expect(row).to_contain_text("1 error")
+    expect(row).to_contain_text("Broken in stock")
     row.click()
     spans = page.locator(".span-row")
     expect(spans.locator("b")).to_have_text(["GET:/orders/{item}", HOSTILE, "GET:/stock", CALL])
