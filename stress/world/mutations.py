@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
-import anyio
-
 from swagent.errors import AmbiguousError, RetryableError
 from swagent.pipeline.channel import Channel
 from swagent.pipeline.delivery import Step
@@ -167,13 +165,17 @@ def _(_: Any) -> Any:
     return lambda channel: None
 
 
-@_plant("a ring before the wait is lost", "swagent.pipeline.doorbell.Doorbell.wait")
-def _(_: Any) -> Any:
-    async def wait(bell: Any) -> None:
-        bell._rung = anyio.Event()
-        await bell._rung.wait()
+@_plant("every third ring is lost", "swagent.pipeline.doorbell.Doorbell.ring")
+def _(ring: Any) -> Any:
+    count = 0
 
-    return wait
+    def lose(bell: Any) -> None:
+        nonlocal count
+        count += 1
+        if count % 3:
+            ring(bell)
+
+    return lose
 
 
 @_plant("a group of pending records loses one", "swagent.pipeline.intake.Pending._take")
@@ -294,15 +296,6 @@ def _(stop: Any) -> Any:
         await stop(agent, 3 * grace)
 
     return late
-
-
-@_plant("the stop does not wait for the last flush", "swagent.runtime.agent_tasks.AgentTasks.finish")
-def _(finish: Any) -> Any:
-    def cut(tasks: Any, grace: float) -> None:
-        finish(tasks, grace)
-        tasks.cut()
-
-    return cut
 
 
 @_plant("what is left at the stop is not counted", "swagent.pipeline.pipelines.Pipelines.end")

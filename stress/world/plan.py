@@ -42,10 +42,12 @@ KINDS: dict[str, float] = {
     # names
     "no name": 1, "slow names": 1, "silent names": 1, "stale names": 1,
     # clocks, the application, the agent
-    "clock forward": 1, "clock back": 1, "held loop": 2, "burst": 3, "huge record": 1, "flush": 2, "restart": 2,
-    "cancelled": 1.5,
+    "clock forward": 1, "clock back": 1, "held loop": 2, "burst": 3, "huge record": 1, "flush": 4, "restart": 4,
+    "cancelled": 4,
 }  # fmt: skip
 """The kinds of faults, and how often each is drawn, relative to the others."""
+
+_HANGING = frozenset({"stop", "silent", "slow", "slow reader", "partition", "deaf", "half open"})
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,11 @@ def draw_plan(seed: int, minutes: float, cells: Sequence[tuple[str, str]] = CELL
     random = Random(f"{seed}/plan")
     backend, protocol = cells[seed % len(cells)]
     seconds = 60 * minutes
-    density = random.choice([20.0, 60.0, 180.0])
+    density = random.choice([8.0, 20.0, 60.0])
     count = 0 if random.random() < 0.02 else max(1, int(seconds / density * (0.5 + random.random())))
     collectors = random.choice([1, 1, 2, 3])
-    faults = sorted((_draw_fault(random, seconds, collectors) for _ in range(count)), key=lambda fault: fault.at)
+    faults = [_draw_fault(random, seconds, collectors) for _ in range(count)]
+    faults = sorted((_amid_another(random, each, faults) for each in faults), key=lambda fault: fault.at)
     plan = Plan(
         seed=seed, backend=backend, protocol=protocol, collectors=collectors, settings=_draw_settings(random),
         pace=random.choice([0.3, 1.0, 5.0]), most=random.choice([1, 8, 60]),
@@ -111,6 +114,15 @@ def _draw_fault(random: Random, seconds: float, collectors: int) -> Fault:
     (kind,) = random.choices([*KINDS], [*KINDS.values()])
     lasts = random.choice([0.2, 2.0, 8.0, 20.0, 70.0]) * (0.5 + random.random())
     return Fault(random.uniform(0.0, seconds), lasts, kind, random.randrange(collectors), random.random())
+
+
+def _amid_another(random: Random, fault: Fault, faults: Sequence[Fault]) -> Fault:
+    """What the application does is of most interest while something else is wrong."""
+    if fault.kind not in ("flush", "restart", "cancelled", "burst") or random.random() < 0.3:
+        return fault
+    hanging = [each for each in faults if each.kind in _HANGING]
+    other = random.choice(hanging if hanging and random.random() < 0.5 else faults)
+    return replace(fault, at=other.at + other.seconds * random.random())
 
 
 def _draw_settings(random: Random) -> dict[str, Any]:

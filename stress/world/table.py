@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -32,12 +32,12 @@ def hunt(names: Sequence[str], seeds: Sequence[int], minutes: float, jobs: int) 
     look = partial(_find, seeds=seeds, minutes=minutes)
     if jobs == 1:
         return [look(name) for name in names]
-    found: list[Found] = []
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for each in pool.map(look, names):
-            found.append(each)
+        running = [pool.submit(look, name) for name in names]
+        for future in as_completed(running):
+            each = future.result()
             print(f"{each.name}: {each.violation.splitlines()[0] if each.seeds else 'not found'}", flush=True)
-    return found
+        return [future.result() for future in running]
 
 
 def render_table(found: Sequence[Found]) -> str:

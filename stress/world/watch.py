@@ -15,6 +15,7 @@ from unittest.mock import patch
 from swagent import Agent
 from swagent.ledger import Drop
 from swagent.pipeline.channel import Channel, Lease
+from swagent.pipeline.route import Route
 from swagent.signals import Signal
 
 from .clock import Clock
@@ -25,6 +26,7 @@ from .network import Network
 IN_FLIGHT = 4
 _MOST_TAKES = {"at_most_once": 1, "at_least_once": 3}
 _LONGEST_REPEATS = 60.0
+_REPEATS, _SHARE = 10, 0.1
 _ATTEMPTS, _WITHIN = 60, 10.0
 
 
@@ -50,6 +52,9 @@ class Watch:
         self._is_strict = settings["delivery"] == "at_most_once"
         self._agent: Agent | None = None
         self._leased_at: dict[Lease, tuple[float, int, float]] = {}
+        self._sent: dict[int, int] = {}
+        self._repeats: Counter[Signal] = Counter()
+        self._confirmed_batches: Counter[Signal] = Counter()
         self._steps = 0
         self._attempts_seen = 0
         self.held = 0.0
@@ -64,6 +69,9 @@ class Watch:
         """An agent has started."""
         self._agent = agent
         self.is_stopping = False
+        self._sent.clear()
+        self._repeats.clear()
+        self._confirmed_batches.clear()
 
     def expect_offered(self, agent: Agent, count: int) -> None:
         """So many segments and log records were recorded in this life."""
@@ -182,6 +190,12 @@ class Watch:
         """See every verdict."""
         watch = self
         lease, settle, restore, offer = Channel.lease, Channel.settle, Channel.restore, Channel.offer
+        call = Route.call
+
+        async def seen_call(route: Route, function: Any, *args: Any) -> Any:
+            if function.__name__ == "send":
+                watch._note_send(*args)
+            return await call(route, function, *args)
 
         def seen_lease(channel: Channel, max_items: int, max_bytes: int) -> Lease:
             found = lease(channel, max_items, max_bytes)
@@ -205,6 +219,7 @@ class Watch:
             return is_taken
 
         with (
+            patch.object(Route, "call", seen_call),
             patch.object(Channel, "lease", seen_lease),
             patch.object(Channel, "settle", seen_settle),
             patch.object(Channel, "restore", seen_restore),
@@ -222,6 +237,15 @@ class Watch:
         if now - min(lease.times) > bounds.max_age + 1e-6:
             self._history.violate(f"a record of {now - min(lease.times):.1f} s is sent: {channel}")
 
+    def _note_send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        times = self._sent[id(records)] = self._sent.get(id(records), 0) + 1
+        self._repeats[signal] += times > 1
+        if times > _MOST_TAKES[self._settings["delivery"]]:
+            self._history.violate(f"{len(records)} records of {signal.value}: attempt number {times}")
+        if self._repeats[signal] > _REPEATS + _SHARE * self._confirmed_batches[signal] + 1e-6:
+            count = self._confirmed_batches[signal]
+            self._history.violate(f"{self._repeats[signal]} repeats, and {count} batches were confirmed")
+
     def _note_verdict(self, channel: Channel, lease: Lease, verdict: str) -> None:
         numbers = _numbers_of(lease.records)
         self._history.note(f"{channel.signal.value}: {len(lease.records)} records {verdict}{_range(numbers)}")
@@ -229,6 +253,8 @@ class Watch:
             self.verdicts[verdict] += len(numbers)
         if verdict not in ("confirmed", "released"):
             self._lost += [(self._clock.now(), number) for number in numbers]
+        self._sent.pop(id(lease.records), None)
+        self._confirmed_batches[channel.signal] += verdict == "confirmed"
         _, bytes_before, _ = self._leased_at.pop(lease, (0.0, -1, 0.0))
         if verdict == "confirmed":
             now = self._clock.now()

@@ -31,7 +31,8 @@ HEAD = """\
 What can go wrong around the agent, and how it is proven that [the contract](contract.md) holds then. A number is how
 many tests cover the cell. Continuous integration runs all of them, and fails when it skips one, or when a cell that has
 a meaning has none. `make test` runs what is quick, `make test-all` that and the rest. Tests of what depends on no event
-loop run without one, and count for none. `n/a` has no meaning there, for the reason below the row.
+loop run without one, and count for none. `n/a` has no meaning there, for the reason below the row. Faults in any order
+and at any time are in [the simulated world](world.md).
 """
 
 
