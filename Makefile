@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test native test-native test-native-asan test-same-bytes test-all test-rest test-slow test-e2e test-oldest fuzz soak world compare pipeline cost profile check docs generate libraries clean
+.PHONY: demo test native test-native test-native-asan test-same-bytes test-all test-rest test-slow test-e2e test-oldest ways fuzz soak world compare pipeline cost profile check docs generate libraries clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -79,6 +79,12 @@ test-e2e: $(VENV)/.dev
 test-oldest: $(VENV)/.dev
 	$(BIN)/python tests/instrument/versions.py $(ARGS)
 
+# every way to start a program, bare and with the agent, and the list of them in docs/run.md, in a quarter of an hour at
+# most; make ways ARGS="--only gunicorn celery"
+ways: $(VENV)/.dev
+	$(BIN)/python tests/ways/run.py $(ARGS)
+	$(BIN)/python tests/ways/page.py
+
 # new inputs for the parsers, for a minute each, from a seed that is printed; make fuzz ARGS="sw8 --seconds 1800 --seed 7"
 fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz.run $(ARGS)
@@ -122,6 +128,7 @@ check: $(VENV)/.dev
 	$(FAULTS) --check docs/faults.md
 	$(BIN)/python tests/instrument/libraries.py --check docs/libraries.md
 	$(BIN)/python tests/instrument/library_pages.py --check
+	$(BIN)/python tests/ways/page.py --check docs/run.md
 
 # the docs as a site in site/, with search and the public API; whatever is amiss fails
 .PHONY: docs

@@ -31,8 +31,8 @@ from .agent_thread import start, start_if_none, stop_own
 
 # Programs that serve an application, or start processes that do.
 _SERVERS = frozenset({
-    "celery", "daphne", "django-admin", "fastapi", "flask", "granian", "gunicorn", "hypercorn", "litestar", "manage",
-    "quart", "sanic", "uvicorn", "waitress-serve",
+    "celery", "daphne", "django-admin", "fastapi", "flask", "granian", "gunicorn", "hypercorn", "litestar", "locust",
+    "manage", "quart", "sanic", "uvicorn", "waitress-serve",
 })  # fmt: skip
 # They put a folder of their own on the path of a command and become it.
 _WRAPPERS = frozenset({"ddtrace-run", "newrelic-admin", "opentelemetry-instrument"})

@@ -1,0 +1,4 @@
+import logging
+
+logging.warning("step done")
+raise SystemExit(3)

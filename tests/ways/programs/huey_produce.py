@@ -1,0 +1,3 @@
+import huey_app
+
+huey_app.produce()

@@ -1,0 +1,6 @@
+import nox
+
+
+@nox.session
+def script(session):
+    session.run("python", "script.py")

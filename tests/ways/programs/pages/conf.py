@@ -1,0 +1,2 @@
+project = "shop"
+extensions = ["sphinx.ext.autodoc"]
