@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
+from typing_extensions import get_type_hints
 
 from collector.made_traces import Did, Request, call, held, made, store_of
 from collector.test_findings_of_a_trace import payment
+from swagent.collector.api import models
 from swagent.collector.api.mostly import MOST_SPANS, MostlyIndex
+from swagent.collector.findings.causes import CauseKind
 from swagent.collector.findings.joining import joined
 from swagent.collector.findings.mostly import mostly
 
@@ -35,6 +40,10 @@ def test_the_cause_that_had_most_is_named(request_: Request, kind: str, text: st
     assert found is not None
     assert (found.kind, found.text) == (kind, text)
     assert 0.8 < found.share <= 1
+
+
+def test_the_page_knows_every_kind() -> None:
+    assert get_args(get_type_hints(models.Mostly)["kind"]) == get_args(CauseKind)
 
 
 def test_a_trace_without_a_length_has_none() -> None:

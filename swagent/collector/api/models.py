@@ -149,7 +149,7 @@ class TraceFailure(TypedDict):
 class Mostly(TypedDict):
     """The cause that had most of a trace's time, and its share of that."""
 
-    kind: Literal["call", "way", "own", "wait", "pool", "holding", "held", "busy"]
+    kind: Literal["call", "way", "own", "wait", "pool", "lock", "holding", "held", "busy"]
     text: str
     share: float
 

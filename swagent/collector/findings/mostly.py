@@ -38,7 +38,7 @@ def _words(cause: Cause, head: Node) -> str:
         return f"{cause.service} → {cause.peer or cause.what}"
     if cause.kind == "way":
         return f"the way {cause.service} → {answered_by(cause.node)}"
-    if cause.kind == "wait":
+    if cause.kind in ("wait", "lock"):
         return f"awaited {cause.what}"
     words = {"own": "own code", "holding": "blocked loop", "held": "blocked loop", "busy": "busy loop"}
     return words.get(cause.kind, cause.what) + other

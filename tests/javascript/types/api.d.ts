@@ -108,7 +108,7 @@ declare namespace Answer {
     is_handled: boolean;
   }
   interface Mostly {
-    kind: 'call' | 'way' | 'own' | 'wait' | 'pool' | 'holding' | 'held' | 'busy';
+    kind: 'call' | 'way' | 'own' | 'wait' | 'pool' | 'lock' | 'holding' | 'held' | 'busy';
     text: string;
     share: number;
   }
