@@ -8,6 +8,7 @@ host.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 from ....record.trace.model import Component
@@ -26,6 +27,7 @@ from .http_pools import watch_httpcore
 _COMPONENT = Component.HTTPX
 _FIELDS = {name: name.encode("ascii") for name in CONTEXT_HEADERS}
 _NAMES = frozenset(_FIELDS.values())
+_name_of = itemgetter(1)
 _REDIRECT = "_build_redirect_request"
 _POOLS = "httpcore"
 
@@ -72,7 +74,8 @@ def _write(headers: Any, written: Mapping[str, str]) -> None:
     if type(fields) is not list:
         write_each(headers, written)  # a mapping that the application has put there
         return
-    if any(name in _NAMES for _, name, _ in fields):
+    # by functions of C, since this is in each call
+    if not _NAMES.isdisjoint(map(_name_of, fields)):
         is_ours = any(name == b"sw8" for _, name, _ in fields)
         gone = _NAMES if is_ours else {_FIELDS[name] for name in written}
         fields[:] = [each for each in fields if each[1] not in gone]
