@@ -134,6 +134,7 @@ _BY_NUMBER = {
     "swagent/instrument/libraries/sql/sqlite3.py": "one",
     "swagent/pipeline/meter_encoding.py": "labels, which the meters keep, and whose number is bounded there",
     "swagent/record/bounded_cache.py": "it is the bound",
+    "swagent/testing/budgets.py": "the traces of one test",
 }
 
 
