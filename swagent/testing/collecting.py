@@ -7,6 +7,7 @@ well.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 from typing_extensions import Self
+
+from swagent.record.suppression import suppress_instrumentation
 
 from .extra import needing_collector
 
@@ -123,9 +126,14 @@ class RunningCollector(Arrived):
             from swagent.collector.server import Collector  # noqa: PLC0415, RUF100
         self._begun.clear()
         self._failure = None
-        running = Collector(token=self._token, http_port=0, page_port=0)
+        # what the collector does is not recorded, by whatever agent there is in this process
+        suppressed = contextvars.Context()
+        suppressed.run(suppress_instrumentation.set, True)
+        running = suppressed.run(Collector, token=self._token, http_port=0, page_port=0)
         self.store = running.store
-        self._thread = threading.Thread(target=self._live, args=(running,), name="swagent-collector", daemon=True)
+        self._thread = threading.Thread(
+            target=suppressed.run, args=(self._live, running), name="swagent-collector", daemon=True
+        )
         self._thread.start()
         self._begun.wait(_LONGEST_WAIT)
         if self._failure is not None:

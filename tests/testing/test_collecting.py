@@ -16,6 +16,7 @@ import swagent
 from swagent.agent import Agent
 from swagent.collector.server import Collector
 from swagent.config import Config
+from swagent.instrument import instrument, uninstrument
 from swagent.testing import RunningCollector, collector
 from swagent.testing.plugin import swagent_collector as swagent_collector
 
@@ -58,6 +59,23 @@ async def test_the_records_of_an_agent_are_there(protocol: str) -> None:
     assert [event.name for event in arrived.events] == ["Start", "Shutdown"]
     assert {meter.service for meter in arrived.meters} <= {"shop"}
     assert [each.service for each in arrived.instances] == ["shop"]
+
+
+@pytest.mark.anyio
+async def test_the_collector_s_own_requests_are_not_recorded() -> None:
+    instrument("uvicorn")
+    try:
+        async with (
+            collector() as arrived,
+            Agent(Config(service="shop", collector=arrived.http_address, protocol="http")) as agent,
+        ):
+            with swagent.local_span("/order"):
+                pass
+            await arrived.wait_for(lambda arrived: arrived.spans and arrived.instances)
+            await agent.flush()
+    finally:
+        uninstrument("uvicorn")
+    assert [span.operation for span in arrived.spans] == ["/order"]
 
 
 def test_without_an_event_loop(swagent_collector: RunningCollector) -> None:

@@ -8,11 +8,13 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from swagent.agent import running
+from swagent.instrument import instrument, uninstrument
 from swagent.testing import BudgetError, Trace
 from testing.budgeted import ROOT, database, lines_of_each
 
@@ -21,6 +23,14 @@ REGRESSIONS = 10
 LONGEST = 110.0
 """Seconds for a run of pytest on a busy machine."""
 TIMES = "\u00d7"
+
+
+@pytest.fixture(autouse=True)
+def instrumented() -> Iterator[None]:
+    """As the fixture `trace` has it, and only for these tests."""
+    instrument()
+    yield
+    uninstrument()
 
 
 def run_pytest(*arguments: str, folder: Path, python: tuple[str, ...] = ("-m", "pytest")) -> str:

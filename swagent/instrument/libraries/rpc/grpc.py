@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ....hosting.late_start import note_serving
 from ...arguments import Args, Kwargs, argument, with_changed
 from ...call import safely
 from ...instrumentation import Instrumentation
@@ -52,6 +53,7 @@ def _with_last(aio: Any, listeners: Listeners, place: int, args: Args, kwargs: K
 
 def _with_first(interceptor: Any, given: Any) -> list[Any]:
     """The interceptors of a server with ours before the application's."""
+    note_serving()
     return [interceptor, *(given or ())]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+from ....hosting.late_start import note_serving
 from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
 from ...call import outer_call, safely, settle
@@ -93,6 +94,7 @@ def _listen(server: Any, *_: object) -> None:
     from grpclib.events import RecvRequest, listen  # noqa: PLC0415, RUF100  (the server has imported it)
 
     listen(server, RecvRequest, _on_request)
+    note_serving()
 
 
 async def _on_request(event: Any) -> None:

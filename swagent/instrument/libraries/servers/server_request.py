@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ....hosting.late_start import note_serving
 from ....record.trace.model import Component
 from ....record.trace.tracer import running
 from ....request import failure
@@ -39,6 +40,8 @@ def begin_request(
     tracer = running()
     if tracer is None:
         return None
+    # not every such server says that it begins to serve
+    note_serving()
     encoded = [(name.lower().encode("latin-1", "replace"), value.encode("utf-8", "replace")) for name, value in headers]
     is_websocket = any(name == b"upgrade" and value.lower() == b"websocket" for name, value in encoded)
     scope: Scope = {
