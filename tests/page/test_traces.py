@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from page.browser import Tab
 from page.stand_in import StandIn
@@ -108,16 +108,90 @@ def test_a_text_that_is_no_number_of_milliseconds_is_marked(tab: Tab) -> None:
     expect(least).not_to_have_attribute("aria-invalid", "true")
 
 
-def test_a_row_says_where_most_of_its_time_went(tab: Tab) -> None:
-    page = tab.open()
-    row = page.locator(ROWS).first
-    expect(row.locator(".mostly")).to_have_text("own code 50 %")
-    expect(page.locator(".trace-head .mostly")).to_have_text("Mostly")
+LONG = "waited for asyncio.Lock at shop/stock.py:41, held at shop/report.py:18 " * 4
+MOSTLY = [
+    {"kind": "own", "text": "own code", "share": 0.5},
+    None,
+    {"kind": "wait", "text": LONG, "share": 0.9991},
+    {"kind": "call", "text": "<b>shop</b> → db:5432", "share": 0.034},
+]
+
+
+def _boxes(row: Locator) -> list[tuple[float, float]]:
+    """The left and right sides of a row's columns that are shown."""
     boxes = row.evaluate(
         "row => [...row.children].map(each => each.getBoundingClientRect()).filter(each => each.width)"
         ".map(each => [each.left, each.right])"
     )
+    return [tuple(each) for each in boxes]
+
+
+def _open_with_mostly(tab: Tab) -> Page:
+    """The list, whose first rows have these causes."""
+
+    def answer(route: Route) -> None:
+        found = route.fetch().json()
+        for row, mostly in zip(found["traces"], MOSTLY, strict=False):
+            row["mostly"] = mostly
+        route.fulfill(json=found)
+
+    tab.page.route("**/api/traces?*", answer)
+    page = tab.open()
+    expect(page.locator(ROWS).nth(len(MOSTLY))).to_be_visible()
+    return page
+
+
+@pytest.mark.parametrize("width", [1100, 1280, 1920])
+def test_a_row_says_where_most_of_its_time_went(open_tab: Callable[..., Tab], crowded: StandIn, width: int) -> None:
+    page = _open_with_mostly(open_tab(crowded, width))
+    expect(page.locator(".trace-head .mostly")).to_have_text("Mostly")
+    cells = page.locator(f"{ROWS} .mostly")
+    texts = ["own code 50 %", "", f"{LONG} 100 %", "<b>shop</b> → db:5432 3.4 %"]
+    for number, text in enumerate(texts):
+        expect(cells.nth(number)).to_have_text(text)
+        expect(cells.nth(number)).to_have_attribute("title", text)
+    head = _boxes(page.locator(".trace-head"))
+    for number in range(len(texts)):
+        boxes = _boxes(page.locator(ROWS).nth(number))
+        assert all(before[1] <= after[0] + 0.5 for before, after in pairwise(boxes)), boxes
+        assert [left for left, _ in boxes] == pytest.approx([left for left, _ in head], abs=0.5)
+    # a long one is cut off in its one line
+    [long, short] = (
+        cells.nth(number).evaluate("each => [each.scrollWidth - each.clientWidth, each.clientHeight]")
+        for number in (2, 0)
+    )
+    assert long[0] > 100
+    assert (short[0], short[1]) == (0, long[1])
+
+
+def test_a_narrow_list_has_no_room_for_it(open_tab: Callable[..., Tab], crowded: StandIn) -> None:
+    page = _open_with_mostly(open_tab(crowded, 1099))
+    expect(page.locator(".trace-head .mostly")).to_be_hidden()
+    expect(page.locator(f"{ROWS} .mostly").first).to_be_hidden()
+    boxes = _boxes(page.locator(ROWS).nth(2))
+    assert len(boxes) == len(_boxes(page.locator(".trace-head"))) == 5
     assert all(before[1] <= after[0] + 0.5 for before, after in pairwise(boxes)), boxes
+
+
+@pytest.mark.parametrize("sort", ["newest", "slowest"])
+def test_where_a_rows_time_went_comes_with_the_answer_that_knows_it(tab: Tab, sort: str) -> None:
+    """Of a trace that the collector had no time to look at, the next answer has it."""
+    known = False
+
+    def answer(route: Route) -> None:
+        found = route.fetch().json()
+        for row in found["traces"]:
+            row["mostly"] = MOSTLY[3] if known else None
+        route.fulfill(json=found)
+
+    tab.page.route("**/api/traces?*", answer)
+    page = tab.open(f"#/traces?sort={sort}")
+    first = page.locator(f"{ROWS} .mostly").first
+    expect(page.locator(ROWS).first).to_be_visible()
+    expect(first).to_have_text("")
+    known = True
+    page.get_by_role("button", name="Errors only").click()
+    expect(first).to_have_text("<b>shop</b> → db:5432 3.4 %")
 
 
 def test_slowest_first(tab: Tab) -> None:
