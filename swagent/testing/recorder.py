@@ -28,6 +28,7 @@ from .conformance import MemoryCollector
 
 LEAST_BLOCKED_MS = 25
 """Milliseconds for which a loop has to be held to be seen for sure."""
+_PATIENCE = 30.0  # seconds: nothing is lost on a machine that is busy, and all goes to memory, so nothing takes long
 _LOG = logging.getLogger("swagent")
 _CONFIG = partial(
     Config,
@@ -119,14 +120,14 @@ class Recorder:
     def _flush(self) -> None:
         """Wait until all that is finished has arrived."""
         offered = self.agent.pipelines.channels[Signal.SEGMENT].statistics().offered
-        if offered != self._flushed:
-            self._portal.call(self.agent.flush)
+        # where it gave up, the next look tries it once more
+        if offered != self._flushed and self._portal.call(self.agent.flush, _PATIENCE):
             self._flushed = offered
 
     def finish(self) -> tuple[int, int]:
         """As `mark`, at the end of a test: spans that are open are taken as they are, and loops that were held have to
         be reported first. Not in a loop."""
-        self.agent.wait_for_blocks()
+        self.agent.wait_for_blocks(_PATIENCE)
         self.agent.tracer.finish_open_segments()
         return self.mark()
 

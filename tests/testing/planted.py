@@ -4,7 +4,6 @@ regression, and have to fail.
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +13,7 @@ from starlette.testclient import TestClient
 from werkzeug.test import Client as WsgiClient
 
 from swagent.testing import Trace
-from testing.budgeted import WSGI_SHOP, database, get, lines_of_all, lines_of_each, shop
+from testing.budgeted import PLENTY_MS, SHORT_MS, WSGI_SHOP, database, get, hold, lines_of_all, lines_of_each, shop
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -96,14 +95,14 @@ async def test_calls(trace: Trace) -> None:
 def test_held_by_a_request_found(trace: Trace) -> None:
     app: Any = TestClient(shop())
     with app as client:  # with its lifespan
-        client.get("/orders?blocks=1.0")
-    trace.max_blocked_ms(800)
+        client.get("/orders?blocks")
+    trace.max_blocked_ms(SHORT_MS)
 
 
 @pytest.mark.anyio
 async def test_held_by_a_request(trace: Trace) -> None:
-    trace.max_blocked_ms(800)
-    await get(APP, "waits=1.0")
+    trace.max_blocked_ms(PLENTY_MS)
+    await get(APP, "waits=0.2")
 
 
 # -- 6: a loop that is held by what no span is around
@@ -111,15 +110,15 @@ async def test_held_by_a_request(trace: Trace) -> None:
 
 @pytest.mark.anyio
 async def test_held_found(trace: Trace) -> None:
-    trace.max_blocked_ms(800)
-    time.sleep(1.0)  # noqa: ASYNC251  (it is the fault)
+    trace.max_blocked_ms(SHORT_MS)
+    hold()
 
 
 @pytest.mark.anyio
 async def test_held(trace: Trace) -> None:
     await get(APP, "all")
-    trace.max_blocked_ms(800)
-    await anyio.sleep(1.0)
+    trace.max_blocked_ms(PLENTY_MS)
+    await anyio.sleep(0.2)
 
 
 # -- 7: a wait
@@ -127,14 +126,14 @@ async def test_held(trace: Trace) -> None:
 
 @pytest.mark.anyio
 async def test_waits_found(trace: Trace) -> None:
-    await get(shop(), "waits=1.0")
-    trace.max_awaiting_ms(800)
+    await get(shop(), "waits=0.2")
+    trace.max_awaiting_ms(SHORT_MS)
 
 
 @pytest.mark.anyio
 async def test_waits(trace: Trace) -> None:
     await get(shop(), "waits=0.001")
-    trace.max_awaiting_ms(800)
+    trace.max_awaiting_ms(PLENTY_MS)
 
 
 # -- 8: a request that fails
