@@ -16,6 +16,7 @@ import httpx
 
 from stress.soak.orphans import PARENT
 from swagent.collector.api.failure_index import FailureIndex
+from swagent.collector.findings.baselines import Baselines
 from swagent.collector.findings.finding import Finding
 from swagent.collector.findings.now import now
 from swagent.collector.server import Collector
@@ -49,7 +50,8 @@ async def findings_of(case: Case, severity: str) -> list[Finding]:
     async with Collector() as collector, _partner() as partner:
         await _run(case, severity, collector.address, partner)
         await asyncio.to_thread(collector.store.commit)
-        return now(collector.store, FailureIndex(collector.store), {}).findings
+        store = collector.store
+        return now(store, FailureIndex(store), Baselines(store), {}).findings
 
 
 async def _run(case: Case, severity: str, collector: str, partner: str) -> None:

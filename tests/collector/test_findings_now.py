@@ -10,7 +10,8 @@ from collector.made_traces import Did, Request, call, held, made, raised, store_
 from collector.served import START
 from collector.test_findings_of_a_trace import FRAME, listing, payment
 from swagent.collector.api.failure_index import FailureIndex
-from swagent.collector.findings import baselines, roots
+from swagent.collector.findings import roots
+from swagent.collector.findings.baselines import Baselines
 from swagent.collector.findings.finding import Finding
 from swagent.collector.findings.now import Looked, now
 from swagent.collector.store.records import Event, Meter
@@ -19,7 +20,7 @@ from swagent.collector.store.trace_records import Segment
 
 
 def look(store: Store, bounds: Mapping[str, int] = {}, at: int | None = None) -> Looked:
-    return now(store, FailureIndex(store), bounds, at)
+    return now(store, FailureIndex(store), Baselines(store), bounds, at)
 
 
 def findings(*traces: list[Segment]) -> list[Finding]:
@@ -269,11 +270,3 @@ def test_however_many_traces_there_are_few_are_read(monkeypatch: pytest.MonkeyPa
     looked = look(store)
     assert looked.samples == len(read) == roots.MOST_TRACES
     assert {each.kind for each in looked.findings} == {"slow_own_code"}
-
-
-def test_baselines_of_many_segments_are_those_of_windows() -> None:
-    store = store_of(*(made(Request("shop", "GET:/x", 0, 10 + each % 3), each) for each in range(2000)))
-    operation = baselines.Operation("entry", "shop", "GET:/x", "")
-    assert baselines.usual(store, [operation])[operation] == (11, 2000)
-    found = baselines.usual(store, [operation], most=500)[operation]
-    assert (found.p50, found.calls) == (11, 500)

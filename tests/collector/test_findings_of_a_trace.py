@@ -8,6 +8,7 @@ import pytest
 
 from collector.made_traces import Did, Request, call, held, made, raised, store_of
 from collector.served import START, shop_and_stock
+from swagent.collector.findings.baselines import Baselines
 from swagent.collector.findings.finding import Finding, Place
 from swagent.collector.findings.traces import Found, of_trace
 from swagent.collector.store.records import Event
@@ -15,8 +16,12 @@ from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment
 
 
+def ask(store: Store, trace_id: str) -> Found | None:
+    return of_trace(store, Baselines(store), trace_id)
+
+
 def found(*others: list[Segment], of: list[Segment]) -> Found:
-    answer = of_trace(store_of(*others, of), of[0].trace_id)
+    answer = ask(store_of(*others, of), of[0].trace_id)
     assert answer is not None
     return answer
 
@@ -179,7 +184,7 @@ def test_a_request_that_waited_before_its_span_says_so_beside_its_own_time() -> 
     )  # fmt: skip
     store = store_of(made(Request("shop", "GET:/x", 0, 12, tags={"loop.waited": "237"}), 252, "late"))
     store.add(event)
-    answer = of_trace(store, "late")
+    answer = ask(store, "late")
     assert answer is not None
     assert answer.culprit is not None
     assert answer.culprit.kind == "slow_own_code"
@@ -310,9 +315,9 @@ def test_consumers_of_messages_are_not_waited_for() -> None:
 
 
 def test_a_trace_that_is_not_kept_has_no_findings_and_an_empty_one_has_no_culprit() -> None:
-    assert of_trace(Store(), "none") is None
+    assert ask(Store(), "none") is None
     store = store_of([Segment("empty", "e", "shop", "shop-1", ())])
-    assert of_trace(store, "empty") == Found(None, [])
+    assert ask(store, "empty") == Found(None, [])
 
 
 def test_a_trace_of_a_millisecond_has_no_culprit() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from ..findings.baselines import Baselines
 from ..findings.finding import Finding
 from ..findings.now import now
 from ..findings.traces import of_trace
@@ -15,14 +16,16 @@ from .failure_index import FailureIndex
 Answer = dict[str, Any]
 
 
-def findings(store: Store, failures: FailureIndex, bounds: Mapping[str, int], at: int | None) -> Answer:
+def findings(
+    store: Store, failures: FailureIndex, baselines: Baselines, bounds: Mapping[str, int], at: int | None
+) -> Answer:
     """The findings over all that is kept, those first that explain most.
 
     :param bounds: `from` and `to`, as far as a time is asked for
     :param at: a moment since which something may be worse; None: only the starts of services are looked at
     """
     version = store.version
-    looked = now(store, failures, bounds, at)
+    looked = now(store, failures, baselines, bounds, at)
     return {
         "version": version,
         "requests": looked.requests,
@@ -32,10 +35,10 @@ def findings(store: Store, failures: FailureIndex, bounds: Mapping[str, int], at
     }
 
 
-def trace_findings(store: Store, trace_id: str) -> Answer | None:
+def trace_findings(store: Store, baselines: Baselines, trace_id: str) -> Answer | None:
     """The findings of one trace, and the cause that had most of its time; None when no segment of it is kept."""
     version = store.version
-    found = of_trace(store, trace_id)
+    found = of_trace(store, baselines, trace_id)
     if found is None:
         return None
     return {

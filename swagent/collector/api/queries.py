@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..findings.baselines import Baselines
 from ..store.store import Store
 from . import (
     calls,
@@ -53,7 +54,7 @@ def queries(store: Store) -> Mapping[str, Query]:
     """The query for each path. One of them at a time may run, in any thread. None is the answer where nothing is kept
     of what the path names."""
     merged, newest, known = MergedStacks(store), NewestTraces(store), MostlyIndex(store)
-    failures = FailureIndex(store)
+    failures, baselines = FailureIndex(store), Baselines(store)
     return {
         "/api/services": lambda query: calls.services(store, query.bounds()),
         "/api/services/{service:path}/endpoints": lambda query: calls.endpoints(
@@ -69,10 +70,12 @@ def queries(store: Store) -> Mapping[str, Query]:
             query.limit(50),
             query.text("cursor"),
         ),
-        "/api/traces/{trace:path}/findings": lambda query: findings.trace_findings(store, query.path("trace")),
+        "/api/traces/{trace:path}/findings": lambda query: findings.trace_findings(
+            store, baselines, query.path("trace")
+        ),
         "/api/traces/{trace:path}": lambda query: trace.trace(store, query.path("trace")),
         "/api/findings": lambda query: findings.findings(
-            store, failures, query.bounds(), query.number("at", 0) if query.text("at") else None
+            store, failures, baselines, query.bounds(), query.number("at", 0) if query.text("at") else None
         ),
         "/api/loop": lambda query: loop.neighbours(store, query.needed("trace_id")),
         "/api/heatmap": lambda query: heatmap.heatmap(store, query.present(**FILTERS)),

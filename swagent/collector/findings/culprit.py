@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..api.node import Node
-from .baselines import Operation, Usual, operation_of
+from .baselines import Usual
 from .calls import is_exit
 from .causes import Cause
+from .durations import Operation, operation_of
 from .finding import Baseline
 from .path import Piece
 from .requests import entry_of

@@ -14,10 +14,11 @@ from ..api.failures import Failure, Group
 from ..cancelling import stop_if_cancelled
 from ..store.records import Event
 from ..store.store import Store
-from .baselines import Operation, Usual, usual
+from .baselines import Baselines, Usual
 from .chains import Chain, chain_of
 from .chains import finding_of as chain_finding
 from .culprit import operations_of
+from .durations import Operation
 from .finding import Finding
 from .held_loops import all_holds, held_loops
 from .holds import Hold
@@ -55,7 +56,9 @@ class Looked(NamedTuple):
     samples: int
 
 
-def now(store: Store, failures: FailureIndex, bounds: Mapping[str, int], at: int | None = None) -> Looked:
+def now(
+    store: Store, failures: FailureIndex, baselines: Baselines, bounds: Mapping[str, int], at: int | None = None
+) -> Looked:
     """The findings over all that is kept.
 
     :param bounds: `from` and `to`, as far as a time is asked for
@@ -65,9 +68,9 @@ def now(store: Store, failures: FailureIndex, bounds: Mapping[str, int], at: int
     known = roots(store, bounds, [event.start_time for event in store.records(Event) if event.name == "Start"])
     samples = list(read_samples(store, chosen(known)))
     holds = all_holds(store, bounds)
-    baselines = usual(store, _operations(samples), most=_BASELINE_SEGMENTS)
+    usual = baselines.sampled(_operations(samples), _BASELINE_SEGMENTS)
     held = list(held_loops(store, holds, bool(bounds)))
-    found = [*sum_up(_of_samples(samples, baselines, holds, held), samples), *held, *_hints(samples)]
+    found = [*sum_up(_of_samples(samples, usual, holds, held), samples), *held, *_hints(samples)]
     found += _chains(store, failures, bounds)
     found += regressions(store, bounds, at)
     found += lost(store, bounds)

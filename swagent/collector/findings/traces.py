@@ -11,7 +11,7 @@ from ..cancelling import stop_if_cancelled
 from ..store.records import Event
 from ..store.store import Store
 from ..store.trace_records import Segment
-from .baselines import Usual, usual
+from .baselines import Baselines, Usual
 from .cancellations import cancellations
 from .cause_findings import finding_of
 from .causes import causes
@@ -41,7 +41,7 @@ class Found(NamedTuple):
     findings: list[Finding]
 
 
-def of_trace(store: Store, trace_id: str) -> Found | None:
+def of_trace(store: Store, baselines: Baselines, trace_id: str) -> Found | None:
     """The findings of a trace; None when no segment of it is kept.
 
     :raises StoreError: when the store cannot be read
@@ -51,7 +51,7 @@ def of_trace(store: Store, trace_id: str) -> Found | None:
     if trace is None:
         return Found(None, []) if segments else None
     own = store.segment_numbers(trace_id)
-    known = usual(store, operations_of(trace.path), frozenset(own))
+    known = baselines.usual(operations_of(trace.path), own)
     return found_in(trace, known, holds_around(store, trace_id, segments))
 
 

@@ -1,0 +1,161 @@
+"""How long operations take usually: read once for many questions, and anew once it is old."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from collector.made_traces import Did, Request, made, store_of
+from collector.test_findings_of_a_trace import payment
+from swagent.collector.api.parameters import Parameters
+from swagent.collector.api.queries import queries
+from swagent.collector.findings import baselines
+from swagent.collector.findings.baselines import SECONDS, Baselines
+from swagent.collector.findings.durations import Operation
+from swagent.collector.store.store import Store
+
+GET = Operation("entry", "shop", "GET:/x", "")
+
+
+class Counted(Baselines):
+    """Baselines with a clock that a test turns; counts what is read for them."""
+
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(store, lambda: self.now)
+        self.now = 0.0
+        self.reads = reads_of(store, monkeypatch)
+
+    def durations(self, *own: int) -> tuple[int, int] | None:
+        return self.usual([GET], own).get(GET)
+
+
+def reads_of(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries for baselines from now on: those that take calls of some operations from many segments."""
+    found: list[str] = []
+    read = store.read
+
+    def counted(query: str, values: Any = ()) -> Any:
+        if "FROM calls" in query and "endpoint IN" in query:
+            found.append(query)
+        return read(query, values)
+
+    monkeypatch.setattr(store, "read", counted)
+    return found
+
+
+def add(store: Store, durations: Sequence[int]) -> None:
+    for each in durations:
+        for segment in made(Request("shop", "GET:/x", 0, each)):
+            store.add(segment)
+
+
+def filled(*durations: int) -> Store:
+    store = Store()
+    add(store, durations)
+    return store
+
+
+def test_one_trace_after_the_other_is_answered_by_one_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = store_of(*(made(payment(), each * 100, f"t{each}") for each in range(40)))
+    reads = reads_of(store, monkeypatch)
+    answers = queries(store)
+
+    def ask(path: str, **parts: str) -> None:
+        assert answers[path](Parameters(parts, {})) is not None
+
+    for trace in ("t3", "t4", "t5", "t3"):
+        ask("/api/traces/{trace:path}/findings", trace=trace)
+    assert len(reads) == 1
+    for _ in range(3):
+        ask("/api/findings")
+    of_findings = len(reads) - 1
+    assert 1 <= of_findings <= 50  # windows, of one reading
+    for segment in made(payment(), 9000):  # the store has changed, but little
+        store.add(segment)
+    ask("/api/findings")
+    ask("/api/traces/{trace:path}/findings", trace="t6")
+    assert len(reads) == 1 + of_findings
+
+
+def test_it_is_read_anew_after_some_seconds_once_the_store_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = filled(*[10] * 20)
+    counted = Counted(store, monkeypatch)
+    assert counted.durations() == (10, 20)
+    counted.now = 1000 * SECONDS
+    assert counted.durations() == (10, 20)
+    assert len(counted.reads) == 1
+    add(store, [30])
+    assert counted.durations() == (10, 21)  # it was long ago
+    add(store, [30])
+    counted.now += SECONDS - 0.1
+    assert counted.durations() == (10, 21)
+    counted.now += 0.1
+    assert counted.durations() == (10, 22)
+    assert len(counted.reads) == 3
+
+
+def test_it_is_read_anew_at_once_when_much_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = filled(*[10] * 20)
+    counted = Counted(store, monkeypatch)
+    assert counted.durations() == (10, 20)
+    add(store, [30, 30])
+    assert counted.durations() == (10, 20)
+    add(store, [30])
+    assert counted.durations() == (10, 23)
+    assert len(counted.reads) == 2
+    few = filled()
+    assert Baselines(few).usual([GET]) == {}
+    early = Counted(few, monkeypatch)
+    assert early.durations() is None
+    add(few, [10, 20])
+    assert early.durations() == (10, 2)
+
+
+def test_only_operations_that_are_not_known_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = store_of(*(made(Request("shop", "GET:/x", 0, 9, [Did("SELECT", 1, 5, "db:1")])) for _ in range(20)))
+    select = Operation("exit", "shop", "SELECT", "db:1")
+    counted = Counted(store, monkeypatch)
+    assert counted.usual([GET]) == {GET: (9, 20)}
+    assert counted.usual([GET, select]) == {GET: (9, 20), select: (4, 20)}
+    assert [query.count(":name") for query in counted.reads] == [1, 1]
+    assert counted.usual([select, GET]) == {GET: (9, 20), select: (4, 20)}
+    assert len(counted.reads) == 2
+
+
+def test_the_calls_of_the_trace_itself_do_not_count_though_it_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = filled(*[10] * 15, *[30] * 16)
+    counted = Counted(store, monkeypatch)
+    assert counted.durations() == (30, 31)
+    assert counted.durations(31) == (10, 30)
+    assert counted.durations(30, 31) == (10, 29)
+    add(store, [30])
+    assert counted.durations(32) == (30, 31)  # it is not in what was read
+    counted.now += SECONDS
+    assert counted.durations(32) == (30, 31)
+    assert counted.durations() == (30, 32)
+    assert counted.durations(*range(2, 33)) is None
+
+
+def test_of_many_segments_windows_are_read() -> None:
+    known = Baselines(filled(*(10 + each % 3 for each in range(2000))))
+    assert known.usual([GET])[GET] == (11, 2000)
+    assert known.sampled([GET], 500)[GET] == (11, 500)
+
+
+@pytest.mark.parametrize(("bound", "most"), [("MOST_KEPT", 2), ("MOST_LENGTHS", 4)])
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch, bound: str, most: int) -> None:
+    monkeypatch.setattr(baselines, bound, most)
+    operations = [Operation("entry", "shop", f"GET:/{number}", "") for number in range(4)]
+    traces = (made(Request("shop", each.operation, 0, took)) for took in (10, 20) for each in operations)
+    counted = Counted(store_of(*traces), monkeypatch)
+    for each in operations:
+        assert counted.usual([each]) == {each: (10, 2)}
+    assert len(counted.reads) == 4
+    for each in reversed(operations):
+        counted.usual([each])
+    assert len(counted.reads) == 6
+    assert set(counted.usual(operations)) == set(operations)
+    assert set(counted.usual(operations)) == set(operations)
+    assert len(counted.reads) == 8
