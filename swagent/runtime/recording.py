@@ -157,9 +157,10 @@ class Recording:
     def pause(self) -> None:
         """Take in nothing by itself, and watch no loop, until `resume`."""
         tracers.uninstall(self.tracer)
-        for watch in self._loop_watches.values():
-            watch.stop()
-        self._loop_watches.clear()
+        for thread in list(self._loop_watches):  # another thread may begin to watch its loop meanwhile
+            watch = self._loop_watches.pop(thread, None)
+            if watch is not None:
+                watch.stop()
 
     def resume(self) -> None:
         """Take records in again."""

@@ -11,13 +11,16 @@ from typing import Any
 
 import httpx
 import pytest
+from anyio import create_task_group, create_tcp_listener, to_thread
+from anyio.abc import SocketAttribute, SocketStream
 
 from collector.made_traces import Did, Request, call, made, raised
 from collector.served import line, serving
 from collector.test_findings_now import failing, payments
 from collector.test_findings_of_a_trace import payment
+from swagent.collector.mcp.asking import AskingError, OtherCollector
 from swagent.collector.mcp.bounded import MOST_BYTES, BoundedText
-from swagent.collector.mcp.tools import TOOLS
+from swagent.collector.mcp.tools import TOOLS, answer_of
 from swagent.collector.server import Collector
 from swagent.collector.store.store import Store
 from swagent.collector.store.trace_records import Segment
@@ -154,6 +157,9 @@ async def test_an_answer_says_how_much_is_left_out() -> None:
         ("traces", {"query": "dur>"}, "dur>"),
         ("traces", {"sort": "best"}, "sort: takes newest or slowest"),
         ("traces", {"minutes": "5"}, "minutes: takes a number"),
+        ("traces", {"minutes": -1}, "minutes: takes a number from 0 to 1,000,000,000"),
+        ("findings", {"minutes": 1e300}, "minutes: takes a number from 0 to 1,000,000,000"),
+        ("compare", {"minutes_ago": 10**400}, "minutes_ago: takes a number from 0 to 1,000,000,000"),
         ("logs", {"colour": "red"}, "logs takes service, level, text, trace_id, minutes, not 'colour'"),
         ("guess", {}, "there is no tool 'guess': take findings,"),
     ],
@@ -175,6 +181,37 @@ async def test_over_stdio_and_a_second_one_asks_the_first(tmp_path: Any) -> None
             assert (await client.call_tool("trace", {"trace_id": "no/ne"})).is_error
     async with over_stdio("--page-port", "0", "--store", str(tmp_path / "traces.db")) as client:
         assert text_of(await client.call_tool("services", {})) == "0 services:"
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+async def test_a_number_that_is_no_time_is_refused(value: float) -> None:
+    async def ask(path: str, parts: Mapping[str, str] = {}, /, **query: str | int | None) -> dict[str, Any]:
+        raise AssertionError(path, parts, query)
+
+    with pytest.raises(AskingError, match="minutes: takes a number from 0"):
+        await answer_of(ask, "findings", {"minutes": value})
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [b"-ERR unknown command\r\n", b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n1", b"HTTP/1.1 200 OK\r\n\r\n{", b""],
+    ids=["Redis", "a number", "half an object", "nothing"],
+)
+async def test_another_program_at_the_port_of_the_page_is_no_collector(reply: bytes) -> None:
+    async def answer(stream: SocketStream) -> None:
+        async with stream:
+            await stream.receive()
+            if reply:
+                await stream.send(reply)
+
+    listener = await create_tcp_listener(local_host="127.0.0.1")
+    async with listener, create_task_group() as group:
+        group.start_soon(listener.serve, answer)
+        other = OtherCollector(f"127.0.0.1:{listener.extra(SocketAttribute.local_port)}")
+        assert not await to_thread.run_sync(other.is_there)
+        with pytest.raises(AskingError):
+            await other("/api/findings")
+        group.cancel_scope.cancel()
 
 
 async def test_only_local_tools_may_ask() -> None:

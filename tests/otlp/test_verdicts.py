@@ -95,7 +95,12 @@ async def test_partial_success_counts_what_was_refused(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", TRANSPORTS)
 @pytest.mark.parametrize(
-    "reply", [b"", partial("traces", 0), partial("traces", 0, "a warning"), b"\xff\xff", b"\x08\x01"]
+    "reply",
+    [
+        *(b"", partial("traces", 0), partial("traces", 0, "a warning"), b"\xff\xff", b"\x08\x01"),
+        # texts where numbers belong, and numbers where texts do
+        *(b"\x0a\x02\x10\x05", b"\x0a\x04\x08\x03\x10\x05", b"\x0a\x03\x0a\x01\x05"),
+    ],
 )
 async def test_a_success_without_refusals_is_one(protocol: str, reply: bytes) -> None:
     async with client_of(protocol) as client:

@@ -118,7 +118,7 @@ def check_reply(reply: bytes, count: int) -> None:
     try:
         partial = nested(read(reply), 1)
         refused, reason = integer(partial, 1), text(partial, 2)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, AttributeError):
         return  # a success whose details cannot be read is a success
     if refused > 0:
         words = "".join(each if each.isprintable() else "?" for each in reason[:_MAX_TEXT])

@@ -7,7 +7,8 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from typing import Any, Protocol
+from http.client import HTTPException
+from typing import Any, Protocol, cast
 from urllib.parse import quote, urlencode
 
 import anyio.to_thread
@@ -16,6 +17,7 @@ from ..api.parameters import Parameters
 from ..api.queries import Query
 from ..api.query_thread import QueryThread
 from ..store.database import StoreError
+from .bounded import shorten
 
 Answer = dict[str, Any]
 Values = Mapping[str, "str | int | None"]
@@ -82,12 +84,14 @@ class OtherCollector:
     def _get(self, url: str) -> Answer:
         try:
             with self._opener.open(url, timeout=_LONGEST_WAIT) as response:
-                answer: Answer = json.loads(response.read(_MOST_BYTES))
-                return answer
+                answer = json.loads(response.read(_MOST_BYTES))
         except urllib.error.HTTPError as error:
             raise AskingError(_reason(error)) from error
-        except (OSError, ValueError) as error:
-            raise AskingError(f"the collector at {self._url} does not answer: {error}") from error
+        except (OSError, ValueError, HTTPException) as error:
+            raise AskingError(f"the collector at {self._url} does not answer: {error!r}") from error
+        if not isinstance(answer, dict):
+            raise AskingError(f"at {self._url} is no collector: it answers {shorten(repr(answer), 60)}")
+        return cast("Answer", answer)
 
     def is_there(self) -> bool:
         """Whether a collector of this kind answers there."""

@@ -13,6 +13,7 @@ from .bounded import BoundedText, moment, shorten
 Arguments = Mapping[str, Any]
 Schema = dict[str, Any]
 _ROWS = 60
+_MOST_MINUTES = 10**9
 
 
 class Tool(NamedTuple):
@@ -61,6 +62,9 @@ def _check(tool: Tool, key: str, value: object) -> None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not (is_number if schema["type"] == "number" else isinstance(value, str)):
         raise AskingError(f"{key}: takes a {'number' if schema['type'] == 'number' else 'text'}")
+    # JSON has numbers that no time has
+    if is_number and not 0 <= value <= _MOST_MINUTES:  # type: ignore[operator]
+        raise AskingError(f"{key}: takes a number from 0 to {_MOST_MINUTES:,}")
     if "enum" in schema and value not in schema["enum"]:
         raise AskingError(f"{key}: takes {' or '.join(schema['enum'])}")
 
@@ -218,7 +222,7 @@ def _text(description: str, **more: Any) -> Schema:
 
 
 def _number(description: str) -> Schema:
-    return {"type": "number", "description": description, "minimum": 0}
+    return {"type": "number", "description": description, "minimum": 0, "maximum": _MOST_MINUTES}
 
 
 _MINUTES = _number("only the last so many minutes")
