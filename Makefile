@@ -94,6 +94,7 @@ soak: $(VENV)/.dev
 	$(BIN)/python -m stress soak $(ARGS)
 
 # the agent in a simulated world: faults from a seed, on a virtual clock; make world ARGS="--seeds 10000"
+world: export SW_AGENT_NATIVE = off
 world: $(VENV)/.dev
 	$(BIN)/python -m stress world $(ARGS)
 

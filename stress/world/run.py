@@ -16,11 +16,12 @@ from unittest.mock import patch
 import anyio
 import trio
 
-from swagent import Config
+from swagent import Config, acceleration
 from swagent.abc import Instance, Transport
 from swagent.agent import _agents as agents
 from swagent.runtime.transport_choice import find_transport
 
+from ..environments import SetupError
 from .application import Application
 from .clock import AsyncioClock, Clock, TrioClock, WallClock, jumping_clock
 from .collector import Collector, Truth
@@ -203,7 +204,12 @@ class World:
 
 
 def run_plan(plan: Plan, *, is_verbose: bool = False) -> Outcome:
-    """Run a plan."""
+    """Run a plan.
+
+    :raises SetupError: when this process has the accelerator, which reads the machine's clock and not the world's
+    """
+    if acceleration.native is not None:
+        raise SetupError(f"the accelerator knows no virtual clock: set {acceleration.VARIABLE}=off")
     return World(plan, History(is_verbose=is_verbose)).run()
 
 

@@ -14,14 +14,17 @@ from random import Random
 import pytest
 
 from kit.seeds import session_seed
+from stress.__main__ import main as stress
 from stress.world.command import main
 from stress.world.loop import EndlessError, WorldLoop
 from stress.world.mutations import MUTATIONS
 from stress.world.plan import CELLS, Fault, Plan, draw_plan
 from stress.world.run import run_plan
 from stress.world.shrink import shrink
+from swagent import acceleration
 
-_BLOCKS, _OF = 20, 5
+# as many as fit into CI; `make world` runs as many as one wants
+_BLOCKS, _OF = 12, 5
 
 
 @pytest.mark.parametrize("seed", range(len(CELLS)), ids=lambda seed: "-".join(CELLS[seed]))
@@ -40,6 +43,14 @@ def test_it_is_the_same_in_another_process() -> None:
     root = Path(__file__).parents[2]
     found = subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True, text=True)
     assert run_plan(draw_plan(0, 1.0)).digest in found.stdout
+
+
+def test_the_accelerator_has_no_virtual_clock(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(acceleration, "native", object())
+    assert stress(["world", "--seed", "0", "--minutes", "1"]) == 2
+    assert "set SW_AGENT_NATIVE=off" in capsys.readouterr().err
 
 
 def test_another_seed_is_another_history() -> None:
