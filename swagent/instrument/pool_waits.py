@@ -27,6 +27,7 @@ from .arguments import Args, Kwargs
 from .call import end_call, note_failure, safely
 from .looking import after_call
 from .patches import Make, Patches
+from .wrapping import Within
 
 WORTH_A_SPAN = 0.001
 """Seconds."""
@@ -57,10 +58,19 @@ class PoolWait:
         self._reading = reading
         self._watched: WatchedPool | None = POOLS.watch(pool, read)
         self._waiting = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """It is under way from now on."""
         if self._watched is not None:
             self._waiting = len(self._watched.waits)
             self._watched.waits.add(self)
         self._began = monotonic()
+
+    def put_off(self) -> None:
+        """It has not begun: it will when its coroutine runs, which it may never do."""
+        if self._watched is not None:
+            self._watched.waits.discard(self)
 
     def end(self, error: BaseException | None) -> None:
         """It is over.
@@ -68,8 +78,7 @@ class PoolWait:
         :param error: what the call for the connection has raised
         """
         took = monotonic() - self._began
-        if self._watched is not None:
-            self._watched.waits.discard(self)
+        self.put_off()
         if took >= WORTH_A_SPAN and not suppress_instrumentation.get():
             self._record(error)
 
@@ -139,7 +148,8 @@ def _around_plain(call: Callable[..., Any], kind: PoolKind) -> Callable[..., Any
             safely(wait.end, error)
             raise
         if type(result) is CoroutineType:
-            coroutine: Any = _awaited(result, wait)
+            safely(wait.put_off)
+            coroutine: Any = _awaited(Within(result), wait)
             coroutine.__name__, coroutine.__qualname__ = result.__name__, result.__qualname__
             return coroutine
         safely(wait.end, None)
@@ -148,9 +158,10 @@ def _around_plain(call: Callable[..., Any], kind: PoolKind) -> Callable[..., Any
     return waiting_for_pool
 
 
-async def _awaited(made: Any, wait: PoolWait) -> Any:
+async def _awaited(made: Within, wait: PoolWait) -> Any:
+    safely(wait.begin)
     try:
-        result = await made
+        result = await made.awaitable
     except BaseException as error:
         safely(wait.end, error)
         raise

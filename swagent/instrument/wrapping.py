@@ -118,17 +118,17 @@ def _around_awaitable(call: Callable[..., Any], begin: Begin, finish: Finish, fa
         made = call(self, *args, **kwargs)
         if not inspect.isawaitable(made):
             return made
-        coroutine: Any = awaited(made, self, args, kwargs)
+        coroutine: Any = awaited(Within(made), self, args, kwargs)
         if type(made) is CoroutineType:
             coroutine.__name__, coroutine.__qualname__ = made.__name__, made.__qualname__
         return coroutine
 
-    async def awaited(made: Awaitable[Any], self: Any, args: Args, kwargs: Kwargs) -> Any:
+    async def awaited(made: Within, self: Any, args: Args, kwargs: Kwargs) -> Any:
         span = safely(begin, self, args, kwargs)
         if span is None:
-            return await made
+            return await made.awaitable
         try:
-            result = await made
+            result = await made.awaitable
         except BaseException as error:
             settle(fail, span, error)
             raise
@@ -136,6 +136,20 @@ def _around_awaitable(call: Callable[..., Any], begin: Begin, finish: Finish, fa
         return result
 
     return traced
+
+
+class Within:
+    """An awaitable within another coroutine. If that one never runs, as that of a task which is cancelled at once, a
+    coroutine within it is closed: Python would warn of it, and does not without the agent."""
+
+    __slots__ = ("awaitable",)
+
+    def __init__(self, awaitable: Awaitable[Any]) -> None:
+        self.awaitable = awaitable
+
+    def __del__(self) -> None:
+        if type(self.awaitable) is CoroutineType:
+            self.awaitable.close()
 
 
 def around_function(begin: Begin, finish: Finish = end_well, fail: Fail = end_call) -> Make:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+import warnings
 from collections.abc import Coroutine
 from typing import Any
 
@@ -75,3 +77,21 @@ def test_a_coroutine_in_place_of_a_coroutine_has_its_name() -> None:
     made = traced(Statement())
     assert (made.__name__, made.__qualname__) == ("_fetch", Statement._fetch.__qualname__)
     assert asyncio.run(made) == 7
+
+
+def test_a_coroutine_whose_task_is_cancelled_before_it_runs_is_no_warning(recorder: Recorder) -> None:
+    async def fetch(_: object) -> None:
+        raise AssertionError("it is cancelled")
+
+    async def cancel_at_once() -> None:
+        task: asyncio.Task[None] = asyncio.create_task(traced(object()))
+        task.cancel()
+        await asyncio.wait([task])
+
+    traced = around_call(lambda *_: _begin(), is_awaited=True)(lambda statement: fetch(statement))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        asyncio.run(cancel_at_once())
+        gc.collect()
+    assert not heard
+    assert recorder.names == []

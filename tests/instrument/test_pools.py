@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 from importlib import import_module
@@ -409,6 +410,33 @@ def test_a_pool_that_cannot_be_read_is_taken_from_as_ever(recorder: Recorder) ->
         with local_span("job"):
             assert acquire(object(), 7) == 7
     assert trees(recorder) == "Local job\nLocal job"
+
+
+@on_asyncio
+async def test_a_task_that_is_cancelled_before_it_runs_waits_for_nothing(recorder: Recorder) -> None:
+    class Pool:
+        pass
+
+    async def take(_: object) -> None:
+        raise AssertionError("it is cancelled")
+
+    kind = pool_waits.PoolKind(lambda _: True, lambda _: Reading("orders-db:5432", 1, 0, 1))
+    # plain, as a coroutine function is that a library decorates
+    acquire = pool_waits.around_acquire(kind)(lambda pool: take(pool))
+    pool = Pool()
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        task: asyncio.Task[None] = asyncio.create_task(acquire(pool))
+        task.cancel()
+        await asyncio.wait([task])
+        del task
+        gc.collect()
+    assert not heard, "nor does Python warn without the agent"
+    assert meters()["orders-db:5432"]["waiting"] == 0
+    with pytest.warns(RuntimeWarning, match="never awaited") as once:
+        acquire(pool)
+    assert len(once) == 1
+    assert meters()["orders-db:5432"]["waiting"] == 0
 
 
 def test_there_are_so_many_pools_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
