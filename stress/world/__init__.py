@@ -18,8 +18,9 @@ answers in `collector`.
 
 What must hold (`watch`), after each turn of asyncio's loop and each step of a task of trio's: the ledger adds up, and
 what it says is there; bounds of items and bytes; no more than four batches under way; no batch without a verdict
-beyond its time; no flood of attempts to connect. At each verdict: what is confirmed, a collector has granted; what goes
-back or was rejected, no collector has taken; what is ambiguous, has left; what is sent, is not too old, and in order.
+beyond its time; no flood of attempts to connect. At each verdict: a collector has granted the records that are
+confirmed, and none has taken those that go back or were rejected; those that are ambiguous have left; those that are
+sent are not too old, and in order.
 At each stop: its budget, nothing left in queues, connections, tasks. At the end, when the last fault is over for as
 long as the contract allows: each record is confirmed within a second, the heart beats, a flush says yes, and the stop
 takes no time and costs no record. And no record was taken more often than the contract says.

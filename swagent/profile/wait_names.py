@@ -3,7 +3,7 @@
 A wait's place is its fingerprint: the code objects of the coroutines that wait for each other, from the request's
 outermost one to the innermost, and the class of what that one awaits. The same place has the same name, so only a new
 fingerprint looks at frames and modules. Of a code object the identity is compared, because comparing code itself reads
-all of it; the cache holds the code objects, so an identity in it is nobody else's.
+all of it; the cache holds the code objects, so no other object has an identity in it.
 
 An exit span that is open has the name of its call, and is the cheapest answer. Five ends have no name of their place: a
 task, whose name is its own; a greenlet, whose frames are not among the coroutines; an object that waits for tasks; a

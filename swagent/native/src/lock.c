@@ -7,7 +7,7 @@ typedef struct {
     PyObject_HEAD
     PyThread_type_lock lock;
     unsigned long owner;
-    unsigned long depth; /* how often the owner has taken it; 0: nobody has */
+    unsigned long depth; /* how often the owner has taken it; 0: it is free */
 } Lock;
 
 static PyTypeObject *Lock_Type;

@@ -1,7 +1,7 @@
 /* The functions that hide methods of an asyncio loop, see swagent/profile/asyncio_steps.py.
  *
- * Each passes its arguments on. Where the call belongs to a request whose time is split, the clock is told by C for a
- * task of a clock of C, and by Python in all other cases.
+ * Each passes its arguments on. Where the call belongs to a request whose time is split, C notes it at the clock for a
+ * task of a clock of C, and Python in all other cases.
  */
 #include "clock.h"
 #include "late.h"
