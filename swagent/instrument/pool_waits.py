@@ -149,13 +149,18 @@ def _around_plain(call: Callable[..., Any], kind: PoolKind) -> Callable[..., Any
             raise
         if type(result) is CoroutineType:
             safely(wait.put_off)
-            coroutine: Any = _awaited(Within(result), wait)
-            coroutine.__name__, coroutine.__qualname__ = result.__name__, result.__qualname__
-            return coroutine
+            return _within(result, wait)
         safely(wait.end, None)
         return result
 
     return waiting_for_pool
+
+
+def _within(result: Any, wait: PoolWait) -> Any:
+    """A coroutine that awaits another one, under its name."""
+    coroutine: Any = _awaited(Within(result), wait)
+    coroutine.__name__, coroutine.__qualname__ = result.__name__, result.__qualname__
+    return coroutine
 
 
 async def _awaited(made: Within, wait: PoolWait) -> Any:

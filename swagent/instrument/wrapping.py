@@ -9,7 +9,7 @@ does before anything is awaited.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from types import CoroutineType
 from typing import Any
 
@@ -142,13 +142,14 @@ class Within:
     """An awaitable within another coroutine. If that one never runs, as that of a task which is cancelled at once, a
     coroutine within it is closed: Python would warn of it, and does not without the agent."""
 
-    __slots__ = ("awaitable",)
+    __slots__ = ("_is_coroutine", "awaitable")
 
-    def __init__(self, awaitable: Awaitable[Any]) -> None:
+    def __init__(self, awaitable: Any) -> None:
         self.awaitable = awaitable
+        self._is_coroutine = type(awaitable) is CoroutineType
 
     def __del__(self) -> None:
-        if type(self.awaitable) is CoroutineType:
+        if self._is_coroutine:
             self.awaitable.close()
 
 
