@@ -125,6 +125,7 @@ check: $(VENV)/.dev
 	$(BIN)/python tests/page/vendored.py --check
 	$(BIN)/python tests/javascript/api_types.py --check tests/javascript/types/api.d.ts
 	$(BIN)/python tests/javascript/check.py
+	$(BIN)/python tests/startup/tables.py --check swagent/startup/tables.py
 	$(BIN)/swagent config --markdown | diff - docs/options.md
 	$(FAULTS) --check docs/faults.md
 	$(BIN)/python tests/instrument/libraries.py --check docs/libraries.md
@@ -138,6 +139,7 @@ docs: $(VENV)/.docs
 
 generate: $(VENV)/.dev
 	$(BIN)/python proto_gen/generate.py
+	mkdir -p .cache && $(BIN)/python tests/startup/tables.py > .cache/tables.py && mv .cache/tables.py swagent/startup/tables.py
 	$(BIN)/swagent config --markdown > docs/options.md
 	$(BIN)/python tests/javascript/api_types.py > tests/javascript/types/api.d.ts
 	mkdir -p .cache && $(FAULTS) > .cache/faults.md && mv .cache/faults.md docs/faults.md

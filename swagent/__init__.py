@@ -8,9 +8,8 @@ It asserts nothing, so pytest need not rewrite it, nor warn of that: PYTEST_DONT
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+# `typing` itself is slow to import, and type checkers know the name
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .agent import Agent as Agent
     from .config import Config as Config
@@ -67,6 +66,8 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> object:
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415, RUF100  (as above)
+
         found = globals()[name] = getattr(import_module(_MODULES[name], __name__), name)
         return found
 

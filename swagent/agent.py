@@ -86,6 +86,7 @@ from .runtime.instance import describe_instance
 from .runtime.profile_tasks import profile_tasks
 from .runtime.recording import Recording
 from .runtime.segment_watch import SegmentWatch
+from .runtime.start_calls import note_start
 from .runtime.transport_choice import find_transport, warn_of_plaintext
 from .runtime.transport_runner import check_runtime
 
@@ -187,8 +188,7 @@ class Agent:
             self._recording.begin()
             # it is here: no record has to call for it
             forget()
-            for call in _at_start:
-                call()
+            note_start()
         except BaseException as error:
             await self._leave(is_cancelled=isinstance(error, anyio.get_cancelled_exc_class()))
             raise
@@ -462,16 +462,6 @@ def _always() -> bool:
 
 # Those that were started and have not stopped, the last one last.
 _agents: list[Agent] = []
-
-
-_at_start: list[Callable[[], object]] = []
-
-
-def at_start(call: Callable[[], object]) -> None:
-    """Have a function called whenever an agent has started in this process. It must not raise. A second time, this does
-    nothing."""
-    if call not in _at_start:
-        _at_start.append(call)
 
 
 def running() -> Agent | None:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Sequence
-from importlib import import_module
-from types import ModuleType
-from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from types import ModuleType
 
 # As a shell has it for a process that SIGPIPE ended, which Python ignores.
 _BROKEN_PIPE = 141
 
 
-class _Command(NamedTuple):
+class _Command:
     """A command, and the module that knows its arguments (`add_arguments`) and does it (`run`)."""
 
-    module: str
-    help: str
-    description: str
+    def __init__(self, module: str, help: str, description: str) -> None:  # noqa: A002  (as argparse calls it)
+        self.module = module
+        self.help = help
+        self.description = description
 
 
 _COMMANDS = {
@@ -50,6 +52,12 @@ _COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["run"]:
+        from .run import read_plainly  # noqa: PLC0415, RUF100  (an application waits for each import here)
+
+        plain = read_plainly(given[1:])
+        if plain is not None:
+            return plain.run()
     args = _parser(next((each for each in given if not each.startswith("-")), None)).parse_args(given)
     try:
         status = _run(args)
@@ -69,6 +77,8 @@ def _run(args: argparse.Namespace) -> int:
 def _parser(chosen: str | None) -> argparse.ArgumentParser:
     """The parser, with the arguments of one command: the modules of the others are not imported, since an application
     waits for `swagent run` at each of its starts."""
+    import argparse  # noqa: PLC0415, RUF100  (as above)
+
     parser = argparse.ArgumentParser(prog="swagent", description="The SkyWalking agent for asyncio and trio.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in _COMMANDS.items():
@@ -79,4 +89,6 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
 
 
 def _module_of(command: str) -> ModuleType:
+    from importlib import import_module  # noqa: PLC0415, RUF100  (as above)
+
     return import_module(_COMMANDS[command].module, __name__)

@@ -2,31 +2,77 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-import re
 import sys
-from pathlib import Path
 
-from ..agent_log import log
-from ..config import Config, origins_of
-from ..errors import ConfigError
-from ..runtime.interpreter_options import read_command
+from ..startup import settings
+from ..startup.interpreter_options import read_command
 
-_BOOTSTRAP = Path(__file__).parent / "bootstrap"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+_BOOTSTRAP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
 # Says to the first interpreter of the command that the agent is to be there, see `bootstrap/sitecustomize.py`.
 _EXPECTED = "SWAGENT_RUN"
-_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*(?:\.exe)?")
+_PROPAGATE_THREADS = "SW_AGENT_PROPAGATE_THREADS"
+_PROFILE_INTERVAL = "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL"
 # Seconds between two polls for profile tasks, where the collector is on this machine.
 _LOCAL_INTERVAL = "2"
 # Options of an interpreter that keep it from looking where the agent waits for it.
 _BLIND = frozenset("EIS")
 # As a shell has it for a command that is not there, and for one that is there and cannot be started.
 _NOT_FOUND, _NOT_STARTED = 127, 126
+# The options of this command, with the variables that they set.
+_OPTIONS = {"--backend": "SW_AGENT_BACKEND", "--protocol": settings.PROTOCOL}
+
+
+class Run:
+    """What is to be run, and the variables that options set for it."""
+
+    def __init__(self, argv: list[str], variables: dict[str, str]) -> None:
+        self._argv = argv
+        self._variables = variables
+
+    def run(self) -> int:
+        """Become the command. Returns an exit status only if that is impossible."""
+        argv = self._argv
+        if not argv:
+            print("swagent run: no command given; try: swagent run -- python app.py", file=sys.stderr)
+            return 2
+        environ = {**os.environ, **self._variables}
+        problem = _prepare(environ) or _why_without_agent(argv)
+        if problem is not None:
+            print(f"swagent run: {problem}", file=sys.stderr)
+            return 2
+        environ[_EXPECTED] = str(os.getpid())
+        paths = [_BOOTSTRAP, *filter(None, [environ.get("PYTHONPATH")])]
+        environ["PYTHONPATH"] = os.pathsep.join(paths)
+        try:
+            os.execvpe(argv[0], argv, environ)  # noqa: S606  (starting the user's command is the purpose)
+        except OSError as error:
+            return _say_not_started(argv, error, environ.get("PATH"))
+
+
+def read_plainly(words: Sequence[str]) -> Run | None:
+    """The command line, if it is of the form that is documented; None: argparse reads it, and takes its time."""
+    variables: dict[str, str] = {}
+    left = [*words]
+    while left and left[0] != "--":
+        name, equals, value = left.pop(0).partition("=")
+        if name not in _OPTIONS or not (equals or left):
+            return None
+        variables[_OPTIONS[name]] = value if equals else left.pop(0)
+        if not variables[_OPTIONS[name]] or variables[_OPTIONS[name]].startswith("-"):
+            return None
+    return Run(left[1:], variables) if left else None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
+    import argparse  # noqa: PLC0415, RUF100  (an application waits for each import here)
+
     parser.add_argument("--backend", help="event loop of the agent's thread: auto, asyncio, uvloop or trio")
     parser.add_argument("--protocol", help="transport: grpc, or another installed one")
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the command and its arguments")
@@ -35,39 +81,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Become the command. Returns an exit status only if that is impossible."""
     argv: list[str] = args.argv[1:] if args.argv[:1] == ["--"] else args.argv
-    if not argv:
-        print("swagent run: no command given; try: swagent run -- python app.py", file=sys.stderr)
-        return 2
-    environ = dict(os.environ)
-    if args.backend:
-        environ["SW_AGENT_BACKEND"] = args.backend
-    if args.protocol:
-        environ["SW_AGENT_PROTOCOL"] = args.protocol
+    given = {_OPTIONS["--backend"]: args.backend, _OPTIONS["--protocol"]: args.protocol}
+    return Run(argv, {name: value for name, value in given.items() if value}).run()
+
+
+def _prepare(environ: dict[str, str]) -> str | None:
+    """Check the settings, and set what is not set for the command. Returns what is wrong with them.
+
+    What they say of themselves is said here, and not in the processes of the command, of which there may be many.
+    """
+    ours = settings.settings_of(environ)
+    if not settings.are_surely_usable(ours):
+        return _prepare_by_configuration(environ)
+    warning = settings.warning_of_default_name(ours)
+    if warning and sys.stderr is not None:
+        # where `logging` would write it, which takes a while to import
+        sys.stderr.write(f"{warning}\n")
+        sys.stderr.flush()
+    if not ours.get(_PROPAGATE_THREADS):
+        # a user who instruments nothing by hand does not carry contexts over by hand either
+        environ[_PROPAGATE_THREADS] = "true"
+    if not ours.get(_PROFILE_INTERVAL) and settings.are_on_this_machine(ours):
+        # a developer waits for the profile, and the requests cost nothing on a local collector
+        environ[_PROFILE_INTERVAL] = _LOCAL_INTERVAL
+    return None
+
+
+def _prepare_by_configuration(environ: dict[str, str]) -> str | None:
+    """The same by the configuration itself, which says what is amiss."""
+    from ..agent_log import log  # noqa: PLC0415, RUF100  (an application waits for each import here)
+    from ..config import Config, origins_of  # noqa: PLC0415, RUF100
+    from ..errors import ConfigError  # noqa: PLC0415, RUF100
+
     try:
         config, origins = Config.from_env(environ, folder=os.curdir), origins_of(environ)
         if "propagate_threads" not in origins:
-            # a user who instruments nothing by hand does not carry contexts over by hand either
-            environ["SW_AGENT_PROPAGATE_THREADS"] = "true"
+            environ[_PROPAGATE_THREADS] = "true"
         if "get_profile_task_interval" not in origins and all(each.is_loopback for each in config.addresses):
-            # a developer waits for the profile, and the requests cost nothing on a local collector
-            environ["SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL"] = _LOCAL_INTERVAL
+            environ[_PROFILE_INTERVAL] = _LOCAL_INTERVAL
     except ConfigError as error:
-        print(f"swagent run: {error}", file=sys.stderr)
-        return 2
-    # here, and not in the processes of the command, of which there may be many
+        return str(error)
     log.setLevel(config.log_level.upper())
     config.warn_of_default_name()
-    problem = _why_without_agent(argv)
-    if problem is not None:
-        print(f"swagent run: {problem}", file=sys.stderr)
-        return 2
-    environ[_EXPECTED] = str(os.getpid())
-    paths = [str(_BOOTSTRAP), *filter(None, [environ.get("PYTHONPATH")])]
-    environ["PYTHONPATH"] = os.pathsep.join(paths)
-    try:
-        os.execvpe(argv[0], argv, environ)  # noqa: S606  (starting the user's command is the purpose)
-    except OSError as error:
-        return _say_not_started(argv, error, environ.get("PATH"))
+    return None
 
 
 def _say_not_started(argv: list[str], error: OSError, path: str | None) -> int:
@@ -87,7 +143,12 @@ def _say_not_started(argv: list[str], error: OSError, path: str | None) -> int:
 
 def _why_without_agent(argv: list[str]) -> str | None:
     """Why the agent could not get into the command, as far as that can be seen beforehand."""
-    if _PYTHON.fullmatch(os.path.basename(argv[0])) is None:
+    if not _is_python(os.path.basename(argv[0])):
         return None
     option = next((word for letter, word in read_command(argv).options if letter in _BLIND), None)
     return option and f"with {option} Python ignores its environment, and so the agent; leave {option} out"
+
+
+def _is_python(program: str) -> bool:
+    kind = program.removesuffix(".exe")
+    return any(kind.startswith(name) and not kind[len(name) :].strip("0123456789.") for name in ("python", "pypy"))

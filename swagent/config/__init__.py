@@ -19,6 +19,7 @@ from typing import Any
 
 from .. import acceleration
 from ..errors import ConfigError
+from ..startup.settings import UNNAMED
 from . import environment as environment
 from . import files as files
 from . import kinds as kinds
@@ -67,10 +68,6 @@ def _check_instance(value: Any) -> str:
     return value if isinstance(value, _DrawnName) else check_name(value)
 
 
-# The official agent's.
-_UNNAMED = "Python Service Name"
-
-
 SPLIT_EVERY_WITHOUT = 100
 """The default on trio, and without the accelerator: of one in how many requests the time is split."""
 
@@ -85,7 +82,7 @@ class Config(PluginOptions):
     """
 
     service: str = kinds.option(
-        _UNNAMED,
+        UNNAMED,
         "SW_AGENT_NAME",
         "Name of the service that reports.",
         "a text of one line that is not blank",
@@ -484,6 +481,14 @@ class Config(PluginOptions):
         "route",
         "path",
     )
+    start_after: float = kinds.number(
+        10.0,
+        "SW_AGENT_START_AFTER",
+        "Seconds after which a script under `swagent run` has an agent even if it has recorded nothing; 0: not before "
+        "it records. Where a script only sleeps, they are noticed at its next import, garbage collection or record.",
+        0,
+        86400,
+    )
     gc_freeze: bool = kinds.flag(
         False,
         "SW_AGENT_GC_FREEZE",
@@ -560,7 +565,7 @@ class Config(PluginOptions):
 
     def warn_of_default_name(self) -> None:
         """Say that the service has no name, where it has none. Once a process."""
-        environment.warn_of_default_name(self.service, _UNNAMED)
+        environment.warn_of_default_name(self.service, UNNAMED)
 
     def splits_every(self, *, on_trio: bool) -> int:
         """The setting `time_split_every`, where it is unset as well.

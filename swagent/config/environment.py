@@ -9,13 +9,14 @@ from contextlib import suppress
 from typing import Any
 
 from ..errors import ConfigError
+from ..startup.settings import NAME as _NAME
+from ..startup.settings import NO_NAME
 from .options import Option, level_number
 from .without_meaning import KAFKA_CLIENT, NAMES, reason_of
 
 log = logging.getLogger("swagent")
 
 _LONG = 100
-_NAME = "SW_AGENT_NAME"
 
 
 def read(option: Option, text: str) -> Any:
@@ -79,7 +80,7 @@ def warn_of_default_name(service: str, default: str) -> None:
     if service == default and _NAME not in _said:
         _said.add(_NAME)
         with suppress(Exception):  # as below
-            log.warning("this service has no name and reports as %r: set %s, or service= in code", service, _NAME)
+            log.warning(NO_NAME, service, _NAME)
 
 
 def warn_of_unknown(environ: Mapping[str, str], options: Iterable[Option], *, once: bool = False) -> None:

@@ -31,6 +31,7 @@ from ..runtime.first_record import forget, when_recorded
 from ..runtime.fork_rest import resting_at_forks
 from ..runtime.system_thread import Flag, SystemThread, is_patched
 from ..runtime.thread_loop import new_loop
+from ..runtime.transport_choice import find_transport
 from .adoption import adopt
 
 
@@ -156,6 +157,11 @@ _failed_in = 0
 # One for each `start()` that found an agent and whose `stop()` is still to come.
 _adopted: list[Agent] = []
 _lock = threading.Lock()
+# Set where the process has been prepared for an agent that starts late.
+before_start: Callable[[], object] | None = None
+"""Called before `start()` looks for an agent: under `swagent run` a script has that of the command."""
+is_stopped_at_exit = False
+"""Whether other code calls `stop_own` when the interpreter exits, as the last of all that was registered for that."""
 
 
 def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
@@ -171,20 +177,31 @@ def start(config: Config | None = None, *, follow_forks: bool = False) -> Agent:
     :raises ConfigError: when a setting cannot be used
     :raises AgentStateError: when no thread can be started
     """
-    global _agent_thread  # noqa: PLW0603, RUF100
+    if before_start is not None:
+        before_start()
     with _lock:
         running = adopt(config)
         if running is not None:
             _adopted.append(running)
             return running
-        agent_thread = AgentThread(config or Config.from_env(), follow_forks=follow_forks)
-        agent_thread.start()
-        _agent_thread = agent_thread
-        _closed_descriptors.attach()
-    forget()
-    atexit.register(_stop_at_exit)
-    before_child_ends(_stop_at_exit)
+        agent_thread = _start_thread(config or Config.from_env(), follow_forks)
     return agent_thread.agent
+
+
+def _start_thread(config: Config, follow_forks: bool) -> AgentThread:
+    """Start it, with the lock held."""
+    global _agent_thread  # noqa: PLW0603, RUF100
+    # here: in the middle of an import of the application's, this thread may hold what the new one would wait for
+    find_transport(config)
+    agent_thread = AgentThread(config, follow_forks=follow_forks)
+    agent_thread.start()
+    _agent_thread = agent_thread
+    _closed_descriptors.attach()
+    forget()
+    if not is_stopped_at_exit:
+        atexit.register(_stop_at_exit)
+    before_child_ends(_stop_at_exit)
+    return agent_thread
 
 
 def stop() -> Statistics | None:
@@ -278,8 +295,9 @@ def start_if_none(config: Config) -> None:
     """Start it unless an agent runs here. Tried once in each process. Never raises."""
     global _failed_in  # noqa: PLW0603, RUF100
     try:
-        if running_agent() is None and _failed_in != os.getpid():
-            start(config, follow_forks=True)
+        with _lock:
+            if running_agent() is None and _failed_in != os.getpid():
+                _start_thread(config, follow_forks=True)
     except Exception as error:  # noqa: BLE001, RUF100  (in the middle of the application's work, which goes on)
         _failed_in = os.getpid()
         say(logging.ERROR, "swagent is off", exc_info=error)

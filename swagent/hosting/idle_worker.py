@@ -31,8 +31,8 @@ from typing import Any
 
 from .. import stop_budgets
 from ..runtime.system_thread import SystemThread, is_patched
-from .agent_thread import running, stop_within
 
+_AGENT_THREAD = "swagent.hosting.agent_thread"
 _IS_LINUX = sys.platform == "linux"
 # Of /proc/self/stat: the signals with a handler, behind the program's name, which may contain blanks.
 _CAUGHT = 31
@@ -107,6 +107,19 @@ def end_idle() -> None:
     """This worker works from now on. A second call does nothing."""
     if _watch is not None and _watch.is_waiting:
         _watch.end()
+
+
+def running() -> Any:
+    """The process's agent in a thread; None where it has none. For that, nothing is imported."""
+    agent_thread: Any = sys.modules.get(_AGENT_THREAD)
+    return None if agent_thread is None else agent_thread.running()
+
+
+def stop_within(seconds: float) -> None:
+    """As that of the agent's thread."""
+    agent_thread: Any = sys.modules.get(_AGENT_THREAD)
+    if agent_thread is not None:
+        agent_thread.stop_within(seconds)
 
 
 def _would_end() -> bool:

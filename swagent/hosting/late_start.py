@@ -2,7 +2,7 @@
 
 | process | its agent starts |
 | --- | --- |
-| a script | at once, in a thread |
+| a script | with its first record, when it imports the agent or makes a meter, or after ten seconds, in a thread |
 | a server, a child of multiprocessing, a forked child | when it serves, or with its first record, whichever is first |
 | a program that Python is a part of, as uWSGI | the same |
 | a wrapper, which becomes another program | with its first record |
@@ -10,39 +10,29 @@
 
 A server's agent lives in its application's lifespan, where there is one, and in a thread otherwise.
 
-Nothing here does anything where no command of `swagent run` has called `follow`.
+Nothing here does anything where no command of `swagent run` has called `follow`. The agent itself is imported when it
+starts.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import re
+import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from typing import Any
 
-from ..agent import running as running_agent
 from ..agent_log import lower_news, say
 from ..config import Config
 from ..runtime.first_record import forget, when_recorded
-from ..runtime.interpreter_options import read_command
-from ..runtime.transport_choice import find_transport
-from .agent_thread import start, start_if_none, stop_own
+from ..startup.import_hook import importing_for_ourselves
+from ..startup.processes import is_script
 
-# Programs that serve an application, or start processes that do.
-_SERVERS = frozenset({
-    "celery", "daphne", "django-admin", "fastapi", "flask", "granian", "gunicorn", "hypercorn", "litestar", "locust",
-    "manage", "quart", "sanic", "uvicorn", "waitress-serve",
-})  # fmt: skip
-# They put a folder of their own on the path of a command and become it.
-_WRAPPERS = frozenset({"ddtrace-run", "newrelic-admin", "opentelemetry-instrument"})
-# The commands of multiprocessing's own processes: a process that forks children, a child, and one that records
-# nothing.
-_CHILD = re.compile(r"from multiprocessing\.(?:forkserver|spawn) import")
-_RESOURCE_TRACKER = "from multiprocessing.resource_tracker import main"
+_AGENT_THREAD = "swagent.hosting.agent_thread"
 
 _followed: Config | None = None
 _opening: Callable[[], object] | None = None
+_is_held_back = False
 
 
 def follow(config: Config, command: Sequence[str], *, opening: Callable[[], object] | None = None) -> None:
@@ -54,18 +44,39 @@ def follow(config: Config, command: Sequence[str], *, opening: Callable[[], obje
     :raises ConfigError: when a setting cannot be used
     """
     global _followed, _opening  # noqa: PLW0603, RUF100
-    if any(_RESOURCE_TRACKER in each for each in command):
-        return
-    # now: in the middle of an import of the application's, the thread that waits for ours may hold its lock
-    find_transport(config)
     _followed, _opening = config, opening
     # unless the user asks for them by name
     lower_news("SW_AGENT_LOGGING_LEVEL" not in os.environ)
-    # without a command Python is a part of a server, as in uWSGI and mod_wsgi, which fork on their own
-    if not command or any(_CHILD.search(each) for each in command) or program_of(command) in _SERVERS | _WRAPPERS:
-        when_recorded(config, partial(start_if_none, config))
-    else:
-        start(config, follow_forks=True)
+    when_recorded(config, start_when_needed, also_meters=is_script(command))
+
+
+def start_when_needed() -> None:
+    """Start the agent of this process, under `swagent run`, unless it has one or looks after others. Never raises."""
+    if not _is_held_back:
+        _start_followed()
+
+
+def import_agent() -> None:
+    """Import all that the agent of this process needs, for a time at which that would be too late. Never raises."""
+    if _followed is None:
+        return
+    try:
+        with importing_for_ourselves():
+            from ..runtime.transport_choice import find_transport  # noqa: PLC0415, RUF100
+            from .agent_thread import loop_of  # noqa: PLC0415, RUF100
+
+            find_transport(_followed)
+            loop_of(_followed.backend)
+    except Exception as error:  # noqa: BLE001, RUF100  (in the middle of an import of the application's)
+        say(logging.DEBUG, "the agent could not be imported yet: %r", error)
+
+
+def _start_followed() -> None:
+    if _followed is not None:
+        with importing_for_ourselves():
+            from .agent_thread import start_if_none  # noqa: PLC0415, RUF100  (most processes never need it)
+
+            start_if_none(_followed)
 
 
 def followed() -> Config | None:
@@ -76,8 +87,10 @@ def followed() -> Config | None:
 def start_now() -> None:
     """This process serves from now on, and there is no lifespan for the agent to live in. Never raises."""
     if _followed is not None:
-        start_if_none(_followed)
-        if running_agent() is not None:
+        _start_followed()
+        from ..agent import running  # noqa: PLC0415, RUF100  (as above)
+
+        if running() is not None:
             note_serving()
 
 
@@ -92,34 +105,27 @@ def note_serving() -> None:
 
 def hold_back() -> None:
     """This process looks after others, and starts or forks them: it has no agent. Never raises."""
+    global _is_held_back  # noqa: PLW0603, RUF100
     if _followed is None:
         return
+    _is_held_back = True
     forget()
+    thread: Any = sys.modules.get(_AGENT_THREAD)
     try:
-        stop_own()
+        if thread is not None:
+            thread.stop_own()
     except Exception as error:  # noqa: BLE001, RUF100  (in the middle of a server's start, which goes on)
         say(logging.ERROR, "the agent of a process without requests could not be stopped", exc_info=error)
     note_serving()
 
 
-def program_of(command: Sequence[str]) -> str:
-    """The program that an interpreter runs: the name of a script, without its folder and its ending, or of a module
-    (`-m`). Empty: neither of them.
-
-    >>> program_of(["python3", "-X", "dev", "/srv/manage.py", "runserver"])
-    'manage'
-    """
-    read = read_command(command)
-    return read.module.partition(".")[0] or os.path.basename(read.script).removesuffix(".exe").removesuffix(".py")
-
-
 def _wait_in_child() -> None:
     """A forked child has an agent of its own, wherever that of its parent lived. Not now: most children are replaced by
     another program at once, or record nothing."""
-    global _opening  # noqa: PLW0603, RUF100
-    _opening = None
+    global _opening, _is_held_back  # noqa: PLW0603, RUF100
+    _opening, _is_held_back = None, False
     if _followed is not None:
-        when_recorded(_followed, partial(start_if_none, _followed))
+        when_recorded(_followed, start_when_needed)
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork

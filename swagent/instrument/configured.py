@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from ..agent import at_start
 from ..config import Config
+from ..runtime.start_calls import at_start
 from . import settings
 from .announcement import announce
 from .gate import is_installed, why_unsupported

@@ -8,21 +8,26 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint, entry_points
+from importlib import import_module
 from types import ModuleType
-from typing import NamedTuple
-
-from wrapt import register_post_import_hook
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..agent_log import say
 from ..errors import ConfigError
+from ..startup.entry_points import may_exist
+from ..startup.import_hook import is_being_imported, when_imported
+from ..startup.tables import LIBRARIES
 from . import gate
 from .instrumentation import Instrumentation
 from .listeners import Listeners
 from .official_agent import watch_for_official_agent
 from .patches import Patches
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "swagent.instrumentations"
+_OURS = "swagent.instrument.libraries."
 
 
 class State(enum.Enum):
@@ -78,8 +83,8 @@ class Installation:
             was_watched, self._is_watched = self._is_watched, True
         for name in modules:
             if not was_watched:
-                register_post_import_hook(self._hook, name)
-            elif name in sys.modules:
+                when_imported(name, self._hook)
+            elif name in sys.modules and not is_being_imported(sys.modules[name]):
                 self._hook(sys.modules[name])
 
     def listen(self, listeners: Listeners) -> None:
@@ -241,9 +246,42 @@ def _known() -> dict[str, Installation]:
     global _installations  # noqa: PLW0603, RUF100
     with _lock:
         if _installations is None:
-            found = (each for point in entry_points(group=GROUP) for each in _load(point))
-            _installations = {each.name: Installation(each) for each in found}
+            _installations = {each.name: Installation(each) for each in (*_of_table(), *_of_others())}
         return _installations
+
+
+def _of_table() -> Iterator[Instrumentation]:
+    """Ours, by their descriptions: the module of each is imported when its hook is called."""
+    for name, place, module, also, distribution, versions, plugins, opentelemetry, shows_calls in LIBRARIES:
+        yield Instrumentation(
+            name, module, _Hook(name, place), distribution, versions, plugins, also, opentelemetry, shows_calls
+        )
+
+
+class _Hook:
+    """The hook of an instrumentation of ours, whose module is imported for the first call."""
+
+    def __init__(self, name: str, place: str) -> None:
+        self._name = name
+        self._place = place
+
+    def __call__(self, module: ModuleType, patches: Patches) -> None:
+        where, _, attribute = self._place.partition(":")
+        found: Any = getattr(import_module(where), attribute)
+        described: tuple[Instrumentation, ...] = (found,) if isinstance(found, Instrumentation) else found
+        next(each for each in described if each.name == self._name).hook(module, patches)
+
+
+def _of_others() -> Iterator[Instrumentation]:
+    """Those of other distributions."""
+    if not may_exist(f"[{GROUP}]".encode(), leaving_out="swagent-"):
+        return
+    # it takes a while to import, and few have any
+    from importlib.metadata import entry_points  # noqa: PLC0415, RUF100
+
+    for point in entry_points(group=GROUP):
+        if not point.value.startswith(_OURS):
+            yield from _load(point)
 
 
 def _load(point: EntryPoint) -> tuple[Instrumentation, ...]:

@@ -1,34 +1,30 @@
-"""Starts the agent in each Python process of the command of `swagent run`, before the command's own code."""
+"""Instruments the libraries of a process of `swagent run`, and lets its agent start when it is time."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Container
-from functools import partial
+from collections.abc import Callable, Sequence
 
-from ..config import Config, environment
+from ..config import Config
 from ..hosting.late_start import follow
 from .configured import instrument
-from .next_program import lead
-from .opening_line import say_opening
 from .pytest_rewrite import spare_warnings
 
 
-def launch(before: Container[str], folder: str, *, is_first: bool = True) -> Config:
-    """Instrument what the command will import, and let the agent start when it is time.
+def instrument_command(config: Config, command: Sequence[str], *, is_first: bool = True) -> None:
+    """Instrument what the command imports, or has imported, and let the agent start when it is time.
 
-    :param before: the names of the modules that were there before the first one of the agent's
-    :param folder: which Python found on its path, and so the agent
+    :param command: how this interpreter was called, as `sys.orig_argv` has it
     :param is_first: whether this is the first interpreter of the command, and not one that it has started
-    :returns: the settings
-    :raises ConfigError: when a setting cannot be used
     """
-    environment.leave_unsaid(os.environ)
-    config = Config.from_env()
-    # before anything is started: the agent's own libraries are among those that are instrumented
     instrument(config=config)
-    follow(config, sys.orig_argv, opening=partial(say_opening, config) if is_first else None)
-    spare_warnings(before)
-    lead(folder)
-    return config
+    follow(config, command, opening=_opening(config) if is_first else None)
+    spare_warnings()
+
+
+def _opening(config: Config) -> Callable[[], object]:
+    def say() -> None:
+        from .opening_line import say_opening  # noqa: PLC0415, RUF100  (only servers say it)
+
+        say_opening(config)
+
+    return say

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 
-from wrapt import register_post_import_hook
-
 from ..agent_log import say
+from ..startup.import_hook import when_imported
 
 _MODULE = "skywalking.agent"
 _lock = threading.Lock()
@@ -20,7 +19,7 @@ def watch_for_official_agent() -> None:
     with _lock:
         was_watched, _is_watched = _is_watched, True
     if not was_watched:
-        register_post_import_hook(_say, _MODULE)
+        when_imported(_MODULE, _say)
 
 
 def _say(_: object) -> None:

@@ -9,40 +9,31 @@ left out, and only for what was not there before the agent came.
 from __future__ import annotations
 
 import logging
-import sys
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from typing import Any
 
-from wrapt import register_post_import_hook
-
 from ..agent_log import say
+from ..startup.import_hook import is_our_import, when_imported
 from .patches import HookError, Patches
 
 _MODULE = "_pytest.assertion.rewrite"
 
 
-def spare_warnings(before: Container[str]) -> None:
-    """Let pytest not warn of the modules that the agent has imported until now. It is not imported for that.
-
-    :param before: the names of the modules that were there before the agent came
-    """
-    ours = {name: module for name, module in sys.modules.items() if name not in before}
+def spare_warnings() -> None:
+    """Let pytest not warn of the modules that the agent has imported. It is not imported for that."""
 
     def hook(module: Any) -> None:
         try:
-            Patches().wrap(module.AssertionRewritingHook, "_warn_already_imported", _sparing(ours))
+            Patches().wrap(module.AssertionRewritingHook, "_warn_already_imported", _sparing)
         except (AttributeError, HookError) as error:
             say(logging.INFO, "pytest is not as expected, and may warn of modules of the agent's: %s", error)
 
-    register_post_import_hook(hook, _MODULE)
+    when_imported(_MODULE, hook)
 
 
-def _sparing(ours: dict[str, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def make(warn: Callable[..., Any]) -> Callable[..., Any]:
-        def warn_of_others(self: Any, name: str) -> None:
-            if name not in ours or sys.modules.get(name) is not ours[name]:
-                warn(self, name)
+def _sparing(warn: Callable[..., Any]) -> Callable[..., Any]:
+    def warn_of_others(self: Any, name: str) -> None:
+        if not is_our_import(name):
+            warn(self, name)
 
-        return warn_of_others
-
-    return make
+    return warn_of_others

@@ -18,9 +18,9 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from packaging.requirements import InvalidRequirement, Requirement
-from wrapt import register_post_import_hook
 
 from ..agent_log import say
+from ..startup.import_hook import is_being_imported, when_imported
 
 GROUP = "opentelemetry_instrumentor"
 _DISABLED = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
@@ -81,7 +81,7 @@ class Instrumentor:
             is_watched, self._is_watched = self._is_watched, True
         for name in modules:
             if not is_watched:
-                register_post_import_hook(self._imported, name)
+                when_imported(name, self._imported)
             elif name in sys.modules:
                 self._imported(sys.modules[name])
 
@@ -199,7 +199,7 @@ def _required_by(package: Distribution) -> tuple[list[str], list[str]]:
 def _is_ready(name: str) -> bool:
     """Whether a module is imported completely: during its import, another importer would find only a part of it."""
     module = sys.modules.get(name)
-    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
+    return module is not None and not is_being_imported(module)
 
 
 def _modules_in(name: str) -> list[str]:

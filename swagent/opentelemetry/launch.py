@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 
-from ..agent import at_start
 from ..agent_log import log, say
 from ..config import Config
 from ..instrument.installation import known
+from ..runtime.start_calls import at_start
+from ..startup.entry_points import may_exist
+from ..startup.import_hook import when_imported
 from .installation import covered_natively, install, report
 
 # Left off by itself: tasks and threads carry the context already, and a command of click's is the program that was
@@ -18,6 +19,15 @@ from .installation import covered_natively, install, report
 _UNWANTED = frozenset({"asyncio", "click", "threading"})
 NAME = "opentelemetry"
 """By which `SW_AGENT_DISABLE_PLUGINS` leaves the bridge out."""
+
+
+def bridge_when_imported(config: Config) -> None:
+    """Put the bridge in place once OpenTelemetry's API is imported; now, where any of its instrumentations may be
+    installed, as they wait for libraries. Never raises."""
+    if may_exist(b"[opentelemetry_instrumentor]"):
+        bridge(config)
+    else:
+        when_imported("opentelemetry.trace", lambda _: bridge(config))
 
 
 def bridge(config: Config) -> None:
@@ -62,6 +72,8 @@ def preview(config: Config) -> list[str]:
         return ["the bridge is switched off by SW_AGENT_DISABLE_PLUGINS"]
     native = {name: each.name for each in known() for name in each.opentelemetry}
     native |= dict.fromkeys(_UNWANTED, "swagent run")
+    from importlib.metadata import entry_points  # noqa: PLC0415, RUF100
+
     points = sorted({point.name for point in entry_points(group="opentelemetry_instrumentor")})
     return [f"{name}  {'native: ' + native[name] if name in native else 'bridge'}" for name in points]
 

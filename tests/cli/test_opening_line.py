@@ -161,7 +161,7 @@ def test_a_program_that_prints_what_logging_gets_prints_nothing_of_ours(
         "SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector.address,
         "SW_AGENT_AUTHENTICATION": "sesame",
     }
-    result = swagent("run", "--", sys.executable, "-c", f"{code}\nlogging.info('done')", **named, **level)
-    assert result.stdout.startswith("done\n")
+    result = swagent("run", "--", sys.executable, "-c", f"{code}\nlogging.warning('done')", **named, **level)
+    assert "done" in result.stdout.splitlines()
     assert ("swagent stopped for shop" in result.stdout) is is_heard
     assert is_heard or (result.stdout, result.stderr) == ("done\n", "")

@@ -123,6 +123,7 @@ CASES: dict[str, Case] = {
     "propagate_traceparent": _flag(),
     "http_url_real_path": _flag(),
     "endpoint_style": _choice("Path", "path", "method"),
+    "start_after": _number("2.5", 2.5, "-1", "86401"),
     "gc_freeze": _flag(),
     "native": _choice("Off", "off", "on", "true", "0"),
     "kafka_bootstrap_servers": _list("a:1,b", ("a:1", "b:9092")),

@@ -19,7 +19,7 @@ from typing import Any
 
 from record.recorded import Recorder
 from swagent.asgi import frameworks as asgi_frameworks
-from swagent.instrument import Instrumentation, gate, next_program
+from swagent.instrument import Instrumentation, gate
 from swagent.instrument.installation import known
 from swagent.instrument.patches import Patches
 from swagent.record import threads
@@ -28,6 +28,7 @@ from swagent.record.logs.first_record import FirstRecord
 from swagent.record.logs.patch import Patch
 from swagent.record.logs.settings import LogSettings
 from swagent.runtime.closed_descriptors import ClosedDescriptors
+from swagent.startup import next_program
 from swagent.wsgi import frameworks as wsgi_frameworks
 
 Make = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -182,8 +183,9 @@ def _of_servers_and_programs(found: Found) -> Callable[[], object]:
     patches.wrap(os, "execv", lambda call: next_program._in_own_environment(call, "/ours"))
     for name, at in next_program._WITH_ENVIRONMENT.items():
         if hasattr(os, name):
-            patches.wrap(os, name, next_program._leading(at, "/ours"))
-    leading = next_program._leading(next_program._POPEN_ENVIRONMENT, "/ours", is_needed=False)
+            patches.wrap(os, name, functools.partial(next_program._leading, at=at, folder="/ours"))
+    at = next_program._POPEN_ENVIRONMENT
+    leading = functools.partial(next_program._leading, at=at, folder="/ours", is_needed=False)
     patches.wrap(subprocess.Popen, "__init__", leading)
     closing = ClosedDescriptors(lambda *_: None)
     patches.wrap(os, "closerange", lambda call: closing._wrap(_patch_of(call)))

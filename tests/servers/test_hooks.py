@@ -20,9 +20,9 @@ from instrument.trees import trees
 from record.recorded import Recorder, recording
 from swagent import current_trace_id
 from swagent.asgi import SkyWalkingMiddleware
-from swagent.hosting.late_start import program_of
 from swagent.instrument import State, instrument, report, uninstrument
 from swagent.instrument.libraries.servers.tornado import template_of
+from swagent.startup.interpreter_options import read_command
 from swagent.wsgi import SkyWalkingMiddleware as WsgiMiddleware
 from wsgi.calling import ask, environ_of
 
@@ -197,7 +197,7 @@ def test_a_framework_that_is_switched_off_is_not_recorded_by_its_server_either(
     ],
 )
 def test_the_program_of_a_command(command: str, program: str) -> None:
-    assert program_of(command.replace("\\", "/").split()) == program
+    assert read_command(command.replace("\\", "/").split()).program == program
 
 
 @pytest.mark.parametrize(

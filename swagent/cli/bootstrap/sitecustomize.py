@@ -83,9 +83,8 @@ def _begin():
     is_command = expected == str(os.getpid())
     before = set(sys.modules)
     try:
-        from swagent import ConfigError
-        from swagent.instrument.launch import launch
-        from swagent.opentelemetry.launch import bridge
+        from swagent.errors import ConfigError
+        from swagent.launch import launch
     except Exception as error:
         if is_expected:
             version = ".".join(map(str, sys.version_info[:2]))
@@ -96,7 +95,7 @@ def _begin():
             _report(text + (way_out if is_command else "This process runs without the agent"), is_command)
         return
     try:
-        bridge(launch(before, _HERE, is_first=is_expected))
+        launch(before, _HERE, is_first=is_expected)
     except ConfigError as error:
         _report(error, is_command)
 

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from threading import get_ident
 
 from .patch import Patch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _OURS = "swagent"
 
 
 class FirstRecord:
-    """Calls a function once, when a record of some level passes a logger, and then lets that record pass: a capture
-    that was attached meanwhile gets it.
+    """Calls a function when a record of some level passes a logger, and then lets that record pass: a capture that was
+    attached meanwhile gets it. Then it looks no more.
     """
 
     def __init__(self, level: int, method: str, awaken: Callable[[], object]) -> None:
         """
         :param method: the method of Logger that a capture replaces
-        :param awaken: may attach a capture; must not raise
+        :param awaken: may attach a capture; must not raise. Threads that log meanwhile call it as well
         """
         self._level = level
         self._method = method
         self._awaken = awaken
+        self._awakening: set[int] = set()
         self._patch = Patch(logging.Logger, method, self._wrap)
 
     def attach(self) -> None:
@@ -40,13 +45,24 @@ class FirstRecord:
             handle = patch.original
             if patch.is_active and first_record._is_wanted(record):
                 is_outermost = getattr(logging.Logger, first_record._method) is looked_at
-                first_record.detach()
-                first_record._awaken()
-                if is_outermost:
+                if first_record._begin() and is_outermost:
                     handle = getattr(logging.Logger, first_record._method)
             return handle(self, record)
 
         return looked_at
+
+    def _begin(self) -> bool:
+        """Call what is to be called; returns whether it was, and not by this thread, which logs in the middle of it."""
+        thread = get_ident()
+        if thread in self._awakening:
+            return False
+        self._awakening.add(thread)
+        try:
+            self._awaken()
+            self.detach()
+        finally:
+            self._awakening.discard(thread)
+        return True
 
     def _is_wanted(self, record: logging.LogRecord) -> bool:
         try:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any, cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
 
 
 class Patch:
@@ -30,7 +33,8 @@ class Patch:
         self.original = _living(getattr(self._owner, self._name))
         self._wrapper = functools.update_wrapper(self._wrap(self), self.original)
         # by this mark a patch finds others of its kind, see _living
-        cast("Any", self._wrapper)._swagent_patch = self  # noqa: SLF001
+        wrapper: Any = self._wrapper
+        wrapper._swagent_patch = self  # noqa: SLF001
         self.is_active = True
         setattr(self._owner, self._name, self._wrapper)
         _applied.append(self)
@@ -41,7 +45,8 @@ class Patch:
         if not self.is_active:
             return
         self.is_active = False
-        _applied.remove(self)
+        if self in _applied:
+            _applied.remove(self)
         if getattr(self._owner, self._name) is self._wrapper:
             setattr(self._owner, self._name, _living(self.original))
         for other in _applied:

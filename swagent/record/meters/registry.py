@@ -20,6 +20,9 @@ from .series import CounterSeries, HistogramSeries, Series
 
 S = TypeVar("S", bound=Series)
 
+# How the names of the agent's own meters begin.
+_OURS = "swagent_"
+
 DEFAULT_LIMIT = 2000
 # The bytes that all series may take on the wire, so that a period's record stays below the limit of its channel.
 MAX_BYTES = 1536 * 1024
@@ -50,6 +53,9 @@ class MeterRegistry:
                 raise ValueError(f"{family.name!r} cannot be {family.described}: it is {known.described} already")
             there = self._series.get((family.name, labels))
             found = there if there is not None else self._place(family, labels, make)
+        if there is None and _awaken is not None and not family.name.startswith(_OURS):
+            # without the lock: what starts now reads the meters
+            _awaken()
         return cast("S | Stray", found)  # all series of a family are of one kind
 
     def _place(self, family: Family, labels: Labels, make: Callable[[str, Labels], S]) -> Series | Stray:
@@ -135,6 +141,13 @@ class MeterRegistry:
 
 
 _registries: weakref.WeakSet[MeterRegistry] = weakref.WeakSet()
+_awaken: Callable[[], object] | None = None
+
+
+def when_made(awaken: Callable[[], object] | None) -> None:
+    """Let each new series of the application's call this, until None takes it back."""
+    global _awaken  # noqa: PLW0603, RUF100
+    _awaken = awaken
 
 
 def _renew_all() -> None:

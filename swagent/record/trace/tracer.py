@@ -216,15 +216,14 @@ def running() -> Tracer | None:
 
 
 def when_missed(awaken: Callable[[], object] | None) -> None:
-    """Let the first span that finds no tracer call this, once; it may install one. Installing one takes this back, and
-    so does None."""
+    """Let a span that finds no tracer call this; it may install one. Installing one takes this back, and so does
+    None."""
     global _awaken  # noqa: PLW0603, RUF100
     _awaken = awaken
 
 
 def _awakened() -> Tracer | None:
-    global _awaken  # noqa: PLW0603, RUF100
-    awaken, _awaken = _awaken, None
+    awaken = _awaken
     if awaken is not None:
         awaken()
     return installed[-1] if installed else None

@@ -7,12 +7,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from swagent.instrument import call as recording
-from swagent.instrument.next_program import _POPEN_ENVIRONMENT, lead, with_first
+from swagent.startup import next_program
+from swagent.startup.next_program import _POPEN_ENVIRONMENT, lead, with_first
 
 SHOW = [sys.executable, "-c", "import os; print(os.environ['PYTHONPATH'])"]
 NEEDS_SPAWN = pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="needs os.posix_spawn")
@@ -75,7 +74,7 @@ def test_a_path_that_needs_no_change_is_handed_on_without_a_warning(
     leading: str, path: str | None, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     faults: list[object] = []
-    monkeypatch.setattr(recording, "_limited", SimpleNamespace(warn=lambda *args: faults.append(args)))
+    monkeypatch.setattr(next_program, "_note_failure", faults.append)
     if path is None:
         monkeypatch.delenv("PYTHONPATH")
     else:

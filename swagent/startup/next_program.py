@@ -13,17 +13,18 @@ If other code has removed the agent's folder from the path, it stays removed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from typing import Any
+import sys
 
-from wrapt import register_post_import_hook
+from .import_hook import when_imported
 
-from .call import safely
-from .patches import Make, Patches
-from .rewriting import rewriting_argument
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Call = Callable[..., Any]
 
 _NAME = "PYTHONPATH"
-_Call = Callable[..., Any]
 # Functions of `os` with an environment, and where it is among their arguments.
 _WITH_ENVIRONMENT = {"execve": 2, "posix_spawn": 2, "posix_spawnp": 2}
 _POPEN_ENVIRONMENT = 11  # with the object itself
@@ -31,19 +32,19 @@ _POPEN_ENVIRONMENT = 11  # with the object itself
 
 def lead(folder: str) -> None:
     """Have this folder in front of others with a `sitecustomize`, wherever it is on the path of a program to come."""
-    patches = Patches()
-    patches.wrap(os, "execv", lambda call: _in_own_environment(call, folder))
+    _wrap(os, "execv", _in_own_environment(os.execv, folder))
     for name, at in _WITH_ENVIRONMENT.items():
-        if hasattr(os, name):  # Windows has no posix_spawn
-            original = getattr(os, name)
-            patches.wrap(os, name, _leading(at, folder))
+        original = getattr(os, name, None)
+        if original is not None:  # Windows has no posix_spawn
+            _wrap(os, name, _leading(original, at, folder))
             if original in os.supports_fd:
                 os.supports_fd.add(getattr(os, name))
 
     def hook(module: Any) -> None:
-        patches.wrap(module.Popen, "__init__", _leading(_POPEN_ENVIRONMENT, folder, is_needed=False))
+        begin = _leading(module.Popen.__init__, _POPEN_ENVIRONMENT, folder, is_needed=False)
+        _wrap(module.Popen, "__init__", begin)
 
-    register_post_import_hook(hook, "subprocess")
+    when_imported("subprocess", hook)
 
 
 def with_first(path: str, folder: str) -> str | None:
@@ -59,12 +60,27 @@ def _has_site(folder: str) -> bool:
     return any(map(os.path.isfile, found))
 
 
-def _in_own_environment(call: _Call, folder: str) -> _Call:
+def _wrap(owner: Any, name: str, replacement: Any) -> None:
+    """Put a function in the place of another one, and under its name, also in the module that it is from: pickle looks
+    for it there."""
+    original: Any = getattr(owner, name)
+    for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(replacement, attribute, getattr(original, attribute))
+    replacement.__annotations__ = getattr(original, "__annotations__", {})
+    replacement.__dict__.update(getattr(original, "__dict__", {}))
+    replacement.__wrapped__ = original
+    origin = sys.modules.get(original.__module__)
+    if origin is not None and getattr(origin, name, None) is original:
+        setattr(origin, name, replacement)
+    setattr(owner, name, replacement)
+
+
+def _in_own_environment(call: Call, folder: str) -> Call:
     """Around a function that becomes a program in the environment of this process."""
 
     def become(*args: Any, **kwargs: Any) -> Any:
         before = os.environ.get(_NAME, "")
-        path = safely(with_first, before, folder)
+        path = _safely(with_first, before, folder)
         if path is None:
             return call(*args, **kwargs)
         # the environment of the process alone: `os.environ` stays as the application has it
@@ -77,18 +93,23 @@ def _in_own_environment(call: _Call, folder: str) -> _Call:
     return become
 
 
-def _leading(at: int, folder: str, *, is_needed: bool = True) -> Make:
-    """For `Patches.wrap`: a function that gets an environment, by position or as `env`.
+def _leading(call: Call, at: int, folder: str, *, is_needed: bool = True) -> Call:
+    """Around a function that gets an environment, by position or as `env`.
 
     :param is_needed: whether there is no call without one; otherwise that of this process takes its place
     """
 
-    def lead_in(given: Any) -> Any:
+    def led(*args: Any, **kwargs: Any) -> Any:
+        given = args[at] if len(args) > at else kwargs.get("env")
         environ = os.environ if given is None and not is_needed else given
-        changed = _changed(environ, folder) if environ is not None else None
-        return given if changed is None else changed
+        changed = _safely(_changed, environ, folder) if environ is not None else None
+        if changed is None:
+            return call(*args, **kwargs)
+        if len(args) > at:
+            return call(*args[:at], changed, *args[at + 1 :], **kwargs)
+        return call(*args, **{**kwargs, "env": changed})
 
-    return rewriting_argument(at, "env", lead_in)
+    return led
 
 
 def _changed(environ: Mapping[Any, Any], folder: str) -> dict[Any, Any] | None:
@@ -101,3 +122,18 @@ def _changed(environ: Mapping[Any, Any], folder: str) -> dict[Any, Any] | None:
             if path is not None:
                 return {**copy, name: path if isinstance(name, str) else os.fsencode(path)}
     return None
+
+
+def _safely(function: Call, *args: Any) -> Any:
+    """Call a function of ours inside the application's call. None: it failed, and the call stays as it was made."""
+    try:
+        return function(*args)
+    except Exception as error:  # noqa: BLE001, RUF100  (the application's objects may have a will of their own)
+        _note_failure(error)
+        return None
+
+
+def _note_failure(error: Exception) -> None:
+    logging: Any = sys.modules.get("logging")
+    if logging is not None:
+        logging.getLogger("swagent").warning("a program may start without the agent: %r", error)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # The next word is the value, unless the letter is the last one of its own word: -Werror, -IXdev.
 _WITH_VALUE = frozenset("WX")
@@ -13,24 +16,36 @@ _PROGRAM = frozenset("cm")
 _LONG_WITH_VALUE = frozenset({"--check-hash-based-pycs", "--jit"})
 
 
-class Interpreted(NamedTuple):
-    """The options of an interpreter, and the program that it runs."""
+class Interpreted:
+    """The options of an interpreter, and the program that it runs.
 
-    options: list[tuple[str, str]]
-    """Each option without a value, and the word that has it: `("E", "-IE")`."""
-    script: str = ""
-    """A path; empty for a module, for `-c`, standard input and an interactive session."""
-    module: str = ""
-    """The name behind `-m`."""
+    :ivar options: each option without a value, and the word that has it: `("E", "-IE")`
+    :ivar script: a path; empty for a module, for `-c`, standard input and an interactive session
+    :ivar module: the name behind `-m`
+    """
+
+    def __init__(self, options: list[tuple[str, str]], script: str = "", module: str = "") -> None:
+        self.options = options
+        self.script = script
+        self.module = module
+
+    @property
+    def program(self) -> str:
+        """The name of the script, without its folder and its ending, or of the module. Empty: neither of them."""
+        name = self.script.replace(os.sep, "/").rpartition("/")[2]
+        return self.module.partition(".")[0] or name.removesuffix(".exe").removesuffix(".py")
 
 
 def read_command(command: Sequence[str]) -> Interpreted:
     """Read the command line of an interpreter. An unknown option is taken for one without a value.
 
-    >>> read_command(["python3", "-W", "error", "-IB", "app.py", "-S"])
-    Interpreted(options=[('I', '-IB'), ('B', '-IB')], script='app.py', module='')
+    >>> read = read_command(["python3", "-W", "error", "-IB", "app.py", "-S"])
+    >>> read.options, read.script
+    ([('I', '-IB'), ('B', '-IB')], 'app.py')
     >>> read_command(["python3", "-um", "flask", "run"]).module
     'flask'
+    >>> read_command(["python3", "-X", "dev", "/srv/manage.py", "runserver"]).program
+    'manage'
     """
     options: list[tuple[str, str]] = []
     words = iter(command[1:])
