@@ -28,9 +28,11 @@ from ..inspection.frames import frame_of
 from ..inspection.loop_view import LoopView, Task
 from ..record.trace.span import Span
 from .blocked_loop import BLOCKED, Block, Place, add_time, place_of, request_of, span_of
+from .long_steps import LONG_STEP, LongSteps
 from .victims import Victims
 
 _LOOK_EVERY = 0.01
+_FIRST_LOOK, _MOMENT = 0.005, 0.003
 _limited = RateLimitedLog()
 
 
@@ -62,6 +64,7 @@ class LoopWatch:
         """
         self._view = view
         self._limit = limit
+        self._long_steps = LongSteps(view)
         self._report = report
         self._stopped = threading.Event()
         self._answered = threading.Event()
@@ -111,26 +114,46 @@ class LoopWatch:
 
     def _run(self) -> None:
         rest = self._limit / 2
-        while not self._stopped.wait(rest):
+        while not self._stopped.wait(pause := min(rest, _LOOK_EVERY) if self._long_steps.are_near() else rest):
             if not self._view.is_run() or self._view.is_idle():
                 continue
             asked_at = time.monotonic()
+            running = self._view.running()
             self._answered.clear()
             self._view.notify(self._answer)
-            # nothing waits for the answer at first: to wake this thread would cost the loop more than to answer
-            if self._stopped.wait(rest) or self._answered.is_set():
+            if self._turns_within(rest, running):
                 continue
             # a process that was suspended as a whole, or a thread that got no turn, is given a moment to answer
             if self._answered.wait(self._limit - rest) or self._answered.wait(_LOOK_EVERY):
                 continue
             self._looked.clear()
             try:
-                # it began somewhere in the rest before the question
-                self._follow(_Blockage(asked_at - rest / 2))
+                # it began somewhere in the pause before the question
+                self._follow(_Blockage(asked_at - pause / 2))
             except Exception as error:  # noqa: BLE001, RUF100  (what it looks at is no public interface)
                 _limited.warn("loop watch", "a blocked event loop could not be looked into: %r", error)
             finally:
                 self._looked.set()
+
+    def _turns_within(self, seconds: float, running: Task | None) -> bool:
+        """Whether the loop turns within a time, or the watch ends; note the code of a step that takes long.
+
+        :param running: by this task, when the loop was asked
+        """
+        # nothing waits for the answer at first: to wake this thread would cost the loop more than to answer
+        if running is not None and seconds >= 2 * LONG_STEP:
+            asked_at = time.monotonic()
+            if self._stopped.wait(_FIRST_LOOK):
+                return True
+            # code that computes lets this thread go on 5 ms later than it would
+            left = max(asked_at + LONG_STEP - time.monotonic(), _MOMENT)
+            if not self._answered.is_set() and not self._answered.wait(left):
+                # a task has one step in a turn: this is the one that it had then
+                self._long_steps.note(running)
+            elif self._long_steps.are_near():
+                return True
+            seconds -= LONG_STEP
+        return self._stopped.wait(seconds) or self._answered.is_set()
 
     def _follow(self, blockage: _Blockage) -> None:
         """Look on until the loop turns again."""
@@ -161,6 +184,7 @@ class LoopWatch:
         if span is None or hold.seconds < self._limit:
             return
         if not hold.tagged:
+            self._long_steps.take_back(span)
             span.log(event=BLOCKED, frame=hold.place.frame, stack=hold.place.stack)
         add_time(span, BLOCKED, hold.seconds, hold.tagged)
         hold.tagged = hold.seconds

@@ -104,6 +104,11 @@ def held(frame: str, at: int) -> tuple[SpanLog, ...]:
     return (SpanLog(START + at, (("event", "loop.blocked"), ("frame", frame), ("stack", "..."))),)
 
 
+def ran_long(frame: str, at: int) -> tuple[SpanLog, ...]:
+    """The log of a step that took long."""
+    return (SpanLog(START + at, (("event", "own.code"), ("frame", frame), ("stack", "..."))),)
+
+
 def store_of(*traces: list[Segment]) -> Store:
     """A store that holds traces."""
     store = Store()

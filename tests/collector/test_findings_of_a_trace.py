@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from collector.made_traces import Did, Request, call, held, made, raised, store_of
+from collector.made_traces import Did, Request, call, held, made, raised, ran_long, store_of
 from collector.served import START, shop_and_stock
 from swagent.collector.findings.baselines import Baselines
 from swagent.collector.findings.finding import Finding, Place
@@ -74,6 +74,21 @@ def test_what_is_always_long_is_not_what_made_it_slow() -> None:
     finding = culprit(*(made(report(5)) for _ in range(20)), of=made(report(400)))
     assert (finding.kind, finding.service, finding.operation) == ("slow_own_code", "shop", "GET:/report")
     assert "its own code · 401 ms; the request usually takes 505 ms (p50 of 20)" in finding.sentence
+
+
+def test_own_code_that_ran_for_long_has_its_place() -> None:
+    logs = ran_long("/app/shop/prices.py:18 weigh", 30)
+    request = Request("shop", "GET:/x", 0, 60, [Did("SELECT prices", 50, 59, "db:5432")], logs=logs)
+    finding = culprit(of=made(request))
+    assert (finding.kind, finding.frame) == ("slow_own_code", "/app/shop/prices.py:18 weigh")
+    assert "shop · GET:/x · its own code, seen in shop/prices.py:18 weigh · 51 ms" in finding.sentence
+
+
+def test_the_place_of_a_local_spans_code_is_that_spans() -> None:
+    logs = ran_long("/app/shop/prices.py:18 weigh", 30)
+    request = Request("shop", "GET:/x", 0, 60, [Did("weigh all", 1, 59, kind="Local", layer="Unknown", logs=logs)])
+    finding = culprit(of=made(request))
+    assert "its own code in weigh all, seen in shop/prices.py:18 weigh · 58 ms" in finding.sentence
 
 
 def test_own_time_that_was_awaited_is_no_code() -> None:

@@ -83,7 +83,8 @@ def sentence(suspect: Suspect) -> str:
     within = f" in {cause.what}" if cause.what != entry.span.operation else ""
     if cause.what in IN_THREADS:
         within = " in a thread"
-    return f"{where} · its own code{within} · {took}{request}"
+    seen = f", seen in {frame}" if frame else ""
+    return f"{where} · its own code{within}{seen} · {took}{request}"
 
 
 def _in_use(cause: Cause) -> str:

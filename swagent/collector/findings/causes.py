@@ -12,7 +12,7 @@ from typing import Literal
 
 from ..api.node import Node
 from .calls import answered_by, call_of, is_exit, pool_of
-from .holds import Hold, Process, overlap
+from .holds import Hold, Process, frame_of_long_step, overlap
 from .path import Piece
 from .requests import IN_THREADS, Request, is_lock, requests_on
 
@@ -27,6 +27,7 @@ class Cause:
     """The cause of a part of the path.
 
     :ivar what: the name of the call, of the awaited thing, or of the span whose code ran
+    :ivar frame: the innermost function of the application's own code that held the loop, or was seen in a long step
     :ivar parts: of each span the milliseconds
     :ivar before: how much of `ms` was before the span of the request that waited
     :ivar inside: the call in which a wait for the loop hid
@@ -149,7 +150,8 @@ class _Found:
             self._rest[node] -= took
             kind: CauseKind = "own" if what in IN_THREADS else "lock" if is_lock(what) else "wait"
             self._count(Cause(kind, node.segment.service, what), node, took)
-            self._count(Cause("own", node.segment.service, node.span.operation), node, self._rest[node])
+            own = self._count(Cause("own", node.segment.service, node.span.operation), node, self._rest[node])
+            own.frame = own.frame or frame_of_long_step(node)
 
     def _count(self, cause: Cause, node: Node, ms: int) -> Cause:
         if ms <= 0:

@@ -16,6 +16,7 @@ from ..store.trace_records import Segment, Span
 from .finding import Place
 
 BLOCKED, WAITED = "loop.blocked", "loop.waited"
+_OWN_CODE = ("event", "own.code")
 _LIMIT = 100  # milliseconds after which the watch notes a hold, if nothing else is set
 _SLACK = 60  # milliseconds: how much later than the end of a hold the application may see a request that waited for it
 Process = tuple[str, str]
@@ -69,6 +70,11 @@ def holds_of_events(events: Iterable[Event]) -> Iterator[Hold]:
     for event in events:
         if event.name == "loop_blocked":
             yield Hold(event.source, event.start_time, event.end_time, event.parameters.get("frame", ""), "", None)
+
+
+def frame_of_long_step(node: Node) -> str:
+    """The function in which a span's own code was seen while it ran for long; empty: it was not seen."""
+    return next((dict(log.data).get("frame", "") for log in node.span.logs if _OWN_CODE in log.data), "")
 
 
 class Waits(NamedTuple):
