@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import anyio.to_thread
@@ -30,7 +31,7 @@ class McpEndpoint:
             return
         try:
             if self._serving is None:
-                self._serving = await anyio.to_thread.run_sync(_import_serving)
+                self._serving = await anyio.to_thread.run_sync(importlib.import_module, f"{__package__}.serving")
                 self._server = self._serving.make_server(self._ask)
         except ImportError as error:
             if (error.name or "").startswith("swagent"):
@@ -38,9 +39,3 @@ class McpEndpoint:
             await refuse(501, MISSING.format((error.name or "mcp").partition(".")[0]))(scope, receive, send)
             return
         await self._serving.serve_request(self._server, scope, receive, send)
-
-
-def _import_serving() -> Any:
-    from . import serving  # noqa: PLC0415, RUF100  (it imports the package, which takes a while and may be missing)
-
-    return serving

@@ -23,7 +23,8 @@ _MODULES = frozenset({
     "pickle", "_pickle", "cPickle", "dill", "marshal", "shelve", "code", "codeop", "yaml", "ctypes", "subprocess",
 })  # fmt: skip
 # The calls that load code by names in our own sources, in an installed distribution's metadata, or in the user's
-# command line: entry points, optional libraries, the site's next `sitecustomize`, `swagent run`.
+# command line: entry points, optional libraries, the site's next `sitecustomize`, `swagent run`, and the programs that
+# the application starts.
 _LOADS: dict[str, set[str]] = {
     "transport_choice.py": {"load"},
     "agent_thread.py": {"import_module"},
@@ -32,6 +33,9 @@ _LOADS: dict[str, set[str]] = {
     "loop_view.py": {"import_module"},
     "command.py": {"import_module"},
     "files.py": {"import_module"},
+    "endpoint.py": {"import_module"},
+    "import_hook.py": {"exec_module"},
+    "next_program.py": {"execv"},
     "sitecustomize.py": {"exec_module", "load_module"},
     "run.py": {"execvpe"},
 }
