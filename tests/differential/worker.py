@@ -39,6 +39,7 @@ def _around() -> Around:
     """A span around a program, where there is an agent. The other side knows nothing of swagent."""
     if "swagent" not in sys.modules:
         return lambda _: contextlib.nullcontext()
+    import swagent.agent  # noqa: F401  (it starts the agent, which would open its descriptors in a program)
     from swagent import local_span
 
     return local_span
