@@ -17,6 +17,8 @@ from ways.rows import Row, Table
 # Seconds for the processes that a command has started to end after it.
 GRACE = 5.0
 _MARK = "SWAGENT_WAY"
+# What differs is shown up to so many items of a kind.
+_MOST = 12
 
 
 @dataclass
@@ -42,16 +44,13 @@ class Observed:
 
 def differences(table: Table, row: Row, bare: Observed, agent: Observed) -> list[str]:
     """What the application's user would see: one line for each difference, none where there is none."""
-    found = [
-        f"{name}: bare {before!r}, with the agent {after!r}"
-        for name, before, after in (
-            ("exit code", bare.status, agent.status),
-            ("files", bare.files, agent.files),
-            ("processes", bare.processes, agent.processes),
-            ("answers", bare.answers, agent.answers),
-        )
-        if before != after
-    ]
+    found = [] if bare.status == agent.status else [_unlike("exit code", bare.status, agent.status)]
+    for name in ("files", "processes", "answers"):
+        before, after = getattr(bare, name), getattr(agent, name)
+        if before != after:
+            # whole where the same are in another order
+            only = _without(before, after), _without(after, before)
+            found.append(_unlike(name, *(each[:_MOST] for each in (only if any(only) else (before, after)))))
     for name in ("output", "error", "beside"):
         found += _lines_that_differ(
             name,
@@ -125,7 +124,11 @@ def _lines_that_differ(name: str, bare: list[str], agent: list[str], is_unordere
     missing, added = _without(bare, agent), _without(agent, bare)
     if not missing and not added:
         return [f"{name}: the same lines in another order"]
-    return [*(f"{name}: missing {each!r}" for each in missing), *(f"{name}: added {each!r}" for each in added)][:12]
+    return [*(f"{name}: missing {each!r}" for each in missing), *(f"{name}: added {each!r}" for each in added)][:_MOST]
+
+
+def _unlike(name: str, bare: object, agent: object) -> str:
+    return f"{name}: bare {bare!r}, with the agent {agent!r}"
 
 
 def _without(lines: Sequence[str], others: Sequence[str]) -> list[str]:

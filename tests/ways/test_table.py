@@ -46,6 +46,10 @@ def test_a_row_with_a_key_that_there_is_not_is_refused(tmp_path: Path) -> None:
         ({"error": f"a warning: {OPENING}x"}, ["error: added 'x'"]),
         ({"status": 1}, ["exit code: bare 0, with the agent 1"]),
         ({"files": ["tmp/a"]}, ["files: bare [], with the agent ['tmp/a']"]),
+        (
+            {"files": [str(each) for each in range(99)]},
+            [f"files: bare [], with the agent {[str(each) for each in range(12)]}"],
+        ),
         ({"processes": ["python a"]}, ["processes: bare [], with the agent ['python a']"]),
         ({"answers": ["500 "]}, ["answers: bare [], with the agent ['500 ']"]),
         ({"beside": "exit code 1"}, ["beside: added 'exit code 1'"]),

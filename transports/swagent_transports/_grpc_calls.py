@@ -10,6 +10,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 
+from grpclib.const import Status
 from grpclib.exceptions import GRPCError
 
 from swagent.abc import Address
@@ -24,6 +25,18 @@ from ._grpclib_streams import NotProcessedError
 from ._tls import client_context
 
 _MAX_TEXT = 200
+# Seconds for which a peer that refuses everything is left alone. Statuses that neither this nor a transport names leave
+# the outcome open: the call may have been processed before it failed.
+REJECTIONS: Mapping[Status, float] = {
+    Status.PERMISSION_DENIED: 60.0,
+    Status.UNAUTHENTICATED: 60.0,
+    Status.RESOURCE_EXHAUSTED: 5.0,
+    Status.UNIMPLEMENTED: 300.0,
+    Status.INVALID_ARGUMENT: 0.0,
+    Status.FAILED_PRECONDITION: 0.0,
+    Status.NOT_FOUND: 0.0,
+    Status.ALREADY_EXISTS: 0.0,
+}
 
 
 class GrpcCalls(ABC):

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import time
 from collections.abc import Mapping
+from typing import ClassVar
 
 import anyio
 import httpx
 
 from swagent.abc import Address
 from swagent.config import Config
-from swagent.errors import AmbiguousError, ConfigError, DeliveryError, RetryableError
+from swagent.errors import AmbiguousError, ConfigError, DeliveryError, RejectedError, RetryableError
 from swagent.stop_budgets import TRANSPORT_CALL_END
 
 from ._deadline import expire
 from ._http_exchange import Exchange
 from ._http_pool import Pool
+from ._retry_after import read_retry_after
 from ._tls import client_context
 
 _LONGEST_TEXT = 200
+# Seconds for which a peer is left alone that asks for a pause without saying how long.
+_DEFAULT_PAUSES = {429: 5.0, 503: 5.0}
+# Seconds for which a peer is left alone that refuses us, and that does not take a signal, as over gRPC.
+_PAUSES = {401: 60.0, 403: 60.0}
+_MISSING_PAUSE = 300.0
 
 
-class HttpCalls(ABC):
-    """What every transport over HTTP has in common: the connections, the calls, and how they end."""
+class HttpCalls:
+    """What every transport over HTTP has in common: the connections, the calls, and how they end.
+
+    :cvar on_pause: the verdict where the peer asks for a pause
+    :cvar missing: the statuses of a peer that does not take this signal, and may take others
+    """
+
+    on_pause: ClassVar[type[RetryableError | RejectedError]] = RejectedError
+    missing: ClassVar[frozenset[int]] = frozenset()
 
     def __init__(self, config: Config, address: Address, headers: Mapping[str, str]) -> None:
         """
@@ -73,10 +87,22 @@ class HttpCalls(ABC):
             raise verdict from (failure if isinstance(failure, Exception) else None)
         return bytes(call.reply)
 
-    @abstractmethod
     def _judge(self, call: Exchange, response: httpx.Response) -> DeliveryError | None:
         """The verdict on the batch of a call with an answer; None: confirmed."""
-        ...
+        status = response.status_code
+        text = f"HTTP {status}"
+        if 200 <= status < 300:
+            if call.is_garbled:
+                return AmbiguousError(f"{text}, and behind its head what cannot be read")
+            return None if call.is_sent else AmbiguousError(f"{text}, before all was sent")
+        if status in _DEFAULT_PAUSES:
+            requested = read_retry_after(response.headers.get("retry-after", ""), time.time())
+            return self.on_pause(text, pause=_DEFAULT_PAUSES[status] if requested is None else requested)
+        if status in self.missing:
+            return RejectedError(text, pause=_MISSING_PAUSE, only_this_signal=True)
+        if 300 <= status < 500:
+            return RejectedError(text, pause=_PAUSES.get(status, 0.0))
+        return AmbiguousError(text)
 
     async def _attempt(self, call: Exchange) -> Exception | str:
         """Do the exchange within the timeout. Returns what cut it off, if anything did."""

@@ -19,7 +19,7 @@ from swagent.signals import Signal
 from swagent_proto import wire
 
 from . import _grpc_commands as commands
-from ._grpc_calls import GrpcCalls, legible, open_verdict
+from ._grpc_calls import REJECTIONS, GrpcCalls, legible, open_verdict
 from ._grpclib_call import Call
 from ._meters import elements
 
@@ -33,20 +33,8 @@ _COLLECT = {
 _REPORT_PROPERTIES = "/skywalking.v3.ManagementService/reportInstanceProperties"
 _KEEP_ALIVE = "/skywalking.v3.ManagementService/keepAlive"
 
-# Seconds for which a collector that refuses everything is left alone. Statuses that are not named here leave the
-# outcome open: the call may have been processed before it failed.
-_REJECTIONS = {
-    Status.PERMISSION_DENIED: 60.0,
-    Status.UNAUTHENTICATED: 60.0,
-    Status.RESOURCE_EXHAUSTED: 5.0,
-    Status.UNIMPLEMENTED: 300.0,
-    Status.INVALID_ARGUMENT: 0.0,
-    Status.FAILED_PRECONDITION: 0.0,
-    Status.OUT_OF_RANGE: 0.0,
-    Status.DATA_LOSS: 0.0,
-    Status.NOT_FOUND: 0.0,
-    Status.ALREADY_EXISTS: 0.0,
-}
+# for OTLP these two leave the outcome open
+_REJECTIONS = {**REJECTIONS, Status.OUT_OF_RANGE: 0.0, Status.DATA_LOSS: 0.0}
 
 
 class GrpcTransport(GrpcCalls):

@@ -5,21 +5,15 @@ OAP has no path for meters there. It does not look at the token either; a proxy 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import ClassVar
 
-import httpx
-
 from swagent.abc import Address, Codec, Instance, Runtime
 from swagent.config import Config
-from swagent.errors import AmbiguousError, DeliveryError, RejectedError
 from swagent.signals import Signal
 from swagent_proto import wire_json
 
 from ._http_calls import HttpCalls
-from ._http_exchange import Exchange
-from ._retry_after import read_retry_after
 
 _COLLECT = {
     Signal.SEGMENT: "/v3/segments",
@@ -28,11 +22,6 @@ _COLLECT = {
 }
 _REPORT_PROPERTIES = "/v3/management/reportProperties"
 _KEEP_ALIVE = "/v3/management/keepAlive"
-
-# Seconds for which a collector is left alone that asks for a pause without saying how long.
-_DEFAULT_PAUSES = {429: 5.0, 503: 5.0}
-# Seconds for which a collector is left alone that refuses us, as over gRPC.
-_PAUSES = {401: 60.0, 403: 60.0}
 
 
 class HttpTransport(HttpCalls):
@@ -67,17 +56,3 @@ class HttpTransport(HttpCalls):
     async def keep_alive(self, instance: Instance) -> None:
         """Report to the collector that the instance lives; raises as `send` does."""
         await self._call(_KEEP_ALIVE, wire_json.instance_ping_pkg(instance.service, instance.name, "").encode())
-
-    def _judge(self, call: Exchange, response: httpx.Response) -> DeliveryError | None:
-        status = response.status_code
-        text = f"HTTP {status}"
-        if 200 <= status < 300:
-            if call.is_garbled:
-                return AmbiguousError(f"{text}, and behind its head what cannot be read")
-            return None if call.is_sent else AmbiguousError(f"{text}, before all was sent")
-        if status in _DEFAULT_PAUSES:
-            requested = read_retry_after(response.headers.get("retry-after", ""), time.time())
-            return RejectedError(text, pause=_DEFAULT_PAUSES[status] if requested is None else requested)
-        if 300 <= status < 500:
-            return RejectedError(text, pause=_PAUSES.get(status, 0.0))
-        return AmbiguousError(text)

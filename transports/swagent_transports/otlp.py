@@ -17,24 +17,12 @@ from swagent.config import Config
 from swagent.errors import DeliveryError, RejectedError, RetryableError
 from swagent.signals import Signal
 
-from ._grpc_calls import GrpcCalls, legible, open_verdict
+from ._grpc_calls import REJECTIONS, GrpcCalls, legible, open_verdict
 from ._grpclib_call import Call
-from ._otlp_export import EXPORTS, TRACES, Exporter, check_reply
+from ._otlp_export import EXPORTS, TRACES, Exporter, check_reply, probe
 from ._otlp_settings import request_headers
 
 _DEFAULT_PAUSE = 5.0
-# Seconds for which a collector that refuses everything is left alone. Statuses that are named nowhere leave the outcome
-# open: the call may have been processed before it failed.
-_REJECTIONS = {
-    Status.PERMISSION_DENIED: 60.0,
-    Status.UNAUTHENTICATED: 60.0,
-    Status.RESOURCE_EXHAUSTED: 5.0,
-    Status.UNIMPLEMENTED: 300.0,
-    Status.INVALID_ARGUMENT: 0.0,
-    Status.FAILED_PRECONDITION: 0.0,
-    Status.NOT_FOUND: 0.0,
-    Status.ALREADY_EXISTS: 0.0,
-}
 
 
 class OtlpTransport(GrpcCalls):
@@ -68,12 +56,7 @@ class OtlpTransport(GrpcCalls):
 
     async def keep_alive(self, instance: Instance) -> None:  # noqa: ARG002, RUF100
         """Probe the collector; raises as `send` does."""
-        try:
-            await self._call(TRACES.method, [b""])
-        except RejectedError as error:
-            # it may take other signals
-            if not error.only_this_signal:
-                raise
+        await probe(self._call(TRACES.method, [b""]))
 
     def _judge(self, call: Call, error: GRPCError) -> DeliveryError:
         text = legible(f"{error.status.name} {error.message or ''}".strip())
@@ -83,7 +66,7 @@ class OtlpTransport(GrpcCalls):
             return RetryableError(text, pause=_DEFAULT_PAUSE if requested is None else requested)
         if error.status is Status.RESOURCE_EXHAUSTED and requested is not None:
             return RetryableError(text, pause=requested)
-        pause = _REJECTIONS.get(error.status)
+        pause = REJECTIONS.get(error.status)
         if pause is None:
             return open_verdict(call, text)
         return RejectedError(text, pause=pause, only_this_signal=error.status is Status.UNIMPLEMENTED)

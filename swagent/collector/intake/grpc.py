@@ -82,12 +82,4 @@ async def _take_stream(reader: MessageReader, name: str, intake: Intake) -> None
 
 
 async def _take_one(reader: MessageReader, name: str, intake: Intake) -> None:
-    messages: list[bytes] = []
-    try:
-        while not messages:
-            messages = await reader.read()
-    except EOFError:
-        raise GRPCError(Status.INVALID_ARGUMENT, "the call carries no message") from None
-    if len(messages) > 1:
-        raise GRPCError(Status.INVALID_ARGUMENT, "the call carries more than one message")
-    await intake.take(name, messages[0])
+    await intake.take(name, await reader.read_only())

@@ -60,6 +60,21 @@ class MessageReader:
         self._rest += data
         return self._cut()
 
+    async def read_only(self) -> bytes:
+        """The one message of a call that carries no other.
+
+        :raises GRPCError: when it carries none, or more; and as `read` does
+        """
+        messages: list[bytes] = []
+        try:
+            while not messages:
+                messages = await self.read()
+        except EOFError:
+            raise GRPCError(Status.INVALID_ARGUMENT, "the call carries no message") from None
+        if len(messages) > 1:
+            raise GRPCError(Status.INVALID_ARGUMENT, "the call carries more than one message")
+        return messages[0]
+
     async def _next_in_time(self) -> Any:
         """The next frame of a message that has begun."""
         if self._deadline is None:

@@ -28,9 +28,10 @@ _DEPTH = 20
 _SPAN_KEY = 3 << 3 | 2
 
 
-def _load() -> Any:
+def pool_of(files: bytes) -> Any:
+    """A pool with the descriptors of an encoded set of files, and with no others."""
     pool: Any = descriptor_pool.DescriptorPool()
-    described: Any = descriptor_pb2.FileDescriptorSet.FromString(FILES)
+    described: Any = descriptor_pb2.FileDescriptorSet.FromString(files)
     waiting = {file.name: file for file in described.file}
 
     def add(name: str) -> None:
@@ -45,7 +46,7 @@ def _load() -> Any:
     return pool
 
 
-_POOL = _load()
+_POOL = pool_of(FILES)
 
 
 @cache

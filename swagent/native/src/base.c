@@ -70,6 +70,24 @@ give_back_error(PyObject *error)
 #endif
 }
 
+int
+set_known(PyObject **at, const char *const *names, PyObject *args, PyObject *kwargs)
+{
+    if (PyTuple_GET_SIZE(args) || kwargs == NULL) {
+        PyErr_SetString(PyExc_TypeError, "by name only");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; names[i] != NULL; i++) {
+        PyObject *value = PyDict_GetItemString(kwargs, names[i]);
+        if (value == NULL) {
+            PyErr_Format(PyExc_TypeError, "%s is missing", names[i]);
+            return -1;
+        }
+        Py_XSETREF(at[i], Py_NewRef(value));
+    }
+    return 0;
+}
+
 static PyObject *
 set_clock(PyObject *module, PyObject *clock)
 {

@@ -102,6 +102,9 @@ PyObject *take_error(void);
 /* Sets an exception again. Steals the reference. */
 void give_back_error(PyObject *error);
 
+/* Takes objects of Python from keyword arguments, each to the place of its name; NULL ends the names. */
+int set_known(PyObject **at, const char *const *names, PyObject *args, PyObject *kwargs);
+
 #ifdef Py_GIL_DISABLED
 #error "swagent-native needs the global interpreter lock. swagent works without it on a free-threaded build"
 #endif

@@ -626,20 +626,8 @@ static PyType_Spec request_spec = {
 static PyObject *
 configure(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    if (PyTuple_GET_SIZE(args) || kwargs == NULL) {
-        PyErr_SetString(PyExc_TypeError, "by name only");
+    if (set_known((PyObject **)&known, known_names, args, kwargs) < 0) {
         return NULL;
-    }
-    PyObject **at = (PyObject **)&known;
-    for (Py_ssize_t i = 0; known_names[i] != NULL; i++) {
-        PyObject *value = PyDict_GetItemString(kwargs, known_names[i]);
-        if (value == NULL) {
-            PyErr_Format(PyExc_TypeError, "%s is missing", known_names[i]);
-            return NULL;
-        }
-        PyObject *former = at[i];
-        at[i] = Py_NewRef(value);
-        Py_XDECREF(former);
     }
     Py_RETURN_NONE;
 }

@@ -558,18 +558,13 @@ request_end_span(Request *request)
 static PyObject *
 configure_request_spans(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    if (PyTuple_GET_SIZE(args) || kwargs == NULL) {
-        PyErr_SetString(PyExc_TypeError, "by name only");
+    PyObject *namespace = kwargs == NULL ? NULL : PyDict_GetItemString(kwargs, "namespace");
+    if (namespace != NULL && !PyDict_Check(namespace)) {
+        PyErr_SetString(PyExc_TypeError, "namespace is missing");
         return NULL;
     }
-    PyObject **at = (PyObject **)&known;
-    for (Py_ssize_t i = 0; known_names[i] != NULL; i++) {
-        PyObject *value = PyDict_GetItemString(kwargs, known_names[i]);
-        if (value == NULL || (i == 0 && !PyDict_Check(value))) {
-            PyErr_Format(PyExc_TypeError, "%s is missing", known_names[i]);
-            return NULL;
-        }
-        Py_XSETREF(at[i], Py_NewRef(value));
+    if (set_known((PyObject **)&known, known_names, args, kwargs) < 0) {
+        return NULL;
     }
     Py_RETURN_NONE;
 }

@@ -52,15 +52,7 @@ class OtlpService:
     async def _read(self, stream: Any, hold: Hold) -> bytes:
         """The one message of a call, decompressed."""
         reader = MessageReader(stream, hold, may_be_compressed=True)
-        messages: list[bytes] = []
-        try:
-            while not messages:
-                messages = await reader.read()
-        except EOFError:
-            raise GRPCError(Status.INVALID_ARGUMENT, "the call carries no message") from None
-        if len(messages) > 1:
-            raise GRPCError(Status.INVALID_ARGUMENT, "the call carries more than one message")
-        (data,) = messages
+        data = await reader.read_only()
         if not reader.is_compressed:
             return data
         hold.grow(MAX_BODY)

@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple, cast
 
-from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+from google.protobuf import json_format, message_factory
 from google.protobuf.message import DecodeError
 
 from swagent_proto.otlp_descriptors import FILES
 
+from ...store.protocol import pool_of
 from ...store.wire_check import LENGTH
 from ...store.wire_pieces import PIECE, Field, check_parts, fields
 
@@ -51,24 +52,8 @@ Item = tuple[Any, Any, Any]
 """A resource, a scope, and a span, log record or metric; each a message."""
 
 
-def _load() -> Any:
-    # a pool of its own: the application of a test may have OpenTelemetry's package in the same process
-    pool: Any = descriptor_pool.DescriptorPool()
-    waiting = {file.name: file for file in descriptor_pb2.FileDescriptorSet.FromString(FILES).file}
-
-    def add(name: str) -> None:
-        file = waiting.pop(name, None)
-        if file is not None:
-            for needed in file.dependency:
-                add(needed)
-            pool.AddSerializedFile(file.SerializeToString())
-
-    for name in tuple(waiting):
-        add(name)
-    return pool
-
-
-_POOL = _load()
+# apart from others: the application of a test may have OpenTelemetry's package in the same process
+_POOL = pool_of(FILES)
 
 
 @cache
