@@ -20,7 +20,7 @@ from swagent.pipeline.log_encoder import LogEncoder
 from swagent.record.logs.guard import Thread
 from swagent.record.logs.layout import Layout
 from swagent.record.logs.origin import NOWHERE
-from swagent.record.logs.plain import FIELDS, NO_MORE
+from swagent.record.logs.plain import FIELDS, NO_MORE, TASK_LETTERS
 from swagent.record.logs.reader import Reader, RecordReader, make_reader
 from swagent.record.logs.settings import LogSettings
 from swagent.record.trace.context import current
@@ -113,6 +113,12 @@ def test_a_record_is_looked_at_and_noted_alike(
             noted = reader.note(Thread(), record, active)
         found.append((active, record.__dict__.get("tid"), comparable(noted)))
     assert found[0] == found[1]
+
+
+def test_a_level_that_c_cannot_hold_is_compared_by_python() -> None:
+    record = logging.LogRecord("shop", 2**70, "shop.py", 7, "sold out", (), None)
+    looked = [make_reader(level, Layout(LogSettings())).look(record) for level in (2**63 - 1, 2**63, 2**70, 2**70 + 1)]
+    assert looked == [None, None, None, False]
 
 
 class Foreign(logging.LogRecord):
@@ -261,7 +267,13 @@ def test_a_group_becomes_the_same_bytes(data: st.DataObject, layout: str) -> Non
             (alike,) = python.encode_alike([[each] for each in plain])
             # most that is encoded in a group there is here, too
             is_odd = not 0 <= plain[4] < 1000 or not 1 <= plain[3] * 1000 < 1e18
-            assert written is not None or alike is None or is_odd or len(alike) > 1500
+            assert written is not None or alike is None or is_odd or has_long_id(plain[8]) or len(alike) > 1500
+
+
+def has_long_id(origin: Any) -> bool:
+    """Such an id is left to Python; the ids of every tracer are shorter."""
+    place = origin.place if isinstance(origin, Request) else origin
+    return place is not None and max(len(place[1]), len(place[2])) > TASK_LETTERS
 
 
 def make_python_encoder(layout: Layout) -> LogEncoder:

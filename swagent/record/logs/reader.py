@@ -82,11 +82,11 @@ def make_reader(
     """
     reader = RecordReader(level, layout)
     native: Any = acceleration.native
-    if native is None:
+    if native is None or abs(level) > _HIGHEST:  # no number of C holds it
         return reader
     given = (
         *(logging.LogRecord, reader.look, _OURS, current, active_span, suppress_instrumentation, work, task_name),
         *(NOWHERE, NO_TRACE, layout.more, offer, warn),
     )
     letters = LETTERS if layout.is_simple else -1
-    return cast("Reader", native.RecordReader(*given, min(level, _HIGHEST), letters))
+    return cast("Reader", native.RecordReader(*given, level, letters))
