@@ -6,8 +6,9 @@
 
 intake/  grpc (with message_reader, admission, connections, codec), http and kafka bring messages in; messages and
          translation make records of them, large ones in a thread; commands answers agents that ask for profile tasks
-store/   protocol and wire_check read bytes strictly; trace_translation, segment_index (with tag_text) and rows make
-         rows of them; store uses contents, and both use database (with fair_lock) and schema (SQLite), ring and
+store/   protocol and wire_check read bytes strictly; trace_translation, segment_index (with tag_text and
+         failed_segments) and rows make rows of them; store uses contents, and both use database (with fair_lock) and
+         schema (SQLite), ring and
          limits (bounds), series, instances, profile_tasks, bounded_map; tag_search, with globs, looks into the text of
          tags; arrivals wakes tasks that wait; records and trace_records are the values that it returns
 api/     app has an endpoint for each address, query_endpoint runs the query of it, which queries names, with
@@ -15,7 +16,7 @@ api/     app has an endpoint for each address, query_endpoint runs the query of 
          piece by piece (pieces); their answers come page by page (cursor), or are kept (memo):
          traces, heatmap, differences and tags use matching, which has query and conditions;
          trace has tree, clocks, references; loop finds the spans that waited for another;
-         calls (with sums), compare (with sides), errors (with failure_index, failures, stacks);
+         calls (with sums), compare (with sides), both with failed_calls, errors (with failure_index, failures, stacks);
          logs, meters, instances, processes, process, losses;
          profiles (through merged_stacks, stack_tree, frames), and profile_order, which takes orders
 mcp/     the same questions for editors, by the Model Context Protocol, over stdio and HTTP

@@ -71,8 +71,8 @@ async def test_traces_newest_first_page_by_page(api: Api) -> None:
     assert seen == [f"trace-{number}" for number in range(9, -1, -1)]
     first = (await api("traces", limit=1))["traces"][0]
     assert first == {
-        "trace_id": "trace-9", "start": START + 9000, "duration": 19, "spans": 4, "errors": 0, "endpoint": "/orders",
-        "service": "shop", "services": ["shop", "stock"], "has_logs": False, "failure": None,
+        "trace_id": "trace-9", "start": START + 9000, "duration": 19, "spans": 4, "errors": 0, "failed": False,
+        "endpoint": "/orders", "service": "shop", "services": ["shop", "stock"], "has_logs": False, "failure": None,
         "mostly": {"kind": "own", "text": "own code", "share": 0.5789},
     }  # fmt: skip
 

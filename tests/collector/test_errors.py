@@ -284,9 +284,9 @@ def test_a_service_counts_the_errors_that_came_through_apart() -> None:
     store.add(_answer())
     store.add(failed(7, raised()))
     sums = {each["name"]: (each["errors"], each["through"]) for each in services(store)["services"]}
-    assert sums == {"front": (1, 1), "shop": (2, 0)}
+    assert sums == {"front": (0, 1), "shop": (2, 0)}
     (endpoint,) = endpoints(store, "front")["endpoints"]
-    assert (endpoint["errors"], endpoint["through"]) == (1, 1)
+    assert (endpoint["errors"], endpoint["through"], endpoint["error_rate"]) == (0, 1, 0.0)
 
 
 def test_a_trace_says_what_failed_in_it_once() -> None:

@@ -23,7 +23,7 @@ from swagent.collector.mcp.bounded import MOST_BYTES, BoundedText
 from swagent.collector.mcp.tools import TOOLS, answer_of
 from swagent.collector.server import Collector
 from swagent.collector.store.store import Store
-from swagent.collector.store.trace_records import Segment
+from swagent.collector.store.trace_records import Segment, Span
 
 pytest.importorskip("mcp", reason="there is no mcp for this Python")
 
@@ -123,6 +123,18 @@ async def test_each_tool_answers_over_http() -> None:
                 result = await client.call_tool(name, arguments)
                 assert not result.is_error
                 assert words in text_of(result), (name, text_of(result))
+
+
+async def test_no_number_is_made_of_what_is_not_known() -> None:
+    async with serving() as (collector, _):
+        fill(collector.store)
+        collector.store.add(Segment("t", "s", "worker", "worker-1", (Span(0, -1, 1, 2, "tick"),)))
+        async with http_client(collector.page_address) as client:
+            services = text_of(await client.call_tool("services", {}))
+            changes = text_of(await client.call_tool("compare", {"minutes_ago": 1}))
+    assert "worker: no calls, last seen " in services
+    assert "unknown" in changes, "all calls are on one side"
+    assert "None" not in services + changes
 
 
 async def test_a_trace_of_5000_spans_is_explained_within_the_bound() -> None:

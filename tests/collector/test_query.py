@@ -236,7 +236,7 @@ async def test_the_heatmap_counts_all_that_match(api: Api) -> None:
     fill(api.store)
     found = await api("heatmap", q="tenant=globex")
     assert (found["total"], sum(count for _, _, count, _ in found["cells"])) == (3, 3)
-    assert sum(errors for *_, errors in found["cells"]) == 1
+    assert sum(failed for *_, failed in found["cells"]) == 0, "the gateway went on without an answer"
     for column, row, _, _ in found["cells"]:
         begin = found["begin"] + column * found["step"]
         box = {"from": begin, "to": begin + found["step"] - 1}

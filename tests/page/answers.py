@@ -190,9 +190,8 @@ class Answers:
                     e["errors"] for e in edges if e["to"] == name and name not in self._durations
                 )
                 kind = "service" if name in self._durations else "peer"
-                nodes.append(
-                    {"name": name, "kind": kind, "calls": len(calls), "errors": errors, "p50": _quantile(calls, 0.5)}
-                )
+                sums = {"calls": len(calls), "errors": errors, "through": 0, "p50": _quantile(calls, 0.5)}
+                nodes.append({"name": name, "kind": kind, **sums})
         return {"version": self.version, "nodes": nodes, "edges": edges}
 
     def traces(self, query: Query) -> Record:
@@ -216,7 +215,7 @@ class Answers:
     def heatmap(self, query: Query) -> Record:
         with self._lock:
             found = [each for each in self._rows if _matches(each, query)]
-        points = [(each["start"], each["duration"], bool(each["errors"])) for each in found]
+        points = [(each["start"], each["duration"], each["failed"]) for each in found]
         return {"version": self.version, "total": len(found), **count_cells(points)}
 
     def differences(self, query: Query) -> Record:
@@ -460,7 +459,7 @@ def _matches(row: Record, query: Query) -> bool:
         and (not query.get("endpoint") or row["endpoint"] == query["endpoint"])
         and row["duration"] >= int(query.get("min_ms") or 0)
         and row["duration"] <= int(query.get("max_ms") or 10**12)
-        and (query.get("errors") != "1" or row["errors"] > 0)
+        and (query.get("errors") != "1" or row["failed"])
         and int(query.get("from") or 0) <= row["start"] <= int(query.get("to") or 10**15)
         and (not text or text in row["endpoint"].lower() or text in row["trace_id"])
     )

@@ -292,6 +292,7 @@ def summary(trace: Trace) -> Record:
         "services": list(dict.fromkeys(each["service"] for each in trace.spans)),
         "spans": len(trace.spans),
         "errors": sum(each["error"] for each in trace.spans),
+        "failed": any(each["error"] for each in trace.spans),
         "has_logs": bool(trace.logs),
         "failure": _failure(trace),
         "mostly": {"kind": "own", "text": "own code", "share": 0.5},

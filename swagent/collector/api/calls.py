@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from ..store.store import Store
+from .failed_calls import failed_of
 from .pieces import pieces
 from .sums import Answer, Sum, Sums, Trend, trend
 
@@ -16,12 +17,6 @@ MOST = 1000
 EVER: Mapping[str, int] = MappingProxyType({})
 """No time that was asked for."""
 _BOUNDS = {"from": "start >= :from", "to": "start <= :to"}
-# 2 where a call failed because one that it made did, which another service answered
-_FAILED = """iif(is_error AND EXISTS (
-    SELECT 1 FROM calls x CROSS JOIN segments s ON s.id = x.owner
-    JOIN calls e ON e.parent_segment = s.segment AND e.parent_span = x.span AND e.is_error
-    WHERE x.owner = calls.owner AND x.kind = 'exit' AND x.is_error
-), 2, is_error)"""
 # each query takes a range of owners, and gives a key of one or two columns, the start, the duration, whether it failed
 _ENTRIES = """
 SELECT service, endpoint, start, duration, {failed} FROM calls
@@ -35,7 +30,7 @@ _INCOMING = """
 SELECT coalesce(nullif(c.parent_service, ''), iif(c.parent_segment IS NULL, NULL, (
     SELECT p.service FROM segments o JOIN segments p ON p.trace = o.trace
     WHERE o.id = c.owner AND p.segment = c.parent_segment
-)), 'User'), c.service, c.start, c.duration, c.is_error FROM calls c
+)), 'User'), c.service, c.start, c.duration, {failed} FROM calls c
 WHERE c.kind = 'entry' AND c.owner > :low AND c.owner <= :high
 """
 # exits that no received entry answers to: the process at the other end reports nothing, or has not yet
@@ -63,8 +58,9 @@ def services(store: Store, bounds: Mapping[str, int] = EVER, now: float | None =
     :param now: seconds since the epoch
     """
     version, entries = store.version, Sums(2)
+    query = _ENTRIES.format(failed=failed_of("calls"), bounds=_bounded(bounds))
     for piece in pieces(store, "segments"):
-        entries.add(store.read(_ENTRIES.format(failed=_FAILED, bounds=_bounded(bounds)), {**piece, **bounds}))
+        entries.add(store.read(query, {**piece, **bounds}))
     until, shown = _time(entries, bounds, now)
     sums = entries.folded(0).answers(until, shown)
     endpoints = Counter(service for service, _ in entries.by_key)
@@ -114,7 +110,7 @@ def endpoints(store: Store, service: str, bounds: Mapping[str, int] = EVER, now:
     :param now: seconds since the epoch
     """
     version, entries = store.version, Sums(1)
-    query = _ENDPOINTS.format(failed=_FAILED, bounds=_bounded(bounds))
+    query = _ENDPOINTS.format(failed=failed_of("calls"), bounds=_bounded(bounds))
     for piece in pieces(store, "segments"):
         entries.add(store.read(query, {**piece, **bounds, "service": service}))
     until, shown = _time(entries, bounds, now)
@@ -130,7 +126,7 @@ def service_map(store: Store) -> Answer:
     now = int(time.time() * 1000)
     answered: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for piece in pieces(store, "segments"):
-        incoming.add(store.read(_INCOMING, piece))
+        incoming.add(store.read(_INCOMING.format(failed=failed_of("c")), piece))
         outgoing.add(store.read(_OUTGOING, piece))
         for caller, peer, service in store.read(_ANSWERED, piece):
             answered[caller, peer].add(service)
@@ -145,9 +141,9 @@ def service_map(store: Store) -> Answer:
     nodes = [_node(name, "service", called.get(name) or Sum().answer(now)) for name in names]
     peers = outgoing.folded(1).answers(now)
     for name, sums in incoming.folded(0).answers(now).items():
-        peer = peers.setdefault(name, {"calls": 0, "errors": 0, "p50": None})
-        peer["calls"] += sums["calls"]
-        peer["errors"] += sums["errors"]
+        peer = peers.setdefault(name, {"calls": 0, "errors": 0, "through": 0, "p50": None})
+        for each in ("calls", "errors", "through"):
+            peer[each] += sums[each]
     nodes += [_node(name, "peer", peers[name]) for name in sorted(peers.keys() - set(names))]
     return {"version": version, "nodes": nodes, "edges": edges}
 
@@ -162,4 +158,4 @@ def _attribute(outgoing: Sums, incoming: Sums, answered: Mapping[tuple[str, str]
 
 
 def _node(name: str, kind: str, sums: Answer) -> Answer:
-    return {"name": name, "kind": kind, **{key: sums[key] for key in ("calls", "errors", "p50")}}
+    return {"name": name, "kind": kind, **{key: sums[key] for key in ("calls", "errors", "through", "p50")}}

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..store.database import Row
 from ..store.store import Store
+from .failed_calls import failed_of
 from .pieces import pieces
 from .sides import LEAST, Side, differences, worse
 
@@ -18,7 +19,7 @@ MOST = 1000
 _BOUNDS = {"from": "c.start >= :from", "to": "c.start <= :to", "service": "c.service = :service"}
 # the queries that were sent while a request was answered, by the process that answered it
 _QUERIES = """
-SELECT c.service, c.endpoint, c.start >= :at, c.duration, c.is_error, (
+SELECT c.service, c.endpoint, c.start >= :at, c.duration, {failed} = 1, (
     SELECT count(*) FROM calls q
     WHERE q.owner = c.owner AND q.kind = 'exit' AND q.layer = 1 AND q.start BETWEEN c.start AND c.start + c.duration
 )
@@ -39,7 +40,8 @@ def compare(store: Store, at: int, filters: Mapping[str, Any]) -> Answer:
     """
     version = store.version
     sides: defaultdict[tuple[str, str], tuple[Side, Side]] = defaultdict(lambda: (Side(), Side()))
-    query = _QUERIES.format(bounds=" AND ".join(["true", *(_BOUNDS[name] for name in _BOUNDS if name in filters)]))
+    bounds = " AND ".join(["true", *(_BOUNDS[name] for name in _BOUNDS if name in filters)])
+    query = _QUERIES.format(failed=failed_of("c"), bounds=bounds)
     for piece in pieces(store, "segments"):
         for service, endpoint, is_after, *call in store.read(query, {**piece, **filters, "at": at}):
             before, after = sides[service, endpoint]

@@ -12,7 +12,7 @@ from ..store.store import Store
 from .matching import Search
 
 Answer = dict[str, Any]
-_POINTS = "{matching} SELECT start, duration, errors > 0 FROM matching"
+_POINTS = "{matching} SELECT start, duration, failed FROM matching"
 _COLUMNS = 90
 _ROWS = 30
 _DECADE = (24, 12, 6, 3)  # rows from 1 to 10

@@ -21,11 +21,13 @@ _BOUNDS = {
     "max_ms": "duration <= :max_ms",
     "from": "start >= :from",
     "to": "start <= :to",
-    "errors": "errors > 0",
+    "errors": "failed",
 }
 RANK = "iif(is_root, start, 4611686018427387904 + start / 2)"
 """A trace begins where its root does, and takes as long as its root: SQLite takes start and took from the row whose
 rank is the least. A segment that was caused by another ranks behind those that were not."""
+HAS_FAILED = "(total(failed = 1) > 0 OR (total(failed) > 0 AND total(is_root) = 0))"
+"""A trace failed where the request did that began it, or work that no request waits for: `store/failed_segments.py`."""
 # of a trace that is looked at for an endpoint, the longest call of that counts
 _CALLED = """
 JOIN (
@@ -37,7 +39,8 @@ JOIN (
 _MATCHING = """
 WITH roots AS (
     SELECT
-        trace, min({rank}), start, took AS duration, '' AS service, sum(spans) AS spans, sum(errors) AS errors{extra}
+        trace, min({rank}), start, took AS duration, '' AS service, sum(spans) AS spans, sum(errors) AS errors,
+        {failed} AS failed{extra}
     FROM segments WHERE {piece} GROUP BY trace HAVING {having}
 ), sums AS (SELECT {columns} FROM roots {called}),
 matching AS (SELECT * FROM sums WHERE {where})
@@ -48,7 +51,7 @@ class Range(NamedTuple):
     """A range of traces, each whole.
 
     :ivar matching: the beginning of a query; those that match are its table `matching`, with the columns `trace`,
-        `start`, `duration`, `service`, `spans`, `errors`, `extra`
+        `start`, `duration`, `service`, `spans`, `errors`, `failed`, `extra`
     :ivar values: the parameters of the query
     """
 
@@ -92,9 +95,10 @@ class Search:
     def _matching(self, piece: str) -> str:
         extra = f", {self._extra} AS extra" if self._extra else ""
         called = _CALLED.format(service=self._service, piece=piece) if self._by_endpoint else ""
-        columns = "trace, start, called.duration, called.service, spans, errors" + (", extra" if extra else "")
+        columns = "trace, start, called.duration, called.service, spans, errors, failed" + (", extra" if extra else "")
         return _MATCHING.format(
             rank=RANK,
+            failed=HAS_FAILED,
             extra=extra,
             piece=piece,
             having=" AND ".join(self._having),

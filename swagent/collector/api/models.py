@@ -70,7 +70,7 @@ class Curves(TypedDict):
 
 
 class Calls(TypedDict):
-    """Sums over calls; of the errors `through` came from services that were called."""
+    """Sums over calls; `errors` began where they are counted, `through` more came from services that were called."""
 
     calls: int
     errors: int
@@ -155,13 +155,15 @@ class Mostly(TypedDict):
 
 
 class TraceHead(TypedDict):
-    """A trace in a list; `errors` are its spans that failed. `mostly` is None where it is not known, or not yet."""
+    """A trace in a list; `errors` are its spans that failed, and `failed` is whether it did itself. `mostly` is None
+    where it is not known, or not yet."""
 
     trace_id: str
     start: int
     duration: int
     spans: int
     errors: int
+    failed: bool
     endpoint: str
     service: str
     services: list[str]
@@ -340,6 +342,7 @@ class MapNode(TypedDict):
     kind: Literal["service", "peer"]
     calls: int
     errors: int
+    through: int
     p50: int | None
 
 

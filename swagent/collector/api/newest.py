@@ -18,7 +18,7 @@ from .memo import rest_after
 _SEGMENTS = (4, 20)
 _ROWS = """
 SELECT * FROM (
-    SELECT trace, min({rank}), start, took, sum(spans), sum(errors) FROM segments
+    SELECT trace, min({rank}), start, took, sum(spans), sum(errors), {failed} FROM segments
     WHERE trace IN (SELECT trace FROM segments WHERE id > :floor) AND id <= :last GROUP BY trace
 ) ORDER BY start DESC, trace DESC LIMIT :limit
 """
@@ -27,7 +27,7 @@ _TOTAL = "SELECT count(DISTINCT trace) FROM segments WHERE id <= ?"
 
 
 class Newest(NamedTuple):
-    """How many traces are kept, and the newest of them: trace, start, duration, spans, errors."""
+    """How many traces are kept, and the newest of them: trace, start, duration, spans, errors, whether it failed."""
 
     total: int
     rows: list[Row]
@@ -43,16 +43,18 @@ class NewestTraces:
         self._total = 0
         self._count_again = 0.0
 
-    def find(self, rank: str, limit: int) -> Newest | None:
+    def find(self, rank: str, failed: str, limit: int) -> Newest | None:
         """The newest traces; None where a longer look is needed. Where many are kept, their number may be that of some
         seconds ago.
 
         :param rank: the expression by which the root of a trace comes first
+        :param failed: the one that is true of a trace that failed
         """
+        query = _ROWS.format(rank=rank, failed=failed)
         low, last = self._store.numbers("segments")
         for segments in _SEGMENTS:
             floor = max(last - limit * segments, low)
-            found = self._store.read(_ROWS.format(rank=rank), {"floor": floor, "last": last, "limit": limit})
+            found = self._store.read(query, {"floor": floor, "last": last, "limit": limit})
             if floor == low or (len(found) == limit and self._is_later(found[-1][2], floor, segments)):
                 return Newest(self._count(last), [(trace, *others) for trace, _, *others in found])
         return None

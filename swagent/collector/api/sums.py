@@ -69,7 +69,7 @@ class Sum:
             self.moments[moment] = [duration]
         else:
             found.append(duration)
-        self.errors += is_error > 0
+        self.errors += is_error == 1
         self.through += is_error > 1
         self.last = max(self.last, start)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..store.store import Store
 from .cursor import Page, decode
-from .matching import RANK, Search
+from .matching import HAS_FAILED, RANK, Search
 from .mostly import MostlyIndex
 from .newest import NewestTraces
 from .trace_failures import trace_failure
@@ -17,7 +17,8 @@ _MOST_FAILED = 20  # segments of a trace that are looked at for what failed in i
 
 # those that follow come first, so that at least one row has the total
 _LIST = """{matching}
-SELECT trace, start, duration, spans, errors, count(*) OVER () AS total, {follows} AS follows, service FROM matching
+SELECT trace, start, duration, spans, errors, failed, count(*) OVER () AS total, {follows} AS follows, service
+FROM matching
 ORDER BY follows DESC, {key} DESC, trace DESC LIMIT :limit
 """
 _HEADS = "SELECT trace, service, endpoint FROM segments WHERE trace IN ({}) ORDER BY is_root DESC, start, id"
@@ -52,15 +53,15 @@ def traces(
     search = Search(store, filters)
     version, total, page = store.version, 0, Page(limit, column)
     if not (filters or cursor) and sort == "newest":
-        short = newest.find(RANK, limit + 1)
+        short = newest.find(RANK, HAS_FAILED, limit + 1)
         if short is not None:
             page.add((*row, short.total, True, "") for row in short.rows)
             return _answer(store, known, filters, version, short.total, page)
     for piece in search.ranges():
         query = _LIST.format(matching=piece.matching, follows=follows, key=key)
         found = store.read(query, {**values, **piece.values})
-        total += found[0][5] if found else 0
-        page.add(row for row in found if row[6])
+        total += found[0][6] if found else 0
+        page.add(row for row in found if row[7])
     return _answer(store, known, filters, version, total, page)
 
 
@@ -82,12 +83,13 @@ def _answer(
                 "duration": duration,
                 "spans": spans,
                 "errors": errors,
+                "failed": bool(has_failed),
                 "failure": failed.get(trace),
                 "mostly": most.get(trace),
                 **heads[trace],
                 **({"endpoint": filters["endpoint"], "service": service} if "endpoint" in filters else {}),
             }
-            for trace, start, duration, spans, errors, _, _, service in page.rows
+            for trace, start, duration, spans, errors, has_failed, _, _, service in page.rows
             if trace in heads  # else it has fallen out meanwhile
         ],
     }

@@ -100,7 +100,8 @@ async def _traces(ask: Ask, given: Arguments) -> BoundedText:
 
 
 def _trace_row(trace: Answer) -> str:
-    failed = f", {trace['errors']} failed spans" if trace["errors"] else ""
+    outcome = "failed" if trace["failed"] else "went on"
+    failed = f", {outcome} with {trace['errors']} failed spans" if trace["errors"] else ""
     others = ", ".join(name for name in trace["services"] if name != trace["service"])
     through = f", through {others}" if others else ""
     request = f"{trace['service']} {shorten(trace['endpoint'], 80)}"
@@ -129,12 +130,16 @@ async def _compare(ask: Ask, given: Arguments) -> BoundedText:
 def _change_row(change: Answer) -> str:
     before, after = change["before"], change["after"]
     parts = [
-        f"{name} {before[name]} → {after[name]}{' (differs)' if change['differs'].get(name) else ''}"
+        f"{name} {_known(before, name)} → {_known(after, name)}{' (differs)' if change['differs'].get(name) else ''}"
         for name in ("p50", "p95", "error_rate", "queries")
         if before.get(name) is not None or after.get(name) is not None
     ]
     calls = f"calls {before['calls']:,} → {after['calls']:,}"
     return f"{change['service']} {shorten(change['endpoint'], 80)}: {', '.join([calls, *parts])}"
+
+
+def _known(side: Answer, name: str) -> str:
+    return "unknown" if side.get(name) is None else str(side[name])
 
 
 async def _errors(ask: Ask, given: Arguments) -> BoundedText:
@@ -186,8 +191,12 @@ async def _services(ask: Ask, given: Arguments) -> BoundedText:
 
 
 def _calls_row(each: Answer) -> str:
+    name = shorten(each["name"], 100)
+    if not each["calls"]:
+        return f"{name}: no calls"
+    through = f" and {each['through']:,} because of a service that was called" if each["through"] else ""
     return (
-        f"{shorten(each['name'], 100)}: {each['calls']:,} calls, {each['errors']:,} failed, p50 {each['p50']} ms, "
+        f"{name}: {each['calls']:,} calls, {each['errors']:,} failed{through}, p50 {each['p50']} ms, "
         f"p95 {each['p95']} ms, {each['total']:,} ms in all"
     )
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-FORMAT = 4
+FORMAT = 5
 """Goes up when a table changes; a file of another format is not opened."""
 
 TABLES = """
 CREATE TABLE segments (
     id INTEGER PRIMARY KEY, arrived REAL, trace TEXT, segment TEXT, service TEXT, instance TEXT,
-    start INTEGER, took INTEGER, endpoint TEXT, spans INTEGER, errors INTEGER, is_root INTEGER, tags TEXT
+    start INTEGER, took INTEGER, endpoint TEXT, spans INTEGER, errors INTEGER, is_root INTEGER,
+    failed INTEGER, tags TEXT
 );
-CREATE INDEX segments_by_trace ON segments (trace, start, took, is_root, spans, errors);
+CREATE INDEX segments_by_trace ON segments (trace, start, took, is_root, spans, errors, failed);
 CREATE TABLE bodies (id INTEGER PRIMARY KEY, body BLOB);
 CREATE TABLE calls (
     owner INTEGER, number INTEGER, span INTEGER, kind TEXT, service TEXT, instance TEXT, endpoint TEXT, peer TEXT,
@@ -52,7 +53,7 @@ CREATE TABLE offsets (
 """
 
 WIDTHS = {
-    "segments": 13,
+    "segments": 14,
     "bodies": 2,
     "calls": 15,
     "links": 4,

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 from ..cancelling import stop_if_cancelled
 from . import tag_text
 from .database import Row
+from .failed_segments import NOT_FAILED, Outcome, failed_by, worst
 from .foreign_callers import foreign_caller
 from .protocol import described, malformed, parse
 from .wire_pieces import PIECE, check_parts, cut
 
 _LIMIT = 2**63 - 1
 # columns of a row
-_START, _TOOK, _ENDPOINT, _SPANS, _ERRORS, _IS_ROOT, _TAGS = range(4, 11)
+_START, _TOOK, _ENDPOINT, _SPANS, _ERRORS, _IS_ROOT, _FAILED, _TAGS = range(4, 12)
 _NO_CALLER = (None, None, None)
 _CALLS = (0, 1)  # the numbers of entry and exit spans
 
@@ -102,7 +103,9 @@ def index(message: Any, body: bytes, endpoint: str = "", took: int = 0) -> Index
     took = min(max(took, 0), _LIMIT)
     trace_id, segment_id = message.traceId, message.traceSegmentId
     tags = tag_text.text_of(pairs)
-    row = (trace_id, segment_id, service, instance, start, took, endpoint, len(spans), errors, is_root, tags)
+    failed = failed_by(spans) if errors else NOT_FAILED
+    names = trace_id, segment_id, service, instance
+    row = (*names, start, took, endpoint, len(spans), errors, is_root, failed, tags)
     return Indexed(trace_id, segment_id, service, instance, row, calls, links, body)
 
 
@@ -133,7 +136,8 @@ def index_bytes(data: bytes) -> Indexed:
     spans, errors = (sum(row[column] for row in full) for column in (_SPANS, _ERRORS))
     is_root = min((row[_IS_ROOT] for row in full), default=1)
     tags = tag_text.merged(part.row[_TAGS] for part in parts)
-    row = (*names, start, took, endpoint, spans, errors, is_root, tags)
+    failed: Outcome = worst(part.row[_FAILED] for part in parts)
+    row = (*names, start, took, endpoint, spans, errors, is_root, failed, tags)
     return Indexed(names[0], names[1], names[2], names[3], row, calls, links, data)
 
 

@@ -118,6 +118,7 @@ declare namespace Answer {
     duration: number;
     spans: number;
     errors: number;
+    failed: boolean;
     endpoint: string;
     service: string;
     services: string[];
@@ -255,6 +256,7 @@ declare namespace Answer {
     kind: 'service' | 'peer';
     calls: number;
     errors: number;
+    through: number;
     p50: number | null;
   }
   interface MapEdge {

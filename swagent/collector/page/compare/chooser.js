@@ -99,7 +99,7 @@ function Others({ trace, query }) {
                           ${
                             each.errors > 0 &&
                             html`
-                              <span class="badge error">${plural(each.errors, 'error')}</span>
+                              <span class=${`badge ${each.failed ? 'error' : ''}`}>${plural(each.errors, 'error')}</span>
                             `
                           }
                         </a>

@@ -95,6 +95,10 @@ function Node({ data, query, onClose }) {
           <dd class=${node.errors ? 'bad' : ''}>${count(node.errors)}</dd>
         </div>
         <div>
+          <dt title="Calls that failed because a service that was called failed: they count there">Through</dt>
+          <dd>${count(node.through)}</dd>
+        </div>
+        <div>
           <dt>p50</dt>
           <dd>${duration(node.p50)}</dd>
         </div>

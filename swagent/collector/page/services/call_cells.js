@@ -21,15 +21,12 @@ export const CALL_ORDERS = {
   name: { of: each => each.name, text: true },
   calls: { of: each => each.calls },
   rate: { of: each => (isSilent(each) ? 0 : each.calls_per_minute) },
-  errors: { of: each => ownErrors(each) / Math.max(1, each.calls) },
+  errors: { of: each => each.error_rate },
   total: { of: each => each.total },
   p50: { of: each => each.p50 },
   p95: { of: each => each.p95 },
   p99: { of: each => each.p99 },
 };
-
-// those that began here, and did not come through from a service that was called
-const ownErrors = ({ errors, through = 0 }) => errors - through;
 
 /* sums: as the API has them; width: milliseconds of a point of the trend; errors: whether they are shown */
 export function CallCells({ sums, width, errors }) {
@@ -50,7 +47,7 @@ export function CallCells({ sums, width, errors }) {
     </td>
     <td class="number" data-label="per min"><${Rate} sums=${sums} /></td>
     <td class="number" data-label="Errors">
-      <${Errors} errors=${ownErrors(sums)} through=${sums.through} calls=${sums.calls} href=${errors} />
+      <${Errors} errors=${sums.errors} through=${sums.through} calls=${sums.calls} href=${errors} />
     </td>
     <td class="number" data-label="Total">${duration(sums.total)}</td>
     <td class="number" data-label="p50">${duration(sums.p50)}</td>

@@ -25,7 +25,8 @@ export function Head() {
 
 export function Row({ trace, scale, index, height, active, wide, total, onOpen }) {
   const others = trace.services.filter(name => name !== trace.service);
-  const { text: failure, failed } = failureText(trace);
+  const failure = failureText(trace);
+  const { failed } = trace;
   const mostly = trace.mostly ? `${trace.mostly.text} ${percent(trace.mostly.share)}` : '';
   const long = moment(trace.start);
   return html`
