@@ -24,6 +24,7 @@ from .record.trace.model import Component, Layer
 from .record.trace.span import Span
 from .record.trace.spans import entry_span
 from .record.trace.tracer import running
+from .record.trace.transmission import HEADER, TAG, latency_of, read_sent_time, time_of_record, time_of_stream_id
 
 T = TypeVar("T")
 _limited = RateLimitedLog()
@@ -45,7 +46,8 @@ def consume(
     `current_span().error(exception)`, or wrap the work in a `local_span`. One task at a time may iterate.
 
     The producer's context is read from the message's headers: those of its attribute `headers`, or of its key of that
-    name, as a mapping or as pairs.
+    name, as a mapping or as pairs. An entry of a Redis stream, which is a pair of its id and its fields, has them among
+    its fields. How long a message was on its way is tagged `transmission.latency` where its time of sending is known.
 
     :param name: of the operation; without one it is `Kafka/{topic}/Consumer/{group}` where a message has a topic
     :param group: of consumers, where the source does not know it; aiokafka's does
@@ -97,7 +99,8 @@ class Messages(AsyncIterator[T], Generic[T]):
 
     def _begin(self, message: Any) -> None:
         try:
-            self._span = _span_of(message, self._source, **self._said).start()
+            self._span = span = _span_of(message, self._source, **self._said).start()
+            tag_latency(span, (message,))
         except BaseException as error:  # noqa: BLE001, RUF100  (a message with a will of its own)
             if must_reach_application(error):
                 raise
@@ -142,7 +145,41 @@ def context_of(message: Any) -> dict[str, Any]:
     return {"sw8": sw8, "correlation": correlation, "traceparent": traceparent, "tracestate": state}
 
 
+def tag_latency(span: Span, messages: Iterable[Any]) -> None:
+    """Tag the span of a message or a batch with how long it was on its way, where that is known.
+
+    :param messages: as `context_of` takes them
+    """
+    segment = span.segment
+    if segment is None:
+        return
+    is_trusted = segment.tracer.trust_incoming is not False
+    latency = latency_of((_sent_time_of(message, is_trusted) for message in messages), span.start_time)
+    if latency is not None:
+        span.tag(TAG, latency)
+
+
+def _sent_time_of(message: Any, is_trusted: bool) -> int | None:
+    """When a message was sent, in milliseconds since the epoch: by its sender's agent, or by its broker."""
+    if is_trusted:
+        values = [value for key, value in islice(_headers_of(message), _MAX_HEADERS) if key in _SENT]
+        sent = read_sent_time(values[0]) if len(values) == 1 else None
+        if sent is not None:
+            return sent
+    return time_of_stream_id(message[0]) if _is_stream_entry(message) else time_of_record(message)
+
+
+_SENT = (HEADER, HEADER.encode())
+
+
+def _is_stream_entry(message: Any) -> bool:
+    return type(message) in (tuple, list) and len(message) == 2 and _is(message[1], Mapping)
+
+
 def _headers_of(message: Any) -> Iterator[tuple[Any, Any]]:
+    if _is_stream_entry(message):
+        yield from message[1].items()
+        return
     headers: Any = message.get("headers") if _is(message, Mapping) else getattr(message, "headers", None)
     if _is(headers, Mapping):
         yield from headers.items()

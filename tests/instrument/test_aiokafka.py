@@ -27,6 +27,7 @@ aiokafka = pytest.importorskip("aiokafka")
 pytestmark = pytest.mark.anyio
 INSTRUMENTED = ("aiokafka",)
 AGAINST = "a real Kafka"
+LATENCY = "transmission.latency=…"
 BROKER = "a.test:9092;b.test:9092"
 real_broker = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -87,8 +88,8 @@ class Coordinator:
         pass
 
 
-def record(headers: Any = ()) -> Any:
-    return aiokafka.ConsumerRecord("orders", 0, 0, 0, 0, None, b"", None, 0, 0, tuple(headers))
+def record(headers: Any = (), timestamp: int = -1) -> Any:
+    return aiokafka.ConsumerRecord("orders", 0, 0, timestamp, 0, None, b"", None, 0, 0, tuple(headers))
 
 
 @pytest.fixture
@@ -216,6 +217,14 @@ async def test_a_consumer_that_is_let_go_ends_its_last_span(recorder: Recorder, 
     assert recorder.names == [["Kafka/orders/Consumer/shop"]]
 
 
+async def test_a_batch_says_how_long_its_oldest_record_was_on_its_way(recorder: Recorder, broker: Broker) -> None:
+    consumer = broker.consumer(record(), record(timestamp=1_700_000_000_000), record(timestamp=4_000_000_000_000))
+    await consumer.getmany()
+    await consumer.getmany()
+    latency = int(dict(recorder.only.spans[0].tags)["transmission.latency"])
+    assert latency >= 3_600_000, "it was sent years ago"
+
+
 async def test_nothing_that_came_in_is_no_batch(recorder: Recorder, broker: Broker) -> None:
     consumer = broker.consumer()
     assert await consumer.getmany() == {}
@@ -278,7 +287,7 @@ class TestThroughARealBroker:
         assert trees(recorder) == "\n".join([
             *(f"Local job {number}\n  Exit Kafka/{topic}/Producer KAFKA_PRODUCER/MQ {kafka.address} {broker}"
               for number in range(2)),
-            *(f"Entry Kafka/{topic}/Consumer/{topic} KAFKA_CONSUMER/MQ {broker}\n  Local work {number}"
+            *(f"Entry Kafka/{topic}/Consumer/{topic} KAFKA_CONSUMER/MQ {broker} {LATENCY}\n  Local work {number}"
               for number in range(2)),
         ])  # fmt: skip
         assert joins(recorder) == [f"Kafka/{topic}/Consumer/{topic} <- Kafka/{topic}/Producer"] * 2

@@ -66,7 +66,7 @@ def produced(rabbitmq: RabbitMQ) -> str:
 
 def consumed(rabbitmq: RabbitMQ) -> str:
     tags = f"mq.broker={rabbitmq.address} mq.topic=shop mq.queue=orders.new"
-    return f"Entry {NAME}/Consumer RABBITMQ_CONSUMER/MQ {tags}\n  Local work"
+    return f"Entry {NAME}/Consumer RABBITMQ_CONSUMER/MQ {tags} transmission.latency=…\n  Local work"
 
 
 async def send(exchange: Any, body: bytes = b"1", **headers: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -86,7 +87,8 @@ async def test_a_job_joins_its_sender_s_trace(recorder: Recorder, redis: Any, re
     broker = redis_server.address
     tags = f"mq.broker={broker} mq.queue=arq:queue"
     assert trees(recorder) == (
-        f"Local job\n  Exit arq/price REDIS/MQ {broker} {tags}\nEntry arq/price PYTHON/MQ {tags}\n  Local work"
+        f"Local job\n  Exit arq/price REDIS/MQ {broker} {tags}\n"
+        f"Entry arq/price PYTHON/MQ {tags} transmission.latency=…\n  Local work"
     )
     assert joins(recorder) == ["arq/price <- arq/price"]
 
@@ -117,3 +119,22 @@ async def test_jobs_at_once_are_kept_apart(recorder: Recorder, redis: Any) -> No
     await work_off(redis)
     assert joins(recorder) == ["arq/price <- arq/price"] * 20
     assert len({segment.trace_id for segment in recorder.segments}) == 20
+
+
+def _latencies(recorder: Recorder) -> list[str | None]:
+    attempts = [span for segment in recorder.segments for span in segment.spans if span.refs]
+    return [dict(span.tags).get("transmission.latency") for span in attempts]
+
+
+async def test_the_time_on_the_way_begins_when_a_job_is_due(recorder: Recorder, redis: Any) -> None:
+    await redis.enqueue_job("price", 2, _defer_until=datetime.now(timezone.utc) - timedelta(hours=1))
+    await work_off(redis)
+    [latency] = _latencies(recorder)
+    assert latency is not None
+    assert int(latency) >= 3_600_000
+
+
+async def test_a_further_attempt_was_not_on_the_way(recorder: Recorder, redis: Any) -> None:
+    await redis.enqueue_job("again")
+    await work_off(redis)
+    assert [each is not None for each in _latencies(recorder)] == [True, False]

@@ -37,7 +37,7 @@ AGAINST = "a real RabbitMQ"
 real_broker = [pytest.mark.e2e, pytest.mark.timeout(600)]
 _SECONDS = 120.0
 SENT = "Exit celery/price CELERY/MQ memory mq.broker=memory mq.queue=celery"
-DONE = "Entry celery/price CELERY/MQ mq.broker=memory mq.queue=celery"
+DONE = "Entry celery/price CELERY/MQ mq.broker=memory transmission.latency=… mq.queue=celery"
 
 
 @pytest.fixture(scope="module")
@@ -207,3 +207,11 @@ def _work_elsewhere(pool: str, broker: str, pipe: Path, count: int) -> list[list
         worker.terminate()
         worker.wait(_SECONDS)
     return [line.split(" ") for line in written.decode().splitlines()]
+
+
+def test_a_task_that_was_to_wait_says_nothing_of_the_way(recorder: Recorder, app: Any) -> None:
+    app.tasks["price"].apply_async((2,), countdown=1)
+    app.tasks["price"].apply_async((2,))
+    work_off(app)
+    tags = [dict(span.tags) for segment in recorder.segments for span in segment.spans if span.refs]
+    assert [tag.get("transmission.latency") is not None for tag in tags] == [False, True]

@@ -57,7 +57,7 @@ def both(rabbitmq: RabbitMQ) -> str:
     tags = f"mq.broker={rabbitmq.address} mq.topic=shop mq.queue=orders.new"
     return (
         f"Local job\n  Exit {NAME}/Producer RABBITMQ_PRODUCER/MQ {rabbitmq.address} {tags}\n"
-        f"Entry {NAME}/Consumer RABBITMQ_CONSUMER/MQ {tags}\n  Local work"
+        f"Entry {NAME}/Consumer RABBITMQ_CONSUMER/MQ {tags} transmission.latency=…\n  Local work"
     )
 
 

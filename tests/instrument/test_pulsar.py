@@ -10,6 +10,7 @@ import pytest
 
 from record.recorded import Recorder
 from swagent import current_span, exit_span, local_span
+from swagent.record.suppression import suppress_instrumentation
 
 from .joins import joins
 from .trees import trees
@@ -22,6 +23,8 @@ AGAINST = "a fake: Python in place of the client's C++, and no server"
 TOPIC = "persistent://public/default/orders"
 NAME = f"Pulsar/Topic/{TOPIC}"
 BROKER = "a.test:6650;b.test:6650"
+
+PUBLISHED = 1_000_000_000_000
 
 
 class Below:
@@ -84,6 +87,9 @@ class Incoming:
     def properties(self) -> Any:
         return self._message.properties()
 
+    def publish_timestamp(self) -> int:
+        return PUBLISHED
+
 
 @pytest.fixture
 def below() -> Below:
@@ -105,7 +111,7 @@ def make_consumer(client: Any) -> Any:
 
 
 SENT = f"Exit {NAME}/Producer PULSAR_PRODUCER/MQ {BROKER} mq.broker={BROKER} mq.topic={TOPIC}"
-DONE = f"Entry {NAME}/Consumer PULSAR_CONSUMER/MQ mq.broker={BROKER} mq.topic={TOPIC}"
+DONE = f"Entry {NAME}/Consumer PULSAR_CONSUMER/MQ mq.broker={BROKER} mq.topic={TOPIC} transmission.latency=…"
 
 
 def test_a_message_joins_its_producer_s_trace(recorder: Recorder, client: Any, below: Below) -> None:
@@ -212,3 +218,14 @@ def test_the_client_of_asyncio(recorder: Recorder, below: Below) -> None:
     asyncio.run(send_and_receive())
     assert trees(recorder) == f"Local job\n  {SENT}\n{DONE}\n  Local work"
     assert joins(recorder) == [f"{NAME}/Consumer <- {NAME}/Producer"]
+
+
+def test_a_message_of_a_producer_without_an_agent_has_the_client_s_time(recorder: Recorder, client: Any) -> None:
+    token = suppress_instrumentation.set(True)
+    client.create_producer("orders").send(b"1")
+    suppress_instrumentation.reset(token)
+    consumer = make_consumer(client)
+    consumer.receive()
+    consumer.close()
+    latency = int(dict(recorder.only.spans[0].tags)["transmission.latency"])
+    assert latency >= 3_600_000, "it was published years ago"

@@ -14,6 +14,7 @@ from kit.real.kafka import Kafka
 from kit.servers import dead_address
 from record.recorded import Recorder
 from swagent import current_span, exit_span, local_span
+from swagent.record.suppression import suppress_instrumentation
 
 from .joins import joins
 from .trees import trees
@@ -23,6 +24,7 @@ kafka_python: Any = pytest.importorskip("kafka")
 confluent: Any = pytest.importorskip("confluent_kafka")
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+LATENCY = "transmission.latency=…"
 INSTRUMENTED = ("confluent-kafka", "kafka-python")
 AGAINST = "a real Kafka"
 NEEDS = ("betterproto==2.0.0b7", "grpclib==0.4.9", "protobuf>=5.26", "starlette>=0.40", "uvicorn>=0.32")
@@ -177,7 +179,7 @@ def test_each_message_joins_its_producer_s_trace(recorder: Recorder, kafka: Kafk
     assert trees(recorder) == "\n".join([
         *(f"Local job {number}\n  Exit Kafka/{topic}/Producer KAFKA_PRODUCER/MQ {kafka.address} {broker}"
           for number in range(2)),
-        *(f"Entry Kafka/{topic}/Consumer/{topic} KAFKA_CONSUMER/MQ {broker}\n  Local work {number}"
+        *(f"Entry Kafka/{topic}/Consumer/{topic} KAFKA_CONSUMER/MQ {broker} {LATENCY}\n  Local work {number}"
           for number in range(2)),
     ])  # fmt: skip
     assert joins(recorder) == [f"Kafka/{topic}/Consumer/{topic} <- Kafka/{topic}/Producer"] * 2
@@ -267,3 +269,14 @@ def test_the_classes_with_serializers_too(recorder: Recorder, kafka: Kafka, topi
     assert message.value() == b"1"
     consumer.close()
     assert joins(recorder) == [f"Kafka/{topic}/Consumer/{topic} <- Kafka/{topic}/Producer"]
+
+
+def test_a_message_of_a_producer_without_an_agent_has_its_record_s_time(
+    recorder: Recorder, client: Any, topic: str
+) -> None:
+    token = suppress_instrumentation.set(True)
+    client.send(topic)
+    suppress_instrumentation.reset(token)
+    with client.consumer(topic) as consumer:
+        assert "sw8" not in dict(client.fetch(consumer) or ())
+    assert dict(recorder.only.spans[0].tags)["transmission.latency"].isdecimal()

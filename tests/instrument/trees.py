@@ -29,7 +29,12 @@ def _lines(segment: Finished, parent: int, indent: str, hidden: Sequence[str]) -
 
 
 def _line(span: SpanRecord, hidden: Sequence[str]) -> str:
-    tags = [f"{key}={value}" for key, value in span.tags if key not in hidden]
+    tags = [f"{key}={_shown(key, value)}" for key, value in span.tags if key not in hidden]
     known = f"{Component(span.component).name}/{Layer(span.layer).name}" if span.component or span.layer else ""
     parts = [span.kind.name.capitalize(), span.name, known, span.peer, *tags, "FAILED" if span.failed else ""]
     return " ".join(part for part in parts if part)
+
+
+def _shown(key: str, value: str) -> str:
+    """A tag's value; of a time that no two runs share, only that it is one."""
+    return "…" if key == "transmission.latency" and value.isdecimal() else value

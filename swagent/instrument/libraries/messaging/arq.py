@@ -21,6 +21,7 @@ from ....record.suppression import suppress_instrumentation
 from ....record.trace.model import Component
 from ....record.trace.outcome import Outcome
 from ....record.trace.span import Span
+from ....record.trace.transmission import HEADER, ArrivedMessage
 from ...arguments import Args, Kwargs, argument
 from ...call import end_call, safely
 from ...instrumentation import Instrumentation
@@ -71,6 +72,8 @@ def _carrying(serializer: Any) -> Callable[[Any], Any] | None:
     added = sent_along(None)
     if not added:
         return None
+    # the worker knows when the job was due, which is not when it was sent
+    added.pop(HEADER, None)
     write = serializer or _of_arq("dumps")
     return lambda job: write({**added, **job})
 
@@ -151,8 +154,10 @@ def _traced(
 
 
 def _begin(ctx: Any, name: str, queue: str) -> Span | None:
-    sent = ({"headers": _sent.get()},)
-    return begin_receive(f"arq/{name}", Component.PYTHON, sent, _broker_of(ctx["redis"]), queue=queue)
+    # its place in the queue is the time when the job was due; a further attempt was not sent at that time
+    arrived, is_first = ArrivedMessage(_sent.get(), ctx.get("score")), ctx.get("job_try") == 1
+    broker = _broker_of(ctx["redis"])
+    return begin_receive(f"arq/{name}", Component.PYTHON, (arrived,), broker, queue=queue, has_latency=is_first)
 
 
 def _end_failed(

@@ -19,6 +19,7 @@ from ....record.trace.carrier import parse_sw8
 from ....record.trace.model import Component
 from ....record.trace.outcome import Outcome
 from ....record.trace.span import Span
+from ....record.trace.transmission import HEADER
 from ...arguments import Args, Kwargs, argument
 from ...call import outer_call, safely
 from ...instrumentation import Instrumentation
@@ -112,6 +113,7 @@ def _drop_former(headers: Any, span: Span) -> None:
     if sent is not None and root is not None and root.carrier is not None and parse_sw8(sent) == root.carrier:
         headers.pop("sw8")
         headers.pop("sw8-correlation", None)
+        headers.pop(HEADER, None)
 
 
 # -- a task in a worker -----------------------------------------------------------------------------------------------
@@ -126,7 +128,13 @@ def _begin_task(listener: Listener | None, task: Any, args: Any, kwargs: Any) ->
     if request.is_eager or request.called_directly:
         return
     sent: dict[str, Any] = {**(request.headers or {}), **vars(request)}
-    span = begin_receive(f"celery/{task.name}", Component.CELERY, ({"headers": sent},), _broker_of(task.app))
+    span = begin_receive(
+        f"celery/{task.name}",
+        Component.CELERY,
+        ({"headers": sent},),
+        _broker_of(task.app),
+        has_latency=request.eta is None,
+    )
     if span is not None:
         place: Any = request.delivery_info or {}
         _tag_place(span, place.get("exchange"), place.get("routing_key"))

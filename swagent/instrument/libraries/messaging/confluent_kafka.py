@@ -15,6 +15,7 @@ from ....record.trace.context_snapshot import ContextSnapshot
 from ....record.trace.model import Component, Layer
 from ....record.trace.span import Span
 from ....record.trace.spans import local_span
+from ....record.trace.transmission import ArrivedMessage
 from ...arguments import Args, Kwargs, argument, with_argument
 from ...call import safely
 from ...instrumentation import Instrumentation
@@ -131,8 +132,13 @@ def _begin_many(consumer: Any, messages: Any, *_: object) -> Span | None:
     if not messages:
         return None
     topics = (message.topic() for message in messages)
-    headers = [{"headers": message.headers()} for message in messages]
-    return begin_kafka_receive(topics, consumer.__dict__.get(_GROUP), consumer.__dict__.get(_BROKER, ""), headers)
+    arrived = [ArrivedMessage(message.headers(), _timestamp_of(message)) for message in messages]
+    return begin_kafka_receive(topics, consumer.__dict__.get(_GROUP), consumer.__dict__.get(_BROKER, ""), arrived)
+
+
+def _timestamp_of(message: Any) -> int | None:
+    kind, timestamp = message.timestamp()
+    return timestamp if kind else None  # 0: there is none
 
 
 INSTRUMENTATION = Instrumentation(

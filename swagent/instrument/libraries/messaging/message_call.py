@@ -9,10 +9,11 @@ messages out, and the span lasts until the next one is asked for, see `inbox.py`
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
-from ....messages import context_of
+from ....messages import context_of, tag_latency
 from ....record.bounded_cache import remembered
 from ....record.limits import address_of, describe, name_of, short
 from ....record.suppression import suppress_instrumentation
@@ -21,6 +22,7 @@ from ....record.trace.model import Layer, Reference, RefKind, SpanKind
 from ....record.trace.span import Span
 from ....record.trace.traceparent import Traceparent, parse_traceparent
 from ....record.trace.tracer import Tracer, running
+from ....record.trace.transmission import HEADER, write_sent_time
 from ...call import begin_call, outer_call
 
 _MAX_REFERENCES = 128
@@ -38,12 +40,16 @@ def begin_send(name: str, broker: str, component: int, topic: str = "", queue: s
 
 
 def sent_along(span: Span | None) -> dict[str, str]:
-    """The headers to write into a message: those of its own span, or of the call that it is a part of."""
+    """The headers to write into a message: those of its own span, or of the call that it is a part of, and the time of
+    sending."""
     if span is None:
         span = outer_call()
         if span is None or suppress_instrumentation.get():
             return {}
-    return span.headers()
+    headers = span.headers()
+    if headers:
+        headers[HEADER] = write_sent_time(time.time())
+    return headers
 
 
 def add_to_pairs(headers: Any, span: Span | None) -> Any:
@@ -71,11 +77,18 @@ def add_to_mapping(headers: Any, span: Span | None) -> Any:
 
 
 def begin_receive(
-    name: str, component: int, messages: Iterable[Any], broker: str, topic: str = "", queue: str = ""
-) -> Span | None:  # fmt: skip
+    name: str,
+    component: int,
+    messages: Iterable[Any],
+    broker: str,
+    topic: str = "",
+    queue: str = "",
+    has_latency: bool = True,
+) -> Span | None:
     """Begin the entry span of a message that came in, or of a batch of them, which then refers to each producer.
 
     :param messages: as `swagent.messages.context_of` takes them
+    :param has_latency: False where a message was to wait for a while: that is not the time that it was on its way
     """
     tracer = running()
     if tracer is None or suppress_instrumentation.get():
@@ -91,6 +104,8 @@ def begin_receive(
         span.refs = [Reference(RefKind.CROSS_PROCESS, *each[1:]) for each in carriers[:_MAX_REFERENCES]]
         if len(carriers) > _MAX_REFERENCES:
             span.segment.note_limit()
+    if has_latency:
+        tag_latency(span, messages)
     return span
 
 

@@ -16,6 +16,7 @@ from ....record.bounded_cache import remembered
 from ....record.limits import as_text
 from ....record.trace.model import Component
 from ....record.trace.span import Span
+from ....record.trace.transmission import ArrivedMessage
 from ...arguments import Args, Kwargs, argument, with_argument, with_changed
 from ...call import safely
 from ...instrumentation import Instrumentation
@@ -161,8 +162,8 @@ def _begin_many(consumer: Any, messages: Any, *_: object) -> Span | None:
 
 def _begin_receive(broker: str, messages: Any) -> Span | None:
     name, topic = _names(as_text(messages[0].topic_name()), "Consumer")
-    headers = [{"headers": message.properties()} for message in messages]
-    return begin_receive(name, Component.PULSAR_CONSUMER, headers, broker, topic)
+    arrived = [ArrivedMessage(message.properties(), message.publish_timestamp()) for message in messages]
+    return begin_receive(name, Component.PULSAR_CONSUMER, arrived, broker, topic)
 
 
 @remembered(1024)
