@@ -10,6 +10,7 @@ starts nothing. It leaves functions behind that wait for a need:
 | a library that can be recorded is imported | the settings are read, and that library is instrumented |
 | a span or a log record | the same, and the agent starts in a thread; this record is its first |
 | in a script: a meter, the import of the agent, a life of ten seconds | the same |
+| the official agent's API is imported | ours is imported in its place, unless that agent is installed |
 | a server begins to serve | the agent starts in the lifespan or in a thread, see `hosting/late_start.py` |
 
 Helpers of others, which run no code of the application's, are left alone.
@@ -35,6 +36,7 @@ from .startup.tables import MODULES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
+    from importlib.machinery import ModuleSpec
     from typing import Any
 
 if sys.version_info < (3, 10):  # noqa: UP036, RUF100  (what is found on the path may be of another Python)
@@ -44,6 +46,7 @@ _TRACER, _METERS = "swagent.record.trace.tracer", "swagent.record.meters.registr
 _AGENT, _AGENT_THREAD = "swagent.agent", "swagent.hosting.agent_thread"
 # Beside the libraries: a bridge for the first, and a warning of the second.
 _MODULES = ("opentelemetry.trace", "skywalking.agent")
+_OFFICIAL = "skywalking"
 _PYTEST = "_pytest.assertion.rewrite"
 _GROUPS = (b"[swagent.instrumentations]", b"[opentelemetry_instrumentor]")
 # Imported by the interpreter itself.
@@ -95,6 +98,7 @@ class _Process:
             self._load()
         for name in (*MODULES, *_MODULES):
             when_imported(name, self._load_for)
+        import_hook.serve_package(_OFFICIAL, _find_official)
         when_imported("logging", self._watch_logs)
         when_imported(_PYTEST, self._load_for_pytest)
         when_imported(_TRACER, self._watch_spans)
@@ -229,3 +233,11 @@ class _Process:
         # another thread of the parent may have had it
         self._lock = RLock()
         self._is_loading = self._is_first = False
+
+
+def _find_official(name: str) -> ModuleSpec | None:
+    """The official agent's API, where that agent is not installed."""
+    with importing_for_ourselves():
+        from .official.serving import find  # noqa: PLC0415, RUF100  (few applications use it)
+
+    return find(name)

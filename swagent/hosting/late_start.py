@@ -84,6 +84,13 @@ def followed() -> Config | None:
     return _followed
 
 
+def replace(config: Config) -> None:
+    """Let the agents that start from now on have these settings, under `swagent run`: an application's own."""
+    global _followed  # noqa: PLW0603, RUF100
+    if _followed is not None:
+        _followed = config
+
+
 def start_now() -> None:
     """This process serves from now on, and there is no lifespan for the agent to live in. Never raises."""
     if _followed is not None:

@@ -22,7 +22,10 @@ def watch_for_official_agent() -> None:
         when_imported(_MODULE, _say)
 
 
-def _say(_: object) -> None:
+def _say(module: object) -> None:
+    if getattr(module, "__name__", _MODULE) != _MODULE:
+        # ours is in its place
+        return
     say(
         logging.WARNING,
         "the application loads the official agent (apache-skywalking) as well, which reports every request a second "

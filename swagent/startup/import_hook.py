@@ -60,6 +60,22 @@ def stop_watching(look: Callable[[str], object]) -> None:
         _watching.remove(look)
 
 
+def serve_package(name: str, find: Callable[[str], ModuleSpec | None], *, instead: bool = False) -> None:
+    """Have the modules of a package found by a function: those that no other finder finds.
+
+    :param name: of the package, without a dot
+    :param find: gets the whole name of a module
+    :param instead: also where others would find it
+    """
+    _served[name] = find
+    _attach()
+    if _LAST in sys.meta_path:
+        if not instead:
+            return
+        sys.meta_path.remove(_LAST)
+    sys.meta_path.insert(sys.meta_path.index(_FINDER) + 1 if instead else len(sys.meta_path), _LAST)
+
+
 class importing_for_ourselves:  # noqa: N801  (used as a function is; `contextlib` takes as long as all of this)
     """A block in which this thread imports on behalf of the agent, so that it is no need of the application's."""
 
@@ -105,6 +121,8 @@ def is_being_imported(module: ModuleType) -> bool:
 # How many such blocks each thread is in.
 _depths: dict[int, int] = {}
 _ours: dict[str, ModuleType | None] = {}
+# By the name of a package, what finds its modules.
+_served: dict[str, Callable[[str], ModuleSpec | None]] = {}
 
 
 class _Finder:
@@ -121,6 +139,16 @@ class _Finder:
         if spec is not None and hasattr(spec.loader, "exec_module"):
             spec.loader = _Loader(spec.loader)  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
         return spec
+
+
+class _Last:
+    """Finds the packages that are served here."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> ModuleSpec | None:
+        """What serves the package finds; None: it is no such package."""
+        find = _served.get(name.partition(".")[0])
+        return find(name) if find is not None else None
 
 
 class _Loader:
@@ -178,6 +206,7 @@ def _found_by_others(name: str, path: Sequence[str] | None, target: ModuleType |
 
 
 _FINDER: Any = _Finder()
+_LAST: Any = _Last()
 
 
 def _attach() -> None:
