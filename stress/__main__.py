@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "stress.findings.command",
         "causes planted in small applications, and whether the collector finds them",
     ),
+    "start": ("stress.start.command", "starts, memory and idle processes, beside other agents"),
     "soak": ("stress.soak.command", "random faults under load, and a verdict on what became of every record"),
     "world": (
         "stress.world.command",
