@@ -13,7 +13,7 @@ import os
 import sys
 from types import ModuleType
 
-API = 11
+API = 12
 VARIABLE = "SW_AGENT_NATIVE"
 CHOICES = ("auto", "off")
 

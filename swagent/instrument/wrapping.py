@@ -29,7 +29,8 @@ Fail = Callable[[Span, BaseException], object]
 
 
 def end_well(span: Span, *_: object) -> None:
-    """A `Finish` of a call whose result says nothing."""
+    """A `Finish` of a call whose result says nothing. The wrappers of this module know it, and stop the span without
+    this call."""
     span.stop()
 
 
@@ -61,6 +62,8 @@ def around_call(
 def _around_plain(
     call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail, rewrite: Rewrite | None
 ) -> Callable[..., Any]:
+    ends_well = finish is end_well
+
     def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
         # as `safely` and `settle`, without their calls: these lines are in each query
         try:
@@ -77,6 +80,9 @@ def _around_plain(
         except BaseException as error:
             settle(fail, span, error)
             raise
+        if ends_well:
+            span.stop()
+            return result
         try:
             finish(span, result, self, args, kwargs)
         except BaseException as error:  # noqa: BLE001, RUF100  (as above)
@@ -89,6 +95,8 @@ def _around_plain(
 def _around_coroutine(
     call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail, rewrite: Rewrite | None
 ) -> Callable[..., Any]:
+    ends_well = finish is end_well
+
     async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             span = begin(self, args, kwargs)
@@ -104,6 +112,9 @@ def _around_coroutine(
         except BaseException as error:
             settle(fail, span, error)
             raise
+        if ends_well:
+            span.stop()
+            return result
         try:
             finish(span, result, self, args, kwargs)
         except BaseException as error:  # noqa: BLE001, RUF100  (as above)

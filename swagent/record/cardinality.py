@@ -21,6 +21,8 @@ class CardinalityLimit:
     :ivar overflowed: how many records were given the name of the rest
     """
 
+    __slots__ = ("_limit", "_limited", "_lock", "kind", "known", "overflowed")
+
     def __init__(self, kind: str, limit: int) -> None:
         """
         :param kind: what is named, in the plural, for a log line and a meter

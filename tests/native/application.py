@@ -24,12 +24,18 @@ from swagent import (
     trace,
 )
 from swagent.instrument.call import begin_call, end_call
+from swagent.instrument.libraries.sql.sql_call import begin_query, database_at
 from swagent.record.trace.model import Component, Layer
 
 See = Callable[[str], None]
 _LOGGERS = [logging.getLogger(name) for name in ("shop", "shop.orders", "склад")]
 _LEVELS = [logging.INFO] * 4 + [logging.WARNING] * 2 + [logging.ERROR, logging.DEBUG, 35]
 _DEEPEST = 3
+_DATABASES = [
+    database_at("PostgreSQL", Component.ASYNCPG, "db", 5432, "shop"),
+    database_at("SQLite", Component.SQLITE, "склад.db", None),
+    None,
+]
 
 
 class ClientDisconnect(Exception):
@@ -120,7 +126,10 @@ class Life:
         dice = self._dice
         name, peer = dice.choice(["bind", "имя", "n" * 150]), dice.choice(["db:5432", "10.0.0.1:80", ""])
         layer = dice.choice([Layer.DATABASE, Layer.HTTP])
-        span = begin_call(name, peer, layer, Component.ASYNCPG, dice.choice(draws.CALL_TAGS))
+        if dice.random() < 0.5:
+            span = begin_call(name, peer, layer, Component.ASYNCPG, dice.choice(draws.CALL_TAGS))
+        else:
+            span = begin_query(name, dice.choice(_DATABASES), dice.choice(draws.STATEMENTS), ())
         if span is None:
             return
         if dice.random() < 0.3:

@@ -61,6 +61,9 @@ VALUES: list[Any] = [
     float("nan"),
 ]
 CALL_TAGS = [(), (("db.type", "PostgreSQL"),), (("db.statement", "SELECT 1"), ("имя", "☃"), ("long", "x" * 2048))]
+STATEMENTS: list[Any] = [
+    "SELECT 1", "INSERT INTO заказы VALUES (1)", "COMMIT", "SELECT a FROM b -- " + "x" * 2000, b"SELECT 2", "", None, 7,
+]  # fmt: skip
 ENDS = ["/items/7.html", "/x.svg"]
 _TRACE, _SEGMENT = "0123456789abcdef" * 2, "fedcba9876543210" * 2
 

@@ -22,6 +22,7 @@ from native.recorder import Recorder
 from swagent import acceleration, local_span
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.instrument.call import begin_call, end_call
+from swagent.instrument.libraries.sql.sql_call import begin_query, database_at
 from swagent.record.trace.model import Component, Layer
 
 START = {"type": "http.response.start", "status": 200, "headers": []}
@@ -36,6 +37,7 @@ _OTHERS: dict[str, Any] = {
 }
 _log = logging.getLogger("shop")
 _FEW = 300
+DATABASE = database_at("PostgreSQL", Component.ASYNCPG, "db", 5432, "shop")
 _TAGS = (("db.type", "PostgreSQL"), ("db.statement", "SELECT 1"))
 
 
@@ -135,6 +137,17 @@ async def calling(scope: Any, receive: Any, send: Any) -> None:
     await send(BODY)
 
 
+async def asking(scope: Any, receive: Any, send: Any) -> None:
+    """One that asks a database by a statement, and waits for it."""
+    scope["route"] = ROUTES[1]
+    span = begin_query("PostgreSQL/bind", DATABASE, "SELECT 1 FROM orders", ())
+    await Pause()
+    if span is not None:
+        end_call(span)
+    await send(START)
+    await send(BODY)
+
+
 async def failing(scope: Any, receive: Any, send: Any) -> None:
     """One that raises."""
     raise ValueError("below")
@@ -162,6 +175,7 @@ def _lives() -> list[tuple[Served, Callable[[Served], object]]]:
         (Served(pausing), lambda served: served.abandon(scope_of())),
         (Served(nesting), lambda served: served.serve(scope_of())),
         (Served(calling), lambda served: served.serve(scope_of())),
+        (Served(asking), lambda served: served.serve(scope_of())),
         (Served(failing), fail),
         (Served(unawaited), fail),
         (Served(plain, time_split_every=1), lambda served: served.serve(scope_of())),

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from native.one_request import Served, calling, failing, nesting, pausing, plain, scope_of
+from native.one_request import Served, asking, calling, failing, nesting, pausing, plain, scope_of
 
 _MOST = 3000
 _PATIENCE = 100
@@ -79,6 +79,7 @@ def main() -> None:
         "pausing": (Served(pausing), lambda served: served.serve(scope_of())),
         "nesting": (Served(nesting), lambda served: served.serve(scope_of())),
         "calling": (Served(calling), lambda served: served.serve(scope_of())),
+        "asking": (Served(asking), lambda served: served.serve(scope_of())),
         "failing": (Served(failing), lambda served: served.serve(scope_of())),
         "cancelled": (Served(pausing), lambda served: served.cancel(scope_of())),
         "closed": (Served(pausing), lambda served: served.abandon(scope_of())),

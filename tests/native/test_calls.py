@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from native.one_request import Served, calling, scope_of
+from native.one_request import DATABASE, Served, asking, calling, scope_of
 from swagent import acceleration, entry_span
 from swagent.instrument.call import begin_call
+from swagent.instrument.libraries.sql.sql_call import begin_query
+from swagent.instrument.settings import Settings, current, use
 from swagent.record.trace.model import Component, Layer
 
 pytestmark = pytest.mark.native
@@ -27,8 +29,52 @@ def served() -> Any:
     made.recorder.end()
 
 
+@pytest.fixture
+def restore_settings() -> Any:
+    before = current()
+    yield
+    use(before)
+
+
 def begin() -> Any:
     return begin_call(NAME, PEER, Layer.DATABASE, Component.ASYNCPG, (("db.type", "PostgreSQL"),))
+
+
+def of_statement(span: Any) -> list[tuple[str, str]]:
+    """The tags of a query, once it has ended."""
+    span.stop()
+    return [
+        (key, value)
+        for key, value in span.tags
+        if key.startswith("db.st") or key in ("db.operation", "db.sql.parameters")
+    ]
+
+
+def test_a_query_shows_what_the_settings_of_now_say(served: Served, restore_settings: None) -> None:
+    def ask() -> list[tuple[str, str]]:
+        return of_statement(begin_query(NAME, DATABASE, "DELETE FROM carts", ("7",)))
+
+    operation, statement, parameters = (
+        ("db.operation", "DELETE"), ("db.statement", "DELETE FROM carts"), ("db.sql.parameters", "('7',)"),
+    )  # fmt: skip
+    with entry_span("request"):
+        assert ask() == ask() == [operation]
+        use(Settings(sql_statements=True))
+        assert ask() == [operation, statement]
+        use(Settings(sql_parameters_max_length=100))
+        assert ask() == [operation, parameters]
+        use(Settings())
+        assert ask() == [operation]
+        # nothing of one query is in the next one
+        span: Any = begin_query(NAME, DATABASE, "DELETE FROM carts")
+        span.tag("db.statement", "of this one").stop()
+        assert ask() == [operation]
+
+
+def test_the_frame_of_a_transaction_has_no_span(served: Served) -> None:
+    with entry_span("request"):
+        assert [begin_query(NAME, DATABASE, "COMMIT") for _ in range(2)] == [None, None]
+        assert begin_query(NAME, None, "SELECT 1") is None
 
 
 def test_a_lock_is_taken_again_by_its_thread_and_by_no_other() -> None:
@@ -113,6 +159,22 @@ def test_a_span_that_is_let_go_of_is_reported_as_incomplete(served: Served) -> N
         gc.collect()
         assert tracer.incomplete == 1
     assert served.count() == 1
+
+
+def test_queries_begin_without_python(served: Served) -> None:
+    asked = Served(asking)
+    asked.recorder.begin()
+    for _ in range(2):
+        asked.serve(scope_of())
+    seen: set[str] = set()
+    sys.setprofile(lambda frame, event, _: seen.add(frame.f_code.co_name) if event == "call" else None)
+    try:
+        asked.serve(scope_of())
+    finally:
+        sys.setprofile(None)
+        asked.recorder.end()
+    assert not seen & {"begin_query", "_say", "current", "_open", "to_span", "start", "stop", "join", "leave"}, seen
+    assert asked.count() == 3
 
 
 def test_requests_with_calls_run_no_python_of_the_agent_but_the_hand_over(served: Served) -> None:

@@ -72,6 +72,15 @@ def both(segment: Segment) -> tuple[bytes | None, bytes]:
     return ours, encoder.segment((segment, segment.spans))
 
 
+def test_tags_that_come_again_are_the_same_and_more_of_them_than_are_kept() -> None:
+    held = [(f"key {number}", f"value {number} " + "x" * (number % 300)) for number in range(1000)]
+    # lists of many: a place of the kept ones is taken by others between two turns
+    for turn in range(3):
+        for begin in range(0, 1000, 100):
+            fields = (*USUAL[:11], [*held[begin : begin + 100], ("of", f"turn {turn}"), ("é", "1")], *USUAL[12:])
+            assert ENCODER.span_object(*fields) == wire.span_object(*fields)
+
+
 @given(st.lists(SPANS, max_size=3), TEXTS, TEXTS, TEXTS, st.booleans())
 def test_a_segment_is_the_same(
     spans: list[tuple[Any, ...]], service: str, trace_id: str, segment_id: str, limited: bool

@@ -17,7 +17,7 @@ static struct {
     PyObject *begin_otherwise; /* function: `begin_call` */
 } known;
 
-static PyObject *s_thread, *s_lock, *s_span_limit, *s_peers, *s_known, *s_stop_at, *s_give_up, *s_stop_otherwise;
+static PyObject *s_thread, *s_stop_at, *s_give_up, *s_stop_otherwise;
 static PyObject *zero_seconds, *minus_one, *no_refs, *zero;
 
 /* -- what both look at ------------------------------------------------------------------------------------------- */
@@ -73,13 +73,21 @@ is_off(PyObject *variable)
 int
 tracer_is_free(PyObject *tracer)
 {
-    PyObject *lock = PyObject_GetAttr(tracer, s_lock);
-    int is = lock != NULL && lock_is_free_here(lock);
-    if (lock == NULL) {
-        PyErr_Clear();
-    }
-    Py_XDECREF(lock);
-    return is;
+    PyObject *lock = Py_TYPE(tracer) == Tracer_Type ? FIELD(tracer, tracer_slots.lock) : NULL;
+    return lock != NULL && lock_is_free_here(lock);
+}
+
+static int
+is_open_here(PyObject *entry)
+{
+    return Py_TYPE(entry) == Span_Type && FIELD(entry, span_slots.ended) == Py_False &&
+           FIELD(entry, span_slots.frame) == Py_None;
+}
+
+int
+is_open_call(PyObject *entry)
+{
+    return is_open_here(entry) && FIELD(entry, span_slots.kind) == known.exit;
 }
 
 /* A segment that is open and of the plain class: borrowed, or NULL. */
@@ -133,8 +141,7 @@ find_parent(Parent *parent)
         parent->live = span_of_request((Request *)entry);
         return parent->live != NULL && is_span(parent->live) ? BELOW : BY_PYTHON;
     }
-    if (Py_TYPE(entry) != Span_Type || FIELD(entry, span_slots.ended) != Py_False ||
-        FIELD(entry, span_slots.frame) != Py_None) {
+    if (!is_open_here(entry)) {
         return BY_PYTHON;
     }
     if (FIELD(entry, span_slots.kind) == known.exit) {
@@ -154,16 +161,49 @@ next_number(PyObject *segment)
         open == NULL || !PyDict_CheckExact(open) || count == NULL || !PyLong_CheckExact(count)) {
         return NULL;
     }
-    PyObject *limit = PyObject_GetAttr(tracer, s_span_limit);
-    long most = limit == NULL ? -1 : PyLong_AsLong(limit), number = PyLong_AsLong(count);
-    Py_XDECREF(limit);
-    PyErr_Clear();
-    return number >= 0 && number < most && tracer_is_free(tracer) ? Py_NewRef(count) : NULL;
+    if (!tracer_is_free(tracer)) {
+        return NULL;
+    }
+    PyObject *limit = FIELD(tracer, tracer_slots.span_limit);
+    if (limit == NULL || !PyLong_CheckExact(limit)) {
+        return NULL;
+    }
+    long most = PyLong_AsLong(limit), number = PyLong_AsLong(count);
+    if (number == -1 || most == -1) {
+        PyErr_Clear();
+    }
+    return number >= 0 && number < most ? Py_NewRef(count) : NULL;
+}
+
+/* What is known of a call before it begins. */
+typedef struct {
+    PyObject *name, *peer, *layer, *component;
+    PyObject *tags, *more_tags; /* tuples; NULL: there are none */
+} Call;
+
+static PyObject *
+list_tags(const Call *call)
+{
+    PyObject *parts[2] = {call->tags, call->more_tags};
+    Py_ssize_t count = 0;
+    for (int part = 0; part < 2; part++) {
+        count += parts[part] == NULL ? 0 : PyTuple_GET_SIZE(parts[part]);
+    }
+    PyObject *tags = PyList_New(count);
+    if (tags == NULL) {
+        return NULL;
+    }
+    for (int part = 1; part >= 0; part--) {
+        for (Py_ssize_t i = parts[part] == NULL ? 0 : PyTuple_GET_SIZE(parts[part]); i > 0;) {
+            PyList_SET_ITEM(tags, --count, Py_NewRef(PyTuple_GET_ITEM(parts[part], --i)));
+        }
+    }
+    return tags;
 }
 
 /* A span whose fields are set, and which is in no segment yet. */
 static PyObject *
-make_span(PyObject *const *args, Parent *parent, double now)
+make_span(const Call *call, Parent *parent, double now)
 {
     PyObject *span = Span_Type->tp_alloc(Span_Type, 0);
     if (span == NULL) {
@@ -174,8 +214,8 @@ make_span(PyObject *const *args, Parent *parent, double now)
         Py_ssize_t place;
         PyObject *value;
     } fields[] = {
-        {span_slots.name, args[0]}, {span_slots.kind, known.exit}, {span_slots.peer, args[1]},
-        {span_slots.layer, args[2]}, {span_slots.component, args[3]}, {span_slots.carrier, Py_None},
+        {span_slots.name, call->name}, {span_slots.kind, known.exit}, {span_slots.peer, call->peer},
+        {span_slots.layer, call->layer}, {span_slots.component, call->component}, {span_slots.carrier, Py_None},
         {span_slots.correlation, Py_None}, {span_slots.segment, Py_None}, {span_slots.id, minus_one},
         {span_slots.parent_id, minus_one}, {span_slots.refs, no_refs}, {span_slots.failed, Py_False},
         {span_slots.ended, Py_False}, {span_slots.end_time, zero_seconds}, {span_slots.epoch, epoch},
@@ -185,7 +225,7 @@ make_span(PyObject *const *args, Parent *parent, double now)
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         FIELD(span, fields[i].place) = Py_NewRef(fields[i].value);
     }
-    FIELD(span, span_slots.tags) = args[4] == NULL ? PyList_New(0) : PySequence_List(args[4]);
+    FIELD(span, span_slots.tags) = list_tags(call);
     FIELD(span, span_slots.logs) = PyList_New(0);
     FIELD(span, span_slots.start_time) = PyFloat_FromDouble(PyFloat_AS_DOUBLE(epoch) + now);
     if (!FIELD(span, span_slots.tags) || !FIELD(span, span_slots.logs) || !FIELD(span, span_slots.start_time)) {
@@ -223,22 +263,19 @@ join(PyObject *segment, PyObject *span, PyObject *live)
 
 /* Begin below a parent: a new reference; NULL without an exception where Python has to. */
 static PyObject *
-begin_below(PyObject *const *args, Parent *parent)
+begin_below(const Call *call, Parent *parent)
 {
     PyObject *segment = segment_of(parent->live), *epoch = FIELD(parent->live, span_slots.epoch);
     if (segment == NULL || epoch == NULL || !PyFloat_CheckExact(epoch) || FIELD(parent->live, span_slots.id) == NULL) {
         return NULL;
     }
-    PyObject *room = next_number(segment);
-    if (room == NULL || !may_switch()) {
-        Py_XDECREF(room);
+    if (!may_switch()) {
         return NULL;
     }
-    Py_DECREF(room);
     /* a finaliser may move the root meanwhile */
     Py_INCREF(segment);
     double now = monotonic_now();
-    PyObject *span = now < 0.0 ? NULL : make_span(args, parent, now);
+    PyObject *span = now < 0.0 ? NULL : make_span(call, parent, now);
     int done = span == NULL ? -1 : join(segment, span, parent->live);
     if (done > 0 && set_current(span) < 0) {
         done = -1;
@@ -255,36 +292,153 @@ begin_below(PyObject *const *args, Parent *parent)
 }
 
 static int
-is_plain_call(PyObject *const *args, Py_ssize_t count, PyObject *names)
+may_begin(void)
 {
-    return names == NULL && (count == 4 || (count == 5 && PyTuple_CheckExact(args[4]))) && Span_Type != NULL &&
-           known.begin_otherwise != NULL && PyList_GET_SIZE(known.installed) && is_off(known.suppressed) &&
-           is_off(known.setting_up);
+    return Span_Type != NULL && known.begin_otherwise != NULL && PyList_GET_SIZE(known.installed) &&
+           is_off(known.suppressed) && is_off(known.setting_up);
+}
+
+/* A new reference: the span, or None: the call has none. NULL without an exception where Python has to begin it. */
+static PyObject *
+begin_plainly(const Call *call)
+{
+    if (!may_begin()) {
+        return NULL;
+    }
+    Parent parent = {NULL, NULL};
+    PyObject *span = NULL;
+    int found = find_parent(&parent);
+    if (found == BELOW) {
+        span = begin_below(call, &parent);
+    }
+    parent_clear(&parent);
+    return span == NULL && found == INSIDE_CALL && !PyErr_Occurred() ? Py_NewRef(Py_None) : span;
+}
+
+static PyObject *
+not_configured(void)
+{
+    PyErr_SetString(PyExc_TypeError, "not configured");
+    return NULL;
 }
 
 static PyObject *
 begin_call(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-    if (is_plain_call(args, count, names)) {
-        Parent parent = {NULL, NULL};
-        PyObject *fields[5] = {args[0], args[1], args[2], args[3], count == 5 ? args[4] : NULL}, *span = NULL;
-        int found = find_parent(&parent);
-        if (found == BELOW) {
-            span = begin_below(fields, &parent);
-        }
-        parent_clear(&parent);
-        if (span != NULL || found < 0 || PyErr_Occurred()) {
+    if (names == NULL && (count == 4 || (count == 5 && PyTuple_CheckExact(args[4])))) {
+        const Call call = {args[0], args[1], args[2], args[3], count == 5 ? args[4] : NULL, NULL};
+        PyObject *span = begin_plainly(&call);
+        if (span != NULL || PyErr_Occurred()) {
             return span;
         }
-        if (found == INSIDE_CALL) {
-            Py_RETURN_NONE;
-        }
     }
-    if (known.begin_otherwise == NULL) {
-        PyErr_SetString(PyExc_TypeError, "not configured");
+    return known.begin_otherwise == NULL ? not_configured()
+                                         : PyObject_Vectorcall(known.begin_otherwise, args, (size_t)count, names);
+}
+
+/* -- the begin of a query ----------------------------------------------------------------------------------------- */
+
+/* Of Python: the class of databases, the layer of their spans, the tags of statements by their text, the module's names of
+ * the settings, and the function that begins every other query. */
+static struct {
+    PyObject *database_type, *layer, *said, *settings, *otherwise;
+} queries;
+
+/* The settings that were looked at last, which show no more of a query than its tags. They do not change. */
+static PyObject *plain_settings;
+static PyObject *s_current, *s_sql_statements, *s_parameters;
+
+static int
+is_false_or_zero(PyObject *settings, PyObject *name)
+{
+    PyObject *value = PyObject_GetAttr(settings, name);
+    int is = value == Py_False || (value != NULL && PyLong_CheckExact(value) && PyLong_AsLong(value) == 0);
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return is;
+}
+
+static int
+shows_tags_only(void)
+{
+    PyObject *settings = PyDict_GetItemWithError(queries.settings, s_current);
+    if (settings == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (settings == plain_settings) {
+        return 1;
+    }
+    Py_INCREF(settings);
+    if (!is_false_or_zero(settings, s_sql_statements) || !is_false_or_zero(settings, s_parameters)) {
+        Py_DECREF(settings);
+        return 0;
+    }
+    Py_XSETREF(plain_settings, settings);
+    return 1;
+}
+
+/* The tags of a statement that has come before, None where it has no span: borrowed. NULL without an exception where
+ * Python has to find them. */
+static PyObject *
+find_said(PyObject *statement)
+{
+    if (!PyUnicode_CheckExact(statement)) {
         return NULL;
     }
-    return PyObject_Vectorcall(known.begin_otherwise, args, (size_t)count, names);
+    PyObject *said = PyDict_GetItemWithError(queries.said, statement);
+    if (said == NULL) {
+        PyErr_Clear();
+    }
+    return said == Py_None || (said != NULL && PyTuple_CheckExact(said)) ? said : NULL;
+}
+
+/* As `begin_query` of a statement that has come before. */
+static PyObject *
+begin_known_query(PyObject *name, PyObject *database, PyObject *statement)
+{
+    if (queries.otherwise == NULL || (PyObject *)Py_TYPE(database) != queries.database_type || !shows_tags_only()) {
+        return NULL;
+    }
+    PyObject *tags = PyTuple_GET_ITEM(database, 2), *said = Py_XNewRef(find_said(statement)), *span = NULL;
+    if (said == Py_None) {
+        return said;
+    }
+    if (said != NULL && PyTuple_CheckExact(tags)) {
+        const Call call = {name, PyTuple_GET_ITEM(database, 0), queries.layer, PyTuple_GET_ITEM(database, 1), tags, said};
+        span = begin_plainly(&call);
+    }
+    Py_XDECREF(said);
+    return span;
+}
+
+static PyObject *
+begin_query(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    if (names == NULL && (count == 3 || count == 4)) {
+        PyObject *span = begin_known_query(args[0], args[1], args[2]);
+        if (span != NULL || PyErr_Occurred()) {
+            return span;
+        }
+    }
+    return queries.otherwise == NULL ? not_configured()
+                                     : PyObject_Vectorcall(queries.otherwise, args, (size_t)count, names);
+}
+
+static PyObject *
+configure_queries(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"database_type", "layer", "said", "settings", "otherwise", NULL};
+    if (set_known(&queries.database_type, names, args, kwargs) < 0) {
+        return NULL;
+    }
+    if (!PyType_Check(queries.database_type) || !PyType_IsSubtype((PyTypeObject *)queries.database_type, &PyTuple_Type) ||
+        !PyDict_Check(queries.said) || !PyDict_Check(queries.settings)) {
+        Py_CLEAR(queries.otherwise);
+        PyErr_SetString(PyExc_TypeError, "a named tuple, and two dicts");
+        return NULL;
+    }
+    Py_RETURN_NONE;
 }
 
 /* -- the end ------------------------------------------------------------------------------------------------------ */
@@ -307,13 +461,16 @@ is_settled(PyObject *span, PyObject *tracer)
     if (kind != known.exit || peer == NULL || !PyUnicode_CheckExact(peer)) {
         return kind != known.exit && kind != known.entry;
     }
-    PyObject *peers = PyUnicode_GET_LENGTH(peer) ? PyObject_GetAttr(tracer, s_peers) : NULL;
-    PyObject *names = peers == NULL ? NULL : PyObject_GetAttr(peers, s_known);
-    int is = !PyUnicode_GET_LENGTH(peer) || (names != NULL && PySet_CheckExact(names) && PySet_Contains(names, peer) == 1);
-    Py_XDECREF(peers);
-    Py_XDECREF(names);
-    PyErr_Clear();
-    return is;
+    if (!PyUnicode_GET_LENGTH(peer)) {
+        return 1;
+    }
+    PyObject *peers = Py_TYPE(tracer) == Tracer_Type ? FIELD(tracer, tracer_slots.peers) : NULL;
+    PyObject *names = peers != NULL && Py_TYPE(peers) == Limit_Type ? FIELD(peers, limit_slots.known) : NULL;
+    int is = names != NULL && PySet_CheckExact(names) ? PySet_Contains(names, peer) : 0;
+    if (is < 0) {
+        PyErr_Clear();
+    }
+    return is == 1;
 }
 
 /* As `Segment.leave`, of a span that is not its root and not the last one. 0 where Python has to. */
@@ -473,6 +630,10 @@ static PyMethodDef functions[] = {
      "Set the objects of Python that spans know, and the methods of theirs that C has."},
     {"configure_calls", (PyCFunction)(void (*)(void))configure_calls, METH_VARARGS | METH_KEYWORDS,
      "Set the objects of Python that the begin of a call knows."},
+    {"configure_queries", (PyCFunction)(void (*)(void))configure_queries, METH_VARARGS | METH_KEYWORDS,
+     "Set the objects of Python that the begin of a query knows."},
+    {"begin_query", (PyCFunction)(void (*)(void))begin_query, METH_FASTCALL | METH_KEYWORDS,
+     "Begin the exit span of a query, as `begin_call`."},
     {"begin_call", (PyCFunction)(void (*)(void))begin_call, METH_FASTCALL | METH_KEYWORDS,
      "Begin the exit span of a call, and make it the active one. None: it has none."},
     {NULL},
@@ -485,9 +646,9 @@ add_calls(PyObject *module)
         PyObject **at;
         const char *text;
     } names[] = {
-        {&s_thread, "thread"}, {&s_lock, "lock"}, {&s_span_limit, "span_limit"}, {&s_peers, "peers"},
-        {&s_known, "known"}, {&s_stop_at, "stop_at"}, {&s_give_up, "_give_up"},
-        {&s_stop_otherwise, "_stop_otherwise"},
+        {&s_thread, "thread"}, {&s_stop_at, "stop_at"}, {&s_give_up, "_give_up"},
+        {&s_stop_otherwise, "_stop_otherwise"}, {&s_current, "_current"}, {&s_sql_statements, "sql_statements"},
+        {&s_parameters, "sql_parameters_max_length"},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         *names[i].at = PyUnicode_InternFromString(names[i].text);

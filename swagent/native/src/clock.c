@@ -1,6 +1,8 @@
 /* The clock of one request: three numbers, and one of them grows at each instant. */
+#include "calls.h"
 #include "clock.h"
 #include "places.h"
+#include "slots.h"
 #include <math.h>
 
 #define WORTH_A_NAME 0.001
@@ -61,6 +63,50 @@ call_python(PyObject *function, Served *served, double passed, PyObject *name)
     PyErr_Clear();
 }
 
+/* The names of the calls that came last, by the texts that they are made of. These are held, so that no other has their
+ * address. */
+#define KNOWN_CALLS 64
+#define LONGEST_CALL 512
+static struct {
+    PyObject *call, *peer, *pair;
+} known_calls[KNOWN_CALLS];
+
+static int
+is_short_text(PyObject *text)
+{
+    return text != NULL && PyUnicode_CheckExact(text) && PyUnicode_GET_LENGTH(text) <= LONGEST_CALL;
+}
+
+/* Name a call of a span that is no subclass, open and in no generator: as `name_of_open_call`, without an exception. */
+static PyObject *
+name_plain_call(PyObject *span)
+{
+    PyObject *call = FIELD(span, span_slots.name), *peer = FIELD(span, span_slots.peer);
+    if (!is_short_text(call) || !is_short_text(peer)) {
+        return PyObject_CallOneArg(name_of_call, span);
+    }
+    size_t at = ((size_t)call >> 4 ^ (size_t)peer >> 9) % KNOWN_CALLS;
+    if (known_calls[at].call == call && known_calls[at].peer == peer) {
+        return Py_NewRef(known_calls[at].pair);
+    }
+    Py_INCREF(call);
+    Py_INCREF(peer);
+    PyObject *pair = PyObject_CallOneArg(name_of_call, span);
+    if (pair == NULL) {
+        Py_DECREF(call);
+        Py_DECREF(peer);
+        return NULL;
+    }
+    PyObject *formers[3] = {known_calls[at].call, known_calls[at].peer, known_calls[at].pair};
+    known_calls[at].call = call;
+    known_calls[at].peer = peer;
+    known_calls[at].pair = Py_NewRef(pair);
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(formers[i]);
+    }
+    return pair;
+}
+
 /* The call under way that names a wait: two new references. 0: there is none. */
 static int
 find_call(PyObject *active, PyObject **name, PyObject **quoted)
@@ -68,7 +114,7 @@ find_call(PyObject *active, PyObject **name, PyObject **quoted)
     if (active == NULL || active == Py_None || PyObject_TypeCheck(active, Request_Type)) {
         return 0;
     }
-    PyObject *pair = PyObject_CallOneArg(name_of_call, active);
+    PyObject *pair = is_open_call(active) ? name_plain_call(active) : PyObject_CallOneArg(name_of_call, active);
     int found = pair != NULL && PyTuple_CheckExact(pair) && PyTuple_GET_SIZE(pair) == 2;
     if (found) {
         *name = Py_NewRef(PyTuple_GET_ITEM(pair, 0));
@@ -79,27 +125,26 @@ find_call(PyObject *active, PyObject **name, PyObject **quoted)
     return found;
 }
 
-/* A wait that is the request's only one so far, or has the name of that one. 0: Python has to look. */
+/* Whether it is the request's only wait so far, or has the name of that one. */
 static int
-note_alone(Served *served, double passed)
+is_alone(const Clock *clock, PyObject *name)
+{
+    return clock->awaited == NULL &&
+           (clock->name == NULL || clock->name == name || PyUnicode_Compare(clock->name, name) == 0);
+}
+
+/* Several names are Python's. */
+static void
+hand_name_on(Served *served)
 {
     Clock *clock = clock_of(served);
-    PyObject *name, *quoted;
-    if (clock->awaited != NULL) {
-        return 0;
+    PyObject *name = clock->name;
+    if (name != NULL) {
+        clock->name = NULL;
+        Py_CLEAR(clock->quoted);
+        call_python(add_wait, served, clock->named, name);
+        Py_DECREF(name);
     }
-    if (!find_call(clock->active, &name, &quoted) && !find_place(served->inner, &name, &quoted)) {
-        return 0;
-    }
-    if (clock->name == NULL || clock->name == name || PyUnicode_Compare(clock->name, name) == 0) {
-        Py_XSETREF(clock->name, name);
-        Py_XSETREF(clock->quoted, quoted);
-        clock->named += passed;
-        return 1;
-    }
-    Py_DECREF(name);
-    Py_DECREF(quoted);
-    return 0;
 }
 
 /* All tasks have waited for so long, and are still where they waited. */
@@ -107,17 +152,22 @@ static void
 note(Served *served, double passed)
 {
     Clock *clock = clock_of(served);
-    if (note_alone(served, passed)) {
+    PyObject *name, *quoted;
+    if (!find_call(clock->active, &name, &quoted) && !find_place(served->inner, &name, &quoted)) {
+        hand_name_on(served);
+        call_python(note_wait, served, passed, NULL);
         return;
     }
-    if (clock->name != NULL) {
-        PyObject *name = clock->name;
-        clock->name = NULL;
-        Py_CLEAR(clock->quoted);
-        call_python(add_wait, served, clock->named, name);
-        Py_DECREF(name);
+    if (is_alone(clock, name)) {
+        Py_XSETREF(clock->name, name);
+        Py_XSETREF(clock->quoted, quoted);
+        clock->named += passed;
+        return;
     }
-    call_python(note_wait, served, passed, NULL);
+    hand_name_on(served);
+    call_python(add_wait, served, passed, name);
+    Py_DECREF(name);
+    Py_DECREF(quoted);
 }
 
 static int

@@ -1,11 +1,13 @@
 /* Where the fields of spans and segments are, see slots.h. */
 #include "slots.h"
 
+TracerSlots tracer_slots;
+LimitSlots limit_slots;
 SpanSlots span_slots;
 SegmentSlots segment_slots;
 RequestSpanSlots request_span_slots;
 TemplateSlots template_slots;
-PyTypeObject *Span_Type, *Segment_Type, *RequestSpan_Type, *SpanTemplate_Type;
+PyTypeObject *Span_Type, *Segment_Type, *RequestSpan_Type, *SpanTemplate_Type, *Tracer_Type, *Limit_Type;
 
 /* In the order of the structures. */
 static const char *const span_names[] = {
@@ -17,6 +19,8 @@ static const char *const segment_names[] = {
     "_root_segment", "_correlation", "_tracestate", "_endpoint", "_shared_headers", "_part", "_since", "_is_closed",
     "_open", "_count", NULL,
 };
+static const char *const tracer_names[] = {"lock", "peers", "span_limit", NULL};
+static const char *const limit_names[] = {"known", NULL};
 static const char *const request_span_names[] = {"pending", "_facts", "in_parts", NULL};
 static const char *const template_names[] = {"name", "component", "tags", "failed", NULL};
 
@@ -44,13 +48,18 @@ find_slots(PyTypeObject *type, const char *const *names, Py_ssize_t *places)
 static PyObject *
 configure_slots(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"span_type", "segment_type", NULL};
-    PyObject *span, *segment;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!", names, &PyType_Type, &span, &PyType_Type, &segment) ||
+    static char *names[] = {"span_type", "segment_type", "tracer_type", "limit_type", NULL};
+    PyObject *span, *segment, *tracer, *limit;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!O!O!", names, &PyType_Type, &span, &PyType_Type, &segment,
+                                     &PyType_Type, &tracer, &PyType_Type, &limit) ||
         find_slots((PyTypeObject *)span, span_names, (Py_ssize_t *)&span_slots) < 0 ||
-        find_slots((PyTypeObject *)segment, segment_names, (Py_ssize_t *)&segment_slots) < 0) {
+        find_slots((PyTypeObject *)segment, segment_names, (Py_ssize_t *)&segment_slots) < 0 ||
+        find_slots((PyTypeObject *)tracer, tracer_names, (Py_ssize_t *)&tracer_slots) < 0 ||
+        find_slots((PyTypeObject *)limit, limit_names, (Py_ssize_t *)&limit_slots) < 0) {
         return NULL;
     }
+    Py_XSETREF(Tracer_Type, (PyTypeObject *)Py_NewRef(tracer));
+    Py_XSETREF(Limit_Type, (PyTypeObject *)Py_NewRef(limit));
     Py_XSETREF(Segment_Type, (PyTypeObject *)Py_NewRef(segment));
     Py_XSETREF(Span_Type, (PyTypeObject *)Py_NewRef(span));
     Py_RETURN_NONE;
@@ -78,7 +87,7 @@ configure_request_slots(PyObject *module, PyObject *args)
 
 static PyMethodDef functions[] = {
     {"configure_slots", (PyCFunction)(void (*)(void))configure_slots, METH_VARARGS | METH_KEYWORDS,
-     "Set the classes of spans and segments."},
+     "Set the classes of spans, segments, tracers and their limits."},
     {"configure_request_slots", configure_request_slots, METH_VARARGS, "Set the classes of the spans of requests, and of their descriptions."},
     {NULL},
 };

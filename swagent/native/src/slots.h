@@ -26,12 +26,23 @@ typedef struct {
     Py_ssize_t name, component, tags, failed;
 } TemplateSlots;
 
+/* Of a tracer, and of what limits its names. */
+typedef struct {
+    Py_ssize_t lock, peers, span_limit;
+} TracerSlots;
+
+typedef struct {
+    Py_ssize_t known;
+} LimitSlots;
+
+extern TracerSlots tracer_slots;
+extern LimitSlots limit_slots;
 extern SpanSlots span_slots;
 extern SegmentSlots segment_slots;
 extern RequestSpanSlots request_span_slots;
 extern TemplateSlots template_slots;
 /* NULL until they are known */
-extern PyTypeObject *Span_Type, *Segment_Type, *RequestSpan_Type, *SpanTemplate_Type;
+extern PyTypeObject *Span_Type, *Segment_Type, *RequestSpan_Type, *SpanTemplate_Type, *Tracer_Type, *Limit_Type;
 
 /* A field of an object: borrowed; NULL where it has not been set. */
 #define FIELD(object, place) (*(PyObject **)((char *)(object) + (place)))

@@ -96,14 +96,62 @@ write_encoded(Writer *writer, PyObject *encoded, PyObject *Py_UNUSED(clean))
     return write_bytes(writer, PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded));
 }
 
+/* The tags of one place in the code or one statement are the same objects in each of its spans: those that came last are
+ * kept as they were written. They are held, so that nothing else has their address. */
+#define KNOWN_PAIRS 256
+#define LONGEST_KNOWN 256
+/* the list that it is in, and the caller: a pair that nothing else holds does not come again */
+#define HELD_BY_SPAN 2
+
+static struct {
+    PyObject *pair, *clean, *written;
+} known_pairs[KNOWN_PAIRS];
+
+static size_t
+place_of_pair(PyObject *pair)
+{
+    size_t address = (size_t)pair >> 4;
+    return (address ^ address >> 8) % KNOWN_PAIRS;
+}
+
+static int
+keep_pair(PyObject *pair, PyObject *clean, const char *bytes, Py_ssize_t length)
+{
+    if (Py_REFCNT(pair) <= HELD_BY_SPAN || length > LONGEST_KNOWN) {
+        return WRITTEN;
+    }
+    PyObject *written = PyBytes_FromStringAndSize(bytes, length);
+    if (written == NULL) {
+        return FAILED;
+    }
+    size_t at = place_of_pair(pair);
+    PyObject *formers[3] = {known_pairs[at].pair, known_pairs[at].clean, known_pairs[at].written};
+    known_pairs[at].pair = Py_NewRef(pair);
+    known_pairs[at].clean = Py_NewRef(clean);
+    known_pairs[at].written = written;
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(formers[i]);
+    }
+    return WRITTEN;
+}
+
 static int
 write_pair(Writer *writer, PyObject *pair, PyObject *clean)
 {
     if (!PyTuple_CheckExact(pair) || PyTuple_GET_SIZE(pair) != 2) {
         return NOT_MINE;
     }
+    size_t at = place_of_pair(pair);
+    if (known_pairs[at].pair == pair && known_pairs[at].clean == clean) {
+        PyObject *written = known_pairs[at].written;
+        return write_bytes(writer, PyBytes_AS_STRING(written), PyBytes_GET_SIZE(written));
+    }
+    Py_ssize_t begin = writer->at - writer->start;
     int done = write_text(writer, 1, PyTuple_GET_ITEM(pair, 0), clean);
-    return done != WRITTEN ? done : write_text(writer, 2, PyTuple_GET_ITEM(pair, 1), clean);
+    if (done == WRITTEN) {
+        done = write_text(writer, 2, PyTuple_GET_ITEM(pair, 1), clean);
+    }
+    return done != WRITTEN ? done : keep_pair(pair, clean, writer->start + begin, writer->at - writer->start - begin);
 }
 
 /* A SpanLog: when it was, and its fields. */

@@ -17,12 +17,14 @@ from ._native import SpanEncoder as SpanEncoder
 from ._native import Step as Step
 from ._native import Steps as Steps
 from ._native import begin_call as begin_call
+from ._native import begin_query as begin_query
 from ._native import configure as configure
 from ._native import configure_calls as configure_calls
 from ._native import configure_clock as configure_clock
 from ._native import configure_loop as configure_loop
 from ._native import configure_origins as configure_origins
 from ._native import configure_places as configure_places
+from ._native import configure_queries as configure_queries
 from ._native import configure_request_slots as configure_request_slots
 from ._native import configure_request_spans as configure_request_spans
 from ._native import configure_send as configure_send

@@ -22,6 +22,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from ...acceleration import native
+from ..cardinality import CardinalityLimit
 from ..limits import MAX_LOGS, MAX_TAGS, as_text, describe, short
 from ..suppression import suppress_instrumentation
 from .carrier import Carrier
@@ -477,5 +478,5 @@ def parent_link(inherited: Active[Span] | None, kind: SpanKind) -> Active[Span] 
 
 if native is not None:
     # from here on the accelerator has `stop` and `__del__`, for all that is usual
-    native.configure_slots(span_type=Span, segment_type=Segment)
+    native.configure_slots(span_type=Span, segment_type=Segment, tracer_type=Tracer, limit_type=CardinalityLimit)
     native.configure_spans(current=current, collection=collection, entry=_ENTRY, exit_=_EXIT)

@@ -26,6 +26,9 @@ _tracers: weakref.WeakSet[Tracer] = weakref.WeakSet()
 class Tracer:
     """The agent that records spans, as far as they need to know it."""
 
+    # those that the accelerator reads with each span; all others are in the dict
+    __slots__ = ("__dict__", "__weakref__", "lock", "peers", "span_limit")
+
     def __init__(
         self,
         service: str,

@@ -58,7 +58,9 @@ def _begin_by(name: str) -> Begin:
         statement = args[0] if args else kwargs.get("query", kwargs.get("command"))
         if statement is connection._reset_query:  # noqa: SLF001
             return None
-        return begin_query(name, _database_of(connection), statement, args[1:])
+        # as `_database_of`, without the call: these lines are in each query
+        database = _DATABASES[connection._addr, connection._params.database]  # noqa: SLF001
+        return begin_query(name, database, statement, args[1:])
 
     return begin
 

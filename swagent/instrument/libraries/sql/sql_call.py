@@ -10,8 +10,9 @@ a statement, or the driver by itself. It is no query, and there would be two or 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from ....acceleration import native
 from ....record.bounded_cache import BoundedCache, remembered
 from ....record.limits import address_of, as_text, short
 from ....record.trace.model import Layer
@@ -105,6 +106,13 @@ def _say(statement: str) -> tuple[tuple[str, str], ...] | None:
 
 
 _SAID: BoundedCache[str, tuple[tuple[str, str], ...] | None] = BoundedCache(_say)
+
+if native is not None:
+    native.configure_queries(
+        database_type=Database, layer=_DATABASE, said=_SAID, settings=current.__globals__, otherwise=begin_query
+    )
+    if not TYPE_CHECKING:
+        begin_query = native.begin_query
 
 
 @remembered(1024)
