@@ -73,6 +73,8 @@ PLANTED = (
     Case("deployment", "regression", "GET:/part", _also("slow_dependency"), levels=(13, 30, 120), restarted="stock",
          requests=120, at_once=1),
     Case("sequence", "sequential_awaits", "/rate", levels=(20, 60, 200), requests=30),
+    Case("tenant", "hot_attribute", "tenant=globex", _also("slow_dependency"), levels=(60, 250, 800), requests=120),
+    Case("backlog", "queue_latency", "orders/Consumer", levels=(60, 400, 800), requests=280, at_once=1),
     Case("losses", "losses", "segment", levels=(400, 1500, 3000), requests=40,
          settings={"SW_AGENT_TRACE_REPORTER_MAX_BUFFER_SIZE": "100"}),
 )  # fmt: skip
@@ -96,6 +98,9 @@ HEALTHY = (
     Case("pool_with_room", at_once=4),
     Case("busy_pool", at_once=4),
     Case("short_lock", at_once=4),
+    Case("tenants", requests=120),
+    Case("quick_queue", requests=120, at_once=1),
+    Case("sent_for_later", requests=60),
 )
 
 OTHERS = (

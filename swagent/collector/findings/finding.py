@@ -8,7 +8,8 @@ from urllib.parse import quote, urlencode
 
 Kind = Literal[
     "slow_dependency", "slow_way", "slow_own_code", "slow_wait", "pool", "lock", "blocked_loop", "busy_loop",
-    "n_plus_one", "sequential_awaits", "cancelled", "retry_storm", "error_chain", "regression", "losses",
+    "n_plus_one", "sequential_awaits", "cancelled", "retry_storm", "error_chain", "regression", "hot_attribute",
+    "queue_latency", "losses",
 ]  # fmt: skip
 Confidence = Literal["high", "medium", "low"]
 MOST_PLACES = 20

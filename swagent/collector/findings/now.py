@@ -22,8 +22,10 @@ from .durations import Operation
 from .finding import Finding
 from .held_loops import all_holds, held_loops
 from .holds import Hold
+from .hot_attributes import hot_attributes
 from .joining import joined
 from .lost import lost
+from .queues import queues
 from .regressions import regressions
 from .roots import chosen, roots
 from .samples import Sample, read_samples, sum_up
@@ -73,6 +75,8 @@ def now(
     found = [*sum_up(_of_samples(samples, usual, holds, held), samples), *held, *_hints(samples)]
     found += _chains(store, failures, bounds)
     found += regressions(store, bounds, at)
+    found += hot_attributes(store, known)
+    found += queues(store, bounds)
     found += lost(store, bounds)
     requests, ms = sum(len(root.rows) for root in known), sum(root.ms for root in known)
     return Looked(_ordered(found, requests, ms), requests, ms, len(samples))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from ..api.failed_calls import failed_of
 from ..api.pieces import pieces
 from ..api.sides import LEAST, Side, differences
 from ..store.records import Event
@@ -19,7 +20,7 @@ _APART = 500  # milliseconds: the processes of a service that start within that 
 _MUCH, _MUCH_MS = 1.3, 8
 _WARM_UP = 5  # requests after a start that do not count: imports and connections
 _ENTRIES = """
-SELECT service, endpoint, start, duration, is_error FROM calls
+SELECT service, endpoint, start, duration, {failed} = 1 FROM calls
 WHERE kind = 'entry' AND owner > :low AND owner <= :high AND start >= :from AND start <= :to {only}
 """
 
@@ -38,7 +39,9 @@ def regressions(store: Store, bounds: Mapping[str, int], at: int | None = None) 
     only = f"AND service IN ({', '.join(f':{name}' for name in names)})" if names else ""
     values: dict[str, Any] = {"from": bounds.get("from", 0), "to": bounds.get("to", 2**62), **names}
     for piece in pieces(store, "segments"):
-        for service, endpoint, *call in store.read(_ENTRIES.format(only=only), {**piece, **values}):
+        for service, endpoint, *call in store.read(
+            _ENTRIES.format(only=only, failed=failed_of("calls")), {**piece, **values}
+        ):
             calls.setdefault((service, endpoint), []).append((call[0], call[1], call[2]))
     for (service, endpoint), found in calls.items():
         worst = _worst(service, endpoint, found, moments.get(service, moments.get("", [])), at is not None)

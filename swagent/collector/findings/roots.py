@@ -15,7 +15,7 @@ from ..store.store import Store
 from .culprit import SLOW_FACTOR, SLOW_MS
 
 _ROOTS = """
-SELECT service, endpoint, took, start, trace, errors FROM segments
+SELECT service, endpoint, took, start, trace, errors, failed FROM segments
 WHERE id > :low AND id <= :high AND is_root AND {bounds}
 """
 _BOUNDS = {"from": "start >= :from", "to": "start <= :to"}
@@ -30,7 +30,7 @@ _EPISODES_APART, _LONG_EPISODE = 50, 2000  # milliseconds
 _LOOKED_AT = 5  # requests that began next
 _WARM_UP = 2  # requests of an operation
 _SPREADS = 4  # times the distance of the upper quartile to the median: what is longer is not the usual spread
-Row = tuple[int, int, str, int]
+Row = tuple[int, int, str, int, int]
 Part = str
 """`slow`, `usual` or `failed`."""
 
@@ -40,13 +40,15 @@ class Root:
     """The requests of one operation that began traces.
 
     :ivar starts: when processes started
-    :ivar rows: of each the milliseconds that it took, its start, its trace, and its spans with errors
+    :ivar rows: of each the milliseconds that it took, its start, its trace, its spans with errors, and whether it
+        failed
     """
 
     service: str
     operation: str
     rows: list[Row] = field(default_factory=list[Row])
     starts: Sequence[int] = ()
+    p25: int = 0
     p50: int = 0
     p75: int = 0
 
@@ -124,10 +126,10 @@ def roots(store: Store, bounds: Mapping[str, int], starts: Sequence[int] = ()) -
             root = found.get((service, operation))
             if root is None:
                 root = found[service, operation] = Root(service, operation)
-            root.rows.append((row[0], row[1], row[2], row[3]))
+            root.rows.append((row[0], row[1], row[2], row[3], row[4]))
     for root in found.values():
         ordered = sorted(row[0] for row in root.rows)
-        root.p50, root.p75 = quantile(ordered, 50) or 0, quantile(ordered, 75) or 0
+        root.p25, root.p50, root.p75 = (quantile(ordered, part) or 0 for part in (25, 50, 75))
         root.starts = starts
     return sorted(found.values(), key=lambda root: -root.ms)
 

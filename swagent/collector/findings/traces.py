@@ -23,6 +23,7 @@ from .held_loops import merged
 from .holds import Hold, holds_of, holds_of_events, waits_of
 from .joining import Joined, joined
 from .places import place
+from .queues import waited
 from .repeats import n_plus_one, repeats, retry_storm
 from .words import duration
 
@@ -52,7 +53,8 @@ def of_trace(store: Store, baselines: Baselines, trace_id: str) -> Found | None:
         return Found(None, []) if segments else None
     own = store.segment_numbers(trace_id)
     known = baselines.usual(operations_of(trace.path), own)
-    return found_in(trace, known, holds_around(store, trace_id, segments))
+    found = found_in(trace, known, holds_around(store, trace_id, segments))
+    return found._replace(findings=[*found.findings, *waited(store, trace.nodes)])
 
 
 def _segments(store: Store, trace_id: str) -> list[Segment]:

@@ -422,7 +422,7 @@ declare namespace Answer {
     calls: number;
   }
   interface Finding {
-    kind: 'slow_dependency' | 'slow_way' | 'slow_own_code' | 'slow_wait' | 'pool' | 'lock' | 'blocked_loop' | 'busy_loop' | 'n_plus_one' | 'sequential_awaits' | 'cancelled' | 'retry_storm' | 'error_chain' | 'regression' | 'losses';
+    kind: 'slow_dependency' | 'slow_way' | 'slow_own_code' | 'slow_wait' | 'pool' | 'lock' | 'blocked_loop' | 'busy_loop' | 'n_plus_one' | 'sequential_awaits' | 'cancelled' | 'retry_storm' | 'error_chain' | 'regression' | 'hot_attribute' | 'queue_latency' | 'losses';
     sentence: string;
     service: string;
     operation: string;

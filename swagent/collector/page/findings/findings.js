@@ -24,6 +24,8 @@ const KINDS = {
   retry_storm: 'Retries',
   error_chain: 'Error chain',
   regression: 'Slower than before',
+  hot_attribute: 'Goes with',
+  queue_latency: 'Waits in a queue',
   losses: 'Lost records',
 };
 const SURE = { high: '', medium: 'probably', low: 'maybe' };
