@@ -46,7 +46,7 @@ _TRACER, _METERS = "swagent.record.trace.tracer", "swagent.record.meters.registr
 _AGENT, _AGENT_THREAD = "swagent.agent", "swagent.hosting.agent_thread"
 # Beside the libraries: a bridge for the first, and a warning of the second.
 _MODULES = ("opentelemetry.trace", "skywalking.agent")
-_OFFICIAL = "skywalking"
+_OFFICIAL, _OFFICIAL_NAMES = "skywalking", "official"
 _PYTEST = "_pytest.assertion.rewrite"
 _GROUPS = (b"[swagent.instrumentations]", b"[opentelemetry_instrumentor]")
 # Imported by the interpreter itself.
@@ -98,7 +98,8 @@ class _Process:
             self._load()
         for name in (*MODULES, *_MODULES):
             when_imported(name, self._load_for)
-        import_hook.serve_package(_OFFICIAL, _find_official)
+        is_asked_for = self._settings.get(settings.COMPATIBILITY, "").strip().lower() == _OFFICIAL_NAMES
+        import_hook.serve_package(_OFFICIAL, _find_official, instead=is_asked_for)
         when_imported("logging", self._watch_logs)
         when_imported(_PYTEST, self._load_for_pytest)
         when_imported(_TRACER, self._watch_spans)

@@ -25,7 +25,11 @@ _BLIND = frozenset("EIS")
 # As a shell has it for a command that is not there, and for one that is there and cannot be started.
 _NOT_FOUND, _NOT_STARTED = 127, 126
 # The options of this command, with the variables that they set.
-_OPTIONS = {"--backend": "SW_AGENT_BACKEND", "--protocol": settings.PROTOCOL}
+_OPTIONS = {
+    "--backend": "SW_AGENT_BACKEND",
+    "--protocol": settings.PROTOCOL,
+    "--compatibility": settings.COMPATIBILITY,
+}
 
 
 class Run:
@@ -75,13 +79,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("--backend", help="event loop of the agent's thread: auto, asyncio, uvloop or trio")
     parser.add_argument("--protocol", help="transport: grpc, or another installed one")
+    parser.add_argument("--compatibility", help="official: names, tags and defaults of the official agent")
     parser.add_argument("argv", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the command and its arguments")
 
 
 def run(args: argparse.Namespace) -> int:
     """Become the command. Returns an exit status only if that is impossible."""
     argv: list[str] = args.argv[1:] if args.argv[:1] == ["--"] else args.argv
-    given = {_OPTIONS["--backend"]: args.backend, _OPTIONS["--protocol"]: args.protocol}
+    given = {variable: getattr(args, option[2:]) for option, variable in _OPTIONS.items()}
     return Run(argv, {name: value for name, value in given.items() if value}).run()
 
 

@@ -23,6 +23,7 @@ from ..startup.settings import UNNAMED
 from . import environment as environment
 from . import files as files
 from . import kinds as kinds
+from .official import OFFICIAL
 from .options import (
     Address,
     Option,
@@ -481,6 +482,15 @@ class Config(PluginOptions):
         "route",
         "path",
     )
+    compatibility: str = kinds.choice(
+        "none",
+        "SW_AGENT_COMPATIBILITY",
+        "Whose names, tags and defaults: with `official`, those of the official agent. Names are paths, statements and "
+        "keys are tagged, identifiers stay in the paths of outgoing calls, statuses from 400 on are failures, and the "
+        "time of requests is not split; see the page for its users. Other settings win over it.",
+        "none",
+        "official",
+    )
     start_after: float = kinds.number(
         10.0,
         "SW_AGENT_START_AFTER",
@@ -644,6 +654,8 @@ def _read(
         if text != "" and name not in overrides:
             values[name] = environment.read(option, text)
             origins[name] = option.env
+    if str(overrides.get("compatibility", values.get("compatibility"))).strip().lower() == "official":
+        values = {**{name: value for name, value in OFFICIAL.items() if name not in overrides}, **values}
     return values, origins
 
 

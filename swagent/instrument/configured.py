@@ -75,5 +75,6 @@ def settings_of(config: Config) -> settings.Settings:
         celery_parameters_max_length=config.plugin_celery_parameters_length,
         grpc_ignored_methods=config.plugin_grpc_ignored_methods,
         calls_outside_requests=config.trace_calls_outside_requests,
+        http_real_paths=config.compatibility == "official",
         http_ignored_methods=config.plugin_http_ignore_method,
     )

@@ -26,6 +26,8 @@ class Settings:
     """Methods that are not recorded, such as `/grpc.health.v1.Health/Check`."""
     calls_outside_requests: bool = True
     """Let a call to a database or a cache that no request and no other span is around be a trace of its own."""
+    http_real_paths: bool = False
+    """Show the paths of outgoing requests as they are, and their hosts without a port that is the scheme's own."""
     http_ignored_methods: tuple[str, ...] = ()
     """Methods of HTTP, in upper case, that are not recorded, at either end."""
 

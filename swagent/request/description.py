@@ -17,6 +17,9 @@ Tag = tuple[str, str]
 
 _ENTRY, _HTTP = SpanKind.ENTRY, Layer.HTTP
 _by_path = False
+# As the official agent: a request without a route is named by its path, and a status from 400 on is a failure.
+_as_official = False
+_fails_from = 500
 _MAX_HOST = 255
 _MAX_PARAMETERS = 1000
 
@@ -41,16 +44,20 @@ def admit(template: SpanTemplate, facts: Facts, endpoints: CardinalityLimit) -> 
 
 def admit_name(name: str, method: str, template: str | None, endpoints: CardinalityLimit) -> str:
     """As `admit`, by the name and what it is made of."""
-    if name in endpoints.known or template is UNMATCHED:
+    if name in endpoints.known or (template is UNMATCHED and not _as_official):
         return name
     return endpoints.keep(name, name_by_path(method, OVERFLOW), from_client=_by_path or template is None)
 
 
 def name_so_far(method: str, path: str, template: str | None) -> str:
     """The name of a request's operation, by its route where one is known."""
-    if template is None or (_by_path and template is not UNMATCHED):
+    if template is None or _is_path(template):
         return name_by_path(method, path)
     return _NAMES[method, template]
+
+
+def _is_path(template: str) -> bool:
+    return _by_path and (_as_official or template is not UNMATCHED)
 
 
 def name_by_path(method: str, path: str) -> str:
@@ -58,13 +65,16 @@ def name_by_path(method: str, path: str) -> str:
     return name_of(path if _by_path else f"{method}:{path}")
 
 
-def use_endpoint_style(style: str) -> None:
+def use_endpoint_style(style: str, *, as_official: bool = False) -> None:
     """Name the operations of all requests so from now on.
 
     :param style: `route`: method and route; `path`: the requested path, as the official agent does
+    :param as_official: whether a path that no route has matched is a name too, and whether a status from 400 on is a
+        failure
     """
-    global _by_path  # noqa: PLW0603, RUF100
-    _by_path = style == "path"
+    global _by_path, _as_official, _fails_from  # noqa: PLW0603, RUF100
+    _by_path, _as_official = style == "path", as_official
+    _fails_from = 400 if as_official else 500
     TEMPLATES.clear()
     _NAMES.clear()
     if native is not None:
@@ -86,13 +96,12 @@ def _describe(facts: tuple[Any, ...], real_path: bool = False) -> SpanTemplate:
     origin = ORIGINS[scheme, host]
     # The URL shows the route, because the value of a path parameter may be a secret, such as the token of a reset link.
     # The setting `http_url_real_path` shows the path instead.
-    is_path = template is None or (_by_path and template is not UNMATCHED)
-    name = name_by_path(method, path if is_path else template or "")
+    name = name_by_path(method, path if template is None or _is_path(template) else template)
     shown = path if real_path or template is None or template is UNMATCHED else template
     tags: tuple[Tag, ...] = (METHODS[method], ("http.url", short(origin + shown)))
     if status:
         tags = (*tags, STATUSES[status])
-    return SpanTemplate(name, _ENTRY, _HTTP, component, tags, failed=status >= 500)
+    return SpanTemplate(name, _ENTRY, _HTTP, component, tags, failed=status >= _fails_from)
 
 
 def _origin(key: tuple[str, bytes]) -> str:

@@ -272,7 +272,7 @@ def _build_capture(config: Config, pipelines: Pipelines, encoder: Encoder) -> Lo
 
 
 def _build_tracer(config: Config, offer: Callable[[Segment], None]) -> Tracer:
-    use_endpoint_style(config.endpoint_style)
+    use_endpoint_style(config.endpoint_style, as_official=config.compatibility == "official")
     return Tracer(
         config.service_name,
         config.instance,

@@ -570,6 +570,7 @@ NUMBERS: dict[str, tuple[float, float]] = {
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "SW_AGENT_BACKEND": ("auto", "asyncio", "uvloop", "trio"),
+    "SW_AGENT_COMPATIBILITY": ("none", "official"),
     "SW_AGENT_DELIVERY": ("at_most_once", "at_least_once"),
     "SW_AGENT_ENDPOINT_STYLE": ("route", "path"),
     "SW_AGENT_LOGGING_LEVEL": ("debug", "info", "warn", "warning", "error", "fatal", "critical"),

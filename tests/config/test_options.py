@@ -123,6 +123,7 @@ CASES: dict[str, Case] = {
     "propagate_traceparent": _flag(),
     "http_url_real_path": _flag(),
     "endpoint_style": _choice("Path", "path", "method"),
+    "compatibility": _choice("Official", "official", "officially"),
     "start_after": _number("2.5", 2.5, "-1", "86401"),
     "gc_freeze": _flag(),
     "native": _choice("Off", "off", "on", "true", "0"),

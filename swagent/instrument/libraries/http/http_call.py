@@ -60,9 +60,10 @@ def begin_http_call(
     :param port: None: the scheme's own
     :param path: without query; empty counts as `/`
     """
-    if method in current().http_ignored_methods:
+    settings = current()
+    if method in settings.http_ignored_methods:
         return None
-    peer, name, tags = _describe(method, scheme, host, port, path)
+    peer, name, tags = _describe(method, scheme, host, port, path, settings.http_real_paths)
     return begin_call(name, peer, _HTTP, component, tags)
 
 
@@ -135,14 +136,16 @@ def end_body(response: Any) -> None:
 
 
 @remembered(1024)
-def _describe(method: str, scheme: str, host: str, port: int | None, path: str) -> tuple[str, str, tuple[Tag, ...]]:
+def _describe(
+    method: str, scheme: str, host: str, port: int | None, path: str, as_they_are: bool
+) -> tuple[str, str, tuple[Tag, ...]]:
     """Peer, name and tags. Remembered: most services call few places."""
     path = path or "/"
     peer = peer_of(scheme, host, port)
     shown = peer if port and port != _DEFAULT_PORTS.get(scheme) else peer.rpartition(":")[0]
-    template = template_of(path)
+    template = path if as_they_are else template_of(path)
     url = short(f"{scheme}://{shown}{template}")
-    return peer, name_of(template), (("http.method", short(method)), ("http.url", url))
+    return shown if as_they_are else peer, name_of(template), (("http.method", short(method)), ("http.url", url))
 
 
 ending_body = at_end_of_call(end_body)
