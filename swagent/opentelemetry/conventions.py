@@ -6,6 +6,7 @@ collector keeps metrics for each: parts that look like an identifier or a statem
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -98,6 +99,8 @@ def describe(
         _describe_cache(name, attributes, tags)
     elif layer is Layer.MQ:
         _describe_message(attributes, tags, peer)
+    elif layer is Layer.GEN_AI:
+        _describe_model(tags)
     elif layer is Layer.RPC_FRAMEWORK and system == "grpc":
         _describe_grpc(name, attributes, tags)
     if kind is _EXIT and not peer and layer in (Layer.DATABASE, Layer.CACHE):
@@ -121,6 +124,10 @@ _LAYERS = (
     ("messaging.system", Layer.MQ),
     ("db.system.name", Layer.DATABASE),
     ("db.system", Layer.DATABASE),
+    ("gen_ai.provider.name", Layer.GEN_AI),
+    ("gen_ai.system", Layer.GEN_AI),
+    ("gen_ai.operation.name", Layer.GEN_AI),
+    ("mcp.method.name", Layer.GEN_AI),
     ("rpc.system.name", Layer.RPC_FRAMEWORK),
     ("rpc.system", Layer.RPC_FRAMEWORK),
     ("http.request.method", Layer.HTTP),
@@ -222,6 +229,20 @@ def _describe_message(attributes: dict[str, Any], tags: dict[str, str], peer: st
         tags["mq.queue"] = tags.pop("mq.topic")
     if peer:
         tags["mq.broker"] = peer
+
+
+def _describe_model(tags: dict[str, str]) -> None:
+    """As the native spans of such calls: see `llm_call`."""
+    if "gen_ai.provider.name" in tags:
+        tags["gen_ai.provider.name"] = tags["gen_ai.provider.name"].lower()
+    if "gen_ai.request.model" in tags:
+        tags.setdefault("gen_ai.response.model", tags["gen_ai.request.model"])
+    seconds = tags.pop("gen_ai.response.time_to_first_chunk", "")
+    if _SECONDS.fullmatch(seconds):
+        tags.setdefault("gen_ai.server.time_to_first_token", str(round(float(seconds) * 1000)))
+
+
+_SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,20})?([eE]-[0-9]{1,2})?")
 
 
 def _describe_grpc(name: str, attributes: dict[str, Any], tags: dict[str, str]) -> None:

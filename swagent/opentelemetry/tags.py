@@ -29,6 +29,11 @@ _NAMES = {
     "messaging.kafka.destination.topic": "mq.topic",
     "rpc.grpc.status_code": "grpc.status_code",
     "rpc.response.status_code": "grpc.status_code",
+    "gen_ai.system": "gen_ai.provider.name",
+    "gen_ai.usage.prompt_tokens": "gen_ai.usage.input_tokens",
+    "gen_ai.usage.completion_tokens": "gen_ai.usage.output_tokens",
+    "llm.usage.prompt_tokens": "gen_ai.usage.input_tokens",
+    "llm.usage.completion_tokens": "gen_ai.usage.output_tokens",
     # they are in the operation's name, the URL, the peer or the layer
     "db.query.summary": "db.query.summary",
     "db.statement": "",

@@ -82,8 +82,20 @@ TABLE: list[tuple[str, str, SpanKind, dict[str, Any], str]] = [
      {"gen_ai.system": "openai", "gen_ai.request.model": "gpt", "gen_ai.usage.prompt_tokens": 3,
       "gen_ai.usage.input_tokens": 3, "gen_ai.prompt.0.content": "secret", "gen_ai.completion.0.content": "secret",
       "gen_ai.input.messages": "secret", "llm.headers": "secret"},
-     "Exit chat gpt gen_ai.system=openai gen_ai.request.model=gpt gen_ai.usage.prompt_tokens=3 "
-     "gen_ai.usage.input_tokens=3"),
+     "Exit chat gpt UNKNOWN/GEN_AI gen_ai.provider.name=openai gen_ai.request.model=gpt gen_ai.usage.input_tokens=3 "
+     "gen_ai.response.model=gpt"),
+    ("any", "chat tiny", CLIENT,
+     {"gen_ai.provider.name": "Mistral_AI", "gen_ai.operation.name": "chat", "gen_ai.response.model": "tiny-1",
+      "gen_ai.request.model": "tiny", "gen_ai.usage.completion_tokens": 5, "server.address": "llm",
+      "server.port": 443, "gen_ai.response.time_to_first_chunk": 0.25},
+     "Exit chat tiny UNKNOWN/GEN_AI llm:443 gen_ai.provider.name=mistral_ai gen_ai.operation.name=chat "
+     "gen_ai.response.model=tiny-1 gen_ai.request.model=tiny gen_ai.usage.output_tokens=5 "
+     "gen_ai.server.time_to_first_token=250"),
+    ("any", "chat", CLIENT, {"gen_ai.system": "x", "gen_ai.response.time_to_first_chunk": "nan"},
+     "Exit chat UNKNOWN/GEN_AI gen_ai.provider.name=x"),
+    ("any", "tools/call look", CLIENT,
+     {"mcp.method.name": "tools/call", "gen_ai.tool.name": "look", "rpc.system": "jsonrpc"},
+     "Exit tools/call look UNKNOWN/GEN_AI mcp.method.name=tools/call gen_ai.tool.name=look"),
     ("any", "work", INTERNAL,
      {"server.address": "a", "http.request.header.cookie": ["secret"], "user.email": "secret", "api.token": "secret",
       "items": 3},

@@ -335,7 +335,7 @@ def test_ollama(recorder: Recorder, switch_on: SwitchOn) -> None:
         client._client.close()
     assert trees(recorder) == (
         "Entry job\n"
-        "  Exit ollama.chat gen_ai.system=Ollama llm.request.type=chat gen_ai.request.model=tiny "
+        "  Exit ollama.chat UNKNOWN/GEN_AI gen_ai.provider.name=ollama llm.request.type=chat gen_ai.request.model=tiny "
         "llm.is_streaming=False gen_ai.response.model=tiny llm.usage.total_tokens=8 gen_ai.usage.output_tokens=5 "
         "gen_ai.usage.input_tokens=3"
     )
@@ -361,7 +361,8 @@ def test_groq(recorder: Recorder, switch_on: SwitchOn) -> None:
         client.chat.completions.create(model="tiny", messages=[{"role": "user", "content": "secret"}])
     assert trees(recorder) == (
         "Entry job\n"
-        "  Exit chat tiny gen_ai.provider.name=groq gen_ai.operation.name=chat gen_ai.request.model=tiny "
+        "  Exit chat tiny UNKNOWN/GEN_AI gen_ai.provider.name=groq gen_ai.operation.name=chat "
+        "gen_ai.request.model=tiny "
         "gen_ai.is_streaming=False gen_ai.response.finish_reasons=stop gen_ai.response.model=tiny "
         "gen_ai.response.id=1 gen_ai.usage.total_tokens=8 gen_ai.usage.output_tokens=5 gen_ai.usage.input_tokens=3"
     )

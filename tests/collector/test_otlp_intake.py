@@ -177,6 +177,34 @@ def test_a_request_that_comes_twice_is_kept_once() -> None:
         assert len(collector.store.segments) == 1
 
 
+def test_a_call_of_a_model_is_of_its_layer_and_without_what_was_said() -> None:
+    attributes: dict[str, Any] = {
+        "gen_ai.system": "mistral",
+        "gen_ai.request.model": "tiny",
+        "gen_ai.usage.prompt_tokens": "3",
+        "gen_ai.input.messages": "a secret",
+        "gen_ai.prompt.0.content": "a secret",
+        "gen_ai.tool.call.arguments": "a secret",
+    }
+    with collecting() as collector:
+        with (
+            tracing(collector, "shop") as tracer,
+            tracer.start_as_current_span("chat tiny", kind=SpanKind.CLIENT, attributes=attributes) as span,
+        ):
+            span.add_event("gen_ai.choice", {"message": "a secret"})
+        (kept,) = collector.store.segments
+    found = only(kept)
+    assert found.layer == "GenAI"
+    assert "a secret" not in repr(found)
+    assert dict(found.tags) == {
+        "gen_ai.provider.name": "mistral",
+        "gen_ai.request.model": "tiny",
+        "gen_ai.response.model": "tiny",
+        "gen_ai.usage.input_tokens": "3",
+        "otel.scope.name": "neighbour",
+    }
+
+
 def test_an_empty_request_is_fine() -> None:
     """As a probe sends it."""
     with collecting() as collector:

@@ -15,7 +15,7 @@ import pytest
 from record.recorded import Recorder, recording
 from swagent import exit_span, local_span
 from swagent.instrument import instrument, uninstrument
-from swagent.record.trace.model import SpanRecord
+from swagent.record.trace.model import SpanKind, SpanRecord
 
 from .http_peer import Answer, HttpPeer, Request, http_peer
 from .trees import trees
@@ -54,6 +54,8 @@ class Provider:
             return Answer(200, {"object": "list", "model": "embed-17", "data": [], "usage": usage}, _JSON)
         if asked.get("stream"):
             return Answer(200, self._stream(is_openai), (("content-type", "text/event-stream"),))
+        if asked.get("model") == "priced":
+            return Answer(200, _priced_chat(), _JSON)
         return Answer(200, _chat() if is_openai else _message(), _JSON)
 
     def _stream(self, is_openai: bool) -> Iterator[bytes]:
@@ -71,6 +73,11 @@ def _chat() -> dict[str, Any]:
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": SECRET}}
     usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
     return {**_CHUNK, "object": "chat.completion", "choices": [choice], "usage": usage}
+
+
+def _priced_chat() -> dict[str, Any]:
+    chat = _chat()
+    return {**chat, "usage": {**chat["usage"], "cost": 0.0042}}
 
 
 def _message() -> dict[str, Any]:
@@ -152,11 +159,16 @@ def test_a_call_is_one_span(recorder: Recorder, chats: Any, messages: Any, peer:
     tokens = "gen_ai.usage.input_tokens=11 gen_ai.usage.output_tokens=7"
     assert drawn(recorder, peer) == [
         "Local job",
-        f"  Exit OpenAI/chat/completions HTTPX/HTTP llm:443 {OPENAI} gen_ai.response.model=gpt-17-2026 {tokens}",
-        "  Exit OpenAI/embeddings HTTPX/HTTP llm:443 gen_ai.provider.name=openai gen_ai.request.model=embed "
+        f"  Exit OpenAI/chat/completions HTTPX/GEN_AI llm:443 {OPENAI} gen_ai.response.model=gpt-17-2026 {tokens}",
+        "  Exit OpenAI/embeddings HTTPX/GEN_AI llm:443 gen_ai.provider.name=openai gen_ai.request.model=embed "
         "gen_ai.response.model=embed-17 gen_ai.usage.input_tokens=5",
-        f"  Exit Anthropic/v1/messages HTTPX/HTTP llm:443 {ANTHROPIC} gen_ai.response.model=claude-17-2026 {tokens}",
+        f"  Exit Anthropic/v1/messages HTTPX/GEN_AI llm:443 {ANTHROPIC} gen_ai.response.model=claude-17-2026 {tokens}",
     ]
+
+
+def test_a_call_whose_answer_says_its_cost(recorder: Recorder, chats: Any) -> None:
+    chats.chat.completions.create(**asked(model="priced"))
+    assert dict(recorder.only.spans[0].tags)["gen_ai.usage.cost"] == "0.0042"
 
 
 @pytest.mark.anyio
@@ -172,7 +184,9 @@ async def test_a_call_of_the_async_clients_too(recorder: Recorder, peer: HttpPee
 
 def _streamed(name: str, asked: str, model: str) -> str:
     found = f"gen_ai.server.time_to_first_token=… gen_ai.response.model={model}"
-    return f"  Exit {name} HTTPX/HTTP llm:443 {asked} {found} gen_ai.usage.input_tokens=11 gen_ai.usage.output_tokens=7"
+    return (
+        f"  Exit {name} HTTPX/GEN_AI llm:443 {asked} {found} gen_ai.usage.input_tokens=11 gen_ai.usage.output_tokens=7"
+    )
 
 
 STREAMED = [
@@ -265,7 +279,8 @@ def test_a_failure_shows_without_what_it_quotes(recorder: Recorder, chats: Any, 
         chats.chat.completions.create(**asked(model="none"))
     with pytest.raises(anthropic.NotFoundError):
         messages.messages.create(**asked_claude(model="none"))
-    assert [line[-30:] for line in drawn(recorder, peer)] == 2 * ["none http.status_code=404 FAILED"[-30:]]
+    end = "gen_ai.request.model=none gen_ai.response.model=none http.status_code=404 FAILED"
+    assert [line[-len(end) :] for line in drawn(recorder, peer)] == [end, end]
     kinds = [dict(segment.spans[0].logs[0][1])["error.kind"] for segment in recorder.segments]
     assert kinds == ["openai.NotFoundError", "anthropic.NotFoundError"]
 
@@ -292,3 +307,39 @@ def test_a_call_inside_a_call_has_no_span_of_its_own(recorder: Recorder, chats: 
         chats.chat.completions.create(**asked())
         assert len(list(chats.chat.completions.create(**asked(stream=True)))) == 4
     assert recorder.names == [["by hand"]]
+
+
+def counted(span: SpanRecord) -> dict[str, Any] | None:
+    """What SkyWalking's analysis of models makes of a span; None: nothing. What is missing counts as zero there."""
+    tags = dict(span.tags)
+    if span.kind is not SpanKind.EXIT or span.layer != _GEN_AI or not tags.get("gen_ai.response.model", "").strip():
+        return None
+    tokens = [int(tags.get(f"gen_ai.usage.{side}_tokens", 0)) for side in ("input", "output")]
+    first = int(tags.get("gen_ai.server.time_to_first_token", 0))
+    return {
+        "provider": tags["gen_ai.provider.name"],
+        "model": tags["gen_ai.response.model"],
+        "tokens": tokens,
+        "has first token": "gen_ai.server.time_to_first_token" in tags and first >= 0,
+        "succeeded": not span.failed,
+    }
+
+
+_GEN_AI = 7
+"""Of SpanLayer, since SkyWalking 10.4."""
+
+
+def test_skywalking_counts_each_call(recorder: Recorder, chats: Any, messages: Any) -> None:
+    chats.chat.completions.create(**asked())
+    list(chats.chat.completions.create(**asked(stream=True)))
+    with pytest.raises(openai.NotFoundError):
+        chats.chat.completions.create(**asked(model="none"))
+    list(messages.messages.create(**asked_claude(stream=True)))
+    found = [counted(segment.spans[0]) for segment in recorder.segments]
+    gpt = {"provider": "openai", "model": "gpt-17-2026", "tokens": [11, 7], "has first token": False, "succeeded": True}
+    assert found == [
+        gpt,
+        {**gpt, "has first token": True},
+        {**gpt, "model": "none", "tokens": [0, 0], "succeeded": False},
+        {**gpt, "provider": "anthropic", "model": "claude-17-2026", "has first token": True},
+    ]

@@ -16,7 +16,7 @@ LEAST = 10
 """Calls of one statement that are an N+1."""
 LEAST_RETRIES = 3
 """Calls that are a storm of retries, of which all, or all but the last, failed."""
-_ASKED = frozenset(("Database", "Cache", "Http", "RPCFramework"))
+_ASKED = frozenset(("Database", "Cache", "Http", "RPCFramework", "GenAI"))
 _ONE_BY_ONE = 0.8  # of their time, that the calls did not share
 WORTH_MS, _WORTH_SHARE = 10, 0.1
 """Milliseconds that repeated calls have to take, or else the share of the request."""

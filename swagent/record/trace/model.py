@@ -35,6 +35,8 @@ class Layer(enum.IntEnum):
     MQ = 4
     CACHE = 5
     FAAS = 6
+    GEN_AI = 7
+    """Since SkyWalking 10.4; earlier ones keep such a span, and draw its peer as any other."""
 
 
 class Component(enum.IntEnum):

@@ -103,7 +103,8 @@ def _logs(span: Any) -> list[Any]:
     found: list[Any] = []
     has_error = False
     for event in span.events:
-        data = texts_of(event.attributes)
+        # such events contain the words of users and models
+        data = {} if event.name.startswith("gen_ai.") else texts_of(event.attributes)
         is_exception = event.name == "exception"
         has_error = has_error or is_exception
         if is_exception:

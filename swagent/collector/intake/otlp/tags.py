@@ -21,7 +21,17 @@ NAMES = {
     "db.collection.name": "db.collection",
     "messaging.destination.name": "mq.topic",
     "rpc.grpc.status_code": "grpc.status_code",
+    "gen_ai.system": "gen_ai.provider.name",
+    "gen_ai.usage.prompt_tokens": "gen_ai.usage.input_tokens",
+    "gen_ai.usage.completion_tokens": "gen_ai.usage.output_tokens",
 }
+# the words of users and models
+_PROMPTS = (
+    "gen_ai.prompt", "gen_ai.completion", "gen_ai.content", "gen_ai.input", "gen_ai.output.messages",
+    "gen_ai.system_instructions", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gen_ai.tool.definitions",
+    "llm.prompts", "llm.completions", "traceloop.entity.input", "traceloop.entity.output",
+)  # fmt: skip
+_MODELS = ("gen_ai.provider.name", "gen_ai.system", "gen_ai.operation.name", "mcp.method.name")
 _SERVERS = (
     ("server.address", "server.port"),
     ("net.peer.name", "net.peer.port"),
@@ -32,7 +42,7 @@ _CACHES = frozenset({"redis", "memcached", "valkey"})
 # by the ids of SkyWalking's component libraries
 _COMPONENTS = {"mysql": 5, "redis": 7, "mongodb": 9, "postgresql": 22, "grpc": 23, "sqlite": 31, "elasticsearch": 47}
 _BROKERS = {"kafka": (40, 41), "rabbitmq": (52, 53), "pulsar": (73, 74)}
-UNKNOWN, DATABASE, RPC, HTTP, MQ, CACHE = 0, 1, 2, 3, 4, 5
+UNKNOWN, DATABASE, RPC, HTTP, MQ, CACHE, GEN_AI = 0, 1, 2, 3, 4, 5, 7
 ENTRY, EXIT, LOCAL = 0, 1, 2
 
 
@@ -42,6 +52,8 @@ def layer_of(found: Mapping[str, str]) -> int:
         return CACHE if system in _CACHES else DATABASE
     if "messaging.system" in found:
         return MQ
+    if any(name in found for name in _MODELS):
+        return GEN_AI
     if "rpc.system" in found or "rpc.system.name" in found:
         return RPC
     return HTTP if "http.request.method" in found or "http.method" in found else UNKNOWN
@@ -76,8 +88,12 @@ def tags_of(found: Mapping[str, str], layer: int) -> dict[str, str]:
     """The tags of a span."""
     tags: dict[str, str] = {}
     for key, value in found.items():
+        if key.startswith(_PROMPTS):
+            continue
         name = NAMES.get(key, key)
         if layer == CACHE and name in ("db.type", "db.operation"):
             name = "cache.type" if name == "db.type" else "cache.cmd"
         tags.setdefault(name, value)
+    if "gen_ai.request.model" in tags:
+        tags.setdefault("gen_ai.response.model", tags["gen_ai.request.model"])
     return tags

@@ -1,8 +1,12 @@
 """The span of a call to a large language model, the same for the clients that one generator makes (openai, anthropic).
 
-It says which model was asked and which one answered, how many tokens went in and came out, and after how many
-milliseconds the first one came. It says nothing of prompts and answers, nor what an error's message says, which may
-quote them. A stream belongs to its call: the span ends when the stream does, or when it is closed.
+It says which model was asked and which one answered, how many tokens went in and came out, what the call cost where
+the answer says so, and after how many milliseconds the first token came. It says nothing of prompts and answers, nor
+what an error's message says, which may quote them. A stream belongs to its call: the span ends when the stream does, or
+when it is closed.
+
+Since 10.4 SkyWalking makes its metrics of models from spans of the layer GenAI that name the model which answered.
+Where none did, such as in a failure, that is the model which was asked: the failure would not count otherwise.
 
 The service belongs to another company: the trace's context goes to no host that `propagate_to` does not name.
 """
@@ -28,6 +32,7 @@ from ...wrapping import around_call
 from ..http.http_call import peer_of, template_of
 
 _READING = "_swagent_reading"
+_ASKED, _ANSWERED = "gen_ai.request.model", "gen_ai.response.model"
 _INPUT = ("input_tokens", "prompt_tokens")
 _OUTPUT = ("output_tokens", "completion_tokens")
 
@@ -68,11 +73,11 @@ def _begin(system: str, client: Any, args: Args, kwargs: Kwargs) -> Span | None:
     tags = [("gen_ai.provider.name", system.lower())]
     model = _asked_model(options.json_data)
     if model:
-        tags.append(("gen_ai.request.model", short(model)))
+        tags.append((_ASKED, short(model)))
     url = client.base_url
     path = template_of(f"/{options.url.partition('?')[0].lstrip('/')}")
     peer = peer_of(url.scheme, url.host, url.port)
-    return begin_call(name_of(f"{system}{path}"), peer, Layer.HTTP, Component.HTTPX, tuple(tags), ForeignSpan)
+    return begin_call(name_of(f"{system}{path}"), peer, Layer.GEN_AI, Component.HTTPX, tuple(tags), ForeignSpan)
 
 
 def _asked_model(body: object) -> str:
@@ -141,12 +146,15 @@ class _Reading:
         """Learn which model it is, and how many tokens."""
         fields = _fields(answer)
         if isinstance(fields.get("model"), str):
-            self._facts["gen_ai.response.model"] = fields["model"]
+            self._facts[_ANSWERED] = fields["model"]
         used = _fields(fields.get("usage"))
         for fact, names in (("gen_ai.usage.input_tokens", _INPUT), ("gen_ai.usage.output_tokens", _OUTPUT)):
             for name in names:
                 if isinstance(used.get(name), int):
                     self._facts[fact] = used[name]
+        # some of those that speak OpenAI's protocol say it
+        if isinstance(used.get("cost"), (int, float)):
+            self._facts["gen_ai.usage.cost"] = used["cost"]
 
     def end(self, error: BaseException | None) -> None:
         """Say what was learned, and end the span."""
@@ -154,9 +162,17 @@ class _Reading:
             self._span.tag(name, value)
         self._facts.clear()
         if error is None:
+            _name_model(self._span)
             self._span.stop()
         else:
             _failed(self._span, error)
+
+
+def _name_model(span: Span) -> None:
+    """Let the model that was asked count where the answer names none."""
+    models = {key: value for key, value in span.tags if key in (_ASKED, _ANSWERED)}
+    if _ASKED in models and _ANSWERED not in models:
+        span.tag(_ANSWERED, models[_ASKED])
 
 
 def _has_token(event: Any) -> bool:
@@ -183,6 +199,7 @@ def _fields(model: object) -> dict[str, Any]:
 
 
 def _failed(span: Span, error: BaseException) -> None:
+    _name_model(span)
     outcome = outcome_of(error)
     if outcome is Outcome.FAILED:
         status = _fields(error).get("status_code")
