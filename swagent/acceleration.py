@@ -13,7 +13,7 @@ import os
 import sys
 from types import ModuleType
 
-API = 12
+API = 13
 VARIABLE = "SW_AGENT_NATIVE"
 CHOICES = ("auto", "off")
 

@@ -141,6 +141,8 @@ async def asking(scope: Any, receive: Any, send: Any) -> None:
     """One that asks a database by a statement, and waits for it."""
     scope["route"] = ROUTES[1]
     span = begin_query("PostgreSQL/bind", DATABASE, "SELECT 1 FROM orders", ())
+    if span is not None:
+        span.headers()
     await Pause()
     if span is not None:
         end_call(span)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from native.one_request import DATABASE, Served, asking, calling, scope_of
-from swagent import acceleration, entry_span
+from native.draws import ROUTES
+from native.one_request import BODY, DATABASE, START, Served, asking, calling, scope_of
+from swagent import acceleration, entry_span, put_correlation
 from swagent.instrument.call import begin_call
 from swagent.instrument.libraries.sql.sql_call import begin_query
 from swagent.instrument.settings import Settings, current, use
@@ -38,6 +39,12 @@ def restore_settings() -> Any:
 
 def begin() -> Any:
     return begin_call(NAME, PEER, Layer.DATABASE, Component.ASYNCPG, (("db.type", "PostgreSQL"),))
+
+
+def begin_and_stop() -> Any:
+    span = begin()
+    span.stop()
+    return span
 
 
 def of_statement(span: Any) -> list[tuple[str, str]]:
@@ -69,6 +76,39 @@ def test_a_query_shows_what_the_settings_of_now_say(served: Served, restore_sett
         span: Any = begin_query(NAME, DATABASE, "DELETE FROM carts")
         span.tag("db.statement", "of this one").stop()
         assert ask() == [operation]
+
+
+@pytest.mark.parametrize("peer", [PEER, "", "склад:80", "b" * 300])
+@pytest.mark.parametrize("service", ["shop", "магазин", "s" * 300])
+def test_the_headers_of_a_call_are_those_that_python_writes(service: str, peer: str) -> None:
+    written: list[tuple[dict[str, str], dict[str, str]]] = []
+
+    async def call(scope: Any, receive: Any, send: Any) -> None:
+        # the operation is named by its route as soon as there is one
+        for route in (None, ROUTES[1]):
+            scope |= {"route": route} if route is not None else {}
+            span: Any = begin()
+            written.append((span.headers_for(peer), span._headers_otherwise(peer)))
+            span.stop()
+        put_correlation("user", "7")
+        span = begin()
+        written.append((span.headers_for(peer), span._headers_otherwise(peer)))
+        span.stop()
+        await send(START)
+        await send(BODY)
+
+    recorded = Served(call, service=service)
+    recorded.recorder.begin()
+    for _ in range(2):
+        recorded.serve(scope_of())
+    assert len(written) == 6
+    assert all(ours == theirs and ours["sw8"] for ours, theirs in written), written
+    assert list(written[0][0]) == ["sw8", "traceparent", "tracestate"]
+    # as many spans as one byte can number, and more
+    with entry_span("request"):
+        spans = [begin_and_stop() for _ in range(300)]
+        assert [span.headers_for(peer) for span in spans] == [span._headers_otherwise(peer) for span in spans]
+    recorded.recorder.end()
 
 
 def test_the_frame_of_a_transaction_has_no_span(served: Served) -> None:

@@ -27,6 +27,8 @@ PyObject *no_scope(void);
 PyObject *request_id(Request *self, int is_segment);
 /* Whether an operation may be one that is ignored: 0, 1, or -1 with an exception. */
 int may_be_ignored(Request *self, PyObject *path);
+/* As `name_so_far`: a new reference. */
+PyObject *find_name(PyObject *method, PyObject *path, PyObject *template);
 /* Whether operations are named by their paths. */
 int names_are_paths(void);
 

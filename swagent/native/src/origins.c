@@ -28,8 +28,7 @@ forget_names(void)
     }
 }
 
-/* As `name_so_far`: a new reference. */
-static PyObject *
+PyObject *
 find_name(PyObject *method, PyObject *path, PyObject *template)
 {
     size_t at = ((uintptr_t)template >> 4) % NAMES;

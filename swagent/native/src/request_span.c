@@ -28,7 +28,7 @@ static const char *const known_names[] = {
 };
 
 static PyObject *s_time, *s_clock, *s_samples_all, *s_open_segments, *s_wake, *s_real_path, *s_parameters_of,
-    *s_endpoints, *s_known, *s_offer, *s_tags;
+    *s_offer, *s_tags;
 static PyObject *zero, *one, *minus_one, *zero_seconds, *nothing, *no_text;
 
 enum { MOST_NAME = 150, MOST_TAGS = 128 };
@@ -282,6 +282,43 @@ request_open_span(Request *request)
     return span;
 }
 
+/* -- meanwhile ----------------------------------------------------------------------------------------------------- */
+
+/* Whether the limit of names keeps this one. */
+static int
+is_admitted(PyObject *tracer, PyObject *name)
+{
+    PyObject *limit = Py_TYPE(tracer) == Tracer_Type ? FIELD(tracer, tracer_slots.endpoints) : NULL;
+    PyObject *names = limit != NULL && Py_TYPE(limit) == Limit_Type ? FIELD(limit, limit_slots.known) : NULL;
+    return names != NULL && PySet_CheckExact(names) && PySet_Contains(names, name) == 1;
+}
+
+PyObject *
+name_operation(PyObject *span)
+{
+    Request *request = (Request *)FIELD(span, request_span_slots.pending);
+    if (known.namespace == NULL || request == NULL || !PyObject_TypeCheck((PyObject *)request, Request_Type) ||
+        request->ended || request->facts != Py_None || FIELD(span, span_slots.ended) != Py_False) {
+        return NULL;
+    }
+    Py_INCREF(request);
+    Found found = {0};
+    find_facts(request, &found);
+    PyObject *name = NULL;
+    if (found.plain) {
+        PyObject *method = Py_NewRef(found.method), *path = Py_NewRef(found.path);
+        name = find_name(method, path, found.template);
+        Py_DECREF(path);
+        Py_DECREF(method);
+    }
+    if (name != NULL && !(PyUnicode_CheckExact(name) && is_admitted(request->tracer, name))) {
+        Py_CLEAR(name);
+    }
+    Py_XDECREF(found.template);
+    Py_DECREF(request);
+    return name;
+}
+
 /* -- the end ------------------------------------------------------------------------------------------------------ */
 
 /* The tags of the times of a request, which are few that come again and again. Each entry holds its times, so no other
@@ -347,16 +384,12 @@ describe(Found *found, PyObject *status)
 
 /* Whether the limits of names change nothing, and the span shows no more than its description. */
 static int
-is_admitted(PyObject *tracer, PyObject *name)
+shows_no_more(PyObject *tracer, PyObject *name)
 {
     PyObject *parameters = PyObject_GetAttr(tracer, s_parameters_of);
-    PyObject *endpoints = parameters == NULL ? NULL : PyObject_GetAttr(tracer, s_endpoints);
-    PyObject *names = endpoints == NULL ? NULL : PyObject_GetAttr(endpoints, s_known);
-    int is = names != NULL && PyAnySet_Check(parameters) && PySet_GET_SIZE(parameters) == 0 &&
-             PySet_CheckExact(names) && PySet_Contains(names, name) == 1 && has(tracer, s_real_path, Py_False);
+    int is = parameters != NULL && PyAnySet_Check(parameters) && PySet_GET_SIZE(parameters) == 0 &&
+             is_admitted(tracer, name) && has(tracer, s_real_path, Py_False);
     Py_XDECREF(parameters);
-    Py_XDECREF(endpoints);
-    Py_XDECREF(names);
     PyErr_Clear();
     return is;
 }
@@ -400,7 +433,7 @@ prepare_end(Request *request, PyObject *span, Found *found, End *end)
     Py_XDECREF(status);
     PyObject *described = end->described, *name = described == NULL ? NULL : FIELD(described, template_slots.name);
     if (end->end_time == NULL || end->facts == NULL || name == NULL ||
-        FIELD(described, template_slots.component) == NULL || !is_admitted(request->tracer, name)) {
+        FIELD(described, template_slots.component) == NULL || !shows_no_more(request->tracer, name)) {
         return 0;
     }
     now = monotonic_now();
@@ -584,7 +617,7 @@ add_request_span(PyObject *module)
     } names[] = {
         {&s_time, "time"}, {&s_clock, "clock"}, {&s_samples_all, "_samples_all"}, {&s_open_segments, "open_segments"},
         {&s_wake, "_wake"}, {&s_real_path, "real_path"}, {&s_parameters_of, "parameters_of"},
-        {&s_endpoints, "endpoints"}, {&s_known, "known"}, {&s_offer, "_offer"}, {&s_tags, "tags"}, {&no_text, ""},
+        {&s_offer, "_offer"}, {&s_tags, "tags"}, {&no_text, ""},
     };
     for (size_t i = 0; i < COUNT(names); i++) {
         *names[i].at = PyUnicode_InternFromString(names[i].text);

@@ -19,7 +19,9 @@ static const char *const segment_names[] = {
     "_root_segment", "_correlation", "_tracestate", "_endpoint", "_shared_headers", "_part", "_since", "_is_closed",
     "_open", "_count", NULL,
 };
-static const char *const tracer_names[] = {"lock", "peers", "span_limit", NULL};
+static const char *const tracer_names[] = {
+    "lock", "peers", "endpoints", "span_limit", "service", "instance", "traceparent", "propagates_to_few", NULL,
+};
 static const char *const limit_names[] = {"known", NULL};
 static const char *const request_span_names[] = {"pending", "_facts", "in_parts", NULL};
 static const char *const template_names[] = {"name", "component", "tags", "failed", NULL};

@@ -28,7 +28,7 @@ typedef struct {
 
 /* Of a tracer, and of what limits its names. */
 typedef struct {
-    Py_ssize_t lock, peers, span_limit;
+    Py_ssize_t lock, peers, endpoints, span_limit, service, instance, traceparent, propagates_to_few;
 } TracerSlots;
 
 typedef struct {

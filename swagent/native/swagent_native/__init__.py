@@ -21,6 +21,7 @@ from ._native import begin_query as begin_query
 from ._native import configure as configure
 from ._native import configure_calls as configure_calls
 from ._native import configure_clock as configure_clock
+from ._native import configure_headers as configure_headers
 from ._native import configure_loop as configure_loop
 from ._native import configure_origins as configure_origins
 from ._native import configure_places as configure_places

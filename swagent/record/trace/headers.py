@@ -48,7 +48,7 @@ def write_headers(leaving: Leaving, sender: Sender, peer: str) -> dict[str, str]
     :param peer: whom it goes to
     """
     (sw8, state, trace, first, rest), number, endpoint, correlation, others = leaving
-    place = _PLACES[sender.service, sender.instance, endpoint or "-", peer or "-"]
+    place = PLACES[sender.service, sender.instance, endpoint or "-", peer or "-"]
     # the span's number is in the first byte of its id, and one of more bytes goes on in the next ones
     if number < _FEW:
         text, span = _NUMBERS[number], f"{_BYTES[first ^ number]}{rest}"
@@ -78,4 +78,4 @@ def _write_span(first: int, rest: str, number: int) -> str:
     return f"{first << 56 ^ int(id_, 16) ^ fold('0', number):016x}-{flags}"
 
 
-_PLACES: BoundedCache[tuple[str, str, str, str], str] = BoundedCache(lambda texts: format_place(*texts))
+PLACES: BoundedCache[tuple[str, str, str, str], str] = BoundedCache(lambda texts: format_place(*texts))

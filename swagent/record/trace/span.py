@@ -27,10 +27,10 @@ from ..limits import MAX_LOGS, MAX_TAGS, as_text, describe, short
 from ..suppression import suppress_instrumentation
 from .carrier import Carrier
 from .context import Active, active_span, collection, current, nearest_open, switch
-from .headers import write_headers
+from .headers import PLACES, share_headers, write_headers
 from .model import Component, Layer, Origin, Reference, RefKind, SpanKind, SpanLog
 from .outcome import Outcome, name_of_task, outcome_of, running_task
-from .segment import Segment
+from .segment import NO_CORRELATION, Segment
 from .traceparent import Traceparent
 from .tracer import Tracer, running
 
@@ -430,6 +430,9 @@ class Span:
             return {}
         return write_headers(segment.leaving(self), tracer, peer)
 
+    _headers_otherwise = headers_for
+    """The headers of what is unusual, for the accelerator."""
+
     def refer_to(self, reference: Reference) -> None:
         """Add a reference to another cause of this operation, such as another message of a batch."""
         if not self.ended and self.segment is not None and reference not in self.refs:
@@ -477,6 +480,7 @@ def parent_link(inherited: Active[Span] | None, kind: SpanKind) -> Active[Span] 
 
 
 if native is not None:
-    # from here on the accelerator has `stop` and `__del__`, for all that is usual
+    # from here on the accelerator has `stop`, `headers_for` and `__del__`, for all that is usual
     native.configure_slots(span_type=Span, segment_type=Segment, tracer_type=Tracer, limit_type=CardinalityLimit)
+    native.configure_headers(no_correlation=NO_CORRELATION, places=PLACES, share=share_headers)
     native.configure_spans(current=current, collection=collection, entry=_ENTRY, exit_=_EXIT)

@@ -26,8 +26,19 @@ _tracers: weakref.WeakSet[Tracer] = weakref.WeakSet()
 class Tracer:
     """The agent that records spans, as far as they need to know it."""
 
-    # those that the accelerator reads with each span; all others are in the dict
-    __slots__ = ("__dict__", "__weakref__", "lock", "peers", "span_limit")
+    # those that the accelerator reads with spans and calls; all others are in the dict
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "endpoints",
+        "instance",
+        "lock",
+        "peers",
+        "propagates_to_few",
+        "service",
+        "span_limit",
+        "traceparent",
+    )
 
     def __init__(
         self,

@@ -79,7 +79,9 @@ def _write(headers: Any, written: Mapping[str, str]) -> None:
         is_ours = any(name == b"sw8" for _, name, _ in fields)
         gone = _NAMES if is_ours else {_FIELDS[name] for name in written}
         fields[:] = [each for each in fields if each[1] not in gone]
-    fields += [(_FIELDS[name], _FIELDS[name], value.encode("ascii")) for name, value in written.items()]
+    for name, value in written.items():
+        field = _FIELDS[name]
+        fields.append((field, field, value.encode()))
 
 
 def _answered(span: Span, response: Any, *_: object) -> None:
