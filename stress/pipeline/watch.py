@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable
 
 from swagent import Agent
 from swagent.ledger import Drop
@@ -23,7 +22,7 @@ class Watch:
 
     def __init__(self, agent: Agent) -> None:
         self.channel: Channel = agent._pipelines.channels[Signal.SEGMENT]  # type: ignore[union-attr]  # noqa: SLF001
-        self._settle: Callable[[Lease, Drop | None], None] = self.channel.settle
+        self._settle = self.channel.settle
         self.latencies = array("f")
         self.last = 0.0
         self._room: Room | None = None
@@ -36,9 +35,9 @@ class Watch:
         self._room = Room(int(min(bounds.max_items, bounds.max_bytes / record_bytes)))
         return self._room
 
-    def _settle_watched(self, lease: Lease, reason: Drop | None) -> None:
+    def _settle_watched(self, lease: Lease, reason: Drop | None, dropped: int | None = None) -> None:
         is_first = not lease.is_settled
-        self._settle(lease, reason)
+        self._settle(lease, reason, dropped)
         if not is_first:
             return
         self.last = now = time.monotonic()
