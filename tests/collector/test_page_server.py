@@ -184,6 +184,40 @@ async def test_a_reload_asks_for_the_page_alone(tmp_path: Path) -> None:
     assert (await client.get(address)).headers["cache-control"] == "no-cache"
 
 
+async def test_the_style_sheets_are_one_and_modules_give_way_to_the_first_answers(tmp_path: Path) -> None:
+    styles = [f'<link rel="stylesheet" href="assets/{name}.css">' for name in "ba"]
+    module = '<link rel="modulepreload" href="assets/main.js">'
+    (tmp_path / "index.html").write_text("\n".join(["<head>", *styles, module, "</head>"]))
+    for name, text in (("a.css", "p { color: red }"), ("b.css", "p { color: blue }"), ("main.js", "1")):
+        (tmp_path / name).write_text(text)
+    asked_first = await client_of(tmp_path).get("/assets/0123456789abcdef/styles.css")
+    assert (asked_first.status_code, asked_first.headers["cache-control"]) == (200, "no-cache")
+
+    client = client_of(tmp_path)
+    page = (await client.get("/")).text
+    (address,) = re.findall(r'<link rel="stylesheet" href="(assets/[0-9a-f]{16}/styles\.css)">', page)
+    assert page.count("<link") == 2
+    assert '<link rel="modulepreload" fetchpriority="low" href=' in page
+    sheet = await client.get(address)
+    assert (sheet.text, sheet.headers["content-type"]) == (
+        "p { color: blue }\np { color: red }",
+        "text/css; charset=utf-8",
+    )
+    assert "immutable" in sheet.headers["cache-control"]
+
+    (tmp_path / "a.css").write_text("p { color: green }")
+    (after,) = re.findall(r'href="(assets/[0-9a-f]{16}/styles\.css)"', (await client.get("/")).text)
+    assert after != address
+    assert (await client.get(after)).text == "p { color: blue }\np { color: green }"
+
+
+async def test_a_page_without_style_sheets_has_none(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<p>")
+    client = client_of(tmp_path)
+    assert (await client.get("/")).text == "<p>"
+    assert (await client.get("/assets/styles.css")).status_code == 404
+
+
 @pytest.mark.parametrize(
     ("accepted", "coding"),
     [("gzip, deflate, br", "gzip"), ("identity", None), ("gzip;q=0", None), ("br, GZIP;q=0.5", "gzip"), ("", None)],

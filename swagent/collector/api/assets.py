@@ -3,6 +3,9 @@
 `index.html` names the other files below a folder that is named after the content of all files. A file in this folder
 never changes, so the browser keeps it: a reload makes one request, for `index.html`. When a file changes, `index.html`
 names another folder. Each file also has an address without the folder, which the browser asks for each time.
+
+A browser has six connections for all that, and asks for style sheets and modules before the first answer of the API. So
+the style sheets are sent as one, and modules give way.
 """
 
 from __future__ import annotations
@@ -11,8 +14,9 @@ import gzip
 import hashlib
 import os
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -35,6 +39,12 @@ _TYPES = {
 _INDEX = "index.html"
 # The beginning of the addresses in index.html.
 _FOLDER = b'"assets/'
+_STYLE = re.compile(rb'<link rel="stylesheet" href="assets/([^"]+)">\s*')
+_STYLES = "styles.css"
+"""The name of all style sheets in one, in their order."""
+_ONE_STYLE = b'<link rel="stylesheet" href="assets/styles.css">\n    '
+_PRELOADED = b'<link rel="modulepreload" '
+_GIVES_WAY = b'fetchpriority="low" '
 _ASK_AGAIN = "no-cache"
 _KEEP = "public, max-age=31536000, immutable"
 _VERSION_LENGTH = 16
@@ -43,16 +53,21 @@ _VERSIONED = re.compile(f"([0-9a-f]{{{_VERSION_LENGTH}}})/(.+)")
 _WORTH_COMPRESSING = 500
 
 
-class Asset(NamedTuple):
+@dataclass(frozen=True)
+class Asset:
     """A file as it was read."""
 
     changed: int
     size: int
     content: bytes
-    compressed: bytes
-    """By gzip; empty where that is no gain."""
     tag: str
     kind: str
+
+    @cached_property
+    def compressed(self) -> bytes:
+        """By gzip; empty where that is no gain. Not before it is asked for: the first page need not wait for all."""
+        found = gzip.compress(self.content, 6, mtime=0) if self.size >= _WORTH_COMPRESSING else b""
+        return found if len(found) < self.size else b""
 
 
 class Assets:
@@ -63,7 +78,8 @@ class Assets:
         self._kept: dict[str, Asset] = {}
         self._version = ""
         self._tags: dict[str, str] = {}
-        """Of each file, when the version was read."""
+        """Of each file, and of all style sheets, when the version was read."""
+        self._styles: Asset | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, as an application."""
@@ -77,7 +93,11 @@ class Assets:
         """
         self._read_version()
         found = self._asset(_INDEX)
-        content = found.content.replace(_FOLDER, _FOLDER + self._version.encode() + b"/")
+        content = found.content.replace(_PRELOADED, _PRELOADED + _GIVES_WAY)
+        if self._styles is not None:
+            first, *others = _STYLE.split(content)[::2]
+            content = first + _ONE_STYLE + b"".join(others)
+        content = content.replace(_FOLDER, _FOLDER + self._version.encode() + b"/")
         return _answer(_make(found.changed, content, found.kind), headers, _ASK_AGAIN)
 
     def response(self, path: str, headers: Headers) -> Response:
@@ -98,9 +118,24 @@ class Assets:
     def _read_version(self) -> None:
         names = sorted(file.relative_to(self._folder).as_posix() for file in self._folder.rglob("*") if file.is_file())
         self._tags = {name: self._asset(name).tag for name in names}
+        self._styles = self._all_styles()
+        if self._styles is not None:
+            self._tags[_STYLES] = self._styles.tag
         self._version = hashlib.sha256(repr(self._tags).encode()).hexdigest()[:_VERSION_LENGTH]
 
+    def _all_styles(self) -> Asset | None:
+        """The style sheets that the page names, as one; None where it names none."""
+        names = [name.decode() for name in _STYLE.findall(self._asset(_INDEX).content)]
+        content = b"\n".join(self._asset(name).content for name in names)
+        if self._styles is not None and self._styles.content == content:
+            return self._styles
+        return _make(0, content, _TYPES[".css"]) if names else None
+
     def _asset(self, name: str) -> Asset:
+        if name == _STYLES:
+            self._styles = self._styles or self._all_styles()
+            if self._styles is not None:
+                return self._styles
         file = self._folder / name
         try:
             if ".." in PurePosixPath(name).parts or "\0" in name or not file.is_file():
@@ -121,8 +156,7 @@ def _type_of(file: Path) -> str:
 def _make(changed: int, content: bytes, kind: str) -> Asset:
     # a weak tag, since it identifies the plain bytes and the compressed ones
     tag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
-    compressed = gzip.compress(content, 6, mtime=0) if len(content) >= _WORTH_COMPRESSING else b""
-    return Asset(changed, len(content), content, compressed if len(compressed) < len(content) else b"", tag, kind)
+    return Asset(changed, len(content), content, tag, kind)
 
 
 def _answer(asset: Asset, headers: Headers, keeping: str) -> Response:

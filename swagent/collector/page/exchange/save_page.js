@@ -35,12 +35,12 @@ export function SavePage({ trace, findings }) {
   `;
 }
 
-// beside the style sheet that the page itself has
+// in the folder that the page itself is from
 async function styles() {
-  const base = /** @type {HTMLLinkElement} */ (document.querySelector('link[href$="styles/base.css"]')).href;
+  const main = /** @type {HTMLScriptElement} */ (document.querySelector('script[src$="main.js"]')).src;
   const texts = await Promise.all(
     STYLES.map(async name => {
-      const answer = await fetch(new URL(name, base));
+      const answer = await fetch(new URL(`styles/${name}`, main));
       if (!answer.ok) throw new Error('The collector does not have the styles of the file.');
       return answer.text();
     }),
