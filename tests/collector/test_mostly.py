@@ -11,6 +11,8 @@ from collector.made_traces import Did, Request, call, held, made, store_of
 from collector.test_findings_of_a_trace import payment
 from swagent.collector.api import models
 from swagent.collector.api.mostly import MOST_SPANS, MostlyIndex
+from swagent.collector.api.newest import NewestTraces
+from swagent.collector.api.traces import traces
 from swagent.collector.findings.causes import CauseKind
 from swagent.collector.findings.joining import joined
 from swagent.collector.findings.mostly import mostly
@@ -62,6 +64,21 @@ def test_what_is_known_is_kept_until_more_of_the_trace_arrives() -> None:
     exhausted = MostlyIndex(store, clock=iter([0.0, 9.0]).__next__)
     assert exhausted.of(["t"]) == {}
     assert index.of(["none"]) == {}
+
+
+def test_a_page_says_whether_there_is_more_to_know() -> None:
+    store = store_of(*(made(payment(), trace=f"t{number}") for number in range(3)))
+    now = 0.0
+
+    def clock() -> float:
+        nonlocal now
+        now += 0.02
+        return now
+
+    index, newest = MostlyIndex(store, clock), NewestTraces(store)
+    pages = [traces(store, newest, index, {}, "newest", 50, "") for _ in range(3)]
+    assert [sum(each["mostly"] is not None for each in page["traces"]) for page in pages] == [1, 2, 3]
+    assert [page["is_complete"] for page in pages] == [False, False, True]
 
 
 def test_an_answer_looks_at_as_many_as_it_has_time_for() -> None:

@@ -209,6 +209,7 @@ class Answers:
             "total": len(found),
             "total_is_exact": True,
             "next": page[-1]["trace_id"] if more else None,
+            "is_complete": True,
             "traces": page,
         }
 

@@ -174,11 +174,12 @@ class TraceHead(TypedDict):
 
 
 class Traces(Versioned):
-    """A page of traces."""
+    """A page of traces. It is complete when it is known where the time of each went, as far as that can be known."""
 
     total: int
     total_is_exact: bool
     next: str | None
+    is_complete: bool
     traces: list[TraceHead]
 
 

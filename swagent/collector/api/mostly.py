@@ -30,9 +30,10 @@ class MostlyIndex:
         self._clock = clock
         self._known: BoundedMap[str, tuple[tuple[int, ...], Answer | None]] = BoundedMap(_MOST_KEPT)
 
-    def of(self, traces: Iterable[str]) -> dict[str, Answer | None]:
+    def of(self, traces: Iterable[str], seconds: float = _SECONDS) -> dict[str, Answer | None]:
         """Where most of the time of each went, of those that are known now.
 
+        :param seconds: of processor time for those that are not known yet
         :raises StoreError: when the store cannot be read
         """
         wanted = list(traces)
@@ -41,7 +42,7 @@ class MostlyIndex:
         for trace, number, count in self._store.read(_NUMBERS.format(", ".join("?" * len(wanted))), wanted):
             numbers.setdefault(trace, []).append(number)
             spans[trace] = spans.get(trace, 0) + count
-        until = self._clock() + _SECONDS
+        until = self._clock() + seconds
         found: dict[str, Answer | None] = {}
         for trace in filter(numbers.__contains__, wanted):
             version, kept = tuple(numbers[trace]), self._known.get(trace)

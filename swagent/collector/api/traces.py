@@ -13,6 +13,8 @@ from .newest import NewestTraces
 from .trace_failures import trace_failure
 
 Answer = dict[str, Any]
+_FIRST_SECONDS = 0.03
+"""Processor time for where the time of the first page's traces went: its first rows are to be seen soon."""
 _MOST_FAILED = 20  # segments of a trace that are looked at for what failed in it
 
 # those that follow come first, so that at least one row has the total
@@ -56,7 +58,7 @@ def traces(
         short = newest.find(RANK, HAS_FAILED, limit + 1)
         if short is not None:
             page.add((*row, short.total, True, "") for row in short.rows)
-            return _answer(store, known, filters, version, short.total, page)
+            return _answer(store, known, filters, version, short.total, page, _FIRST_SECONDS)
     for piece in search.ranges():
         query = _LIST.format(matching=piece.matching, follows=follows, key=key)
         found = store.read(query, {**values, **piece.values})
@@ -66,16 +68,23 @@ def traces(
 
 
 def _answer(
-    store: Store, known: MostlyIndex, filters: Mapping[str, Any], version: int, total: int, page: Page
+    store: Store,
+    known: MostlyIndex,
+    filters: Mapping[str, Any],
+    version: int,
+    total: int,
+    page: Page,
+    *seconds: float,
 ) -> Answer:
     heads = _heads(store, [row[0] for row in page.rows])
     failed = _failures(store, [row[0] for row in page.rows if row[4]])
-    most = known.of(row[0] for row in page.rows)
+    most = known.of((row[0] for row in page.rows), *seconds)
     return {
         "version": version,
         "total": total,
         "total_is_exact": True,
         "next": page.following,
+        "is_complete": len(most) >= len(heads),
         "traces": [
             {
                 "trace_id": trace,

@@ -131,6 +131,7 @@ declare namespace Answer {
     total: number;
     total_is_exact: boolean;
     next: string | null;
+    is_complete: boolean;
     traces: TraceHead[];
   }
   interface SpanLog {

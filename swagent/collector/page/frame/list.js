@@ -34,7 +34,7 @@ export function useList(path, query, { rows, id, limit }, kept) {
         const following = atTop.current && held.current === null;
         if (signal.aborted) return null;
         setState(old => meet(old, key, page, { rows, id, following }));
-        if (isOld(page)) loop.poke();
+        if (isOld(page) || page.is_complete === false) loop.poke();
         return page;
       } catch (error) {
         if (!signal.aborted) setState(old => ({ ...(old.key === key ? old : EMPTY), key, error }));
