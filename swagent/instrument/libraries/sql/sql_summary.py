@@ -7,6 +7,7 @@ miss a table of an unusual statement. It shows no value: where the end of a lite
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from ....record.limits import short
 
@@ -35,17 +36,34 @@ _TOKENS = rf"""
     | "[^"]*(?:"|$) | `[^`]*(?:`|$)
     | \w[\w$]*
     """
-# Syntax that databases read in different ways: with it a literal may have another end, and its inside be taken for a
-# name.
-_UNCERTAIN = re.compile(r"[\\#] | --(?!\s|$) | /\*(?:(?!\*/).)*/\* | \bq'", re.IGNORECASE | re.VERBOSE | re.DOTALL)
 _FLAGS = re.IGNORECASE | re.VERBOSE | re.DOTALL
-_TOKEN = re.compile(_TOKENS, _FLAGS)
 # The names that a statement gives to its own expressions are no tables.
 _EXPRESSION = rf"(?P<expression>{_NAME})\s*(?:\([^()]*\)\s*)?\bas\s+(?:not\s+)?(?:materialized\s+)?\("
-_TOKEN_OF_WITH = re.compile(rf"{_EXPRESSION} | {_TOKENS}", _FLAGS)
-_ANOTHER = re.compile(rf"(?:\s+(?:as\s+)?{_NAME})?\s*,\s*(?P<read>{_PATH})(?!\s*\()", re.IGNORECASE)
 _NO_TABLES = frozenset(("set", "select", "values", "stdin", "stdout", "dual", "only", "lateral", "table", "from"))
 _QUOTES = str.maketrans("", "", '"`[]')
+
+
+# Compiled with the first statement: that takes longer than all else of the import, and many a process sends none.
+@cache
+def _uncertain() -> re.Pattern[str]:
+    """Syntax that databases read in different ways: with it a literal may have another end, and its inside be taken for
+    a name."""
+    return re.compile(r"[\\#] | --(?!\s|$) | /\*(?:(?!\*/).)*/\* | \bq'", _FLAGS)
+
+
+@cache
+def _token(is_with: bool) -> re.Pattern[str]:
+    """One token.
+
+    :param is_with: whether the statement may name expressions of its own
+    """
+    return re.compile(f"{_EXPRESSION} | {_TOKENS}" if is_with else _TOKENS, _FLAGS)
+
+
+@cache
+def _another() -> re.Pattern[str]:
+    """The table behind a comma."""
+    return re.compile(rf"(?:\s+(?:as\s+)?{_NAME})?\s*,\s*(?P<read>{_PATH})(?!\s*\()", re.IGNORECASE)
 
 
 def summary_of(statement: str, keyword: str) -> str:
@@ -54,7 +72,7 @@ def summary_of(statement: str, keyword: str) -> str:
     :param statement: its beginning, of `LOOKED_AT` characters at most
     :param keyword: its first word, in upper case
     """
-    if not keyword or _UNCERTAIN.search(statement) is not None:
+    if not keyword or _uncertain().search(statement) is not None:
         return ""
     operation, tables = _read(statement, keyword)
     if not tables and operation == keyword:
@@ -68,7 +86,7 @@ def _read(statement: str, keyword: str) -> tuple[str, dict[str, None]]:
     expressions: set[str] = set()
     is_with = keyword == "WITH"
     operation, depth, place = "" if is_with else keyword, 0, 0
-    for token in (_TOKEN_OF_WITH if is_with else _TOKEN).finditer(statement):
+    for token in _token(is_with).finditer(statement):
         kind = token.lastgroup
         if kind is None or token.start() < place:
             continue
@@ -102,7 +120,7 @@ def _add_all(tables: dict[str, None], statement: str, first: re.Match[str]) -> i
     while found is not None:
         _add(tables, found["read"])
         place = found.end()
-        found = _ANOTHER.match(statement, place)
+        found = _another().match(statement, place)
     return place
 
 
