@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..agent_log import say
 from ..errors import ConfigError
 from ..startup.entry_points import may_exist
-from ..startup.import_hook import is_being_imported, when_imported
+from ..startup.import_hook import acting_for_ourselves, is_being_imported, when_imported
 from ..startup.tables import LIBRARIES
 from . import gate
 from .instrumentation import Instrumentation
@@ -267,7 +267,9 @@ class _Hook:
 
     def __call__(self, module: ModuleType, patches: Patches) -> None:
         where, _, attribute = self._place.partition(":")
-        found: Any = getattr(import_module(where), attribute)
+        # it may import the agent, which is no wish of a script that imports a library
+        with acting_for_ourselves():
+            found: Any = getattr(import_module(where), attribute)
         described: tuple[Instrumentation, ...] = (found,) if isinstance(found, Instrumentation) else found
         next(each for each in described if each.name == self._name).hook(module, patches)
 

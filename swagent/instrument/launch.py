@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..config import Config
-from ..hosting.late_start import follow
+from ..hosting.late_start import follow, followed
 from .configured import instrument
 from .pytest_rewrite import spare_warnings
 
@@ -25,6 +25,7 @@ def _opening(config: Config) -> Callable[[], object]:
     def say() -> None:
         from .opening_line import say_opening  # noqa: PLC0415, RUF100  (only servers say it)
 
-        say_opening(config)
+        # an application may have brought settings of its own since
+        say_opening(followed() or config)
 
     return say

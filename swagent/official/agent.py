@@ -40,11 +40,11 @@ class SkyWalkingAgent:
         settings = config.settings()
         is_followed = late_start.followed() is not None
         self.started_pid = os.getpid()
+        # first: whatever is recorded from here on may start the agent
+        late_start.replace(settings)
         instrument(config=settings)
-        if is_followed:
-            late_start.replace(settings)
-            if not is_script(sys.orig_argv):
-                return
+        if is_followed and not is_script(sys.orig_argv):
+            return
         with importing_for_ourselves():
             from ..hosting import agent_thread  # noqa: PLC0415, RUF100  (under `swagent run` it starts the agent)
         try:

@@ -76,19 +76,29 @@ def serve_package(name: str, find: Callable[[str], ModuleSpec | None], *, instea
     sys.meta_path.insert(sys.meta_path.index(_FINDER) + 1 if instead else len(sys.meta_path), _LAST)
 
 
-class importing_for_ourselves:  # noqa: N801  (used as a function is; `contextlib` takes as long as all of this)
-    """A block in which this thread imports on behalf of the agent, so that it is no need of the application's."""
+class acting_for_ourselves:  # noqa: N801  (used as a function is; `contextlib` takes as long as all of this)
+    """A block in which this thread acts on behalf of the agent: an import of ours is no need of the application's."""
 
     def __enter__(self) -> None:
         thread = get_ident()
         _depths[thread] = _depths.get(thread, 0) + 1
-        self._before = frozenset(sys.modules)
 
     def __exit__(self, *_: object) -> None:
         thread = get_ident()
         _depths[thread] -= 1
         if not _depths[thread]:
             del _depths[thread]
+
+
+class importing_for_ourselves(acting_for_ourselves):  # noqa: N801  (as above)
+    """As that, and all that is imported in the block is there for the agent."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._before = frozenset(sys.modules)
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
         for name in sys.modules.keys() - self._before:
             _ours.setdefault(name, sys.modules.get(name))
 

@@ -16,12 +16,14 @@ from swagent.collector.server import Collector
 RUN = [sys.executable, "-m", "swagent", "run", "--"]
 
 APP = """
+import flask
 from skywalking import Component, Layer, agent, config
 from skywalking.decorators import trace
 from skywalking.meter.counter import Counter, CounterMode
 from skywalking.trace.context import get_context
 from skywalking.trace.tags import Tag
 import skywalking, skywalking.agent, skywalking.trace.span
+import werkzeug.serving
 
 config.init(agent_name="orders", agent_instance_name="orders-1", agent_collector_backend_services={address!r},
             agent_authentication="sesame", agent_asyncio_enhancement=True, speed=3)
@@ -100,3 +102,29 @@ def test_an_installed_agent_wins_unless_ours_is_asked_for(tmp_path: Path) -> Non
 def test_without_either_the_package_is_not_there(tmp_path: Path) -> None:
     done = run([sys.executable, "-c", "import skywalking"], tmp_path)
     assert "ModuleNotFoundError: No module named 'skywalking'" in done.stderr
+
+
+SERVER = """
+import http.client, threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from skywalking import agent, config
+config.init(agent_name="orders", agent_collector_backend_services={address!r}, agent_authentication="sesame")
+agent.start()
+server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+thread = threading.Thread(target=server.serve_forever)
+thread.start()
+connection = http.client.HTTPConnection(*server.server_address)
+connection.request("GET", "/")
+assert connection.getresponse().status == 501
+connection.close()
+server.shutdown()
+thread.join()
+"""
+
+
+def test_the_line_of_a_server_names_the_service_that_the_application_has_set(
+    collector: Collector, tmp_path: Path
+) -> None:
+    command = [*RUN, sys.executable, "-c", SERVER.format(address=collector.address)]
+    done = run(command, tmp_path, SW_AGENT_NAME="of the environment")
+    assert f"swagent: service 'orders' reports to {collector.address}" in done.stderr
