@@ -128,18 +128,21 @@ def test_slow_requests_of_one_tenant() -> None:
     assert finding.link == "#/traces?service=shop&endpoint=GET%3A%2Forder&q=tenant%3Dglobex"
 
 
-def test_failed_requests_of_one_tenant_at_one_instance() -> None:
+@pytest.mark.parametrize("requests", [300, 1000])
+def test_failed_requests_of_one_tenant_at_one_instance(requests: int) -> None:
+    """Tenants and instances take turns, so that every so many requests are alike."""
+
     def failing(number: int) -> list[Segment]:
         tenant, instance = TENANTS[number % 5], number // 5 % 2 + 1
         failed = (tenant, instance) == ("globex", 2)
         return order(number, slow=False, failed=failed, tenant=tenant, instance=instance)
 
-    [finding] = hot_ones(*map(failing, range(300)))
+    [finding] = hot_ones(*map(failing, range(requests)))
     assert finding.sentence == (
         "shop · GET:/order fails where the instance is payments-2 and tenant=globex: "
-        "30 of 30 failed requests, 0 of 200 others"
+        f"{requests // 10} of {requests // 10} failed requests, 0 of 200 others"
     )
-    assert (finding.failures, finding.confidence) == (30, "high")
+    assert (finding.failures, finding.confidence) == (requests // 10, "high")
 
 
 def test_one_of_two_instances_is_slow() -> None:
