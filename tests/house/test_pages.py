@@ -31,7 +31,7 @@ EXAMPLES = {
 # Threads, whose names begin as a command does.
 THREADS = {"gauges"}
 # Variables of other programs.
-FOREIGN = {"SW_CONFIGURATION"}
+FOREIGN = {"SW_CONFIGURATION", "SW_METER_ANALYZER_ACTIVE_FILES"}
 
 
 def named(pattern: re.Pattern[str], path: Path) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import uuid
 from collections.abc import Mapping
@@ -31,11 +32,15 @@ class Oap(JavaServer):
         configuration_port: int | None = None,
         grpc_port: int | None = None,
         http_port: int | None = None,
+        meter_rules: Path | None = None,
     ) -> None:
-        """:param configuration_port: of a `ConfigurationCentre`, on loopback"""
+        """:param configuration_port: of a `ConfigurationCentre`, on loopback
+        :param meter_rules: a file of rules for meters, beside those of the Python runtime
+        """
         grpc, http = free_ports(2)
         super().__init__((grpc_port or grpc, http_port or http))
         self._kafka, self._token, self._configuration_port = kafka, token, configuration_port
+        self._meter_rules = meter_rules
         self._group = f"oap-{uuid.uuid4().hex}"  # two OAPs in one group would share the topics out
 
     @property
@@ -50,7 +55,16 @@ class Oap(JavaServer):
         return ["org.apache.skywalking.oap.server.starter.OAPServerStartUp"]
 
     def classpath(self) -> list[Path]:
-        return [_CONFIG, *super().classpath()]
+        return [self._config() if self._meter_rules else _CONFIG, *super().classpath()]
+
+    def _config(self) -> Path:
+        """A copy of the configuration that has the rules, too."""
+        assert self._meter_rules is not None
+        copy = self.home / "config"
+        if not copy.exists():
+            shutil.copytree(_CONFIG, copy)
+            shutil.copy(self._meter_rules, copy / "meter-analyzer-config")
+        return copy
 
     def environment(self) -> Mapping[str, str]:
         """The names that oap_config/application.yml reads."""
@@ -59,6 +73,8 @@ class Oap(JavaServer):
         settings["OAP_KAFKA_FETCHER"] = "default" if self._kafka else "-"  # "-" leaves the module out
         settings["OAP_KAFKA_SERVERS"] = self._kafka or ""
         settings["OAP_KAFKA_GROUP"] = self._group
+        if self._meter_rules:
+            settings["OAP_METER_RULES"] = f"python-runtime,{self._meter_rules.stem}"
         settings["OAP_CONFIGURATION"] = "grpc" if self._configuration_port else "none"
         settings["OAP_CONFIGURATION_PORT"] = str(self._configuration_port or 1)
         return settings
