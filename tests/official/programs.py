@@ -54,9 +54,11 @@ import os
 os._exit(0)
 """
 # the official agent's threads may end the interpreter with a fatal error
+# its end waits for the threads of requests, whose spans end after their answers
 _WSGI = """
 from werkzeug.serving import make_server
 server = make_server("127.0.0.1", PORT, app, threaded=True)
+server.daemon_threads = False
 threading.Thread(target=server.serve_forever, daemon=True).start()
 """
 _UVICORN = """
@@ -81,7 +83,7 @@ app.add_url_rule("/broken", view_func=lambda: 1 / 0, endpoint="broken")
 app.logger.disabled = True
 """
     + _WSGI
-    + 'get("/orders/lamp?colour=red", "/missing", "/broken")'
+    + 'get("/orders/lamp?colour=red", "/missing", "/broken")\nserver.shutdown()\nserver.server_close()'
 )
 PROGRAMS["fastapi"] = (
     """
@@ -106,7 +108,7 @@ urlpatterns = [path("orders/<str:item>", lambda request, item: HttpResponse(item
 app = get_wsgi_application()
 """
     + _WSGI
-    + 'get("/orders/lamp?colour=red", "/missing")'
+    + 'get("/orders/lamp?colour=red", "/missing")\nserver.shutdown()\nserver.server_close()'
 )
 PROGRAMS["falcon"] = (
     """
@@ -118,7 +120,7 @@ app = falcon.App()
 app.add_route("/orders/{item}", Orders())
 """
     + _WSGI
-    + 'get("/orders/lamp", "/missing")'
+    + 'get("/orders/lamp", "/missing")\nserver.shutdown()\nserver.server_close()'
 )
 PROGRAMS["bottle"] = (
     """
@@ -127,7 +129,7 @@ app = bottle.Bottle()
 app.route("/orders/<item>", callback=lambda item: item)
 """
     + _WSGI
-    + 'get("/orders/lamp", "/missing")'
+    + 'get("/orders/lamp", "/missing")\nserver.shutdown()\nserver.server_close()'
 )
 PROGRAMS["http.server"] = """
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -139,8 +141,11 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 server = ThreadingHTTPServer(("127.0.0.1", PORT), Handler)
+server.daemon_threads = False
 threading.Thread(target=server.serve_forever, daemon=True).start()
 get("/orders/lamp?colour=red", "/missing")
+server.shutdown()
+server.server_close()
 """
 PROGRAMS["tornado"] = """
 import asyncio
