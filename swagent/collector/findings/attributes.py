@@ -19,7 +19,7 @@ LEAST = 5
 """Slow or failed requests below which nothing is said."""
 _SHARE = 0.8  # of them that have to have it
 _SURE = 0.3  # how much more frequent it has to be among them, beyond chance
-_BETTER = 0.1  # how much better two attributes together have to be than one
+_BETTER = 0.05  # how much better two attributes together have to be than one
 _COVERED = 0.9  # of all requests that have to have an attribute of that name
 _ALIKE = 0.95  # of the requests that have one attribute or the other have both: one of them says it
 _BESIDE = 0.2  # of the others, that began while those with the attribute came: else it is a change, and no attribute

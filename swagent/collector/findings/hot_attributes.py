@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from heapq import nlargest, nsmallest
-from zlib import crc32
+from heapq import nlargest
+from random import Random
 
 from ..cancelling import stop_if_cancelled
 from ..store.store import Store
@@ -62,9 +62,10 @@ def _found(store: Store, root: Root, how: str, bad: Sequence[Row], *, of_process
 
 
 def _seen(store: Store, rows: Sequence[Row]) -> list[Seen]:
-    """The requests with their attributes; where they are many, some by the sums of their ids. Every fifth would be of
-    one process where five take turns."""
-    picked = {row[2]: row[1] for row in nsmallest(_MOST, rows, key=lambda row: crc32(row[2].encode()))}
+    """The requests with their attributes; where they are many, some by a draw that is the same for the same rows. Every
+    fifth would be of one process where five take turns."""
+    drawn = Random(len(rows)).sample(rows, min(len(rows), _MOST))  # noqa: S311  (no secret)
+    picked = {row[2]: row[1] for row in drawn}
     segments: dict[str, list[tuple[str, str, str]]] = {}
     stop_if_cancelled()
     marks = ", ".join("?" * len(picked))
