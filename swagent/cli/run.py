@@ -53,6 +53,8 @@ class Run:
         environ[_EXPECTED] = str(os.getpid())
         paths = [_BOOTSTRAP, *filter(None, [environ.get("PYTHONPATH")])]
         environ["PYTHONPATH"] = os.pathsep.join(paths)
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()  # what a `sitecustomize` has printed here would end with this program
         try:
             os.execvpe(argv[0], argv, environ)  # noqa: S606  (starting the user's command is the purpose)
         except OSError as error:

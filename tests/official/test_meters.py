@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from swagent.official import meters
 from swagent.official.meters import Counter, CounterMode, Gauge, Histogram, MeterType
 from swagent.record.meters.definitions import REGISTRY
 from swagent.record.meters.samples import HistogramSample, SingleSample
+
+
+@pytest.fixture(autouse=True)
+def _left_as_it_was() -> Iterator[None]:
+    """A gauge that stays is asked, in a thread, by the agents of other tests."""
+    known = REGISTRY._all()
+    yield
+    for series in REGISTRY._all():
+        if not any(series is each for each in known):
+            REGISTRY.remove(series)
+    meters._built.clear()
 
 
 def single(name: str) -> tuple[float, tuple[tuple[str, str], ...]]:
