@@ -131,6 +131,7 @@ _BY_NUMBER = {
     "swagent/inspection/touched.py": "one for each library that is looked into",
     "swagent/instrument/libraries/sql/asyncmy.py": "classes of cursors",
     "swagent/instrument/libraries/sql/sql_subclass.py": "classes of cursors and connections",
+    "swagent/instrument/libraries/sql/sql_summary.py": "four patterns",
     "swagent/instrument/libraries/sql/sqlite3.py": "one",
     "swagent/pipeline/meter_encoding.py": "labels, which the meters keep, and whose number is bounded there",
     "swagent/record/bounded_cache.py": "it is the bound",
