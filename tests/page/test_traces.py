@@ -164,6 +164,26 @@ def test_a_row_says_where_most_of_its_time_went(open_tab: Callable[..., Tab], cr
     assert (short[0], short[1]) == (0, long[1])
 
 
+def test_a_long_failure_gives_way_to_the_operation(open_tab: Callable[..., Tab], crowded: StandIn) -> None:
+    def answer(route: Route) -> None:
+        found = route.fetch().json()
+        kind = f"shop.errors.{'Very' * 12}LongError"
+        failure = {"count": 1, "service": "stock", "kind": kind, "status": "", "is_handled": False}
+        found["traces"][0] |= {"endpoint": "GET:/orders/{item}", "errors": 2, "failed": True, "failure": failure}
+        route.fulfill(json=found)
+
+    tab = open_tab(crowded, 1280)
+    tab.page.route("**/api/traces?*", answer)
+    row = tab.open().locator(ROWS).first
+    hidden = "each => each.scrollWidth - each.clientWidth"
+    assert row.locator(".endpoint").evaluate(hidden) == 0
+    badge = row.locator(".badge")
+    assert badge.evaluate(hidden) > 100
+    assert "LongError" in (badge.get_attribute("title") or "")
+    boxes = _boxes(row)
+    assert all(before[1] <= after[0] + 0.5 for before, after in pairwise(boxes)), boxes
+
+
 def test_a_narrow_list_has_no_room_for_it(open_tab: Callable[..., Tab], crowded: StandIn) -> None:
     page = _open_with_mostly(open_tab(crowded, 1099))
     expect(page.locator(".trace-head .mostly")).to_be_hidden()

@@ -54,7 +54,7 @@ export function Row({ trace, scale, index, height, active, wide, total, onOpen }
           ${
             failure &&
             html`
-              <span class=${`badge ${failed ? 'error' : ''}`} title=${`${plural(trace.errors, 'span')} failed`}>${failure}</span>
+              <span class=${`badge ${failed ? 'error' : ''}`} title=${`${failure}: ${plural(trace.errors, 'span')} failed`}>${failure}</span>
             `
           }
           ${
