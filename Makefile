@@ -57,6 +57,12 @@ test-same-bytes: $(VENV)/.native
 wheels:
 	$(PYTHON) tests/wheels.py $(ARGS)
 
+# what a release uploads, in dist/, built twice and compared: sdists, wheels, a bill of materials, checksums;
+# make release ARGS="--tag v0.1.0"
+.PHONY: release
+release: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m release.run $(ARGS)
+
 test-all:
 	$(MAKE) --no-print-directory test
 	$(MAKE) --no-print-directory test-rest
