@@ -10,6 +10,7 @@ from .environments import SetupError
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "clients": ("stress.clients.command", "the libraries that were chosen from, measured again"),
+    "lessons": ("stress.lessons.command", "the published tables of waits, pools and connections, measured again"),
     "pipeline": ("stress.pipeline.command", "segments per second, latency and memory, from record to acknowledgement"),
     "calls": ("stress.calls.command", "microseconds of an instrumented call, native and by OpenTelemetry's bridge"),
     "cost": ("stress.cost.command", "instructions a request, bare and with the agent, by callgrind"),
