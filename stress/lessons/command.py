@@ -20,6 +20,9 @@ from .lesson import Lesson
 LESSONS: Mapping[str, str] = {
     "awaits": "stress.lessons.awaits",
     "pool": "stress.lessons.pool",
+    "connections": "stress.lessons.connections",
+    "log-lines": "stress.lessons.log_lines",
+    "batches": "stress.lessons.batches",
 }
 """The lessons by their names: modules with `measure(short) -> Lesson`."""
 

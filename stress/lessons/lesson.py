@@ -48,7 +48,10 @@ def middle_of_rounds(keys: Sequence[Key], rounds: int, measure: Callable[[Key], 
 
 def ratio(value: float, base: float) -> str:
     """How many times the base; a dash where there is no base."""
-    return f"{value / base:.2f} x" if base else "-"
+    if not base:
+        return "-"
+    found = value / base
+    return f"{found:.2f} x" if found >= 0.1 else f"{found:.4f} x"
 
 
 def percentile(values: Iterable[float], share: float) -> float:

@@ -7,9 +7,11 @@ from importlib import import_module
 
 import pytest
 
-from stress.lessons import awaits, pool
+from stress.lessons import awaits, batches, connections, log_lines, pool
+from stress.lessons.bytes_codec import BytesCodec
 from stress.lessons.command import LESSONS, main
 from stress.lessons.lesson import Lesson, middle_of_rounds, percentile, ratio
+from stress.lessons.logging_program import BASE
 
 
 def test_rounds_take_turns_and_the_median_counts() -> None:
@@ -25,7 +27,7 @@ def test_rounds_take_turns_and_the_median_counts() -> None:
 
 
 def test_a_ratio_without_a_base_is_none() -> None:
-    assert (ratio(3.0, 2.0), ratio(3.0, 0.0)) == ("1.50 x", "-")
+    assert (ratio(3.0, 2.0), ratio(1.0, 250.0), ratio(3.0, 0.0)) == ("1.50 x", "0.0040 x", "-")
 
 
 def test_percentiles() -> None:
@@ -90,3 +92,50 @@ def test_an_open_load_does_not_wait_for_answers() -> None:
         return await asyncio.wait_for(open_load(ask, 0.0, 100.0, 0.2), 10)
 
     assert asyncio.run(run()) == 20
+
+
+def test_no_way_answers_more_than_what_is_in_flight_allows() -> None:
+    good = {connections.Cell("a pool, HTTP", 4, 0.01): 390.0, connections.Cell("a pool, HTTP", 4, 0.0): 4000.0}
+    assert connections.faults(good) == []
+    assert connections.faults({connections.Cell("a pool, HTTP", 4, 0.01): 410.0}) == [
+        "a pool, HTTP, 4 in flight: 410 a second"
+    ]
+
+
+def test_calls_are_kept_in_flight() -> None:
+    most = under_way = 0
+
+    async def call() -> None:
+        nonlocal most, under_way
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0)
+        under_way -= 1
+
+    assert asyncio.run(connections.keep_calling(call, 7, 0.01)) > 0
+    assert (most, under_way) == (7, 0)
+
+
+def test_grpc_messages_stay_the_bytes_that_they_are() -> None:
+    codec = BytesCodec()
+    assert codec.decode(codec.encode(b"\x00one", bytes), bytes) == b"\x00one"
+
+
+def test_a_line_that_costs_nothing_more_when_it_is_formatted_makes_the_table_void() -> None:
+    good = {"formatted, then not wanted": 120.0, BASE: 0.2}
+    assert log_lines.faults(good, good) == []
+    assert len(log_lines.faults(good, {**good, BASE: 80.0})) == 1
+
+
+def test_what_is_drained_was_made_at_one_rate() -> None:
+    arrivals = batches.Arrivals(100, rate=10.0)
+    assert arrivals.take(0.0, 40) == (40, -8.0)  # the twentieth of a backlog of ten seconds
+    assert arrivals.take(1.0, 100) == (70, -2.5)  # the others, and ten that came meanwhile
+    assert arrivals.take(1.0, 100)[0] == 0
+
+
+def test_quarters_of_a_drain() -> None:
+    found = [batches.Batch(10, (number + 1) * 0.5, 8.0 - number) for number in range(8)]
+    assert batches.quarters(found) == [(20.0, 7.5), (20.0, 5.5), (20.0, 3.5), (20.0, 1.5)]
+    assert batches.faults({128: batches.quarters(found)}) == []
+    assert batches.faults({128: [(20.0, 1.0), (20.0, 1.0)]}) == ["batches of 128: the latency does not fall"]
