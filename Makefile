@@ -137,6 +137,7 @@ check: $(VENV)/.dev
 	$(BIN)/python tests/instrument/libraries.py --check docs/libraries.md
 	$(BIN)/python tests/instrument/library_pages.py --check
 	$(BIN)/python tests/ways/page.py --check docs/run.md
+	$(BIN)/python tests/licences/run.py --check
 
 # the docs as a site in site/, with search and the public API; whatever is amiss fails
 .PHONY: docs
@@ -151,6 +152,7 @@ generate: $(VENV)/.dev
 	mkdir -p .cache && $(FAULTS) > .cache/faults.md && mv .cache/faults.md docs/faults.md
 	$(BIN)/python tests/instrument/libraries.py > .cache/libraries.md && mv .cache/libraries.md docs/libraries.md
 	$(BIN)/python tests/instrument/library_pages.py
+	$(BIN)/python tests/licences/run.py
 
 # docs/libraries.md and docs/libraries/ from the tests of the instrumentations, which see anew what each of them collects
 libraries: $(VENV)/.dev
