@@ -93,8 +93,9 @@ def unrecorded(row: Row, arrived: RunningCollector, trace_id: str) -> list[str]:
     broken = [each for each in traces.values() if {*each} & {*row.spans} and not {*row.spans} <= {*each}]
     if broken:
         found.append(f"{len(broken)} traces have a part of the spans only: {broken[0][:8]}")
-    if trace_id and row.spans and not broken and {*traces} - {trace_id}:
-        found.append(f"{len({*traces} - {trace_id})} traces are not the caller's")
+    own = len({*traces} - {trace_id})
+    if trace_id and row.spans and not broken and own != row.own:
+        found.append(f"{own} traces are not the caller's, expected {row.own}")
     steps = sum("step done" in each.content for each in arrived.logs)
     return found if steps == row.logs else [*found, f"{steps} of {row.logs} log records"]
 

@@ -28,6 +28,7 @@ class Row:
     :ivar agent_environ: variables of the command with the agent only
     :ivar quick: whether it belongs to the short part, which needs no package that the tests do not have anyway
     :ivar packages: the distributions that it needs, whose versions are reported
+    :ivar environment: that of its packages, which `requirements-NAME.txt` lists; empty: `requirements.txt`
     :ivar programs: the programs that it needs on the path
     :ivar input: its standard input
     :ivar get: a path that is requested of the port, `times` times
@@ -39,6 +40,7 @@ class Row:
     :ivar settled: whether it is asked to end only after its spans have arrived; docs/run.md says why
     :ivar times: how often each of its spans is expected
     :ivar spans: the operations of the spans that are expected, which are in one trace each time
+    :ivar own: how many traces are not the caller's, as a program that calls itself has them at its start
     :ivar logs: the log records "step done" that are expected
     :ivar status: the exit code of both
     :ivar says: a text in the bare command's output, without which the row shows nothing
@@ -56,6 +58,7 @@ class Row:
     agent_environ: dict[str, str] = field(default_factory=dict[str, str])
     quick: bool = False
     packages: tuple[str, ...] = ()
+    environment: str = ""
     programs: tuple[str, ...] = ()
     input: str = ""
     get: str = ""
@@ -67,6 +70,7 @@ class Row:
     settled: bool = False
     times: int = 1
     spans: tuple[str, ...] = ()
+    own: int = 0
     logs: int = 0
     status: int = 0
     says: str = ""
@@ -100,6 +104,12 @@ def read_table(path: Path = TABLE) -> Table:
     if len({each.name for each in rows}) != len(rows):
         raise ValueError("two rows have one name")
     return Table(rows, tuple((old, new) for old, new in every["volatile"]), tuple(every["ours"]))
+
+
+def requirements(environment: str) -> Path:
+    """The file that lists the packages of an environment, which may be one beside the first one's since some packages
+    need older versions of what others need."""
+    return TABLE.with_name(f"requirements-{environment}.txt" if environment else "requirements.txt")
 
 
 def _row(kind: str, name: str, keys: dict[str, Any]) -> Row:

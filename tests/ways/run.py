@@ -2,9 +2,10 @@
 
     python tests/ways/run.py [--only TEXT ...] [--here]
 
-It makes an environment of its own in `.cache`, with the packages of `requirements.txt`, and keeps the verdicts in
-`result.json`. `--only` runs the rows whose names contain one of the texts. `--here` uses the environment of this very
-Python, and keeps nothing. Exit status 1: a row differs, and the table does not say why, or the other way round.
+It makes environments of its own in `.cache`, with the packages of `requirements.txt` and, for the rows that say so, of
+another such file, and keeps the verdicts in `result.json`. `--only` runs the rows whose names contain one of the texts.
+`--here` uses the environment of this very Python, and keeps nothing. Exit status 1: a row
+differs, and the table does not say why, or the other way round.
 """
 
 from __future__ import annotations
@@ -26,10 +27,8 @@ from interpreters.place import CACHE, REPOSITORY
 from kit.real.redis import Redis
 from ways.judging import Judged, judge
 from ways.result import keep_result
-from ways.rows import Row, read_table
+from ways.rows import Row, read_table, requirements
 from ways.running import Place
-
-REQUIREMENTS = Path(__file__).parent / "requirements.txt"
 
 
 def main() -> int:
@@ -40,13 +39,14 @@ def main() -> int:
     options = parser.parse_args()
     table = read_table()
     rows = [each for each in table.rows if not options.only or any(text in each.name for text in options.only)]
-    programs = Path(sys.executable).parent if options.here else environment()
+    needed = {each.environment for each in rows}
+    programs = {each: Path(sys.executable).parent if options.here else environment(each) for each in needed}
     judged: list[Judged] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ways-")))
         redis = stack.enter_context(Redis()) if any("{redis}" in f"{each}" for each in rows) else None
-        place = Place(folder, programs, redis.address if redis else "")
         for row in rows:
+            place = Place(folder, programs[row.environment], redis.address if redis else "")
             judged.append(judge(table, row, place))
             print("\n".join(report(row, judged[-1])), flush=True)
     if not options.here:
@@ -76,15 +76,19 @@ def report(row: Row, judged: Judged) -> list[str]:
     ]
 
 
-def environment() -> Path:
-    """The folder of the programs of an environment with the agent and the packages of the table, made if need be."""
-    parts = [platform.python_version(), REQUIREMENTS.read_text(), (REPOSITORY / "pyproject.toml").read_text()]
+def environment(name: str) -> Path:
+    """The folder of the programs of an environment with the agent and packages of the table, made if need be.
+
+    :param name: as in `Row.environment`
+    """
+    packages = requirements(name)
+    parts = [platform.python_version(), packages.read_text(), (REPOSITORY / "pyproject.toml").read_text()]
     folder = CACHE / "ways" / hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
     if not (folder / "complete").exists():
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-e", f"{REPOSITORY}[all]", "-r", str(REQUIREMENTS)], check=True)
+        subprocess.run([*pip, "-e", f"{REPOSITORY}[all]", "-r", str(packages)], check=True)
         (folder / "complete").touch()
     return folder / "bin"
 

@@ -12,8 +12,7 @@ from ways.judging import Judged
 from ways.observed import Observed, differences, missing
 from ways.page import PAGE, unexplained, with_list
 from ways.result import keep_result, read_result
-from ways.rows import KINDS, Row, Table, read_table
-from ways.run import REQUIREMENTS
+from ways.rows import KINDS, Row, Table, read_table, requirements
 
 ROW = Row("a script", "tools", "python script.py", says="total")
 TABLE = Table((ROW,), (("[0-9]+ s", "SECONDS"),), (".* leaves this line out",))
@@ -22,8 +21,9 @@ OPENING = "shop reports to a:1 and leaves this line out\n"
 
 
 def test_each_row_has_a_kind_and_its_packages_are_pinned() -> None:
-    pinned = {line.partition("==")[0].lower().replace("_", "-") for line in REQUIREMENTS.read_text().splitlines()}
     for row in read_table().rows:
+        lines = requirements(row.environment).read_text().splitlines()
+        pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines}
         assert row.kind in KINDS
         assert {each.lower() for each in row.packages} <= pinned, row.name
 

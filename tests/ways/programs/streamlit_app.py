@@ -1,0 +1,5 @@
+import streamlit
+
+from shop import look_up
+
+streamlit.write(look_up(7))
