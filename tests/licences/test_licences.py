@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from importlib.metadata import Distribution, PackageNotFoundError
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from licences import dependencies, notice
 from licences.expressions import is_compatible, stated
@@ -113,3 +116,22 @@ def test_the_notice_names_each_library_of_the_page_with_its_holder(tmp_path: Pat
 def test_the_copies_of_the_accelerator_are_held_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(notice, "NATIVE", tmp_path)
     assert len(notice.complaints()) == 2
+
+
+def test_the_proposal_names_each_direct_dependency_with_its_extras() -> None:
+    rows = re.findall(
+        r"^\| ([a-z][\w-]*) \| (.+?) \| [\w. -]+ \|$",
+        (notice.ROOT / "docs" / "proposal.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
+    shown = {name: set(re.findall(r"`([\w-]+)`", needed)) for name, needed in rows}
+    expected: dict[str, set[str]] = {}
+    for line in distribution("swagent").requires or []:
+        requirement = Requirement(line)
+        extra = re.search(r'extra == "([\w-]+)"', str(requirement.marker))
+        if canonicalize_name(requirement.name) in dependencies.OURS or (
+            extra and extra[1] in {"all", *dependencies.OF_DEVELOPERS}
+        ):
+            continue
+        expected.setdefault(canonicalize_name(requirement.name), set()).update([extra[1]] if extra else [])
+    assert shown == expected
