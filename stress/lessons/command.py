@@ -23,6 +23,7 @@ LESSONS: Mapping[str, str] = {
     "connections": "stress.lessons.connections",
     "log-lines": "stress.lessons.log_lines",
     "batches": "stress.lessons.batches",
+    "handover": "stress.lessons.handover",
 }
 """The lessons by their names: modules with `measure(short) -> Lesson`."""
 

@@ -7,7 +7,8 @@ from importlib import import_module
 
 import pytest
 
-from stress.lessons import awaits, batches, connections, log_lines, pool
+from stress.clients.bench import benches
+from stress.lessons import awaits, batches, connections, handover, log_lines, pool, process_handover
 from stress.lessons.bytes_codec import BytesCodec
 from stress.lessons.command import LESSONS, main
 from stress.lessons.lesson import Lesson, middle_of_rounds, percentile, ratio
@@ -139,3 +140,14 @@ def test_quarters_of_a_drain() -> None:
     assert batches.quarters(found) == [(20.0, 7.5), (20.0, 5.5), (20.0, 3.5), (20.0, 1.5)]
     assert batches.faults({128: batches.quarters(found)}) == []
     assert batches.faults({128: [(20.0, 1.0), (20.0, 1.0)]}) == ["batches of 128: the latency does not fall"]
+
+
+def test_a_record_that_is_handed_to_a_process_is_taken_out() -> None:
+    # it compares what was handed over with what was taken out
+    found = process_handover.hand_over(0.01)
+    assert found["sent"] > 0
+    assert found["cpu"] > 0
+
+
+def test_each_way_of_handing_over_is_a_bench_or_a_process() -> None:
+    assert set(handover.WAYS) - {handover.PROCESS} <= set(benches("handover"))
