@@ -1,1 +1,1 @@
-"""The lessons' tables: what was published of waits, pools, connections, log lines and batches, measured again."""
+"""The lessons: published tables of waits, pools, connections, log lines and batches, measured again."""

@@ -60,7 +60,7 @@ async def keep_calling(call: Call, in_flight: int, seconds: float) -> float:
 
 
 async def _by_one_connection(address: str, in_flight: int, seconds: float) -> float:
-    """HTTP/1.1 by hand: what the connection itself can do."""
+    """HTTP/1.1 by hand: the connection itself, without a client library."""
     host, _, port = address.rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     request = b"POST /item HTTP/1.1\r\nhost: %b\r\ncontent-length: %d\r\n\r\n%b" % (address.encode(), len(_BODY), _BODY)
