@@ -80,11 +80,11 @@ def _around_plain(
         except BaseException as error:
             settle(fail, span, error)
             raise
-        if ends_well:
-            span.stop()
-            return result
         try:
-            finish(span, result, self, args, kwargs)
+            if ends_well:
+                span.stop()
+            else:
+                finish(span, result, self, args, kwargs)
         except BaseException as error:  # noqa: BLE001, RUF100  (as above)
             note_failure(finish, error, span)
         return result
@@ -112,11 +112,11 @@ def _around_coroutine(
         except BaseException as error:
             settle(fail, span, error)
             raise
-        if ends_well:
-            span.stop()
-            return result
         try:
-            finish(span, result, self, args, kwargs)
+            if ends_well:
+                span.stop()
+            else:
+                finish(span, result, self, args, kwargs)
         except BaseException as error:  # noqa: BLE001, RUF100  (as above)
             note_failure(finish, error, span)
         return result
