@@ -56,6 +56,14 @@ def write() -> None:
     (NATIVE / "LICENSE").write_bytes((ROOT / "LICENSE").read_bytes())
 
 
+def package_url(name: str, entry: Mapping[str, object]) -> str:
+    """The name of a library of the page, as package URLs have it (https://github.com/package-url/purl-spec).
+
+    :param entry: what the manifest says of it
+    """
+    return f"pkg:npm/{name.replace('@', '%40')}@{entry['version']}"
+
+
 def _library(name: str, entry: Mapping[str, object], vendor: Path) -> str:
     text = f"{name.rpartition('/')[2]}.LICENSE"
     lines = (vendor / text).read_text("utf-8").splitlines()
@@ -64,7 +72,7 @@ def _library(name: str, entry: Mapping[str, object], vendor: Path) -> str:
     return (
         f"\n- {name} {entry['version']}, {entry['licence']}; the text is in {text}\n"
         + "".join(f"  {each}\n" for each in holders)
-        + f"  https://www.npmjs.com/package/{name}/v/{entry['version']}\n"
+        + f"  {package_url(name, entry)}\n"
     )
 
 

@@ -6,6 +6,8 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
+from licences.notice import package_url
+
 Bom = dict[str, Any]
 
 
@@ -30,7 +32,7 @@ def missing(bom: Bom, names: set[str]) -> list[str]:
 
 def _component(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     digest = base64.b64decode(entry["integrity"].removeprefix("sha512-")).hex()
-    url = f"pkg:npm/{name.replace('@', '%40')}@{entry['version']}"
+    url = package_url(name, entry)
     return {
         "type": "library",
         "bom-ref": url,
@@ -38,13 +40,7 @@ def _component(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         "version": entry["version"],
         "licenses": [{"license": {"id": entry["licence"]}}],
         "purl": url,
-        "externalReferences": [
-            {
-                "type": "distribution",
-                "url": f"https://www.npmjs.com/package/{name}/v/{entry['version']}",
-                "hashes": [{"alg": "SHA-512", "content": digest}],
-            }
-        ],
+        "externalReferences": [{"type": "distribution", "url": url, "hashes": [{"alg": "SHA-512", "content": digest}]}],
     }
 
 
