@@ -52,6 +52,11 @@ def _install(python: Path, requirements: Sequence[str]) -> None:
         raise SetupError(f"pip could not install {' '.join(requirements)}:\n{done.stderr[-2000:]}")
 
 
+def without_settings() -> dict[str, str]:
+    """The variables of a process that is measured: this one's, without those of an agent or of Python."""
+    return {name: text for name, text in os.environ.items() if not name.startswith(("SW_", "OTEL_", "PYTHON"))}
+
+
 def with_this_code() -> dict[str, str]:
     """The variables of a process that is to import the packages of this repository, which are not installed there."""
     roots = [ROOT, ROOT / "transports", ROOT / "proto_gen", ROOT / "tests"]

@@ -23,7 +23,7 @@ _STACK = (
     "uvloop==0.23.0",
 )
 # It looks for the plugins' packages by pkg_resources, which setuptools has given up.
-_OFFICIAL = ("apache-skywalking==1.2.0", "grpcio==1.71.0", "grpcio-tools==1.71.0", "setuptools<81")
+OFFICIAL = ("apache-skywalking==1.2.0", "grpcio==1.71.0", "grpcio-tools==1.71.0", "setuptools<81")
 # Its extras for the async protocols ask for an uvloop of 2022. The clients alone are taken from them, so that the
 # applications run on the same loop.
 _CLIENTS = {
@@ -66,7 +66,7 @@ _REQUIREMENTS: Mapping[str, Sequence[str]] = {
         "opentelemetry-instrumentation-httpx==0.66b2",
         "opentelemetry-instrumentation-logging==0.66b2",
     ),
-    **{name: (*_STACK, *_OFFICIAL, *clients) for name, clients in _CLIENTS.items()},
+    **{name: (*_STACK, *OFFICIAL, *clients) for name, clients in _CLIENTS.items()},
     Environment.PLOTS: ("matplotlib>=3.9",),
 }
 

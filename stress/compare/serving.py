@@ -19,6 +19,7 @@ import psutil
 from kit.real.ports import free_ports, is_listening
 
 from ..cost.implementation import build_accelerator
+from ..environments import without_settings
 from .contestants import Contestant
 
 APP_CORE, LOAD_CORE = 0, 1
@@ -62,15 +63,13 @@ class Application:
         (self.port,) = free_ports(1)
         self._log = log
         command = ["taskset", "-c", str(APP_CORE), str(python), "-m", *contestant.command(self.port)]
-        inherited = {
-            name: value for name, value in os.environ.items() if not name.startswith(("SW_", "OTEL_", "PYTHON"))
-        }
         paths = [str(_SERVED), *([str(build_accelerator(python))] if contestant.is_accelerated else [])]
+        own = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 command,
                 cwd=_SERVED,
-                env={**inherited, **environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"},
+                env={**without_settings(), **environ, **own},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # hypercorn's worker is a child of the process that we know

@@ -11,7 +11,7 @@ from typing import Any
 
 from swagent.acceleration import VARIABLE
 
-from ..environments import ROOT
+from ..environments import ROOT, without_settings
 from .counter import PLACE
 from .figures import Count, CountError, read_blocks
 from .requests import CASES
@@ -84,9 +84,8 @@ def check_answer(
 
 def _environ(library: Path, accelerator: Path | None) -> Mapping[str, str]:
     """Its environment: no settings but ours, and hashes that are the same at each run."""
-    inherited = {name: text for name, text in os.environ.items() if not name.startswith(("SW_", "OTEL_", "PYTHON"))}
     return {
-        **inherited,
+        **without_settings(),
         PLACE: str(library),
         "LD_PRELOAD": str(library),
         "PYTHONPATH": os.pathsep.join(map(str, filter(None, (ROOT, _SERVED, accelerator)))),

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from grpclib.client import Channel, UnaryUnaryMethod
 
-from .bytes_codec import BytesCodec
+from swagent.collector.intake.codec import RawCodec
+
 from .lesson import Lesson, ratio
 from .waiting_peers import waiting_peer
 
@@ -70,7 +71,7 @@ def quarters(batches: Sequence[Batch]) -> list[tuple[float, float]]:
 async def drain(address: str, size: int, batches: int) -> list[Batch]:
     """Send so many full batches of a backlog, one after the other, by one connection, while others arrive."""
     host, _, port = address.rpartition(":")
-    async with Channel(host, int(port), codec=BytesCodec()) as channel:
+    async with Channel(host, int(port), codec=RawCodec()) as channel:
         method = UnaryUnaryMethod[bytes, bytes](channel, _PATH, bytes, bytes)
         rate = await _rate(method, size)
         arrivals = Arrivals(int(size * batches * (1 - LOAD)), rate * LOAD)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import httpcore
 from grpclib.client import Channel, UnaryUnaryMethod
 
-from .bytes_codec import BytesCodec
+from swagent.collector.intake.codec import RawCodec
+
 from .lesson import Lesson, middle_of_rounds, ratio
 from .waiting_peers import waiting_peer
 
@@ -89,7 +90,7 @@ async def _by_pool(address: str, in_flight: int, seconds: float) -> float:
 
 async def _multiplexed(address: str, in_flight: int, seconds: float) -> float:
     host, _, port = address.rpartition(":")
-    async with Channel(host, int(port), codec=BytesCodec()) as channel:
+    async with Channel(host, int(port), codec=RawCodec()) as channel:
         method = UnaryUnaryMethod[bytes, bytes](channel, _PATH, bytes, bytes)
 
         async def call() -> None:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from grpclib.const import Cardinality, Handler
-from grpclib.encoding.base import CodecBase
 from grpclib.server import Server, Stream
 
 import stress  # noqa: F401  (lets the next lines find the tests' peers)
@@ -27,6 +26,7 @@ from kit.http_answers import confirm
 from kit.http_peer import Call, HttpPeer
 from stress.soak.orphans import end_with_the_run
 from stress.soak.record_names import as_lines, meters_name, name_of
+from swagent.collector.intake.codec import RawCodec
 from swagent.signals import Signal
 
 _GRPC_PATHS = {
@@ -49,18 +49,6 @@ class Notes:
     def add(self, signal: Signal, *names: str) -> None:
         """Written in one piece: a kill leaves no half line."""
         self._file.write(as_lines(signal, names))
-
-
-class RawCodec(CodecBase):
-    """Messages as they are."""
-
-    __content_subtype__ = "proto"
-
-    def encode(self, message: bytes, message_type: object) -> bytes:  # noqa: ARG002
-        return message
-
-    def decode(self, data: bytes, message_type: object) -> bytes:  # noqa: ARG002
-        return data
 
 
 class Intake:

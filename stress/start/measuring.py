@@ -13,6 +13,7 @@ from kit.real.ports import free_ports
 
 from ..compare.sinks import Collector
 from ..cost.implementation import build_accelerator
+from ..environments import without_settings
 from .peers import Peer
 from .process import Server, StartError, run_to_end
 
@@ -62,7 +63,7 @@ class Starts:
             return {"seconds": server.processor_time()}
 
     def rest(self, peer: Peer) -> dict[str, float]:
-        """Memory of a server at rest and after load, and what it does while nobody asks."""
+        """Memory of a server at rest and after load, and its work between requests."""
         with self._serve(peer) as server:
             # nothing tells from outside that the work after the start is done
             time.sleep(self._waits.before)
@@ -101,7 +102,7 @@ class Starts:
 
     def _environ(self, peer: Peer) -> Mapping[str, str]:
         folder = self._prepare(peer)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SW_", "OTEL_", "PYTHON"))}
+        kept = without_settings()
         if peer.is_accelerated:
             kept["PYTHONPATH"] = str(build_accelerator(folder / "python"))
         sink = self._sink(peer)

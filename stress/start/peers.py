@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..compare.environments import OFFICIAL
 from ..environments import ROOT, python_with
 
 _STACK = ("fastapi==0.165.0", "uvicorn==0.54.0", "uvloop==0.23.0", "httptools==0.9.0", "requests==2.34.2")
@@ -66,7 +67,7 @@ PEERS: Mapping[str, Peer] = {
         Peer("swagent-native", "grpc", _RUN, _SWAGENT, is_accelerated=True),
         Peer(
             "official", "grpc", ("sw-python", "run"),
-            ("apache-skywalking==1.2.0", "grpcio==1.71.0", "grpcio-tools==1.71.0", "setuptools<81"),
+            OFFICIAL,
         ),
         Peer(
             "otel", "otlp", ("opentelemetry-instrument",),

@@ -8,9 +8,9 @@ intake/  grpc (with message_reader, admission, connections, codec), http and kaf
          translation make records of them, large ones in a thread; commands answers agents that ask for profile tasks
 store/   protocol and wire_check read bytes strictly; trace_translation, segment_index (with tag_text and
          failed_segments) and rows make rows of them; store uses contents, and both use database (with fair_lock) and
-         schema (SQLite), ring and
-         limits (bounds), series, instances, profile_tasks, bounded_map; tag_search, with globs, looks into the text of
-         tags; arrivals wakes tasks that wait; records and trace_records are the values that it returns
+         schema (SQLite), ring and limits (bounds), series, instances, profile_tasks, bounded_map; tag_search, with
+         globs, looks into the text of tags; arrivals wakes tasks that wait; records and trace_records are the values
+         that it returns
 api/     app has an endpoint for each address, query_endpoint runs the query of it, which queries names, with
          parameters, in query_thread; changes announces new records. Queries are plain functions. They read the store
          piece by piece (pieces); their answers come page by page (cursor), or are kept (memo):

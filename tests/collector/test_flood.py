@@ -18,9 +18,10 @@ from grpclib.const import Cardinality, Status
 from grpclib.exceptions import GRPCError
 
 from collector.served import START, serving
-from collector.test_malformed import RawCodec, send
+from collector.test_malformed import send
 from swagent.collector import http_protocol
 from swagent.collector.intake import bodies, connections, json_pieces, messages, room
+from swagent.collector.intake.codec import RawCodec
 from swagent.collector.server import Collector
 from swagent.collector.store import wire_pieces
 from swagent.collector.store.protocol import parse

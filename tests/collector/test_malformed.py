@@ -10,11 +10,11 @@ from contextlib import suppress
 import pytest
 from grpclib.client import Channel
 from grpclib.const import Cardinality, Status
-from grpclib.encoding.base import CodecBase
 from grpclib.exceptions import GRPCError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from swagent.collector.intake.codec import RawCodec
 from swagent.collector.server import Collector
 from swagent.collector.store.protocol import described, parse
 from swagent.collector.store.wire_check import check
@@ -35,20 +35,6 @@ BAD = [
     pytest.param(b"\x0b\x0c", id="group"),
     pytest.param(b"\x00\x00", id="field number zero"),
 ]
-
-
-class RawCodec(CodecBase):
-    """Sends bytes as they are."""
-
-    @property
-    def __content_subtype__(self) -> str:
-        return "proto"
-
-    def encode(self, message: bytes, message_type: object) -> bytes:
-        return message
-
-    def decode(self, data: bytes, message_type: object) -> bytes:
-        return data
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, repeat
 from typing import get_args
 
 import pytest
@@ -68,14 +69,7 @@ def test_what_is_known_is_kept_until_more_of_the_trace_arrives() -> None:
 
 def test_a_page_says_whether_there_is_more_to_know() -> None:
     store = store_of(*(made(payment(), trace=f"t{number}") for number in range(3)))
-    now = 0.0
-
-    def clock() -> float:
-        nonlocal now
-        now += 0.02
-        return now
-
-    index, newest = MostlyIndex(store, clock), NewestTraces(store)
+    index, newest = MostlyIndex(store, accumulate(repeat(0.02)).__next__), NewestTraces(store)
     pages = [traces(store, newest, index, {}, "newest", 50, "") for _ in range(3)]
     assert [sum(each["mostly"] is not None for each in page["traces"]) for page in pages] == [1, 2, 3]
     assert [page["is_complete"] for page in pages] == [False, False, True]
@@ -83,14 +77,7 @@ def test_a_page_says_whether_there_is_more_to_know() -> None:
 
 def test_an_answer_looks_at_as_many_as_it_has_time_for() -> None:
     store = store_of(*(made(payment(), trace=f"t{number}") for number in range(5)))
-    now = 0.0
-
-    def clock() -> float:
-        nonlocal now
-        now += 0.04
-        return now
-
-    index, wanted = MostlyIndex(store, clock), [f"t{number}" for number in range(5)]
+    index, wanted = MostlyIndex(store, accumulate(repeat(0.04)).__next__), [f"t{number}" for number in range(5)]
     assert list(index.of(wanted)) == ["t0", "t1"]
     assert list(index.of(wanted)) == ["t0", "t1", "t2", "t3"]
     assert list(index.of(wanted)) == wanted

@@ -201,17 +201,25 @@ def test_a_span_that_is_let_go_of_is_reported_as_incomplete(served: Served) -> N
     assert served.count() == 1
 
 
+def functions_of_a_request(served: Served) -> set[str]:
+    """The names of the functions of Python that run while one request is served."""
+    seen: set[str] = set()
+    sys.setprofile(lambda frame, event, _: seen.add(frame.f_code.co_name) if event == "call" else None)
+    try:
+        served.serve(scope_of())
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
 def test_queries_begin_without_python(served: Served) -> None:
     asked = Served(asking)
     asked.recorder.begin()
     for _ in range(2):
         asked.serve(scope_of())
-    seen: set[str] = set()
-    sys.setprofile(lambda frame, event, _: seen.add(frame.f_code.co_name) if event == "call" else None)
     try:
-        asked.serve(scope_of())
+        seen = functions_of_a_request(asked)
     finally:
-        sys.setprofile(None)
         asked.recorder.end()
     assert not seen & {"begin_query", "_say", "current", "_open", "to_span", "start", "stop", "join", "leave"}, seen
     assert asked.count() == 3
@@ -220,11 +228,6 @@ def test_queries_begin_without_python(served: Served) -> None:
 def test_requests_with_calls_run_no_python_of_the_agent_but_the_hand_over(served: Served) -> None:
     for _ in range(2):
         served.serve(scope_of())
-    seen: set[str] = set()
-    sys.setprofile(lambda frame, event, _: seen.add(frame.f_code.co_name) if event == "call" else None)
-    try:
-        served.serve(scope_of())
-    finally:
-        sys.setprofile(None)
+    seen = functions_of_a_request(served)
     assert not seen & {"_open", "to_span", "start", "stop", "stop_at", "join", "leave", "prepare_end", "__del__"}, seen
     assert served.count() == 3

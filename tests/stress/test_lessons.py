@@ -9,10 +9,10 @@ import pytest
 
 from stress.clients.bench import benches
 from stress.lessons import awaits, batches, connections, handover, log_lines, pool, process_handover
-from stress.lessons.bytes_codec import BytesCodec
 from stress.lessons.command import LESSONS, main
 from stress.lessons.lesson import Lesson, middle_of_rounds, percentile, ratio
 from stress.lessons.logging_program import BASE
+from swagent.collector.intake.codec import RawCodec
 
 
 def test_rounds_take_turns_and_the_median_counts() -> None:
@@ -118,7 +118,7 @@ def test_calls_are_kept_in_flight() -> None:
 
 
 def test_grpc_messages_stay_the_bytes_that_they_are() -> None:
-    codec = BytesCodec()
+    codec = RawCodec()
     assert codec.decode(codec.encode(b"\x00one", bytes), bytes) == b"\x00one"
 
 
