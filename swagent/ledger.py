@@ -1,7 +1,7 @@
 """The ledger: what became of every record, per signal, true at every instant.
 
     offered  = accepted + refused{reason}
-    accepted = confirmed + dropped{reason} + queued + in_flight
+    accepted = confirmed + dropped{reason} + queued + in_flight + spilled
 
 A record is refused before swagent has taken responsibility for it, and dropped afterwards. A record that appears in
 none of these places is lost, and that is a bug.
@@ -34,6 +34,8 @@ class Refusal(enum.Enum):
     """This process is a forked child, and the agent is its parent's."""
     SHUTDOWN = "shutdown"
     """The agent was stopping, or had stopped."""
+    SHED = "shed"
+    """The channel was nearly full, and the record an ordinary one: the rest of the room is for what matters."""
 
     __hash__ = object.__hash__  # in C: see Ledger
 
@@ -75,11 +77,11 @@ class Ledger:
     dropped: dict[Drop, int] = field(default_factory=dict[Drop, int])
     latency: list[int] = field(default_factory=lambda: [0] * len(LATENCY_BOUNDS_MS))
 
-    def refuse(self, reason: Refusal) -> None:
-        """Count one record that is offered and refused."""
+    def refuse(self, reason: Refusal, count: int = 1) -> None:
+        """Count records that are offered and refused."""
         self.refused.setdefault(reason, 0)
-        self.offered += 1
-        self.refused[reason] += 1
+        self.offered += count
+        self.refused[reason] += count
 
     def drop(self, reason: Drop, count: int = 1) -> None:
         """Count accepted records given up."""
@@ -140,6 +142,12 @@ class SignalStatistics:
     """How many records were confirmed within each bucket of `LATENCY_BOUNDS_MS` since they were offered."""
     incomplete: int = 0
     """How many spans were sent that the application had not ended: of segments only."""
+    spilled: int = 0
+    """Records that wait on the disk now, or to be written there; after the stop those that are left there for the next
+    start. Only with `SW_AGENT_SPILL`."""
+    recovered: int = 0
+    """Of the offered records, those that dead processes had left on the disk. Of these, the ones that may have been
+    sent before are dropped as ambiguous."""
 
     @property
     def accepted(self) -> int:
@@ -149,7 +157,8 @@ class SignalStatistics:
     @property
     def balanced(self) -> bool:
         """Whether the ledger's identity holds. False is a bug in swagent."""
-        return self.accepted == self.confirmed + sum(self.dropped.values()) + self.queued + self.in_flight
+        waiting = self.queued + self.in_flight + self.spilled
+        return self.accepted == self.confirmed + sum(self.dropped.values()) + waiting
 
     def as_text(self, more: int = 0) -> str:
         """The counts that are not 0, under the names of the meters: `offered=3 confirmed=2 dropped.rejected=1`.
@@ -157,7 +166,7 @@ class SignalStatistics:
         :param more: so many records more were offered and confirmed
         """
         counts = {"offered": self.offered + more, "confirmed": self.confirmed + more, "queued": self.queued}
-        counts["in_flight"] = self.in_flight
+        counts |= {"in_flight": self.in_flight, "spilled": self.spilled, "recovered": self.recovered}
         counts |= {f"refused.{reason}": count for reason, count in self.refused.items()}
         counts |= {f"dropped.{reason}": count for reason, count in self.dropped.items()}
         return " ".join(f"{name}={count}" for name, count in counts.items() if count)
@@ -170,6 +179,8 @@ class SignalStatistics:
         parts += [f"refused {count} ({reason})" for reason, count in self.refused.items()]
         parts += [f"dropped {count} ({reason})" for reason, count in self.dropped.items()]
         parts += [f"queued {self.queued}", f"in flight {self.in_flight}"]
+        parts += [f"on disk {self.spilled}"] if self.spilled else []
+        parts += [f"recovered from disk {self.recovered}"] if self.recovered else []
         parts += [f"incomplete spans {self.incomplete}"] if self.incomplete else []
         return ", ".join(parts) + ("" if self.state == "on" else f" [{self.state}]")
 
@@ -231,7 +242,7 @@ class Statistics:
     def losses(self) -> Losses:
         """How many records are lost so far, and how many may yet be, over all signals."""
         return Losses(
-            sum(each.queued + each.in_flight for each in self),
+            sum(each.queued + each.in_flight + each.spilled for each in self),
             sum(sum(each.refused.values()) for each in self),
             sum(sum(each.dropped.values()) for each in self),
         )

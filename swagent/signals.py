@@ -83,9 +83,17 @@ _BOUNDS: dict[Signal, Bounds] = {
 }  # fmt: skip
 
 
+SPILLED = frozenset((Signal.SEGMENT, Signal.LOG))
+"""What goes to disk with `SW_AGENT_SPILL`. The others are few, or of no use later."""
+SPILLED_AGE = 3600.0
+"""Seconds after which these are dropped then, wherever they wait: what is on disk is there to outlast an outage."""
+
+
 def bounds_of(signal: Signal, config: Config) -> Bounds:
     """The bounds of a signal, with what the user set."""
     bounds = _BOUNDS[signal]
+    if config.spill and signal in SPILLED:
+        bounds = replace(bounds, max_age=SPILLED_AGE)
     if signal is Signal.SEGMENT:
         return replace(bounds, max_items=config.trace_max_buffer_size)
     if signal is Signal.LOG:

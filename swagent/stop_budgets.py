@@ -9,6 +9,7 @@
 | `CLOSE` | closing hard the connections that a peer will not let go of, after the flush | |
 | `CALL_END` | a transport's call that was cancelled, before it is left behind | `CLOSE` |
 | `TRANSPORT_CALL_END` | the time that transports allow their own tasks for the same | `CALL_END` |
+| `SPILL_END` | what is in memory goes to disk, with `SW_AGENT_SPILL` | `CLOSE` |
 | `REQUESTS_END` | requests that the server has cut off, before the agent stops | |
 | `THREAD_END` | the agent thread, beyond `shutdown_timeout`, for the caller that waits for it | |
 
@@ -23,5 +24,6 @@ TERMINATED_FLUSH = 1.0
 CLOSE = 0.5
 CALL_END = 0.25
 TRANSPORT_CALL_END = 0.2
+SPILL_END = 0.2
 REQUESTS_END = 0.1
 THREAD_END = 2 * CLOSE

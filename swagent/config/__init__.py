@@ -42,6 +42,8 @@ from .options import (
     parse_object,
 )
 from .plugins import PluginOptions
+from .spilling import ALLOWED as ALLOWED_SPILL
+from .spilling import check_spill
 from .without_meaning import KAFKA_CLIENT
 
 
@@ -73,7 +75,7 @@ SPLIT_EVERY_WITHOUT = 100
 """The default on trio, and without the accelerator: of one in how many requests the time is split."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Config(PluginOptions):
     """Everything that a user can set, checked.
 
@@ -263,12 +265,35 @@ class Config(PluginOptions):
     trace_max_buffer_size: int = kinds.number(
         10_000, "SW_AGENT_TRACE_REPORTER_MAX_BUFFER_SIZE", "How many segments may wait or be under way.", 1, 1_000_000
     )
+    trace_shedding: bool = kinds.flag(
+        True,
+        "SW_AGENT_TRACE_REPORTER_SHEDDING",
+        "Drop ordinary segments once their buffer is three quarters full, so that there is room for errors, for slow "
+        "requests and for whole traces. Buffers of less than 3584 segments just fill up.",
+    )
+    spill: str = kinds.option(
+        "",
+        "SW_AGENT_SPILL",
+        "Where segments and logs wait that find no room in memory, and how many bytes of disk they may take: a folder "
+        "and a size. They come back in order, also after the process was killed, and are kept for an hour. Empty: "
+        "they are refused.",
+        ALLOWED_SPILL,
+        check_spill,
+    )
     request_timeout: float = kinds.number(
         5.0,
         "SW_AGENT_REQUEST_TIMEOUT",
         "Seconds that one connection attempt or one call to the collector may take.",
         0.05,
         300,
+    )
+    connection_max_age: float = kinds.number(
+        240.0,
+        "SW_AGENT_CONNECTION_MAX_AGE",
+        "Seconds after which a connection to the collector is made anew at the latest, at the earliest after half of "
+        "them, so that a collector that was restarted gets its share; 0: it stays. Not for Kafka.",
+        0,
+        86_400,
     )
     shutdown_timeout: float = kinds.number(
         5.0, "SW_AGENT_SHUTDOWN_TIMEOUT", "Seconds that the last flush may take when the agent stops.", 0.0, 300
@@ -630,7 +655,14 @@ class Config(PluginOptions):
                 raise
             raise ConfigError(origins[error.name], error.value, error.allowed) from None
         environment.name_without_meaning(environ, config.log_level)
+        # beside the fields: a copy with other settings comes from nowhere
+        object.__setattr__(config, "_origins", origins)
         return config
+
+    def origin_of(self, name: str) -> str:
+        """The variable, or the file and its key, that a setting comes from; its own name where it is neither's."""
+        origins: Mapping[str, str] = getattr(self, "_origins", {})
+        return origins.get(name, name)
 
 
 def origins_of(environ: Mapping[str, str], folder: str | os.PathLike[str] = os.curdir) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -11,12 +10,11 @@ from typing import Any
 from ..errors import ConfigError
 from ..startup.settings import NAME as _NAME
 from ..startup.settings import NO_NAME
+from .names import question
 from .options import Option, level_number
 from .without_meaning import KAFKA_CLIENT, NAMES, reason_of
 
 log = logging.getLogger("swagent")
-
-_LONG = 100
 
 
 def read(option: Option, text: str) -> Any:
@@ -91,8 +89,6 @@ def warn_of_unknown(environ: Mapping[str, str], options: Iterable[Option], *, on
             continue
         if once:
             _said.add(name)
-        # comparing takes time by the square of a name's length
-        near = difflib.get_close_matches(name[:_LONG], [*known, *NAMES], n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = question(name, [*known, *NAMES])
         with suppress(Exception):  # the standard handler raises where stderr is closed
             log.warning("the environment variable %s is not known%s", name, hint)

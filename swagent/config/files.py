@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import ConfigError
+from .names import question
 from .options import Option
 
 _OWN, _SHARED = "swagent.toml", "pyproject.toml"
@@ -78,7 +79,7 @@ def _checked(name: str, table: Mapping[str, Any], options: Mapping[str, Option])
         option = options.get(field)
         if option is None:
             # its value may be a secret under a misspelt name
-            raise ConfigError(f"{name}: {key}", "***", f"one of {', '.join(options)}")
+            raise ConfigError(f"{name}: {key}", "***", f"one of {', '.join(options)}{question(field, options)}")
         try:
             values[field] = option.check(value)
         except (ValueError, TypeError):

@@ -100,8 +100,8 @@ class Channel(ChosenRing):
         self.clock = clock
         self._ledger = Ledger()
         self._queue = RecordQueue()
-        self._held = 0  # records queued and in flight
-        self._held_bytes = 0
+        self._held: int = 0  # records queued and in flight
+        self._held_bytes: int = 0
         self._leased = 0  # those in flight
         self._leased_bytes = 0
         self.leases: set[Lease] = set()
@@ -137,8 +137,7 @@ class Channel(ChosenRing):
             entry = ([payload], [self.clock() if at is None else at], ledger.offered + 1, size)
             # looked at again, and without a call from here to `put`: a nested offer may have taken the room
             if self._held >= bounds.max_items or self._held_bytes + size > bounds.max_bytes:
-                ledger.refuse(Refusal.FULL)
-                return False
+                return self._overflow(payload, entry[1][0])
             ledger.offered += 1
             self._held += 1
             self._held_bytes += size
@@ -147,6 +146,11 @@ class Channel(ChosenRing):
         if notify is not None:
             notify(self._ring)
         return True
+
+    def _overflow(self, payload: bytes, at: float) -> bool:  # noqa: ARG002  (for those who have a place for it)
+        """Decide on a record for which there is no room."""
+        self._ledger.refuse(Refusal.FULL)
+        return False
 
     def _pass_ring(self) -> LoopNotifier | None:
         """The way to ring, where the reader has asked for it."""
@@ -203,10 +207,10 @@ class Channel(ChosenRing):
             if notify is not None:
                 notify(self._ring)
 
-    def refuse(self, reason: Refusal) -> None:
-        """Count a record as offered and refused that could not be made, or was not needed."""
+    def refuse(self, reason: Refusal, count: int = 1) -> None:
+        """Count records as offered and refused that could not be made, or were not needed."""
         with self._lock:
-            self._ledger.refuse(self._refuses or reason)
+            self._ledger.refuse(self._refuses or reason, count)
 
     @property
     def is_open(self) -> bool:
@@ -221,6 +225,29 @@ class Channel(ChosenRing):
             return True
         with self._lock:
             return bool(self._queue) and self._is_expired()
+
+    def drop_expired(self) -> bool:
+        """Drop what waits too long already, as an offer to a full channel does. Whether there was any."""
+        with self._lock:
+            before = self._held
+            self._expire()
+            return self._held < before
+
+    @property
+    def held(self) -> int:
+        """How many records wait or are under way."""
+        return self._held
+
+    @property
+    def fill(self) -> float:
+        """The share of its room that is taken, by records or by bytes, whichever is more."""
+        bounds = self.bounds
+        return max(self._held / bounds.max_items, self._held_bytes / bounds.max_bytes)
+
+    @property
+    def has_room_beside(self) -> bool:
+        """Whether a record that finds no room here has some elsewhere, so that none need be shed."""
+        return False
 
     @property
     def is_closed(self) -> bool:

@@ -64,6 +64,10 @@ class Encoder:
             from swagent_proto.text import clean  # noqa: PLC0415, RUF100
 
             self._native = acceleration.native.SpanEncoder(clean, max(Layer))
+        self.segments: Callable[[list[Any]], Sequence[bytes | None]] | None = None
+        """As `segment`, of several; None in the place of each that is not plain. The accelerator alone has it."""
+        if self._native is not None:
+            self.segments = self._native.segments
         self.write_time = write_time
         """Writes a time in milliseconds."""
         self.times = BoundedCache(write_time)

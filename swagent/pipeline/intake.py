@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from ..acceleration import native
@@ -22,6 +22,7 @@ from ..agent_log import RateLimitedLog
 from ..ledger import Refusal
 from ..request.finished import END, FIELDS, NO_FACTS, NO_REQUEST, NUMBER, SEGMENT, FinishedRequest
 from .channel import Channel
+from .relief import Relief
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -29,6 +30,10 @@ GROUP = 32
 # Requests are many and small.
 REQUESTS = 64
 _FULL = REQUESTS * FIELDS
+
+
+EncodePlain = Callable[[list[Any]], Sequence["bytes | None"]]
+"""Encodes some segments, each with its spans; None in the place of each that is not plain."""
 
 
 class RequestEncoding(Protocol):
@@ -151,18 +156,30 @@ class SegmentIntake(Pending):
     """
 
     def __init__(
-        self, channel: Channel, encode: Callable[[Any], bytes], requests: RequestEncoding, limited: RateLimitedLog
+        self,
+        channel: Channel,
+        encode: Callable[[Any], bytes],
+        requests: RequestEncoding,
+        limited: RateLimitedLog,
+        relief: Relief | None = None,
+        encode_plain: EncodePlain | None = None,
     ) -> None:
         """
         :param encode: turns a segment and its spans into bytes; it may raise, which costs that segment only
         :param requests: encodes requests; it may raise for one of them, which costs that one only
+        :param relief: spares the channel ordinary segments once it is nearly full; None: it takes what it can
+        :param encode_plain: encodes those of a group of segments that are plain, at once; None: `encode` does it
         """
         super().__init__(channel, limited)
         self._encode = encode
+        self._encode_plain = encode_plain
         self._requests = requests
+        self.relief = relief
         if native is not None:
             # the one in C takes the fields of a request as C has them, without a tuple
-            self.offer_request = native.Rows(self._pending, _FULL, self.encode, channel)  # type: ignore[method-assign]
+            rows = native.Rows(self._pending, _FULL, self.encode, channel)
+            self.offer_request = rows  # type: ignore[method-assign]
+            self.offer = rows.offer_segment  # type: ignore[method-assign]
 
     def offer(self, segment: Any) -> None:
         """Hand a finished segment over, as `Intake.offer`."""
@@ -182,6 +199,10 @@ class SegmentIntake(Pending):
 
     def _encode_group(self) -> None:
         channel, row = self._channel, self._take(_FULL)
+        if self.relief is not None:
+            row = self.relief.spare(row)
+            if not row:
+                return
         now = time.monotonic()
         epoch = time.time() - now
         times: list[float] = row[END::FIELDS]
@@ -198,7 +219,7 @@ class SegmentIntake(Pending):
         self._encode_each(records, payloads, times, lambda at: self._encode_one(row[at : at + FIELDS], epoch))
 
     def _encode_alike(self, row: list[Any], epoch: float) -> list[bytes | None]:
-        """The requests of a row that are like earlier ones; None for each of the others, and for each segment."""
+        """The requests of a row that are like earlier ones, and the plain segments; None for each of the others."""
         numbers: list[int] = row[NUMBER::FIELDS]
         if all(numbers):
             return [*self._requests.encode_alike(row, epoch)]
@@ -206,7 +227,11 @@ class SegmentIntake(Pending):
         if any(numbers):
             of_requests = (row[at * FIELDS : (at + 1) * FIELDS] for at, number in enumerate(numbers) if number)
             alike = iter(self._requests.encode_alike([*chain.from_iterable(of_requests)], epoch))
-        return [next(alike) if number else None for number in numbers]
+        plain: Iterator[bytes | None] = repeat(None)
+        if self._encode_plain is not None:
+            segments = [each for number, each in zip(numbers, row[SEGMENT::FIELDS], strict=True) if not number]
+            plain = iter(self._encode_plain(segments))
+        return [next(alike if number else plain) for number in numbers]
 
     def _encode_one(self, finished: Sequence[Any], epoch: float) -> bytes | None:
         return self._requests.encode(finished, epoch) if finished[NUMBER] else self._encode(finished[SEGMENT])

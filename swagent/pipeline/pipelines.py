@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
@@ -14,15 +14,22 @@ from ..backend import LoopNotifier
 from ..config import Config
 from ..errors import ConfigError
 from ..ledger import LATENCY_BOUNDS_MS, Drop, Refusal, SignalStatistics, Statistics, nothing
-from ..signals import Signal, bounds_of, is_wanted
+from ..signals import SPILLED, Bounds, Signal, bounds_of, is_wanted
 from .channel import Channel
 from .delivery import Policy
-from .intake import Intake, Pending, RequestEncoding, SegmentIntake
+from .intake import EncodePlain, Intake, Pending, RequestEncoding, SegmentIntake
 from .log_intake import LogEncoding, LogIntake
+from .relief import OutlineReading, Relief
 from .reporter import Reporter
 from .route import Route
 
+if TYPE_CHECKING:
+    from .spill.spill import Spill
+
 T = TypeVar("T")
+_ROOM = 7
+"""How many batches of segments there has to be room for, so that ordinary ones are dropped before the room is full. Of
+fewer, the four under way and one that fills would nearly fill it when nothing is amiss."""
 
 
 class Pipelines:
@@ -36,21 +43,27 @@ class Pipelines:
         clock: Callable[[], float],
         limited: RateLimitedLog,
     ) -> None:
-        """:raises ConfigError: when a signal is asked for that the transport cannot carry"""
+        """:raises ConfigError: when a signal is asked for that the transport cannot carry, or nothing can be spilled to
+        where it is set"""
         self._limited = limited
+        self._sheds = config.trace_shedding
         self._is_orphaned = False
-        self._off: dict[Signal, str] = {}
         self._intakes: list[Pending] = []
         self.channels: dict[Signal, Channel] = {}
         self.reporters: dict[Signal, Reporter] = {}
         policy = Policy(at_least_once=config.delivery == "at_least_once")
-        for signal in Signal:
-            reason = _why_off(signal, config, transport)
-            if reason:
-                self._off[signal] = reason
-                continue
-            channel = self.channels[signal] = Channel(signal, bounds_of(signal, config), clock)
+        reasons = {signal: _why_off(signal, config, transport) for signal in Signal}
+        self._off = {signal: reason for signal, reason in reasons.items() if reason}
+        self.spill = _make_spill(config.spill, transport, limited) if config.spill else None
+        """Moves records to disk and back; None: nothing does."""
+        for signal in (each for each in Signal if each not in self._off):
+            channel = self.channels[signal] = self._make_channel(signal, bounds_of(signal, config), clock)
             self.reporters[signal] = Reporter(channel, route, policy, limited)
+
+    def _make_channel(self, signal: Signal, bounds: Bounds, clock: Callable[[], float]) -> Channel:
+        if self.spill is None or signal not in SPILLED:
+            return Channel(signal, bounds, clock)
+        return self.spill.make_channel(signal, bounds, clock)
 
     def is_on(self, signal: Signal) -> bool:
         """Whether there is a pipeline for it."""
@@ -66,9 +79,19 @@ class Pipelines:
         self._intakes.append(intake)
         return intake.offer
 
-    def segment_intake(self, encode: Callable[[Any], bytes], requests: RequestEncoding) -> SegmentIntake:
+    def segment_intake(
+        self,
+        encode: Callable[[Any], bytes],
+        requests: RequestEncoding,
+        outlines: OutlineReading,
+        encode_plain: EncodePlain | None = None,
+    ) -> SegmentIntake:
         """Make the intake of segments, see there."""
-        intake = SegmentIntake(self.channels[Signal.SEGMENT], encode, requests, self._limited)
+        channel = self.channels[Signal.SEGMENT]
+        # in less room a batch that comes or goes is most of the last quarter, and no rate could follow it
+        sheds = self._sheds and channel.bounds.max_items >= _ROOM * channel.bounds.batch_items
+        relief = Relief(channel, outlines) if sheds else None
+        intake = SegmentIntake(channel, encode, requests, self._limited, relief, encode_plain)
         self._intakes.append(intake)
         return intake
 
@@ -100,6 +123,8 @@ class Pipelines:
             channel.close()
             channel.drop_queued(Drop.SHUTDOWN)
             channel.attach(None)
+        if self.spill is not None:
+            self.spill.close()
 
     def end_without_loop(self) -> None:
         """Their loop was closed while they were at work."""
@@ -137,6 +162,8 @@ class Pipelines:
             intake.after_fork_in_child()
         for channel in self.channels.values():
             channel.after_fork_in_child()
+        if self.spill is not None:
+            self.spill.after_fork_in_child()
 
     async def flush(self) -> bool:
         """Send what waits now, and wait for its verdicts; True when all of it was confirmed."""
@@ -186,6 +213,14 @@ class Pipelines:
         return f"<Pipelines {list(self.channels.values())}>"
 
 
+def _make_spill(setting: str, transport: type[Transport], limited: RateLimitedLog) -> Spill | None:
+    # most agents spill nothing
+    from .spill.spill import Spill, open_disk  # noqa: PLC0415, RUF100
+
+    disk = open_disk(setting)
+    return None if disk is None else Spill(disk, transport.codec, limited)
+
+
 def _why_off(signal: Signal, config: Config, transport: type[Transport]) -> str:
     """Why a signal has no pipeline; empty when it has one."""
     is_carried = signal in transport.signals
@@ -194,7 +229,7 @@ def _why_off(signal: Signal, config: Config, transport: type[Transport]) -> str:
         return "off: switched off"
     if setting and not is_carried:
         raise ConfigError(
-            f"{signal.value}_reporter_active",
+            config.origin_of(f"{signal.value}_reporter_active"),
             True,
             f"unset or false: the transport {transport.name} carries no {signal.value}s",
         )

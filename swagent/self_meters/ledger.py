@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..ledger import SignalStatistics, Statistics
 from ..record.meters.samples import HistogramSample, Labels, Sample, SingleSample, bucket
+from ..signals import Signal
 
 Latencies = Mapping[str, Sequence[tuple[float, int]]]
 """By signal: the buckets of the time from a record's finish to its acknowledgement, as lower bound in milliseconds and
@@ -18,10 +19,13 @@ class LedgerMeters:
     def __init__(self, statistics: Callable[[], Statistics], latencies: Callable[[], Latencies] | None = None) -> None:
         self._statistics = statistics
         self._latencies = latencies
+        self._spilling: set[Signal] = set()  # a level that was reported goes on, down to 0
 
     def collect(self) -> list[Sample]:
         """The ledger of this instant."""
-        samples = [sample for signal in self._statistics() for sample in _samples_of(signal)]
+        ledgers = [*self._statistics()]
+        samples = [sample for signal in ledgers for sample in _samples_of(signal)]
+        samples += [sample for signal in ledgers for sample in self._spilled(signal)]
         if self._latencies is not None:
             samples += [
                 HistogramSample(
@@ -30,6 +34,13 @@ class LedgerMeters:
                 for signal, counts in self._latencies().items()
             ]
         return samples
+
+    def _spilled(self, statistics: SignalStatistics) -> Iterator[Sample]:
+        if statistics.spilled or statistics.recovered or statistics.signal in self._spilling:
+            self._spilling.add(statistics.signal)
+            labels: Labels = (("signal", statistics.signal.value),)
+            yield SingleSample("swagent_records_spilled", labels, float(statistics.spilled))
+            yield SingleSample("swagent_records_recovered", labels, float(statistics.recovered))
 
 
 def _samples_of(statistics: SignalStatistics) -> Iterator[Sample]:

@@ -59,6 +59,11 @@ def test_the_working_directory_is_where_it_is_looked_for(tmp_path: Path, monkeyp
     assert Config.from_env({}).service != "shop", "who hands in an environment means that and nothing else"
 
 
+def test_a_misspelt_key_is_asked_about(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"; did you mean service\?$"):
+        config_of(tmp_path, "swagent.toml", "servce = 'hunter2'")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [

@@ -128,6 +128,8 @@ FAULTS: tuple[Fault, ...] = (
           "G1, G4, bounds: records wait, and go out once they can; 41 MiB more at most"),
     Fault("P09", "a thousand starts and stops; two agents; started twice", "in one process",
           "G10: no task, thread, descriptor or megabyte is left"),
+    Fault("P10", "SIGKILL with records on disk, amid their delivery", "a process that is killed, and its next start",
+          "what is on disk is sent, in order, and nothing twice; what was under way is ambiguous"),
     # -- concurrency --------------------------------------------------------------------------------------------------
     Fault("C01", "cancelled at every suspension point: start, steady, reconnect, flush, stop",
           "the agent's steps are counted, and each is the one that is cancelled", "identity, G8, G10"),
@@ -153,6 +155,13 @@ FAULTS: tuple[Fault, ...] = (
           "peers that answer so", "ignored; nothing is executed, no file is named",
           left_out={"K": "Kafka carries no commands"}),
     Fault("D05", "round trip", "a real OAP, read back by its query", "the same trace tree, references, tags and logs"),
+    Fault("D06", "more segments than the collector takes, for long", "a collector that takes none; simulated services",
+          "identity, bounds: errors, slow requests and whole traces are kept; the rest is refused as shed",
+          is_any=True),
+    Fault("D07", "records on disk: a full disk, the bound, torn ends, changed bytes, nothing can be written or removed",
+          "a disk in memory that fails as the test says; a folder of the test's own",
+          "identity, G4: what has no room is refused, torn ends are cut, what cannot be read is counted as lost",
+          is_any=True),
     # -- release and time ---------------------------------------------------------------------------------------------
     Fault("R01", "the wheel, alone, in an empty environment", "an environment of its own",
           "it imports and delivers one segment"),

@@ -1,4 +1,5 @@
-"""Twenty random faults in a row, under load, on every transport and every loop. The seed is in the output."""
+"""Twenty random faults in a row, under load, on every transport and every loop; and some while each request calls a
+dozen libraries. The seed is in the output."""
 
 from __future__ import annotations
 
@@ -13,7 +14,10 @@ import pytest
 
 from e2e.fixtures import make
 from faults.covering import each_cell
+from kit.real.databases import Mariadb, Postgres
 from kit.real.kafka import Kafka
+from kit.real.rabbitmq import RabbitMQ
+from kit.real.redis import Redis
 from kit.seeds import session_seed
 
 pytestmark = pytest.mark.e2e
@@ -28,9 +32,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """One run of all nine applications; each test looks at one of them."""
     make(Kafka).close()  # skips, or fails, where a broker cannot run
     verdict = tmp_path_factory.mktemp("soak") / "verdict.json"
-    seed = session_seed()
-    command = [sys.executable, "-m", "stress", "soak", "--seed", str(seed), "--json", str(verdict)]
-    command += ["--minutes", str(MINUTES), "--fault-every", str(EVERY)]
+    return soak(verdict, "--minutes", str(MINUTES), "--fault-every", str(EVERY))
+
+
+def soak(verdict: Path, *arguments: str) -> Mapping[str, Any]:
+    """Run it; returns the verdict."""
+    command = [sys.executable, "-m", "stress", "soak", "--seed", str(session_seed()), "--json", str(verdict)]
+    command += arguments
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     print(done.stdout)
     assert verdict.exists(), "the soak came to no verdict"
@@ -50,3 +58,15 @@ def test_every_record_is_accounted_for_through_twenty_faults(
     assert cell["asked"] == cell["answered"] == cell["segments"] > 0
     assert cell["duplicates"] == 0
     assert cell["confirmed"] > 0
+
+
+@pytest.mark.timeout(600)
+def test_every_record_is_accounted_for_where_each_request_calls_a_dozen_libraries(tmp_path: Path) -> None:
+    for server in (Postgres, Mariadb, Redis, RabbitMQ):
+        make(server).close()  # as above
+    arguments = ("--everything", "--minutes", "0.5", "--fault-every", "15", "--rate", "3", "--transports", "grpc")
+    run = soak(tmp_path / "verdict.json", *arguments)
+    for cell in run["cells"].values():
+        assert cell["violations"] == [], f"with the seed {run['seed']}"
+        assert cell["asked"] == cell["answered"] == cell["segments"] > 0
+        assert cell["profiles"] > 0

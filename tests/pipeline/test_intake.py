@@ -99,6 +99,25 @@ def test_segments_between_requests_keep_these_from_nothing(kinds: str) -> None:
     assert requests.groups == ([of_requests] if of_requests else []), "they are encoded together, and nothing else is"
 
 
+def test_segments_that_are_plain_are_encoded_together_and_the_others_one_by_one() -> None:
+    channel, requests, encoding = channel_of(**AMPLE), RequestsAlike(), Encoding()
+    groups: list[list[str]] = []
+
+    def encode_plain(segments: list[str]) -> list[bytes | None]:
+        groups.append([*segments])
+        return [each.encode() if "plain" in each else None for each in segments]
+
+    intake = SegmentIntake(channel, encoding, requests, RateLimitedLog(), encode_plain=encode_plain)
+    for segment in ("plain 1", "odd 2", "", "poison", "plain 4"):
+        if segment:
+            intake.offer(segment)
+        else:
+            intake.offer_request(request(3))
+    assert channel.lease(100, 10_000).records == [b"plain 1", b"odd 2", b"request 3", b"plain 4"]
+    assert groups == [["plain 1", "odd 2", "poison", "plain 4"]]
+    assert encoding.done == ["odd 2"], "and the poison, which was refused"
+
+
 def test_nothing_is_encoded_before_a_group_is_there() -> None:
     intake, encoding = intake_of(channel_of(**AMPLE))
     names = [str(number) for number in range(GROUP)]

@@ -21,6 +21,7 @@ import anyio
 
 from swagent import Agent, Config, local_span
 from swagent.hosting.agent_thread import loop_of
+from swagent.ledger import SignalStatistics
 from swagent.meters import Counter
 from swagent.runtime.transport_choice import find_transport
 
@@ -104,9 +105,14 @@ async def outage(config: Config) -> dict[str, Any]:
     return {
         "grown": grown,
         "held": sum(each.queued_bytes for each in statistics),
-        "full": [each.signal.value for each in statistics if "full" in each.refused or "evicted" in each.dropped],
+        "full": [each.signal.value for each in statistics if _was_full(each)],
         "balanced": statistics.balanced and agent.statistics().balanced,
     }
+
+
+def _was_full(statistics: SignalStatistics) -> bool:
+    """Whether there was no room, or none for ordinary records."""
+    return bool(statistics.refused.keys() & {"full", "shed"}) or "evicted" in statistics.dropped
 
 
 def resident() -> int:

@@ -22,8 +22,9 @@ from faults.covering import covers
 from record.recorded import recording
 from runtime.worlds import agent_of
 from swagent import entry_span, exit_span, local_span
+from swagent.asgi.ending import end
 from swagent.asgi.lifespan import App, Message, Receive, Scope, Send
-from swagent.asgi.send import end, traced_send
+from swagent.asgi.send import traced_send
 from swagent.record.cardinality import OVERFLOW, CardinalityLimit
 from swagent.record.trace.carrier import parse_sw8
 from swagent.record.trace.segment import Segment

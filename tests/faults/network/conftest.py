@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Backoff with next to no delay, unless a test says otherwise."""
-    monkeypatch.setattr("swagent.agent.random.random", lambda: 0.01)
+    monkeypatch.setattr("swagent.agent.JITTER.random", lambda: 0.01)
 
 
 @pytest.fixture(scope="session")

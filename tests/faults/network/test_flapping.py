@@ -43,7 +43,7 @@ async def test_a_flapping_collector_got_as_many_records_as_the_ledger_says(
     random = Random(seed)
     caplog.set_level(logging.INFO)
     # ten times as fast as in earnest
-    monkeypatch.setattr("swagent.agent.random.random", lambda: random.random() / 10)
+    monkeypatch.setattr("swagent.agent.JITTER.random", lambda: random.random() / 10)
     async with line.agent(delivery=delivery) as agent:
 
         async def work() -> None:
@@ -113,7 +113,7 @@ class Collector(MemoryCollector):
 
 @pytest.fixture
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("swagent.agent.random.random", Random(SEED).random)
+    monkeypatch.setattr("swagent.agent.JITTER.random", Random(SEED).random)
 
 
 @on_virtual_clocks

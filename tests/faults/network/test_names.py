@@ -113,6 +113,7 @@ async def test_of_several_addresses_a_dead_one_does_not_block_the_others(
 ) -> None:
     for module in ("_dialling", "_http_dialling"):
         monkeypatch.setattr(f"swagent_transports.{module}.LONGEST_WAIT", 0.1)
+    monkeypatch.setattr("swagent_transports._resolver.shuffled", lambda addresses, _: list(dict.fromkeys(addresses)))
     sink, port = named_sink
     with full_backlog(FIRST, port), Proxy(sink.port, host=SECOND, port=port) as living:
         resolver.addresses = [FIRST, SECOND]

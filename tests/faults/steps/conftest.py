@@ -15,7 +15,7 @@ from swagent.pipeline.failover import Backoff
 @pytest.fixture(autouse=True)
 def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A life takes milliseconds, and a rest in it no more."""
-    monkeypatch.setattr("swagent.agent.random.random", lambda: 0.005)
+    monkeypatch.setattr("swagent.agent.JITTER.random", lambda: 0.005)
     monkeypatch.setattr("swagent.runtime.supervisor._BACKOFF", Backoff(base=0.002))
 
 

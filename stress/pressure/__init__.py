@@ -1,0 +1,1 @@
+"""Three services of one trace, and a collector that takes a fifth of what they record."""

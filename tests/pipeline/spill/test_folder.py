@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+from swagent.pipeline.spill import folder as folders
+from swagent.pipeline.spill.folder import FILE_BYTES, Folder
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no flock")
+HEAD = b"head"
+
+
+def anything(_: bytes) -> bool:
+    return True
+
+
+def fail(error: OSError) -> None:
+    raise error
+
+
+def created(folder: Folder) -> str:
+    name = folder.create(HEAD)
+    assert name is not None
+    return name
+
+
+def test_what_is_written_is_read_cut_and_removed(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "deep" / "spill", 8 * FILE_BYTES)
+    name = created(folder)
+    folder.write(name, 4, b"body", sync=True)
+    folder.write(name, 0, b"HEAD")
+    assert folder.read(name, 0, 100) == b"HEADbody"
+    folder.truncate(name, 5)
+    assert folder.read(name, 3, 100) == b"Db"
+    folder.remove(name)
+    folder.remove(name)
+    with pytest.raises(FileNotFoundError):
+        folder.read(name, 0, 1)
+    folder.close()
+    assert list((tmp_path / "deep" / "spill").iterdir()) == []
+
+
+def test_only_its_user_may_read_it(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        folder = Folder(tmp_path / "spill", 8 * FILE_BYTES)
+        name = created(folder)
+    finally:
+        os.umask(before)
+    modes = [tmp_path / "spill", folder.own, folder.own / name, folder.own / "lock"]
+    assert [stat.S_IMODE(each.stat().st_mode) for each in modes] == [0o700, 0o700, 0o600, 0o600]
+    folder.close()
+
+
+def test_a_folder_in_use_is_left_and_one_that_was_left_is_taken_once(tmp_path: Path) -> None:
+    one, two = Folder(tmp_path, 8 * FILE_BYTES), Folder(tmp_path, 8 * FILE_BYTES)
+    names = [created(one), created(one)]
+    one.write(names[1], 4, b"second")
+    assert two.take_over(anything, fail) == []
+    one.close()  # as the system does when a process dies
+    third = Folder(tmp_path, 8 * FILE_BYTES)
+    taken = two.take_over(anything, fail)
+    assert third.take_over(anything, fail) == []
+    assert [two.read(name, 0, 100) for name in taken] == [HEAD, HEAD + b"second"]
+    assert not one.own.exists()
+    two.close()
+    third.close()
+    assert [each.name for each in tmp_path.iterdir()] == [two.own.name]
+
+
+def test_what_is_not_wanted_or_not_of_ours_stays(tmp_path: Path) -> None:
+    one = Folder(tmp_path, 8 * FILE_BYTES)
+    wanted, other = created(one), created(one)
+    one.write(other, 0, b"other")
+    one.close()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter").write_bytes(HEAD)
+    (tmp_path / f"{7:020}-1").symlink_to(tmp_path / "mine")
+    two = Folder(tmp_path, 8 * FILE_BYTES)
+    assert len(two.take_over(lambda head: head.startswith(HEAD), fail)) == 1
+    assert sorted(os.listdir(one.own)) == [other, "lock"]
+    assert os.listdir(tmp_path / "mine") == ["letter"]
+    assert wanted != other
+    two.close()
+
+
+def test_a_folder_that_cannot_be_read_keeps_no_other_from_being_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [Folder(tmp_path, 8 * FILE_BYTES) for _ in range(2)]
+    for each in left:
+        created(each)
+        each.close()
+    take, errors = Folder._take, list[OSError]()
+
+    def take_some(self: Folder, folder: Path, is_usable: object) -> object:
+        if folder == left[0].own:
+            raise PermissionError
+        return take(self, folder, anything)
+
+    monkeypatch.setattr(Folder, "_take", take_some)
+    folder = Folder(tmp_path, 8 * FILE_BYTES)
+    assert len(folder.take_over(anything, errors.append)) == 1
+    assert len(errors) == 1
+    folder.close()
+
+
+def test_the_bound_is_that_of_all_processes_together(tmp_path: Path) -> None:
+    one, two = Folder(tmp_path, 3 * FILE_BYTES), Folder(tmp_path, 3 * FILE_BYTES)
+    names = [created(one), created(one), created(two)]
+    assert one.create(HEAD) is None
+    assert two.create(HEAD) is None
+    one.remove(names[0])
+    assert two.create(HEAD) is not None
+    assert one.create(HEAD) is None
+    one.close()
+    two.close()
+
+
+def test_a_folder_that_is_taken_before_it_is_locked_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, made = folders._lock, list[Path]()
+
+    def lock_late(folder: Path) -> int | None:
+        made.append(folder)
+        if len(made) == 1:
+            folder.rmdir()
+        return lock(folder)
+
+    monkeypatch.setattr(folders, "_lock", lock_late)
+    folder = Folder(tmp_path, 8 * FILE_BYTES)
+    assert len(made) == 2
+    assert folder.own == made[1]
+    folder.close()
+
+
+def test_a_head_that_finds_no_space_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Folder(tmp_path, 8 * FILE_BYTES)
+
+    def write(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(folders, "_write", write)
+    with pytest.raises(OSError, match="No space"):
+        folder.create(HEAD)
+    assert os.listdir(folder.own) == ["lock"]
+    folder.close()
+
+
+def test_a_path_that_is_a_file_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="exists"):
+        Folder(tmp_path / "file", 8 * FILE_BYTES)
+
+
+def test_a_cut_follows_no_link(tmp_path: Path) -> None:
+    victim = tmp_path / "diary.txt"
+    victim.write_bytes(b"today" * 100)
+    folder = Folder(tmp_path / "spill", 8 * FILE_BYTES)
+    name = created(folder)
+    (folder.own / name).unlink()
+    (folder.own / name).symlink_to(victim)
+    with pytest.raises(OSError, match=name):
+        folder.truncate(name, 4)
+    assert victim.stat().st_size == 500
+    folder.close()
+
+
+def test_a_folder_that_was_deleted_is_made_anew(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "spill", 8 * FILE_BYTES)
+    shutil.rmtree(tmp_path / "spill")
+    assert folder.read(created(folder), 0, 100) == HEAD
+    folder.close()
+
+
+def test_an_entry_that_cannot_be_read_leaves_its_folder_and_the_others_are_taken(tmp_path: Path) -> None:
+    one, two = Folder(tmp_path, 8 * FILE_BYTES), Folder(tmp_path, 8 * FILE_BYTES)
+    first = created(one)
+    (one.own / first).unlink()
+    (one.own / first).mkdir()
+    created(one)
+    one.close()
+    failures: list[OSError] = []
+    taken = two.take_over(anything, failures.append)
+    assert [two.read(name, 0, 100) for name in taken] == [HEAD]
+    assert len(failures) == 1
+    two.close()
