@@ -30,6 +30,8 @@ grpclib 0.4 lacks these things, which an application's process needs:
 * Each call ends as soon as its outcome is known, and what is answered stays answered, even if the connection breaks
   right behind it.
 * The loop's own resolver runs in a thread that the loop waits for. Here the loop does not wait, see `_resolver`.
+* A connection lasts as long as its peer wants. Here it is made anew at an age (`_connection_age`): the next one is
+  dialled while calls go on over the old one, which ends with its last call. If dialling fails, the old one stays.
 * `Channel.close()` lets asyncio drain the write buffer first, which a dead peer never does. Here it is aborted.
 """
 
@@ -38,15 +40,20 @@ grpclib 0.4 lacks these things, which an application's process needs:
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+import anyio
 from grpclib.client import Channel, Handler
 from grpclib.config import Configuration
 from grpclib.encoding.base import CodecBase
 from grpclib.metadata import USER_AGENT
 from grpclib.protocol import H2Protocol
 
+from swagent.agent_log import say
+
+from ._connection_age import ConnectionAge
 from ._dialling import dial
 from ._grpclib_call import Call
 from ._grpclib_connection import GrpcProtocol
@@ -74,13 +81,18 @@ class _RawCodec(CodecBase):
 
 
 class GrpcChannel(Channel):
-    """One HTTP/2 connection to one collector, dialled anew by the next call after it broke or retired."""
+    """One HTTP/2 connection to one collector, dialled anew by the next call after it broke or retired.
 
-    def __init__(self, host: str, port: int, context: SSLContext | None) -> None:
+    :ivar age: of the connection in use
+    """
+
+    def __init__(self, host: str, port: int, context: SSLContext | None, age: ConnectionAge) -> None:
         super().__init__(host, port, ssl=context, codec=_RawCodec(), config=_CONFIGURATION)
         # the connection in use, and those that retire
         self._open: set[GrpcProtocol] = set()
         self._is_aborted = False
+        self.age = age
+        self._renewal: asyncio.Task[None] | None = None
 
     def _protocol_factory(self) -> H2Protocol:
         return GrpcProtocol(self._open, Handler(), self._config, self._h2_config)
@@ -96,6 +108,7 @@ class GrpcChannel(Channel):
         except BaseException:
             protocol.processor.close("given up before it greeted")
             raise
+        self.age.begin(self._loop.time())
         return protocol
 
     def begin(self, call: Call) -> asyncio.Future[bytes]:
@@ -106,7 +119,7 @@ class GrpcChannel(Channel):
         protocol = cast("GrpcProtocol | None", self._protocol)
         if protocol is None or not self._connected or protocol.processor.pause or self._is_aborted:
             return asyncio.ensure_future(_exchange(self, call))
-        protocol.processor.under_way.begin(call)
+        protocol.processor.begin(call)
         return call.answer
 
     async def connect(self) -> GrpcProtocol:
@@ -125,9 +138,36 @@ class GrpcChannel(Channel):
             self.abort()
         raise ConnectionAbortedError("given up while it was dialled")
 
+    @property
+    def is_aged(self) -> bool:
+        """Whether the connection is to be made anew, and is not already."""
+        return self._loop.time() >= self.age.over_at and self._renewal is None and self._connected
+
+    def renew(self, seconds: float) -> asyncio.Task[None]:
+        """Make the connection anew within so many seconds, in a task that ends early when the channel is aborted."""
+        self._renewal = asyncio.ensure_future(self._renew(seconds))
+        return self._renewal
+
+    async def _renew(self, seconds: float) -> None:
+        """Dial another connection and let it take the place of the old one. If that fails, the old one stays."""
+        try:
+            # a call that finds the old one broken meanwhile waits for this one
+            with anyio.fail_after(seconds):
+                async with self._connect_lock:
+                    old = cast("GrpcProtocol", self._protocol)
+                    self._protocol = await self._create_connection()
+                    old.processor.replace()
+        except (OSError, NotProcessedError) as error:
+            say(logging.DEBUG, "the connection to %s is not made anew: %r", self._host, error)
+            self.age.begin(self._loop.time())
+        finally:
+            self._renewal = None
+
     def abort(self) -> None:
         """Drop every connection and what is in its buffers, now and for ever."""
         self._is_aborted = True
+        if self._renewal is not None:
+            self._renewal.cancel()
         for protocol in tuple(self._open):
             protocol.processor.close()
         self.close()
@@ -151,5 +191,5 @@ class GrpcChannel(Channel):
 async def _exchange(channel: GrpcChannel, call: Call) -> bytes:
     """Dial, send a call, and wait for its answer."""
     protocol = await channel.connect()
-    protocol.processor.under_way.begin(call)
+    protocol.processor.begin(call)
     return await call.answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from grpclib.const import Status
@@ -14,6 +15,9 @@ from h2.exceptions import ProtocolError
 from ._grpclib_batch import Batch
 from ._grpclib_headers import Fields
 from ._retry_info import read_retry_delay
+
+if TYPE_CHECKING:
+    from ._grpclib_processor import GrpcProcessor
 
 MAX_REPLY = 256 * 1024
 _PREFIX = struct.Struct(">?I")
@@ -58,6 +62,7 @@ class Call:
         self.owed = 0
         self.is_over = False
         self.is_reset = False
+        self.processor: GrpcProcessor | None = None
         self._head: Fields | None = None
         self._trailers: Fields | None = None
         self._reply = bytearray()

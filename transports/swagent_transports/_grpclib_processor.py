@@ -28,6 +28,7 @@ from hyperframe.frame import (
 
 from swagent.agent_log import say
 
+from ._grpclib_call import Call
 from ._grpclib_streams import NotProcessedError, Streams
 
 # Seconds for which a peer that says ENHANCE_YOUR_CALM is left alone.
@@ -60,6 +61,7 @@ class GrpcProcessor(EventsProcessor):
         self.greeted = asyncio.Event()
         self.ended: str | None = None
         self.pause = 0.0
+        self.is_replaced = False
         processors: dict[Any, Any] = self.processors
         processors[_GoAway] = self.process_go_away
         connection._connection._frame_dispatch_table.update(_frames_of_streams(self.under_way))
@@ -104,8 +106,19 @@ class GrpcProcessor(EventsProcessor):
         self.handler.close()
         self.under_way.turn_away(reason)
 
+    def begin(self, call: Call) -> None:
+        """Send a call as far as the peer lets it out now."""
+        call.processor = self
+        self.under_way.begin(call)
+
+    def replace(self) -> None:
+        """Close when the last call is over, also of those that wait for a stream: another connection takes the next."""
+        self.is_replaced = True
+        if self.under_way.is_idle:
+            self._close_retired()
+
     def _close_retired(self) -> None:
-        if self.under_way.closed is not None and self.ended is None:
+        if (self.is_replaced or self.under_way.closed is not None) and self.ended is None:
             self.close("retired")
 
     def process_remote_settings_changed(self, event: RemoteSettingsChanged) -> None:

@@ -82,6 +82,11 @@ class Streams:
             if not call.answer.done():
                 self._advance(call)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no call is under way, and none waits to begin."""
+        return not (self.calls or self._waiting)
+
     def turn_away(self, reason: str) -> None:
         """End the calls that have not begun, and take no others."""
         self.closed = reason
@@ -124,14 +129,18 @@ class Streams:
         """A call has ended: its stream is reset, unless both sides have ended it."""
         self._waiting.pop(call, None)
         if self.calls.pop(call.stream_id, None) is None:
+            self._note_idle()
             return
         if not (call.is_reset or (call.is_over and call.batch.is_out)):
             self._write(RstStreamFrame(call.stream_id, error_code=ErrorCodes.CANCEL).serialize())
         self._open_windows(call)
-        if not self.calls:
-            self._on_idle()
+        self._note_idle()
         # a stream is free
         self.advance()
+
+    def _note_idle(self) -> None:
+        if self.is_idle:
+            self._on_idle()
 
     def _write(self, data: bytes) -> None:
         if not self._connection.is_closing():

@@ -14,6 +14,7 @@ from swagent.config import Config
 from swagent.errors import AmbiguousError, ConfigError, DeliveryError, RejectedError, RetryableError
 from swagent.stop_budgets import TRANSPORT_CALL_END
 
+from ._connection_age import ConnectionAge
 from ._deadline import expire
 from ._http_exchange import Exchange
 from ._http_pool import Pool
@@ -50,7 +51,9 @@ class HttpCalls:
         self._timeout = config.request_timeout
         self._context = client_context(config) if address.tls else None
         self._headers = {**headers, "accept-encoding": "identity"}
+        self._age = ConnectionAge(config.connection_max_age)
         self._pool: Pool | None = None
+        self._is_renewing = False
         self._under_way: set[Exchange] = set()
         self._is_closed = False
 
@@ -90,6 +93,8 @@ class HttpCalls:
     def _judge(self, call: Exchange, response: httpx.Response) -> DeliveryError | None:
         """The verdict on the batch of a call with an answer; None: confirmed."""
         status = response.status_code
+        if status in _DEFAULT_PAUSES:
+            self._age.refused(anyio.current_time())
         text = f"HTTP {status}"
         if 200 <= status < 300:
             if call.is_garbled:
@@ -106,8 +111,6 @@ class HttpCalls:
 
     async def _attempt(self, call: Exchange) -> Exception | str:
         """Do the exchange within the timeout. Returns what cut it off, if anything did."""
-        if self._pool is None or self._pool.is_retired:
-            self._pool = Pool(self._context)
         failure: Exception | None = None
         over = anyio.Event()
         try:
@@ -115,7 +118,7 @@ class HttpCalls:
                 group.start_soon(expire, call.scope, self._timeout, over)
                 with call.scope:
                     try:
-                        await self._pool.run(call)
+                        await self._run(call)
                     except Exception as error:
                         failure = error
                 over.set()
@@ -125,6 +128,47 @@ class HttpCalls:
         if failure is not None:
             return failure
         return "the transport was closed" if self._is_closed else f"no answer within {self._timeout:g} s"
+
+    async def _run(self, call: Exchange) -> None:
+        """Do the exchange over the pool, or over a new one when it is time for that."""
+        pool = self._usable_pool()
+        if self._is_renewing or anyio.current_time() < self._age.over_at:
+            await pool.run(call)
+        elif not await self._renew(call):
+            await self._usable_pool().run(call)
+
+    def _usable_pool(self) -> Pool:
+        pool = self._pool
+        if pool is None or pool.is_retired:
+            pool = self._pool = Pool(self._context)
+            self._age.begin(anyio.current_time())
+        return pool
+
+    async def _renew(self, call: Exchange) -> bool:
+        """Let the exchange try a new pool, which takes the place of the old one if it works. The other calls go on over
+        the old one.
+
+        :returns: whether it worked; if not, nothing of the call has left
+        """
+        self._is_renewing = True
+        pool = Pool(self._context)
+        try:
+            with call.dialling_within(self._timeout / 2):
+                await pool.run(call)
+        except Exception:
+            if call.may_have_sent:
+                raise
+            return False
+        else:
+            old, self._pool = self._pool, pool
+            if old is not None:
+                await old.retire()
+            if self._is_closed:
+                await pool.retire()
+            return True
+        finally:
+            self._age.begin(anyio.current_time())
+            self._is_renewing = False
 
     def __str__(self) -> str:
         return str(self._url)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -80,6 +81,16 @@ class Exchange:
         self._keeps_reply = keeps_reply
         self.scope = CancelScope()
         self.ended = anyio.Event()
+
+    @contextmanager
+    def dialling_within(self, seconds: float) -> Generator[None, None, None]:
+        """Let it fail, with nothing sent, where it has no connection after so many seconds for an address."""
+        timeouts: dict[str, float | None] = {"connect": seconds, "read": None, "write": None, "pool": None}
+        self._request.extensions["timeout"] = timeouts
+        try:
+            yield
+        finally:
+            del self._request.extensions["timeout"]
 
     @property
     def may_have_sent(self) -> bool:

@@ -9,10 +9,14 @@ from __future__ import annotations
 import ipaddress
 import socket
 import threading
+from collections.abc import Iterable
+from random import Random
 
 import anyio
 
 from swagent.backend import loop_notifier
+
+from ._connection_age import JITTER
 
 # Seconds for which an address is tried while there are others. A name may have several servers, and one that is
 # silently dead must not use up the time of the rest.
@@ -20,7 +24,7 @@ LONGEST_WAIT = 1.0
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host, in the order in which to try them. On any event loop.
+    """The addresses of a host, in the order in which to try them, which is another one each time. On any event loop.
 
     :raises OSError: when the name cannot be resolved
     """
@@ -59,4 +63,15 @@ def _is_address(host: str) -> bool:
 
 def _look_up(host: str, port: int) -> list[str]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    return shuffled((str(address[0]) for *_, address in found), JITTER)
+
+
+def shuffled(addresses: Iterable[str], random: Random) -> list[str]:
+    """Each address once, in an order that is drawn, or all agents would go to the first collector of a name. Which
+    family of addresses comes first stays as the system has it."""
+    families: dict[bool, list[str]] = {}
+    for each in dict.fromkeys(addresses):
+        families.setdefault(":" in each, []).append(each)
+    for family in families.values():
+        random.shuffle(family)
+    return [each for family in families.values() for each in family]

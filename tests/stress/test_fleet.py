@@ -1,0 +1,74 @@
+"""The simulated fleet: collectors that were restarted get their share again, and agents come back spread over time."""
+
+from __future__ import annotations
+
+import pytest
+
+from stress.__main__ import main as stress
+from stress.fleet.clock import Clock
+from stress.fleet.collectors import Collector
+from stress.fleet.scenario import SCENARIOS, Outcome, run
+
+_AGE = 240.0
+
+
+def outcome(scenario: str, age: float, *, collectors: int = 3, has_balancer: bool = False) -> Outcome:
+    return run(SCENARIOS[scenario], 400, collectors, age, seed=1, rate=1000, has_balancer=has_balancer)
+
+
+@pytest.mark.parametrize("has_balancer", [False, True], ids=["addresses", "balancer"])
+def test_a_collector_that_was_restarted_gets_its_share_only_where_connections_age(has_balancer: bool) -> None:
+    kept = outcome("rolling restart", 0.0, has_balancer=has_balancer)
+    aged = outcome("rolling restart", _AGE, has_balancer=has_balancer)
+    assert kept.apart > 1.2
+    assert aged.apart < 0.4  # with so few agents chance alone makes a fifth
+    assert kept.at_rest == 0
+    assert 400 / _AGE < aged.at_rest < 2 * 400 / _AGE
+
+
+@pytest.mark.parametrize("collectors", [1, 3])
+def test_after_an_outage_of_all_the_agents_come_back_spread_and_in_time(collectors: int) -> None:
+    found = outcome("all dead", _AGE, collectors=collectors)
+    assert found.worst is not None
+    assert found.away == 400, "nothing was there at the end of the outage"
+    assert found.worst.ratio < 3
+    assert found.longest <= 31
+
+
+def test_agents_leave_a_collector_that_refuses_them() -> None:
+    kept, aged = outcome("one refuses", 0.0), outcome("one refuses", _AGE)
+    assert kept.away > 400 / 5
+    assert aged.away < 400 / 10
+    assert aged.refusals < kept.refusals / 2
+
+
+@pytest.mark.parametrize("scenario", ["one dead", "one machine gone", "one too slow"])
+def test_agents_find_the_collectors_that_are_well(scenario: str) -> None:
+    found = outcome(scenario, _AGE)
+    assert found.away < 400 / 20
+    assert found.apart < 0.4
+
+
+def test_one_seed_is_one_outcome() -> None:
+    assert outcome("one dead", _AGE) == outcome("one dead", _AGE)
+
+
+def test_a_collector_takes_so_many_connections_a_second() -> None:
+    clock = Clock()
+    collector = Collector(clock, "10.0.0.1", 100.0)
+    waits = [collector.admit() for _ in range(1100)]
+    assert waits[0] == pytest.approx(0.012)
+    assert waits[99] == pytest.approx(1.002)
+    assert waits[-1] is None, "its queue is full"
+    clock.run_until(11.0)
+    assert collector.admit() == pytest.approx(0.012)
+
+
+def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["fleet", "--agents", "50", "--collectors", "2", "--ages", "0,100", "--scenarios"]
+    assert stress([*arguments, "rolling restart", "--jobs", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[:3] for line in lines[2:]] == [
+        ["| rolling restart", "2", "none"],
+        ["| rolling restart", "2", "100 s"],
+    ]

@@ -1,0 +1,344 @@
+"""A connection is made anew at an age, beside the old one, which ends with its last call."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from random import Random
+from threading import Event as ThreadEvent
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import httpcore
+import pytest
+from grpclib.const import Status
+from h2.errors import ErrorCodes
+from h2.settings import SettingCodes
+
+from kit import answers, http_answers
+from kit.answers import confirm
+from kit.client import grpc_client, until
+from kit.h2_peer import Call, H2Peer
+from kit.http_client import http_client
+from kit.http_peer import HttpPeer
+from swagent.errors import RejectedError
+from swagent_transports import _connection_age
+from swagent_transports._connection_age import ConnectionAge
+from swagent_transports._http_exchange import Exchange
+from swagent_transports._resolver import shuffled
+
+_AGE = 1000.0
+
+
+def test_an_age_is_between_half_of_the_most_and_the_most() -> None:
+    drawn = iter([0.0, 1.0, 0.5])
+    age = ConnectionAge(200.0, lambda: next(drawn))
+    assert age.over_at == math.inf, "there is no connection yet"
+    found: list[float] = []
+    for _ in range(3):
+        age.begin(1000.0)
+        found.append(age.over_at)
+    assert found == [1100.0, 1200.0, 1150.0]
+
+
+def test_a_refusal_shortens_an_age_and_never_prolongs_it() -> None:
+    drawn = iter([1.0, 0.5, 1.0, 0.0])
+    age = ConnectionAge(200.0, lambda: next(drawn))
+    age.begin(1000.0)
+    age.refused(1000.0)
+    assert age.over_at == 1010.0
+    age.begin(1000.0)
+    age.refused(1195.0)
+    assert age.over_at == 1195.0, "at once"
+
+
+def test_of_many_refusals_over_one_connection_the_first_draws() -> None:
+    drawn = iter([1.0, 0.5, 0.0])
+    age = ConnectionAge(200.0, lambda: next(drawn))
+    age.begin(1000.0)
+    for now in (1000.0, 1001.0):
+        age.refused(now)
+    assert age.over_at == 1010.0
+
+
+def test_with_zero_a_connection_stays() -> None:
+    age = ConnectionAge(0.0, lambda: 0.0)
+    age.begin(1000.0)
+    age.refused(1000.0)
+    assert age.over_at == math.inf
+
+
+def test_every_address_of_a_name_comes_first_as_often() -> None:
+    random = Random(1)
+    addresses = ["10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.3"]
+    orders = [shuffled(addresses, random) for _ in range(300)]
+    assert all(sorted(order) == ["10.0.0.1", "10.0.0.2", "10.0.0.3"] for order in orders)
+    assert all(70 < sum(order[0] == each for order in orders) < 130 for each in addresses)
+
+
+def test_the_family_that_the_system_prefers_stays_first() -> None:
+    orders = [shuffled(["fd00::1", "10.0.0.1", "fd00::2", "10.0.0.2"], Random(seed)) for seed in range(20)]
+    assert {":" in order[0] and ":" in order[1] for order in orders} == {True}
+    assert len({tuple(order) for order in orders}) == 4
+
+
+@pytest.fixture
+def aged(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
+    """Lets the connection in use be due now."""
+
+    def age(client: Any) -> None:
+        client.transport._age.over_at = -math.inf
+
+    monkeypatch.setattr(_connection_age, "JITTER", Random(1))
+    return age
+
+
+# -- gRPC --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+async def test_grpc_goes_on_over_the_old_connection_until_the_new_one_is_there(aged: Callable[[Any], None]) -> None:
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address, connection_max_age=_AGE) as client:
+            await client.send()
+            aged(client)
+            await client.send(b"over the old one")
+            await peer.thread.call(peer.links[0].gone.wait)
+            assert [len(link.calls) for link in peer.links] == [2, 0]
+            for _ in range(5):
+                await client.send()
+        assert [len(link.calls) for link in peer.links] == [2, 5]
+
+
+@pytest.mark.anyio
+async def test_grpc_lets_the_calls_of_the_old_connection_end(aged: Callable[[Any], None]) -> None:
+    go_on = ThreadEvent()
+
+    async def wait_or_confirm(call: Call) -> None:
+        while call.messages == [b"slow"] and not go_on.is_set():
+            await answers.late(0.005)(call)
+        await confirm(call)
+
+    with H2Peer(wait_or_confirm) as peer:
+        async with grpc_client(peer.address, connection_max_age=_AGE) as client:
+            await client.send()
+            async with anyio.create_task_group() as group:
+                group.start_soon(client.send, b"slow")
+                await until(lambda: len(peer.calls) == 2)
+                aged(client)
+                await client.send()
+                await until(lambda: len(peer.links) == 2)
+                channel: Any = client.transport._channel
+                await until(lambda: channel._renewal is None)
+                await client.send(b"over the new one")
+                assert not peer.links[0].gone.is_set()
+                go_on.set()
+            await peer.thread.call(peer.links[0].gone.wait)
+        assert [len(link.calls) for link in peer.links] == [3, 1]
+
+
+@pytest.mark.anyio
+async def test_grpc_calls_that_wait_for_a_stream_begin_on_the_old_connection(aged: Callable[[Any], None]) -> None:
+    slowly = answers.at_once(answers.late(0.02), confirm)
+    with H2Peer(slowly, settings={SettingCodes.MAX_CONCURRENT_STREAMS: 1}) as peer:
+        async with grpc_client(peer.address, connection_max_age=_AGE) as client:
+            await client.send()
+            aged(client)
+            assert await client.verdicts(8) == [None] * 8
+            await until(lambda: len(peer.links) == 2)
+            await peer.thread.call(peer.links[0].gone.wait)
+        assert len(peer.calls) == 9
+
+
+@pytest.mark.anyio
+async def test_grpc_keeps_the_connection_where_no_other_can_be_made(
+    aged: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def refuse(host: str, port: int) -> list[str]:
+        asked.append(host)
+        raise OSError("no such name")
+
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address, connection_max_age=_AGE) as client:
+            await client.send()
+            monkeypatch.setattr("swagent_transports._dialling.resolve", refuse)
+            aged(client)
+            for _ in range(5):
+                await client.send()
+            await until(lambda: client.transport._age.over_at > 0)
+            await client.send()
+        assert (len(peer.links), len(asked)) == (1, 1)
+
+
+@pytest.mark.anyio
+async def test_grpc_leaves_a_collector_that_refuses(aged: Callable[[Any], None]) -> None:
+    with H2Peer(answers.status(Status.RESOURCE_EXHAUSTED)) as peer:
+        async with grpc_client(peer.address, connection_max_age=_AGE) as client:
+            assert isinstance(await client.verdict(), RejectedError)
+            now = await client.run(_loop_time)
+            assert client.transport._age.over_at <= now + _AGE / 10
+
+
+async def _loop_time() -> float:
+    return anyio.current_time()
+
+
+@pytest.mark.anyio
+async def test_grpc_ends_while_a_connection_is_made_anew(aged: Callable[[Any], None]) -> None:
+    with H2Peer(confirm) as peer:
+        async with grpc_client(peer.address, connection_max_age=_AGE) as client:
+            await client.send()
+            peer.greets = False
+            aged(client)
+            await client.send()
+            await until(lambda: len(peer.links) == 2)
+        assert len(peer.calls) == 2
+
+
+# -- HTTP --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+async def test_http_moves_to_another_connection_with_a_call(aged: Callable[[Any], None]) -> None:
+    with HttpPeer(http_answers.confirm) as peer:
+        async with http_client(peer.address, connection_max_age=_AGE) as client:
+            await client.send()
+            aged(client)
+            await client.send()
+            await client.send()
+            assert len(peer.links) == 2
+            await peer.thread.call(peer.links[0].gone.wait)
+        assert len(peer.calls) == 3
+
+
+@pytest.mark.anyio
+async def test_http_keeps_the_connection_where_no_other_can_be_made(
+    aged: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(host: str, port: int) -> list[str]:
+        raise OSError("no such name")
+
+    with HttpPeer(http_answers.confirm) as peer:
+        async with http_client(peer.address, connection_max_age=_AGE) as client:
+            await client.send()
+            monkeypatch.setattr("swagent_transports._http_dialling.resolve", refuse)
+            aged(client)
+            for _ in range(3):
+                assert await client.verdict() is None
+        assert len(peer.links) == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("code", [429, 503])
+async def test_http_leaves_a_collector_that_refuses(aged: Callable[[Any], None], code: int) -> None:
+    with HttpPeer(http_answers.status(code)) as peer:
+        async with http_client(peer.address, connection_max_age=_AGE) as client:
+            assert isinstance(await client.verdict(), RejectedError)
+            assert client.transport._age.over_at <= anyio.current_time() + _AGE / 10
+
+
+@pytest.mark.anyio
+async def test_the_end_of_an_old_connection_leaves_the_new_one_alone(aged: Callable[[Any], None]) -> None:
+    broken, go_on = ThreadEvent(), ThreadEvent()
+
+    async def behave(call: Call) -> None:
+        if call.messages == [b"old"]:
+            await anyio.to_thread.run_sync(broken.wait)
+            await answers.reset(ErrorCodes.INTERNAL_ERROR)(call)
+            return
+        if call.messages == [b"new"]:
+            await anyio.to_thread.run_sync(go_on.wait)
+        await confirm(call)
+
+    verdicts: dict[bytes, Any] = {}
+    with H2Peer(behave) as peer:
+        async with grpc_client(peer.address, connection_max_age=_AGE) as client, anyio.create_task_group() as group:
+
+            async def send(name: bytes) -> None:
+                verdicts[name] = await client.verdict(name)
+
+            await client.send()
+            group.start_soon(send, b"old")
+            await until(lambda: len(peer.calls) == 2)
+            aged(client)
+            await client.send()
+            channel: Any = client.transport._channel
+            await until(lambda: len(peer.links) == 2 and channel._renewal is None)
+            group.start_soon(send, b"new")
+            await until(lambda: len(peer.links[1].calls) == 1)
+            broken.set()
+            await until(lambda: b"old" in verdicts)
+            go_on.set()
+    assert verdicts[b"new"] is None
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("age", [1e-5, 1e-7, 1e-12])
+async def test_a_tiny_age_and_a_name_that_is_lost_cost_a_dial_and_no_call(
+    age: float, aged: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def refuse(host: str, port: int) -> list[str]:
+        del port
+        asked.append(host)
+        raise OSError("no such name")
+
+    with HttpPeer(http_answers.confirm) as peer:
+        async with http_client(peer.address, connection_max_age=age) as client:
+            await client.send()
+            monkeypatch.setattr("swagent_transports._http_dialling.resolve", refuse)
+            # by a clock of milliseconds such an age may not be over yet
+            aged(client)
+            assert await client.verdict() is None
+    assert len(asked) == 1
+
+
+@pytest.mark.anyio
+async def test_a_renewal_that_hangs_while_it_dials_costs_no_call(
+    aged: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(*_: object, timeout: float, **__: object) -> None:
+        with anyio.move_on_after(timeout):
+            await anyio.sleep_forever()
+        raise httpcore.ConnectTimeout
+
+    with HttpPeer(http_answers.confirm) as peer:
+        async with http_client(peer.address, connection_max_age=_AGE, request_timeout=1.0) as client:
+            await client.send()
+            monkeypatch.setattr(
+                "swagent_transports._http_dialling.Dialler.connect_tcp", lambda _, *a, **k: hang(*a, **k)
+            )
+            aged(client)
+            assert await client.verdict() is None
+
+
+@pytest.mark.anyio
+async def test_a_renewal_that_ends_as_the_transport_closes_leaves_no_connection(
+    aged: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, former = Exchange.run, list[Any]()
+    with HttpPeer(http_answers.confirm) as peer:
+        async with http_client(peer.address, connection_max_age=_AGE) as client:
+            await client.send()
+            calls: Any = client.transport
+            aged(client)
+
+            async def run(exchange: Any, http: Any) -> None:
+                await original(exchange, http)
+                monkeypatch.setattr(Exchange, "run", original)
+                # as closing does up to its first wait, in another task, when this one is about to go on
+                calls._is_closed = True
+                for each in tuple(calls._under_way):
+                    each.scope.cancel()
+                former.append(calls._pool)
+
+            monkeypatch.setattr(Exchange, "run", run)
+            await client.verdict()
+            await former[0].retire()
+            assert calls._pool._is_closed
