@@ -13,7 +13,7 @@ import os
 import sys
 from types import ModuleType
 
-API = 13
+API = 17
 VARIABLE = "SW_AGENT_NATIVE"
 CHOICES = ("auto", "off")
 

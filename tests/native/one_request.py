@@ -17,12 +17,18 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
+
 from native.draws import APP, ROUTES
 from native.recorder import Recorder
 from swagent import acceleration, local_span
 from swagent.asgi import SkyWalkingMiddleware
 from swagent.instrument.call import begin_call, end_call
+from swagent.instrument.libraries.http.httpx import _ends_of_calls
+from swagent.instrument.libraries.http.httpx_headers import looking_for_cookies
+from swagent.instrument.libraries.sql import asyncpg
 from swagent.instrument.libraries.sql.sql_call import begin_query, database_at
+from swagent.instrument.libraries.sql.sql_cursor import around_awaited_query
 from swagent.record.trace.model import Component, Layer
 
 START = {"type": "http.response.start", "status": 200, "headers": []}
@@ -150,6 +156,56 @@ async def asking(scope: Any, receive: Any, send: Any) -> None:
     await send(BODY)
 
 
+class Connection:
+    """As asyncpg's."""
+
+    _reset_query = "RESET ALL;"
+    _addr = ("db", 5432)
+    _params = SimpleNamespace(database="shop")
+
+    async def fetch(self, statement: str, *parameters: object) -> None:
+        """A query, which waits."""
+        await Pause()
+        if parameters:
+            raise LookupError("no such row")
+
+
+_fetch: Any = around_awaited_query(asyncpg._begin_by("PostgreSQL/bind"))(Connection.fetch)
+_connection = Connection()
+
+
+async def querying(scope: Any, receive: Any, send: Any) -> None:
+    """One that asks a database by the driver's method: once well, once not, and once wrongly."""
+    scope["route"] = ROUTES[1]
+    await _fetch(_connection, "SELECT 1 FROM orders")
+    with contextlib.suppress(LookupError):
+        await _fetch(_connection, "SELECT 1 FROM orders WHERE id = $1", 7)
+    with contextlib.suppress(TypeError):
+        await _fetch(_connection, "SELECT 1 FROM orders", unheard_of=7)
+    await send(START)
+    await send(BODY)
+
+
+_begin_request, _end_request = _ends_of_calls(httpx)
+_look: Any = looking_for_cookies(lambda cookies, response: cookies)
+_url = httpx.URL("http://stock.test/orders/17")
+_FIELDS = [(b"Host", b"host", b"stock.test")]
+
+
+async def fetching(scope: Any, receive: Any, send: Any) -> None:
+    """One that asks a service by httpx, which looks for cookies."""
+    scope["route"] = ROUTES[1]
+    request = SimpleNamespace(method="GET", url=_url, headers=SimpleNamespace(_list=_FIELDS.copy()))
+    span = _begin_request(None, (request,), {})
+    await Pause()
+    response = SimpleNamespace(_request=request, status_code=200, is_closed=True)
+    _look(None, response)
+    if span is not None:
+        _end_request(span, response, None, (request,), {})
+    await send(START)
+    await send(BODY)
+
+
 async def failing(scope: Any, receive: Any, send: Any) -> None:
     """One that raises."""
     raise ValueError("below")
@@ -178,6 +234,10 @@ def _lives() -> list[tuple[Served, Callable[[Served], object]]]:
         (Served(nesting), lambda served: served.serve(scope_of())),
         (Served(calling), lambda served: served.serve(scope_of())),
         (Served(asking), lambda served: served.serve(scope_of())),
+        (Served(fetching), lambda served: served.serve(scope_of())),
+        (Served(querying), lambda served: served.serve(scope_of())),
+        (Served(querying), lambda served: served.cancel(scope_of())),
+        (Served(querying), lambda served: served.abandon(scope_of())),
         (Served(failing), fail),
         (Served(unawaited), fail),
         (Served(plain, time_split_every=1), lambda served: served.serve(scope_of())),

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from native.one_request import Served, asking, calling, failing, nesting, pausing, plain, scope_of
+from native.one_request import Served, asking, calling, failing, fetching, nesting, pausing, plain, querying, scope_of
 
 _MOST = 3000
 _PATIENCE = 100
@@ -80,6 +80,8 @@ def main() -> None:
         "nesting": (Served(nesting), lambda served: served.serve(scope_of())),
         "calling": (Served(calling), lambda served: served.serve(scope_of())),
         "asking": (Served(asking), lambda served: served.serve(scope_of())),
+        "fetching": (Served(fetching), lambda served: served.serve(scope_of())),
+        "querying": (Served(querying), lambda served: served.serve(scope_of())),
         "failing": (Served(failing), lambda served: served.serve(scope_of())),
         "cancelled": (Served(pausing), lambda served: served.cancel(scope_of())),
         "closed": (Served(pausing), lambda served: served.abandon(scope_of())),

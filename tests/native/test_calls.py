@@ -7,6 +7,7 @@ import sys
 import threading
 from contextvars import copy_context
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -16,6 +17,7 @@ from swagent import acceleration, entry_span, put_correlation
 from swagent.instrument.call import begin_call
 from swagent.instrument.libraries.sql.sql_call import begin_query
 from swagent.instrument.settings import Settings, current, use
+from swagent.record.trace.headers import share_headers
 from swagent.record.trace.model import Component, Layer
 
 pytestmark = pytest.mark.native
@@ -109,6 +111,65 @@ def test_the_headers_of_a_call_are_those_that_python_writes(service: str, peer: 
         spans = [begin_and_stop() for _ in range(300)]
         assert [span.headers_for(peer) for span in spans] == [span._headers_otherwise(peer) for span in spans]
     recorded.recorder.end()
+
+
+def test_what_the_headers_of_a_segment_share_is_what_python_writes(served: Served) -> None:
+    ids = ["0123456789abcdef" * 2, "f" * 32, "0" * 32, uuid4().hex, uuid4().hex]
+    with entry_span("request") as root:
+        segment, span = root.segment, begin()
+        assert segment is not None
+        for trace_id in [*ids, "a trace of another agent", "A" * 32, "ü" * 32, "f" * 31]:
+            for segment_id in ids:
+                segment.trace_id, segment.id, segment._shared_headers = trace_id, segment_id, None
+                assert span.headers_for(PEER) == span._headers_otherwise(PEER)
+                shared, segment._shared_headers = segment._shared_headers, None
+                assert shared == share_headers(trace_id, segment_id)
+        span.stop()
+
+
+SW8, OWN = (b"sw8", b"sw8", b"1-x"), (b"X-Own", b"x-own", b"kept")
+
+
+def test_headers_are_added_to_fields_that_are_plain_and_to_no_others() -> None:
+    add = acceleration.native.add_header_fields  # type: ignore[union-attr]
+    written = {"sw8": "1-y", "tracestate": "sw=1"}
+    fields: Any = [OWN]
+    assert add(fields, written)
+    assert fields == [OWN, (b"sw8", b"sw8", b"1-y"), (b"tracestate", b"tracestate", b"sw=1")]
+    assert all(type(part) is bytes for field in fields for part in field)
+    traceparent = (b"Traceparent", b"traceparent", b"00-x")
+    for odd in ([SW8], [traceparent], [OWN[:2]], [list(OWN)], [("a", "b", "c")], [None]):
+        fields = [OWN, *odd]
+        assert not add(fields, written)
+        assert fields == [OWN, *odd]
+    for given in ({"sw9": "1"}, {"sw8": "ü"}, {"sw8": b"1"}, {7: "1"}):
+        fields = [OWN]
+        assert not add(fields, given)
+        assert fields == [OWN]
+    assert not add((OWN,), written)
+    assert not add([OWN], None)
+
+
+def test_headers_at_the_end_of_fields_are_taken_out() -> None:
+    take = acceleration.native.take_header_fields  # type: ignore[union-attr]
+    state = (b"TraceState", b"tracestate", b"sw=1")
+    for before, ours in (([OWN], [SW8, state]), ([], [SW8]), ([SW8, OWN], [state]), ([SW8, OWN], []), ([None], [SW8])):
+        fields: Any = [*before, *ours]
+        assert take(fields) == ours
+        assert fields == before
+    assert take((SW8,)) is None
+
+
+def test_the_logs_of_a_span_are_a_list_once_they_are_asked_for(served: Served) -> None:
+    with entry_span("request"):
+        span, other = begin_and_stop(), begin()
+        assert span.logs is span.logs
+        assert span.logs == []
+        other.log(event="asked").stop()
+        assert [fields for _, fields in other.logs] == [[("event", "asked")]]
+        assert span.logs == []
+        span.logs = [(1.0, [])]
+        assert span.logs == [(1.0, [])]
 
 
 def test_the_frame_of_a_transaction_has_no_span(served: Served) -> None:

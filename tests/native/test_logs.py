@@ -59,8 +59,12 @@ class Entry:
 
     def __init__(self, trace_id: str, ended: bool, origin: Any) -> None:
         self.trace_id = trace_id
+        self.is_recorded = bool(trace_id)
         self.ended = ended
         self.origin = origin
+
+    def age(self) -> float:
+        return 1.0
 
     def find_trace_id(self) -> str:
         return self.trace_id

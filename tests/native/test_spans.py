@@ -91,6 +91,11 @@ def test_a_segment_is_the_same(
     ours, theirs = both(segment)
     is_known = all(0 <= each.layer <= max(Layer) and each.component >= 0 for each in made)
     assert ours == (theirs if is_known else None)
+    # in a group, and beside what is none
+    group: list[Any] = [(segment, segment.spans), object(), (segment, ()), (object(), []), (segment, [])]
+    written = ENCODER.segments(group)
+    assert written[:4] == [ours, None, None, None]
+    assert written[4] == ENCODER.segment(segment.trace_id, segment.id, [], service, "one", limited)
 
 
 @pytest.mark.parametrize("position", [0, 8, 33])
@@ -150,6 +155,10 @@ def test_an_exception_that_has_to_reach_the_application_does() -> None:
     assert native.SpanEncoder(fail, 6).segment("é", "2", [], "s", "i", False) is None
     with pytest.raises(KeyboardInterrupt):
         native.SpanEncoder(interrupt, 6).segment("é", "2", [], "s", "i", False)
+    segment = Segment(Tracer("é", "one", lambda _: None), None, "1", "2")
+    assert native.SpanEncoder(fail, 6).segments([(segment, [])]) == [None]
+    with pytest.raises(KeyboardInterrupt):
+        native.SpanEncoder(interrupt, 6).segments([(segment, [])])
 
 
 def test_a_list_may_become_shorter_meanwhile() -> None:

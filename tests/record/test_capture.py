@@ -176,11 +176,11 @@ def test_under_an_unrecorded_trace_a_captured_thread_records_nothing_either() ->
     assert recorder.segments == []
 
 
-def test_the_trace_id_is_known_only_within_a_span(recorder: Recorder) -> None:
-    with entry_span("request"):
+def test_the_trace_id_is_known_under_a_snapshot(recorder: Recorder) -> None:
+    with entry_span("request") as request:
         snapshot = capture()
     with snapshot:
         assert current_span() is None
-        assert current_trace_id() == ""
+        assert current_trace_id() == request.trace_id
         with local_span("query") as query:
             assert current_trace_id() == query.trace_id == recorder.of("request").trace_id

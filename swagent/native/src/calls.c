@@ -9,7 +9,7 @@
 /* The objects of Python that this knows; set once, and held for ever. */
 static struct {
     PyObject *current;     /* context variable: the active entry */
-    PyObject *collection;  /* says which thread collects garbage */
+    PyObject *collection;  /* says which thread collects garbage, in a slot */
     PyObject *entry, *exit; /* kinds of spans */
     PyObject *suppressed;  /* context variable: the agent's own work */
     PyObject *setting_up;  /* context variable: a library's own work */
@@ -17,7 +17,8 @@ static struct {
     PyObject *begin_otherwise; /* function: `begin_call` */
 } known;
 
-static PyObject *s_thread, *s_stop_at, *s_give_up, *s_stop_otherwise;
+static PyObject *s_stop_at, *s_give_up, *s_stop_otherwise;
+static Py_ssize_t place_of_thread;
 static PyObject *zero_seconds, *minus_one, *no_refs, *zero;
 
 /* -- what both look at ------------------------------------------------------------------------------------------- */
@@ -29,13 +30,7 @@ may_switch(void)
 #if PY_VERSION_HEX >= 0x030C0000
     return 1;
 #else
-    PyObject *thread = PyObject_GetAttr(known.collection, s_thread);
-    int may = thread == zero;
-    if (thread == NULL) {
-        PyErr_Clear();
-    }
-    Py_XDECREF(thread);
-    return may;
+    return FIELD(known.collection, place_of_thread) == zero;
 #endif
 }
 
@@ -43,8 +38,21 @@ static int
 set_current(PyObject *entry)
 {
     PyObject *token = PyContextVar_Set(known.current, entry);
-    Py_XDECREF(token);
-    return token == NULL ? -1 : 0;
+    if (token != NULL) {
+        Py_DECREF(token);
+        return 0;
+    }
+    /* where only the token found no memory, CPython has set the variable all the same */
+    PyObject *error = take_error(), *value = NULL;
+    int is_set = PyContextVar_Get(known.current, NULL, &value) == 0 && value == entry;
+    Py_XDECREF(value);
+    PyErr_Clear();
+    if (is_set) {
+        Py_XDECREF(error);
+        return 0;
+    }
+    give_back_error(error);
+    return -1;
 }
 
 /* The value of a context variable: a new reference; None where there is none. NULL with an exception set. */
@@ -201,7 +209,7 @@ list_tags(const Call *call)
     return tags;
 }
 
-/* A span whose fields are set, and which is in no segment yet. */
+/* A span whose fields are set, but for its logs, and which is in no segment yet. */
 static PyObject *
 make_span(const Call *call, Parent *parent, double now)
 {
@@ -226,9 +234,8 @@ make_span(const Call *call, Parent *parent, double now)
         FIELD(span, fields[i].place) = Py_NewRef(fields[i].value);
     }
     FIELD(span, span_slots.tags) = list_tags(call);
-    FIELD(span, span_slots.logs) = PyList_New(0);
     FIELD(span, span_slots.start_time) = PyFloat_FromDouble(PyFloat_AS_DOUBLE(epoch) + now);
-    if (!FIELD(span, span_slots.tags) || !FIELD(span, span_slots.logs) || !FIELD(span, span_slots.start_time)) {
+    if (!FIELD(span, span_slots.tags) || !FIELD(span, span_slots.start_time)) {
         Py_CLEAR(span);
     }
     return span;
@@ -315,6 +322,13 @@ begin_plainly(const Call *call)
     return span == NULL && found == INSIDE_CALL && !PyErr_Occurred() ? Py_NewRef(Py_None) : span;
 }
 
+PyObject *
+begin_known_call(PyObject *name, PyObject *peer, PyObject *layer, PyObject *component, PyObject *tags)
+{
+    const Call call = {name, peer, layer, component, tags, NULL};
+    return begin_plainly(&call);
+}
+
 static PyObject *
 not_configured(void)
 {
@@ -359,22 +373,28 @@ is_false_or_zero(PyObject *settings, PyObject *name)
 }
 
 static int
-shows_tags_only(void)
+show_tags_only(PyObject *settings)
 {
-    PyObject *settings = PyDict_GetItemWithError(queries.settings, s_current);
+    return is_false_or_zero(settings, s_sql_statements) && is_false_or_zero(settings, s_parameters);
+}
+
+int
+have_plain_settings(PyObject *names, PyObject **last, int (*are_plain)(PyObject *settings))
+{
+    PyObject *settings = PyDict_GetItemWithError(names, s_current);
     if (settings == NULL) {
         PyErr_Clear();
         return 0;
     }
-    if (settings == plain_settings) {
+    if (settings == *last) {
         return 1;
     }
     Py_INCREF(settings);
-    if (!is_false_or_zero(settings, s_sql_statements) || !is_false_or_zero(settings, s_parameters)) {
+    if (!are_plain(settings)) {
         Py_DECREF(settings);
         return 0;
     }
-    Py_XSETREF(plain_settings, settings);
+    Py_XSETREF(*last, settings);
     return 1;
 }
 
@@ -393,11 +413,11 @@ find_said(PyObject *statement)
     return said == Py_None || (said != NULL && PyTuple_CheckExact(said)) ? said : NULL;
 }
 
-/* As `begin_query` of a statement that has come before. */
-static PyObject *
+PyObject *
 begin_known_query(PyObject *name, PyObject *database, PyObject *statement)
 {
-    if (queries.otherwise == NULL || (PyObject *)Py_TYPE(database) != queries.database_type || !shows_tags_only()) {
+    if (queries.otherwise == NULL || (PyObject *)Py_TYPE(database) != queries.database_type ||
+        !have_plain_settings(queries.settings, &plain_settings, show_tags_only)) {
         return NULL;
     }
     PyObject *tags = PyTuple_GET_ITEM(database, 2), *said = Py_XNewRef(find_said(statement)), *span = NULL;
@@ -544,7 +564,7 @@ stop_plainly(PyObject *span, PyObject *end_time)
     Py_RETURN_NONE;
 }
 
-static PyObject *
+PyObject *
 span_stop(PyObject *span, PyObject *Py_UNUSED(nothing))
 {
     PyObject *epoch = FIELD(span, span_slots.epoch), *start = FIELD(span, span_slots.start_time);
@@ -599,6 +619,10 @@ configure_spans(PyObject *module, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_TypeError, "the slots first");
         return NULL;
     }
+    static const char *const slot_names[] = {"thread", NULL};
+    if (find_slots(Py_TYPE(collection), slot_names, &place_of_thread) < 0) {
+        return NULL;
+    }
     Py_XSETREF(known.current, Py_NewRef(current));
     Py_XSETREF(known.collection, Py_NewRef(collection));
     Py_XSETREF(known.entry, Py_NewRef(entry));
@@ -646,7 +670,7 @@ add_calls(PyObject *module)
         PyObject **at;
         const char *text;
     } names[] = {
-        {&s_thread, "thread"}, {&s_stop_at, "stop_at"}, {&s_give_up, "_give_up"},
+        {&s_stop_at, "stop_at"}, {&s_give_up, "_give_up"},
         {&s_stop_otherwise, "_stop_otherwise"}, {&s_current, "_current"}, {&s_sql_statements, "sql_statements"},
         {&s_parameters, "sql_parameters_max_length"},
     };

@@ -12,7 +12,7 @@ PyTypeObject *Served_Type;
 double garbage_seconds = 0.0;
 static double garbage_started = 0.0;
 /* of Python: SplitTimes by their fields; names a wait; the text of what was awaited; the task that a loop runs */
-static PyObject *split_times, *note_wait, *add_wait, *name_of_call, *awaited_text, *current_task, *current;
+static PyObject *times_type, *note_wait, *add_wait, *name_of_call, *awaited_text, *current_task, *current;
 static PyObject *s_start;
 
 /* -- the garbage collector ---------------------------------------------------------------------------------------- */
@@ -312,7 +312,8 @@ typedef struct {
     PyObject *quoted;
 } Fields;
 
-/* The times of the requests that came last. Few numbers come again and again, so most need neither text nor key. */
+/* The times of the requests that came last. Few numbers come again and again, so most need neither text nor object. Others are
+ * made anew: the cache of Python would weigh its key, which takes longer than all else of a request's times. */
 #define KNOWN 256
 static struct {
     Fields fields;
@@ -361,11 +362,9 @@ make_times(const Fields *fields, PyObject *awaited)
     PyObject *key = numbers[0] && numbers[1] && numbers[2] && numbers[3] && awaited
                         ? PyTuple_Pack(5, numbers[0], numbers[1], numbers[2], numbers[3], awaited)
                         : NULL;
-    PyObject *times = key == NULL ? NULL : PyDict_GetItemWithError(split_times, key);
-    Py_XINCREF(times);
-    if (times == NULL && key != NULL && !PyErr_Occurred()) {
-        times = PyObject_GetItem(split_times, key);
-    }
+    PyObject *args = key == NULL ? NULL : PyTuple_Pack(1, key);
+    PyObject *times = args == NULL ? NULL : PyTuple_Type.tp_new((PyTypeObject *)times_type, args, NULL);
+    Py_XDECREF(args);
     Py_XDECREF(key);
     for (int i = 0; i < 4; i++) {
         Py_XDECREF(numbers[i]);
@@ -459,13 +458,17 @@ clock_clear(Clock *clock)
 static PyObject *
 configure_clock(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"split_times", "note_wait", "add_wait", "name_of_call", "awaited_text", "current_task", "current", NULL};
+    static char *names[] = {"times_type", "note_wait", "add_wait", "name_of_call", "awaited_text", "current_task", "current", NULL};
     PyObject *times, *noting, *adding, *naming, *text, *task, *variable;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOOOOO", names, &times, &noting, &adding, &naming, &text, &task,
-                                     &variable)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOOOO", names, &PyType_Type, &times, &noting, &adding, &naming, &text,
+                                     &task, &variable)) {
         return NULL;
     }
-    Py_XSETREF(split_times, Py_NewRef(times));
+    if (!PyType_IsSubtype((PyTypeObject *)times, &PyTuple_Type)) {
+        PyErr_SetString(PyExc_TypeError, "the type of times has to be a named tuple");
+        return NULL;
+    }
+    Py_XSETREF(times_type, Py_NewRef(times));
     Py_XSETREF(note_wait, Py_NewRef(noting));
     Py_XSETREF(awaited_text, Py_NewRef(text));
     Py_XSETREF(add_wait, Py_NewRef(adding));

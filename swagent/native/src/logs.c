@@ -10,7 +10,7 @@
     each(look_at_odd)  /* as `look`, for what is not usual */                                                         \
     each(prefix)       /* of the names of the agent's own loggers */                                                  \
     each(current)      /* the variable of the active span */                                                          \
-    each(active_span)                                                                                                  \
+    each(joined_entry) /* what is active, or continued, where the variable has what is past */                         \
     each(suppress)     /* the variable: True in the agent's own tasks */                                              \
     each(work)         /* the variable of the record that is being reported */                                        \
     each(task_name)                                                                                                    \
@@ -73,7 +73,7 @@ is_true(PyObject *object, PyObject *name)
     return found;
 }
 
-/* The span that is active, or what may become one, or None: as `active_entry`. */
+/* What is active, or what the next local span continues, or None: as `active_entry`. */
 static PyObject *
 active_entry(RecordReader *self)
 {
@@ -93,7 +93,7 @@ active_entry(RecordReader *self)
     if (is_inner == 0) {
         return entry;
     }
-    PyObject *found = is_inner < 0 ? NULL : PyObject_CallOneArg(self->active_span, entry);
+    PyObject *found = is_inner < 0 ? NULL : PyObject_CallOneArg(self->joined_entry, entry);
     Py_DECREF(entry);
     return found;
 }

@@ -8,7 +8,7 @@
 #include "slots.h"
 
 /* Raised with each change of what Python and C expect of each other. */
-#define API 13
+#define API 17
 
 static int
 execute(PyObject *module)
@@ -18,8 +18,8 @@ execute(PyObject *module)
         PyErr_SetString(PyExc_ImportError, "it is for the main interpreter alone");
         return -1;
     }
-    if (add_base(module) < 0 || add_calls(module) < 0 || add_headers(module) < 0 || add_lock(module) < 0 || add_slots(module) < 0 || add_request_span(module) < 0 || add_clock(module) < 0 || add_log_renderer(module) < 0 || add_log_rows(module) < 0 || add_logs(module) < 0 ||
-        add_late(module) < 0 || add_loop(module) < 0 || add_origins(module) < 0 || add_places(module) < 0 || add_request(module) < 0 ||
+    if (add_awaited(module) < 0 || add_base(module) < 0 || add_calls(module) < 0 || add_headers(module) < 0 || add_http_call(module) < 0 || add_lock(module) < 0 || add_slots(module) < 0 || add_request_span(module) < 0 || add_clock(module) < 0 || add_log_renderer(module) < 0 || add_log_rows(module) < 0 || add_logs(module) < 0 ||
+        add_late(module) < 0 || add_loop(module) < 0 || add_origins(module) < 0 || add_places(module) < 0 || add_query(module) < 0 || add_request(module) < 0 ||
         add_rows(module) < 0 || add_send(module) < 0 || add_served(module) < 0 || add_spans(module) < 0) {
         return -1;
     }

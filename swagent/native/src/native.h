@@ -102,6 +102,9 @@ PyObject *take_error(void);
 /* Sets an exception again. Steals the reference. */
 void give_back_error(PyObject *error);
 
+/* As `note_failure` of Python, of the exception that is set: 0, or -1 with what has to reach the application. */
+int note_error(PyObject *function);
+
 /* Takes objects of Python from keyword arguments, each to the place of its name; NULL ends the names. */
 int set_known(PyObject **at, const char *const *names, PyObject *args, PyObject *kwargs);
 
@@ -115,7 +118,10 @@ int add_log_rows(PyObject *module);
 int add_logs(PyObject *module);
 int add_origins(PyObject *module);
 int add_spans(PyObject *module);
+int add_awaited(PyObject *module);
 int add_base(PyObject *module);
+int add_http_call(PyObject *module);
+int add_query(PyObject *module);
 int add_request(PyObject *module);
 int add_rows(PyObject *module);
 int add_send(PyObject *module);

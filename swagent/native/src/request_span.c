@@ -128,7 +128,7 @@ fill(PyObject *object, const Field *fields, size_t count)
 
 #define COUNT(fields) (sizeof(fields) / sizeof(fields[0]))
 
-/* A span that is in no segment yet; NULL with an exception set. */
+/* A span that is in no segment yet, and has no list of logs; NULL with an exception set. */
 static PyObject *
 make_span(Request *request, PyObject *name, PyObject *peer)
 {
@@ -148,12 +148,11 @@ make_span(Request *request, PyObject *name, PyObject *peer)
     };
     fill(span, fields, COUNT(fields));
     FIELD(span, span_slots.tags) = PyList_New(0);
-    FIELD(span, span_slots.logs) = PyList_New(0);
     epoch = FIELD(span, span_slots.epoch) = find_epoch();
     if (epoch != NULL) {
         FIELD(span, span_slots.start_time) = PyFloat_FromDouble(PyFloat_AS_DOUBLE(epoch) + request->start_time);
     }
-    if (!FIELD(span, span_slots.tags) || !FIELD(span, span_slots.logs) || !epoch || !FIELD(span, span_slots.start_time)) {
+    if (!FIELD(span, span_slots.tags) || !epoch || !FIELD(span, span_slots.start_time)) {
         Py_CLEAR(span);
     }
     return span;

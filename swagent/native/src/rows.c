@@ -7,7 +7,10 @@
 
 PyTypeObject *Rows_Type;
 static PyTypeObject *Form_Type, *Renderer_Type;
-static PyObject *s_ring_at, *s_wake_reader;
+static PyObject *s_ring_at, *s_wake_reader, *s_clock;
+/* what the row of a segment has in the place of a request's number and facts */
+static PyObject *no_request, *no_facts;
+enum { OF_FACTS = 7 };
 
 enum { NUMBER, START, END, CLIENT, CALLER, TIMES, METHOD, SCHEME, HOST, PATH, TEMPLATE, COMPONENT, STATUS };
 
@@ -136,6 +139,35 @@ rows_call(Rows *self, PyObject *const *args, size_t count, PyObject *names)
     Py_RETURN_NONE;
 }
 
+/* As `SegmentIntake.offer`: the row of a segment, see `request/finished.py`. */
+static PyObject *
+rows_offer_segment(Rows *self, PyObject *segment)
+{
+    PyObject *clock = self->channel == NULL ? NULL : PyObject_GetAttr(self->channel, s_clock);
+    PyObject *now = clock == NULL ? NULL : PyObject_CallNoArgs(clock);
+    Py_XDECREF(clock);
+    if (now == NULL) {
+        return NULL;
+    }
+    PyObject *fields[ROW_FIELDS] = {no_request, now, now, Py_None, segment, Py_None};
+    for (int i = 0; i < OF_FACTS; i++) {
+        fields[ROW_FIELDS - OF_FACTS + i] = PyTuple_GET_ITEM(no_facts, i);
+    }
+    for (int i = 0; i < ROW_FIELDS; i++) {
+        Py_INCREF(fields[i]);
+    }
+    Py_DECREF(now);
+    if (rows_append(self, fields) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef rows_methods[] = {
+    {"offer_segment", (PyCFunction)rows_offer_segment, METH_O, "As `SegmentIntake.offer`."},
+    {NULL},
+};
+
 static PyObject *
 rows_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -198,6 +230,7 @@ static PyType_Slot rows_slots[] = {
     {Py_tp_traverse, rows_traverse},
     {Py_tp_clear, rows_clear},
     {Py_tp_members, rows_members},
+    {Py_tp_methods, rows_methods},
     {0, NULL},
 };
 
@@ -914,7 +947,10 @@ add_rows(PyObject *module)
 {
     s_ring_at = PyUnicode_InternFromString("ring_at");
     s_wake_reader = PyUnicode_InternFromString("wake_reader");
-    if (s_ring_at == NULL || s_wake_reader == NULL) {
+    s_clock = PyUnicode_InternFromString("clock");
+    no_request = PyLong_FromLong(0);
+    no_facts = Py_BuildValue("(ssysOii)", "", "", "", "", Py_None, 0, 0);
+    if (!s_ring_at || !s_wake_reader || !s_clock || !no_request || !no_facts) {
         return -1;
     }
     Ring_Type = (PyTypeObject *)PyType_FromSpec(&ring_spec);

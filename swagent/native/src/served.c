@@ -32,7 +32,7 @@ static void
 end(Serving *serving, Request *request, PyObject *send)
 {
     PyObject *error = take_error();
-    if (!request->ended || request->previous != Py_None) {
+    if (!request->ended || request->previous != Py_None || error != NULL) {
         PyObject *done = PyObject_CallFunctionObjArgs(serving->end, request, error == NULL ? Py_None : error, send, NULL);
         if (done == NULL) {
             PyErr_WriteUnraisable(serving->end);

@@ -26,7 +26,9 @@ static const char *const limit_names[] = {"known", NULL};
 static const char *const request_span_names[] = {"pending", "_facts", "in_parts", NULL};
 static const char *const template_names[] = {"name", "component", "tags", "failed", NULL};
 
-static int
+static PyGetSetDef logs_of_span;
+
+int
 find_slots(PyTypeObject *type, const char *const *names, Py_ssize_t *places)
 {
     for (; *names != NULL; names++, places++) {
@@ -34,17 +36,63 @@ find_slots(PyTypeObject *type, const char *const *names, Py_ssize_t *places)
         if (found == NULL) {
             return -1;
         }
+        if (Py_TYPE(found) == &PyGetSetDescr_Type && ((PyGetSetDescrObject *)found)->d_getset == &logs_of_span) {
+            Py_DECREF(found); /* hidden already, so its place is known */
+            continue;
+        }
         int is_slot = Py_TYPE(found) == &PyMemberDescr_Type;
         PyMemberDef *member = is_slot ? ((PyMemberDescrObject *)found)->d_member : NULL;
         is_slot = is_slot && member->type == T_OBJECT_EX;
-        *places = is_slot ? member->offset : 0;
+        Py_ssize_t place = is_slot ? member->offset : 0;
         Py_DECREF(found);
         if (!is_slot) {
             PyErr_Format(PyExc_TypeError, "%s of %s is no slot", *names, type->tp_name);
             return -1;
         }
+        *places = place;
     }
     return 0;
+}
+
+/* -- logs ------------------------------------------------------------------------------------------------------------ */
+
+/* Few spans have logs, and a list of them would be one more object for the garbage collector to look at. So the list is made
+ * when Python asks for it; C makes spans without. */
+static PyObject *
+get_logs(PyObject *span, void *Py_UNUSED(nothing))
+{
+    if (FIELD(span, span_slots.logs) == NULL) {
+        PyObject *made = PyList_New(0);
+        if (made == NULL) {
+            return NULL;
+        }
+        /* making it may have run the collector, and other code of the application */
+        if (FIELD(span, span_slots.logs) == NULL) {
+            FIELD(span, span_slots.logs) = made;
+        }
+        else {
+            Py_DECREF(made);
+        }
+    }
+    return Py_NewRef(FIELD(span, span_slots.logs));
+}
+
+static int
+set_logs(PyObject *span, PyObject *value, void *Py_UNUSED(nothing))
+{
+    set_field(span, span_slots.logs, Py_XNewRef(value));
+    return 0;
+}
+
+static PyGetSetDef logs_of_span = {"logs", get_logs, set_logs, "The log entries, in their order.", NULL};
+
+static int
+hide_logs(PyObject *span_type)
+{
+    PyObject *descriptor = PyDescr_NewGetSet((PyTypeObject *)span_type, &logs_of_span);
+    int failed = descriptor == NULL ? -1 : PyObject_SetAttrString(span_type, "logs", descriptor);
+    Py_XDECREF(descriptor);
+    return failed;
 }
 
 static PyObject *
@@ -57,7 +105,7 @@ configure_slots(PyObject *module, PyObject *args, PyObject *kwargs)
         find_slots((PyTypeObject *)span, span_names, (Py_ssize_t *)&span_slots) < 0 ||
         find_slots((PyTypeObject *)segment, segment_names, (Py_ssize_t *)&segment_slots) < 0 ||
         find_slots((PyTypeObject *)tracer, tracer_names, (Py_ssize_t *)&tracer_slots) < 0 ||
-        find_slots((PyTypeObject *)limit, limit_names, (Py_ssize_t *)&limit_slots) < 0) {
+        find_slots((PyTypeObject *)limit, limit_names, (Py_ssize_t *)&limit_slots) < 0 || hide_logs(span) < 0) {
         return NULL;
     }
     Py_XSETREF(Tracer_Type, (PyTypeObject *)Py_NewRef(tracer));

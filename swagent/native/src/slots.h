@@ -44,7 +44,7 @@ extern TemplateSlots template_slots;
 /* NULL until they are known */
 extern PyTypeObject *Span_Type, *Segment_Type, *RequestSpan_Type, *SpanTemplate_Type, *Tracer_Type, *Limit_Type;
 
-/* A field of an object: borrowed; NULL where it has not been set. */
+/* A field of an object: borrowed; NULL where it has not been set. The logs of a span are set where it has some. */
 #define FIELD(object, place) (*(PyObject **)((char *)(object) + (place)))
 
 /* Sets a field. Steals the reference. What was there before may run Python code as it goes. */
@@ -61,6 +61,9 @@ is_span(PyObject *object)
 {
     return Span_Type != NULL && (Py_TYPE(object) == Span_Type || Py_TYPE(object) == RequestSpan_Type);
 }
+
+/* Finds the slots of a class by their names, which NULL ends: 0, or -1 with an exception set. */
+int find_slots(PyTypeObject *type, const char *const *names, Py_ssize_t *places);
 
 int add_slots(PyObject *module);
 

@@ -298,6 +298,9 @@ write_span(Writer *writer, PyObject *span, SpanEncoder *encoder)
     };
     for (int which = 0; done == WRITTEN && which < ATTRIBUTES; which++) {
         PyObject *value = has_slots ? Py_XNewRef(FIELD(span, places[which])) : NULL;
+        if (has_slots && which == LOGS && value == NULL) {
+            continue; /* there are none, see slots.c */
+        }
         value = value != NULL ? value : PyObject_GetAttr(span, attributes[which]);
         if (value == NULL) {
             return FAILED;
@@ -327,26 +330,81 @@ write_spans(Writer *writer, PyObject *spans, SpanEncoder *encoder)
     return done;
 }
 
+enum { TRACE_ID, SEGMENT_ID, SPANS, SERVICE, INSTANCE, IS_LIMITED, OF_SEGMENT };
+
+/* What was written; None where Python has to do it. NULL with what has to pass. */
 static PyObject *
-encode_segment(PyObject *self, PyObject *const *args, Py_ssize_t count)
+write_segment(SpanEncoder *encoder, PyObject *const *fields)
 {
-    if (count != 6) {
-        return PyErr_Format(PyExc_TypeError, "a segment has 6 fields, not %zd", count);
-    }
-    SpanEncoder *encoder = (SpanEncoder *)self;
     Writer writer;
     writer_open(&writer);
     int done = WRITTEN;
-    for (int field = 0; done == WRITTEN && field < 6; field++) {
-        if (field == 2) {
-            done = write_spans(&writer, args[field], encoder);
-        } else if (field == 5) {
-            done = write_flag(&writer, field + 1, args[field]);
+    for (int field = 0; done == WRITTEN && field < OF_SEGMENT; field++) {
+        if (field == SPANS) {
+            done = write_spans(&writer, fields[field], encoder);
+        } else if (field == IS_LIMITED) {
+            done = write_flag(&writer, field + 1, fields[field]);
         } else {
-            done = write_text(&writer, field + 1, args[field], encoder->clean);
+            done = write_text(&writer, field + 1, fields[field], encoder->clean);
         }
     }
     return answer(&writer, done);
+}
+
+static PyObject *
+encode_segment(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != OF_SEGMENT) {
+        return PyErr_Format(PyExc_TypeError, "a segment has %d fields, not %zd", OF_SEGMENT, count);
+    }
+    return write_segment((SpanEncoder *)self, args);
+}
+
+/* A segment and its spans; None where Python has to do it. */
+static PyObject *
+encode_finished(SpanEncoder *encoder, PyObject *finished)
+{
+    PyObject *segment = PyTuple_CheckExact(finished) && PyTuple_GET_SIZE(finished) == 2 ? PyTuple_GET_ITEM(finished, 0) : NULL;
+    if (segment == NULL || Segment_Type == NULL || Py_TYPE(segment) != Segment_Type) {
+        return Py_NewRef(Py_None);
+    }
+    PyObject *tracer = FIELD(segment, segment_slots.tracer);
+    if (tracer == NULL || Py_TYPE(tracer) != Tracer_Type) {
+        return Py_NewRef(Py_None);
+    }
+    PyObject *const fields[OF_SEGMENT] = {
+        FIELD(segment, segment_slots.trace_id), FIELD(segment, segment_slots.id), PyTuple_GET_ITEM(finished, 1),
+        FIELD(tracer, tracer_slots.service), FIELD(tracer, tracer_slots.instance), FIELD(segment, segment_slots.limited),
+    };
+    int are_set = 1;
+    for (int field = 0; field < OF_SEGMENT; field++) {
+        Py_XINCREF(fields[field]);
+        are_set = are_set && fields[field] != NULL;
+    }
+    PyObject *written = are_set ? write_segment(encoder, fields) : Py_NewRef(Py_None);
+    for (int field = 0; field < OF_SEGMENT; field++) {
+        Py_XDECREF(fields[field]);
+    }
+    return written;
+}
+
+static PyObject *
+encode_segments(PyObject *self, PyObject *group)
+{
+    if (!PyList_CheckExact(group)) {
+        return PyErr_Format(PyExc_TypeError, "a list of segments and their spans");
+    }
+    PyObject *written = PyList_New(0);
+    for (Py_ssize_t at = 0; written != NULL && at < PyList_GET_SIZE(group); at++) {
+        PyObject *finished = Py_NewRef(PyList_GET_ITEM(group, at));
+        PyObject *payload = encode_finished((SpanEncoder *)self, finished);
+        Py_DECREF(finished);
+        if (payload == NULL || PyList_Append(written, payload) < 0) {
+            Py_CLEAR(written);
+        }
+        Py_XDECREF(payload);
+    }
+    return written;
 }
 
 /* -- the type ---------------------------------------------------------------------------------------------------- */
@@ -388,6 +446,8 @@ static PyMethodDef methods[] = {
      "As `wire.span_object`, of positional arguments; None where that has to do it."},
     {"segment", (PyCFunction)(void (*)(void))encode_segment, METH_FASTCALL,
      "As `wire.segment_object`, of spans that are not encoded yet; None where that has to do it."},
+    {"segments", encode_segments, METH_O,
+     "The same of a list of pairs, a segment and its spans each: a list, with None where Python has to do it."},
     {NULL},
 };
 

@@ -1,12 +1,14 @@
 """The accelerator of swagent. Nothing but `swagent.acceleration` imports it, and swagent works without it."""
 
 from ._native import API as API
+from ._native import AwaitedCall as AwaitedCall
 from ._native import Form as Form
 from ._native import Hiding as Hiding
 from ._native import Late as Late
 from ._native import Lock as Lock
 from ._native import LogRenderer as LogRenderer
 from ._native import LogRows as LogRows
+from ._native import QueryBegin as QueryBegin
 from ._native import RecordReader as RecordReader
 from ._native import Renderer as Renderer
 from ._native import RequestState as RequestState
@@ -16,9 +18,12 @@ from ._native import Serving as Serving
 from ._native import SpanEncoder as SpanEncoder
 from ._native import Step as Step
 from ._native import Steps as Steps
+from ._native import add_header_fields as add_header_fields
 from ._native import begin_call as begin_call
 from ._native import begin_query as begin_query
+from ._native import begin_request as begin_request
 from ._native import configure as configure
+from ._native import configure_awaited as configure_awaited
 from ._native import configure_calls as configure_calls
 from ._native import configure_clock as configure_clock
 from ._native import configure_headers as configure_headers
@@ -28,11 +33,15 @@ from ._native import configure_places as configure_places
 from ._native import configure_queries as configure_queries
 from ._native import configure_request_slots as configure_request_slots
 from ._native import configure_request_spans as configure_request_spans
+from ._native import configure_requests as configure_requests
 from ._native import configure_send as configure_send
 from ._native import configure_served as configure_served
 from ._native import configure_slots as configure_slots
 from ._native import configure_spans as configure_spans
+from ._native import end_request as end_request
 from ._native import forget_places as forget_places
+from ._native import look_for_cookies as look_for_cookies
 from ._native import name_by_path as name_by_path
 from ._native import note_collection as note_collection
 from ._native import set_clock as set_clock
+from ._native import take_header_fields as take_header_fields

@@ -35,6 +35,7 @@ class SpanEncoder:
         is_size_limited: bool,
         /,
     ) -> bytes | None: ...
+    def segments(self, group: list[tuple[Any, Sequence[Any]]], /) -> list[bytes | None]: ...
 
 class RequestState:
     tracer: Any
@@ -83,6 +84,8 @@ def configure_spans(*, current: ContextVar[Any], collection: object, entry: int,
 def configure_headers(
     *, no_correlation: Mapping[str, str], places: Mapping[tuple[str, str, str, str], str], share: Callable[..., object]
 ) -> None: ...
+def add_header_fields(fields: list[Any], written: Mapping[str, str], /) -> bool: ...
+def take_header_fields(fields: Any, /) -> list[Any] | None: ...
 def configure_calls(
     *,
     suppressed: ContextVar[bool],
@@ -101,7 +104,35 @@ def configure_queries(
     settings: dict[str, Any],
     otherwise: Callable[..., Any],
 ) -> None: ...
+def configure_awaited(*, note_failure: Callable[..., None]) -> None: ...
+
+class AwaitedCall:
+    def __init__(self, call: Callable[..., Any], begin: Callable[[Any, Any, Any], Any]) -> None: ...
+    def __call__(self, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> tuple[Any, Any]: ...
+
+class QueryBegin:
+    def __init__(self, name: str, databases: dict[Any, Any], otherwise: Callable[[Any, Any, Any], Any]) -> None: ...
+    def __call__(self, connection: Any, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any: ...
+
 def begin_query(name: str, database: Any, statement: object = ..., parameters: object = ...) -> Any: ...
+def configure_requests(
+    *,
+    settings: dict[str, Any],
+    places: dict[tuple[str, str, str, int | None, str], tuple[str, str, tuple[tuple[str, str], ...]]],
+    statuses: dict[int, tuple[str, str]],
+    layer: int,
+    component: int,
+    url_type: type,
+    reference_type: type,
+    begin: Callable[[Any, Any, Any], Any],
+    write: Callable[[Any, Any], object],
+    end: Callable[..., object],
+) -> None: ...
+def begin_request(client: Any, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any: ...
+def end_request(span: Any, response: Any, /, *call: Any) -> None: ...
+def look_for_cookies(
+    extract: Callable[..., Any], otherwise: Callable[..., Any], cookies: Any, response: Any, /
+) -> Any: ...
 
 @final
 class Step:
@@ -138,6 +169,7 @@ class LogRows:
 class Rows:
     def __init__(self, pending: list[Any], full: int, encode: Callable[[], object], channel: Any) -> None: ...
     def __call__(self, finished: tuple[Any, ...], /) -> None: ...
+    def offer_segment(self, segment: Any, /) -> None: ...
 
 class Form:
     def __init__(self, form: bytes) -> None: ...
@@ -178,7 +210,7 @@ class RecordReader:
         look_at_odd: Callable[[Any], Any],
         prefix: str,
         current: ContextVar[Any],
-        active_span: Callable[[Any], Any],
+        joined_entry: Callable[[Any], Any],
         suppress: ContextVar[bool],
         work: ContextVar[Any],
         task_name: Callable[[], str],
@@ -218,7 +250,7 @@ class Hiding:
 
 def configure_clock(
     *,
-    split_times: Mapping[Any, Any],
+    times_type: type[tuple[Any, ...]],
     note_wait: Callable[[Any, float], None],
     add_wait: Callable[[Any, float, str], None],
     name_of_call: Callable[[Any], tuple[str, str] | None],

@@ -7,21 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..limits import as_text
-from ..trace.context import Active, active_span, current
 from ..trace.model import Origin, PendingOrigin
+from ..trace.span import active_entry
 
 NO_TRACE = "N/A"
 """The text that `%(tid)s` shows where no trace is active."""
 NOWHERE: Origin = ("", "", "", -1)
-
-
-def active_entry() -> Active[Any] | None:
-    """The active span, or the request that may become one."""
-    entry = current.get()
-    # most are open, and were not entered in a generator: this check takes no call
-    if entry is not None and (entry.ended or entry.frame is not None):
-        entry = active_span(entry)
-    return entry
 
 
 def as_origin(noted: Origin | PendingOrigin) -> Origin:
@@ -30,7 +21,7 @@ def as_origin(noted: Origin | PendingOrigin) -> Origin:
 
 
 def origin() -> Origin:
-    """The active span's place. A trace that is not recorded is not there."""
+    """The place of what is active, or of what goes on here. A trace that is not recorded is not there."""
     entry = active_entry()
     return NOWHERE if entry is None else as_origin(entry.note_origin() or NOWHERE)
 

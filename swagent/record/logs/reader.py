@@ -10,10 +10,11 @@ from typing import Any, Literal, Protocol, cast
 
 from ... import acceleration
 from ..suppression import suppress_instrumentation
-from ..trace.context import Active, active_span, current
+from ..trace.context import Active, current
+from ..trace.span import active_entry, joined_entry
 from .guard import Thread, read_alone, work
 from .layout import Layout
-from .origin import NO_TRACE, NOWHERE, active_entry, task_name
+from .origin import NO_TRACE, NOWHERE, task_name
 from .plain import LETTERS, PlainRecords
 
 _OURS = "swagent"
@@ -85,7 +86,7 @@ def make_reader(
     if native is None or abs(level) > _HIGHEST:  # no number of C holds it
         return reader
     given = (
-        *(logging.LogRecord, reader.look, _OURS, current, active_span, suppress_instrumentation, work, task_name),
+        *(logging.LogRecord, reader.look, _OURS, current, joined_entry, suppress_instrumentation, work, task_name),
         *(NOWHERE, NO_TRACE, layout.more, offer, warn),
     )
     letters = LETTERS if layout.is_simple else -1

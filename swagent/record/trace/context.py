@@ -27,6 +27,7 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Protocol, TypeVar, cast
 
+from ...thread_frames import caller_of
 from .model import Origin, PendingOrigin, Reference, SpanKind
 
 T = TypeVar("T")
@@ -109,7 +110,10 @@ outer: ContextVar[tuple[Active[Any] | None, Any] | None] = ContextVar("swagent_o
 class _Collection:
     """Which thread collects garbage now. Only one at a time does."""
 
-    thread = 0
+    __slots__ = ("thread",)
+
+    def __init__(self) -> None:
+        self.thread = 0
 
     def note(self, phase: str, _: object) -> None:
         self.thread = threading.get_ident() if phase == "start" else 0
@@ -147,7 +151,7 @@ def active_span(entry: Active[SpanT] | None) -> Active[SpanT] | None:
         if entry.ended:
             if entry.kind is _ENTRY:
                 return None
-        elif entry.frame is None or entry.frame.f_back is not None:
+        elif entry.frame is None or caller_of(entry.frame) is not None:
             return entry
         entry = entry.previous
     return None

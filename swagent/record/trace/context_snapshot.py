@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from .context import Active, active_span, current, outer, switch
-from .model import Reference, SpanKind
+from .model import Origin, Reference, SpanKind, origin_of
 from .segment import Segment
 
 if TYPE_CHECKING:
@@ -62,8 +62,9 @@ class ContextSnapshot:
         """As `trace_id`."""
         return self.trace_id
 
-    def note_origin(self) -> None:
-        """No log record comes from here: it is past."""
+    def note_origin(self) -> Origin | None:
+        """The origin of a log record that is logged under this snapshot; None when the trace is not recorded."""
+        return origin_of(self._reference)
 
     def to_span(self) -> None:
         """None: it is past."""

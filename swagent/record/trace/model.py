@@ -100,6 +100,11 @@ Origin = tuple[str, str, str, int]
 """Where a log record comes from: the endpoint, the trace's id, the segment's, and the span's in its segment."""
 
 
+def origin_of(place: Reference | None) -> Origin | None:
+    """The origin of a log record whose place can be referred to; None for none."""
+    return None if place is None else (place.endpoint, place.trace_id, place.segment_id, place.span_id)
+
+
 class PendingOrigin(Protocol):
     """A request that can be described later, at less cost."""
 

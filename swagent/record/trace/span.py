@@ -28,7 +28,7 @@ from ..suppression import suppress_instrumentation
 from .carrier import Carrier
 from .context import Active, active_span, collection, current, nearest_open, switch
 from .headers import PLACES, share_headers, write_headers
-from .model import Component, Layer, Origin, Reference, RefKind, SpanKind, SpanLog
+from .model import Component, Layer, Origin, Reference, RefKind, SpanKind, SpanLog, origin_of
 from .outcome import Outcome, name_of_task, outcome_of, running_task
 from .segment import NO_CORRELATION, Segment
 from .traceparent import Traceparent
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 # Looking up a member in its enum takes longer than most lines here.
-_ENTRY, _EXIT = SpanKind.ENTRY, SpanKind.EXIT
+_ENTRY, _EXIT, _LOCAL = SpanKind.ENTRY, SpanKind.EXIT, SpanKind.LOCAL
 _GENERATOR = 0x20 | 0x200  # CO_GENERATOR | CO_ASYNC_GENERATOR, see inspect
 # A worker that starts lazily inside a request keeps that request's context for ever; its later work is not part of it.
 _CONTINUED_FOR = 60.0
@@ -444,8 +444,7 @@ class Span:
 
     def note_origin(self) -> Origin | None:
         """The origin of a log record that is logged inside this span; None when the trace is not recorded."""
-        place = self.reference()
-        return None if place is None else (place.endpoint, place.trace_id, place.segment_id, place.span_id)
+        return origin_of(self.reference())
 
     def carried(self) -> Mapping[str, str]:
         """The correlation that travels with the trace."""
@@ -477,6 +476,23 @@ def parent_link(inherited: Active[Span] | None, kind: SpanKind) -> Active[Span] 
     # a request that comes in is no part of the one before it, which a consumer's loop may still have in its context
     is_recent = kind is not _ENTRY and inherited.age() <= _CONTINUED_FOR
     return inherited if is_recent else None
+
+
+def joined_entry(entry: Active[Span] | None) -> Active[Span] | None:
+    """The entry whose trace goes on in a context: the active one, or the one that the next local span continues.
+
+    :param entry: what the context holds
+    """
+    return active_span(entry) or parent_link(entry, _LOCAL)
+
+
+def active_entry() -> Active[Span] | None:
+    """The active span, or the request that may become one. Where none is open: what the next local span continues."""
+    entry = current.get()
+    # most are open, and were not entered in a generator: this check takes no call
+    if entry is not None and (entry.ended or entry.frame is not None):
+        entry = joined_entry(entry)
+    return entry
 
 
 if native is not None:

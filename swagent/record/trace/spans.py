@@ -11,7 +11,7 @@ from ..limits import address_of, as_text, name_of
 from .carrier import Carrier, can_travel, parse_correlation, parse_sw8
 from .context import active_span, current
 from .model import Component, Layer, SpanKind
-from .span import Span
+from .span import Span, active_entry
 from .traceparent import Traceparent, parse_traceparent
 from .tracer import running
 
@@ -71,8 +71,9 @@ def current_span() -> Span | None:
 
 
 def current_trace_id() -> str:
-    """The active trace's id; empty when there is none or when it is not recorded."""
-    entry = active_span(current.get())
+    """The active trace's id, or the id of the trace that the next local span continues: under a snapshot in another
+    thread, and behind a request. Empty when there is none or when it is not recorded."""
+    entry = active_entry()
     return entry.trace_id if entry is not None else ""
 
 
