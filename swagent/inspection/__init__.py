@@ -5,6 +5,7 @@ another thread. Frames and private attributes do, as long as a library keeps the
 once, with its library, the versions that were looked at, and what is lost without it:
 
     touched            a name that is looked at: a function, its local variable, an attribute; and the version gate
+    known_versions     whether a version is among those of a gate
     frames             the functions on a stack, and the frames of other threads
     asyncio_inside, anyio_inside, trio_inside, starlette_inside, sqlalchemy_inside
                        the names of one library each
@@ -13,6 +14,9 @@ once, with its library, the versions that were looked at, and what is lost witho
     own_waits          functions of the agent in which a request waits
     await_chain        the frames of a coroutine that waits
     loop_view          a loop as another thread sees it
+    loop_turns, trio_turns, uvloop_inside
+                       when the turns of a loop begin and end
+    kernel_timer       a timer of the kernel's
     executor_threads   which request a worker thread works for
     garbage_time       how long the interpreter's garbage collector has run
 

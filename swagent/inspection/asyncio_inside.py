@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from asyncio.base_events import BaseEventLoop
+from typing import Any
+
 from .touched import Attribute, Function, Library, Local
 
 LIBRARY = Library("python", ">=3.10")
@@ -51,3 +54,13 @@ WORK_OF_ITEM = Attribute(
 TASK_OF_ITEM = Attribute(
     LIBRARY, "concurrent.futures.thread:_WorkItem", "task", "which request a worker thread works for", ">=3.14"
 )
+SELECTOR = Attribute(
+    LIBRARY, "asyncio.selector_events:BaseSelectorEventLoop", "_selector", "when a loop that rests begins to run"
+)
+RUN_ONCE = Attribute(LIBRARY, "asyncio.base_events:BaseEventLoop", "_run_once", "when a loop that rests begins to run")
+
+
+def selector_of(loop: BaseEventLoop) -> Any:
+    """The selector that a loop waits in; None: it turns in another way."""
+    own = getattr(type(loop), RUN_ONCE.name, None)
+    return SELECTOR.of(loop) if own is not None and own is getattr(BaseEventLoop, RUN_ONCE.name, None) else None

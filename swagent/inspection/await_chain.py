@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from types import CoroutineType, FrameType
 from typing import Any, NamedTuple
 
+from ..thread_frames import caller_of, read
 from . import sqlalchemy_inside
 
 MAX_FRAMES = 500
@@ -43,7 +44,7 @@ def chain_of(coroutine: Any) -> Chain:
             break
         link = next((link for link in _LINKS if hasattr(at, link[1])), None)
         if link is not None:
-            frame: FrameType | None = getattr(at, link[0], None)
+            frame: FrameType | None = read(at, link[0])
             if frame is not None:
                 frames.append(frame)
                 frames += _greenlet_frames(frame)
@@ -63,8 +64,8 @@ class Links(NamedTuple):
     awaited: Any
 
     def frames(self) -> Iterator[FrameType]:
-        """As those of `chain_of`, the innermost first. A frame is an object that is made when it is asked for, so a
-        caller that needs few asks for few."""
+        """As those of `chain_of`, the innermost first, in the thread that runs them. A frame is an object that is made
+        when it is asked for, so a caller that needs few asks for few."""
         for each in reversed(self.coroutines):
             frame = each.cr_frame if type(each) is CoroutineType else _frame_of(each)
             if frame is not None:
@@ -102,7 +103,7 @@ def running_frames(coroutine: Any, innermost: FrameType | None) -> list[FrameTyp
     frame = innermost
     while frame is not None and frame is not root:
         frames.append(frame)
-        frame = frame.f_back
+        frame = caller_of(frame)
     if root is None or (not frames and frame is None):
         return None
     if frame is None and frames[-1].f_code.co_name in ("<module>", "_bootstrap"):
@@ -115,7 +116,7 @@ def running_frames(coroutine: Any, innermost: FrameType | None) -> list[FrameTyp
 
 def _frame_of(coroutine: Any) -> FrameType | None:
     """Its own; None: it has ended."""
-    return next((frame for link in _LINKS if (frame := getattr(coroutine, link[0], None)) is not None), None)
+    return next((frame for link in _LINKS if (frame := read(coroutine, link[0])) is not None), None)
 
 
 def _wrapped(wrapper: Any) -> Any:
@@ -134,6 +135,6 @@ def _greenlet_frames(frame: FrameType) -> list[FrameType]:
     frames: list[FrameType] = []
     while at is not None and len(frames) < MAX_FRAMES:
         frames.append(at)
-        at = at.f_back
+        at = caller_of(at)
     frames.reverse()
     return frames

@@ -10,6 +10,7 @@ from contextvars import Context
 from types import FrameType
 from typing import Any
 
+from ..thread_frames import caller_of
 from . import anyio_inside, asyncio_inside, trio_inside
 from .frames import place_of
 
@@ -33,7 +34,7 @@ def context_of_work(frame: FrameType | None) -> Context | None:
             found = _context_in(worker.of(frame))
             if found is not None:
                 return found
-        frame = frame.f_back
+        frame = caller_of(frame)
     return None
 
 

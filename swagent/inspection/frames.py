@@ -1,11 +1,11 @@
-"""The functions on a stack, and the frames of other threads."""
+"""The functions on a stack, and where threads are."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from types import FrameType
 
+from ..thread_frames import current_frames
 from .touched import Place
 
 OWN = ("swagent.profile.", "swagent.inspection.")
@@ -29,11 +29,6 @@ def outer_frame() -> FrameType | None:
     return frame
 
 
-def frames_of_threads() -> Mapping[int, FrameType]:
-    """The innermost frame of each thread, by its identity."""
-    return sys._current_frames()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-
-
 def frame_of(thread: int) -> FrameType | None:
     """The innermost frame of a thread; None: it has ended."""
-    return frames_of_threads().get(thread)
+    return current_frames().get(thread)

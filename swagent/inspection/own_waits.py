@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from types import CodeType, FrameType
 from typing import Any
 
+from ..thread_frames import read
+
 _variables: dict[int, str] = {}
 
 
@@ -32,7 +34,7 @@ def name_of_own_wait(frames: Iterable[FrameType]) -> str:
     for frame in frames:
         variable = _variables.get(id(frame.f_code))
         if variable is not None:
-            wait: Any = frame.f_locals.get(variable)
+            wait: Any = read(frame, "f_locals").get(variable)
             if wait is not None:  # else it has nothing to wait for
                 return str(wait.name)
     return ""

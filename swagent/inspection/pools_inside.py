@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from itertools import islice
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..thread_frames import caller_of
 from .frames import place_of
 from .touched import Attribute, Function, Library, Local
 
@@ -36,22 +37,41 @@ _PSYCOPG = Library("psycopg-pool", ">=3.1,<4")
 IDLE_OF_PSYCOPG = Attribute(_PSYCOPG, "psycopg_pool.base:BasePool", "_pool", _WAITS)
 SIZE_OF_PSYCOPG = Attribute(_PSYCOPG, "psycopg_pool.base:BasePool", "_nconns", _WAITS)
 
-_HTTPCORE = Library("httpcore", ">=0.17,<2")
-HTTPCORE_ASYNC = "httpcore._async.connection_pool"
-HTTPCORE_SYNC = "httpcore._sync.connection_pool"
-_HANDLE = Function(_HTTPCORE, HTTPCORE_ASYNC, "AsyncConnectionPool.handle_async_request", _WAITS)
-_HANDLE_SYNC = Function(_HTTPCORE, HTTPCORE_SYNC, "ConnectionPool.handle_request", _WAITS)
-POOL_OF_HTTPCORE = Local(_HANDLE, "self")
-POOL_OF_HTTPCORE_SYNC = Local(_HANDLE_SYNC, "self")
-CONNECTIONS_OF_HTTPCORE = Attribute(
-    _HTTPCORE, f"{HTTPCORE_ASYNC}:AsyncConnectionPool", "_connections", _WAITS, versions=">=1"
-)
-LIMIT_OF_HTTPCORE = Attribute(_HTTPCORE, f"{HTTPCORE_ASYNC}:AsyncConnectionPool", "_max_connections", _WAITS)
-WAIT_OF_HTTPCORE = Attribute(
-    _HTTPCORE, f"{HTTPCORE_ASYNC}:AsyncPoolRequest", "wait_for_connection", _WAITS, versions=">=1"
-)
-WAITS_OF_HTTPCORE = {HTTPCORE_ASYNC: "AsyncPoolRequest", HTTPCORE_SYNC: "PoolRequest"}
-_POOLS_OF_HTTPCORE = {POOL_OF_HTTPCORE.place: POOL_OF_HTTPCORE, POOL_OF_HTTPCORE_SYNC.place: POOL_OF_HTTPCORE_SYNC}
+
+class HttpcoreNames(NamedTuple):
+    """Of httpcore, or of httpcore2, which has the same ones."""
+
+    pool: Local
+    pool_sync: Local
+    connections: Attribute
+    limit: Attribute
+    wait: Attribute
+    waits: dict[str, str]
+    """The classes of the requests that wait, by their modules."""
+
+
+def _names_of_httpcore(name: str, versions: str) -> HttpcoreNames:
+    library, module, module_sync = (
+        Library(name, versions),
+        f"{name}._async.connection_pool",
+        f"{name}._sync.connection_pool",
+    )
+    handle = Function(library, module, "AsyncConnectionPool.handle_async_request", _WAITS)
+    handle_sync = Function(library, module_sync, "ConnectionPool.handle_request", _WAITS)
+    pool = f"{module}:AsyncConnectionPool"
+    return HttpcoreNames(
+        Local(handle, "self"),
+        Local(handle_sync, "self"),
+        Attribute(library, pool, "_connections", _WAITS, versions=">=1"),
+        Attribute(library, pool, "_max_connections", _WAITS),
+        Attribute(library, f"{module}:AsyncPoolRequest", "wait_for_connection", _WAITS, versions=">=1"),
+        {module: "AsyncPoolRequest", module_sync: "PoolRequest"},
+    )
+
+
+HTTPCORE = _names_of_httpcore("httpcore", ">=0.17,<2")
+HTTPCORE2 = _names_of_httpcore("httpcore2", ">=2,<3")
+_POOLS_OF_HTTPCORE = {local.place: local for each in (HTTPCORE, HTTPCORE2) for local in (each.pool, each.pool_sync)}
 
 _AIOHTTP = Library("aiohttp", ">=3.8.6,<4")
 _CONNECTOR = "aiohttp.connector:BaseConnector"
@@ -130,7 +150,7 @@ def pool_of_httpcore(frame: FrameType | None) -> Any:
         local = _POOLS_OF_HTTPCORE.get(place_of(frame))
         if local is not None:
             return local.of(frame)
-        frame = frame.f_back
+        frame = caller_of(frame)
     return None
 
 

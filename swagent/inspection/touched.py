@@ -8,6 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from types import FrameType
 from typing import Any, NamedTuple
 
+from ..thread_frames import read
+from .known_versions import fits
+
 Place = tuple[str, str]
 """A module, and the name of a function as its frames have it."""
 
@@ -26,13 +29,10 @@ class Library:
     @cached_property
     def is_known(self) -> bool:
         """Whether the installed version is one of them. Asked for when a name of the library is met first."""
-        from packaging.specifiers import SpecifierSet  # noqa: PLC0415, RUF100  (nothing at start needs it)
-
-        wanted = SpecifierSet(self.versions, prereleases=True)
         if self.distribution == "python":
-            return wanted.contains(".".join(map(str, sys.version_info[:3])))
+            return fits(".".join(map(str, sys.version_info[:3])), self.versions)
         try:
-            return wanted.contains(version(self.distribution))
+            return fits(version(self.distribution), self.versions)
         except PackageNotFoundError:
             return False
 
@@ -71,7 +71,7 @@ class Local(NamedTuple):
 
     def of(self, frame: FrameType, default: Any = None) -> Any:
         """Its value in a frame of the function."""
-        return frame.f_locals.get(self.name, default) if self.function.library.is_known else default
+        return read(frame, "f_locals").get(self.name, default) if self.function.library.is_known else default
 
 
 class Attribute(NamedTuple):

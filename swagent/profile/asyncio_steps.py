@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 from ..acceleration import native
 from ..inspection.garbage_time import garbage_time
 from ..record.trace.context import current
-from ..request.split_times import SPLIT_TIMES
+from ..request.split_times import SplitTimes
 from .asyncio_tasks import create_seen, note_end, note_wake
 from .awaited import AwaitedTimes
 from .request_clock import RequestClock, add_wait_of, name_of_open_call, note_wait_of, request_clock
@@ -309,7 +309,7 @@ _lock = threading.RLock()
 if native is not None:
     native.configure_loop(request_clock=request_clock, task_type=asyncio.Task)
     native.configure_clock(
-        split_times=SPLIT_TIMES,
+        times_type=SplitTimes,
         note_wait=note_wait_of,
         add_wait=add_wait_of,
         name_of_call=name_of_open_call,

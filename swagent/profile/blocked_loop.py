@@ -10,6 +10,7 @@ from ..inspection.loop_view import Task, context_of
 from ..record.limits import MAX_FRAMES, short, stack_text
 from ..record.trace.context import active_span, current
 from ..record.trace.span import Span
+from ..thread_frames import caller_of
 
 BLOCKED = "loop.blocked"
 
@@ -40,7 +41,7 @@ def place_of(frame: FrameType | None) -> Place:
     frames: list[FrameType] = []
     while frame is not None:
         frames.append(frame)
-        frame = frame.f_back
+        frame = caller_of(frame)
     if not frames:
         return Place("", "")
     own = next((each for each in frames if not each.f_code.co_filename.startswith((*_LIBRARIES, "<"))), frames[0])

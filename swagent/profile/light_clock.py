@@ -125,20 +125,20 @@ class LightClock:
         if self.steps is None:
             return self._times
         if not self.is_open:
-            self.steps = None
             spent = garbage_time.spent - self._collected_before
             collected = _whole(spent) if spent else _NO_GARBAGE
             self._times = SPLIT_TIMES[_whole(now - self._last), 0, 0, collected, ""]
+            self.steps = None  # last: another thread that sees it reads the times
             return self._times
         self._count(now)
         if self._depth:
             self._collected += garbage_time.spent - self._collected_before
         awaited = self.settle()
-        self.steps = None
         self._times = SPLIT_TIMES[
             _whole(self._running), _whole(self._ready), _whole(self._awaiting),
             _whole(self._collected) if self._collected else _NO_GARBAGE, awaited,
         ]  # fmt: skip
+        self.steps = None
         return self._times
 
     def note_wait(self, seconds: float) -> None:

@@ -14,6 +14,8 @@ the loop turns again.
 The requests that had to wait are found in the loop itself, right afterwards: see `victims`. The loop is asked for that
 apart, while it is held: an answer may come in the very turn that held it, before the loop has looked at its sockets and
 timers again.
+
+Beside a loop that waits most of the time the thread does not look at all: see `watch_rest`.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from ..record.trace.span import Span
 from .blocked_loop import BLOCKED, Block, Place, add_time, place_of, request_of, span_of
 from .long_steps import LONG_STEP, LongSteps
 from .victims import Victims
+from .watch_rest import WatchRest
 
 _LOOK_EVERY = 0.01
 _FIRST_LOOK, _MOMENT = 0.005, 0.003
@@ -57,11 +60,15 @@ class _Blockage:
 class LoopWatch:
     """Watches one loop, from the making until `stop`."""
 
-    def __init__(self, view: LoopView, limit: float, report: Callable[[Block], object]) -> None:
+    def __init__(
+        self, view: LoopView, limit: float, report: Callable[[Block], object], rest: WatchRest | None = None
+    ) -> None:
         """
         :param limit: seconds
         :param report: called with each block, in the watchdog's thread; must not raise
+        :param rest: how it rests; None: it looks all the time
         """
+        self._rest = rest
         self._view = view
         self._limit = limit
         self._long_steps = LongSteps(view)
@@ -78,8 +85,15 @@ class LoopWatch:
         """Watch no longer. A second call does nothing."""
         self._stopped.set()
         self._answered.set()
+        if self._rest is not None:
+            self._rest.wake()
         if self._thread is not threading.current_thread():
             self._thread.join(1.0)
+
+    def after_fork_in_child(self) -> None:
+        """In a forked child, which has no such thread: touch nothing of the parent's."""
+        if self._rest is not None:
+            self._rest.after_fork_in_child()
 
     @property
     def thread(self) -> int:
@@ -113,9 +127,38 @@ class LoopWatch:
     # -- in the thread ------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        try:
+            self._look_on()
+        finally:
+            if self._rest is not None:
+                self._rest.close()
+
+    def _wait(self) -> float:
+        """Wait until the next look, or the end; the seconds since the last one."""
+        if self._rest is not None and self._rest.is_due():
+            # as if the last look had been so long before that the turn began halfway
+            return 2 * self._rest.take(self._stopped.is_set)
+        pause = self._limit / 2
+        if self._long_steps.are_near():
+            pause = min(pause, _LOOK_EVERY)
+        self._stopped.wait(pause)
+        return pause
+
+    def _is_waiting(self) -> bool:
+        """Whether the loop waits, or does not run at all."""
+        is_run = self._view.is_run()
+        is_waiting = not is_run or self._view.is_idle()
+        if self._rest is not None:
+            self._rest.note(is_idle=is_run and is_waiting)
+        return is_waiting
+
+    def _look_on(self) -> None:
         rest = self._limit / 2
-        while not self._stopped.wait(pause := min(rest, _LOOK_EVERY) if self._long_steps.are_near() else rest):
-            if not self._view.is_run() or self._view.is_idle():
+        while True:
+            pause = self._wait()
+            if self._stopped.is_set():
+                return
+            if self._is_waiting():
                 continue
             asked_at = time.monotonic()
             running = self._view.running()

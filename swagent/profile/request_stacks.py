@@ -13,12 +13,12 @@ from contextvars import Context
 from typing import NamedTuple, Protocol
 
 from ..inspection.executor_threads import context_of_work
-from ..inspection.frames import frames_of_threads
 from ..inspection.loop_view import LoopView, context_of
 from ..record.trace.context import active_span, current
 from ..record.trace.outcome import name_of_task
 from ..record.trace.segment import Segment
 from ..record.trace.span import Span
+from ..thread_frames import current_frames
 from .snapshot_series import SnapshotSeries
 from .stacks import task_stack, thread_stack
 
@@ -95,7 +95,7 @@ def _look_at_tasks(view: LoopView, owners: Owners, depth: int) -> None:
 
 
 def _look_at_threads(followed: Sequence[Followed], owners: Owners, views: Mapping[int, LoopView], depth: int) -> None:
-    frames = frames_of_threads()
+    frames = current_frames()
     own: dict[int, Followed] = {each.thread: each for each in followed if each.task is None}
     for thread, frame in itertools.islice(frames.items(), _MAX_THREADS):
         owner, name = own.get(thread), ""

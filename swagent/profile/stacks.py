@@ -21,6 +21,7 @@ from ..record.trace.context import Active, active_span, current
 from ..record.trace.model import SpanKind
 from ..record.trace.outcome import name_of_task
 from ..record.trace.span import Span
+from ..thread_frames import caller_of
 
 RUNNING = "[running]"
 READY = "[ready, loop busy]"
@@ -61,7 +62,7 @@ def thread_stack(frame: FrameType | None, depth: int) -> list[str]:
     found: list[str] = []
     while frame is not None and len(found) < depth:
         found.append(signature(frame))
-        frame = frame.f_back
+        frame = caller_of(frame)
     found.reverse()
     return found
 

@@ -132,6 +132,9 @@ class AgentTasks:
             if self._configuration_sync is not None:
                 sync = self._supervised(self._configuration_sync.run, "polls for settings", _nothing)
                 group.start_soon(sync.run, group)
+            if pipelines.spill is not None:
+                spill = self._supervised(pipelines.spill.run, "spill to disk", pipelines.spill.give_up)
+                group.start_soon(spill.run, group)
             await self._report()
             group.cancel_scope.cancel()
         if not pipelines.are_closed:

@@ -27,7 +27,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-from .system_thread import Flag, is_patched
+from ..system_thread import Flag, is_patched
 
 # Seconds that a fork may be held up by all loops of ours together.
 _LONGEST_WAIT = 0.5

@@ -17,8 +17,8 @@ from ..pipeline.route import Route
 from ..profile.profile_task import ProfileTask
 from ..profile.profiler import Profiler
 from ..signals import Signal
+from ..system_thread import is_patched
 from .polling import Polling
-from .system_thread import is_patched
 
 _MAX_UNREPORTED = 16
 _MAX_WAITING = 16

@@ -17,15 +17,18 @@ from ..config import Config
 from ..inspection.loop_view import view_of_this_loop
 from ..pipeline.encoder import Encoder
 from ..pipeline.log_encoder import LogEncoder
+from ..pipeline.outlines import Outlines
 from ..pipeline.pipelines import Pipelines
 from ..pipeline.request_encoder import RequestEncoder
 from ..profile.blocked_loop import Block
 from ..profile.blocks import Blocks
+from ..profile.loop_runs import LoopRuns
 from ..profile.loop_watch import LoopWatch
 from ..profile.profiler import Profiler
 from ..profile.request_clock import Steps
 from ..profile.sampler import Limits
 from ..profile.timed_steps import steps_here
+from ..profile.watch_rest import rest_beside_this_loop
 from ..record.events import started, stopping
 from ..record.logs.capture import LogCapture, LogSettings
 from ..record.logs.layout import Layout
@@ -70,11 +73,13 @@ class Recording:
         self._offer_samples = self._offer(Signal.METER, encoder.meters)
         self._offer_event = self._offer(Signal.EVENT, encoder.event)
         self.tracer = _build_tracer(config, self._offer_segment)
-        self._segments = pipelines.segment_intake(encoder.segment, RequestEncoder(encoder, self.tracer))
+        requests, outlines = RequestEncoder(encoder, self.tracer), Outlines(self.tracer)
+        self._segments = pipelines.segment_intake(encoder.segment, requests, outlines, encoder.segments)
         self.tracer.offer_request = self._segments.offer_request
         self._logs = _build_capture(config, pipelines, encoder)
         self._runtime = RuntimeMeters(count_tasks) if config.pvm_meter_reporter_active else None
         self._threads = ThreadPropagation() if config.propagate_threads else None
+        self._loop_runs = LoopRuns()
         self._blocks = Blocks(self._offer_event)
         self._block_limit = config.loop_block_limit / 1000
         self._loop_watches: dict[int, LoopWatch] = {}
@@ -99,6 +104,8 @@ class Recording:
         ]  # fmt: skip
         if self._runtime is not None:
             sources.append(self._runtime.collect)
+        if self._segments.relief is not None:
+            sources.append(self._segments.relief.shedding.collect)
         self.meter_report = MeterReport(REGISTRY, sources, self._offer_meters, config.meter_reporter_period, limited)
         """The child that reports the meters every period."""
         REGISTRY.limit = config.meter_reporter_max_buffer_size
@@ -109,6 +116,7 @@ class Recording:
         tracers.install(self.tracer)
         if self._threads is not None:
             self._threads.attach()
+        self._loop_runs.attach()
         if self._pipelines.is_on(Signal.LOG):
             self._logs.attach()
         if self._pipelines.is_on(Signal.METER) and self._runtime is not None:
@@ -127,7 +135,9 @@ class Recording:
             return
         self._leave_ended_loops(thread)
         try:
-            self._loop_watches[thread] = LoopWatch(view_of_this_loop(), self._block_limit, self._note_block)
+            self._loop_watches[thread] = LoopWatch(
+                view_of_this_loop(), self._block_limit, self._note_block, rest_beside_this_loop()
+            )
         except Exception as error:  # noqa: BLE001, RUF100  (a loop of a foreign class, or no thread to spare)
             say(logging.INFO, "this event loop is not watched: %r", error)
 
@@ -192,6 +202,7 @@ class Recording:
         tracers.uninstall(self.tracer)
         if self._threads is not None:
             self._threads.detach()
+        self._loop_runs.detach()
         self._logs.detach()
         for watch in self._loop_watches.values():
             watch.stop()
@@ -225,12 +236,15 @@ class Recording:
 
     def after_fork_in_child(self) -> None:
         """In a forked child: record nothing more for the parent's agent."""
+        for watch in self._loop_watches.values():
+            watch.after_fork_in_child()
         self._loop_watches.clear()
         self._steps.clear()
         self.profiler.after_fork_in_child()
         tracers.uninstall(self.tracer)
         if self._threads is not None:
             self._threads.detach()
+        self._loop_runs.detach()
         self._logs.detach()
         if self._runtime is not None:
             self._runtime.detach()

@@ -26,12 +26,13 @@ def find_transport(config: Config) -> type[Transport]:
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     entry = found.get(config.protocol)
     if entry is None:
-        raise ConfigError("protocol", config.protocol, ", ".join(sorted(found)) or "none: no transport is installed")
+        allowed = ", ".join(sorted(found)) or "none: no transport is installed"
+        raise ConfigError(config.origin_of("protocol"), config.protocol, allowed)
     try:
         return cast("type[Transport]", entry.load())
     except ImportError as error:
         raise ConfigError(
-            "protocol",
+            config.origin_of("protocol"),
             config.protocol,
             f"{error.name} must be installed for it: pip install 'swagent[{config.protocol}]'",
         ) from error

@@ -27,6 +27,7 @@ from swagent.inspection import anyio_inside, await_chain, trio_inside
 from swagent.inspection.loop_view import context_of, view_of_this_loop
 from swagent.inspection.touched import Attribute, Function, Library, Local
 
+NAMED = (Function, Local, Attribute)
 PYTHON = ".".join(map(str, sys.version_info[:3]))
 
 
@@ -34,9 +35,13 @@ def touched() -> Iterator[Function | Local | Attribute]:
     """Every name, of every module."""
     for module in pkgutil.iter_modules(inspection.__path__):
         for found in vars(importlib.import_module(f"{inspection.__name__}.{module.name}")).values():
-            several = cast("tuple[object, ...]", found) if type(found) is tuple else (found,)
+            several = (
+                cast("tuple[object, ...]", found)
+                if isinstance(found, tuple) and not isinstance(found, NAMED)
+                else (found,)
+            )
             for each in several:
-                if isinstance(each, Function | Local | Attribute):
+                if isinstance(each, NAMED):
                     yield each
 
 
@@ -77,7 +82,9 @@ def code_of(function: Function) -> CodeType:
 
 def test_every_adapter_has_names() -> None:
     adapters = {each.name for each in pkgutil.iter_modules(inspection.__path__) if each.name.endswith("_inside")}
-    assert adapters == {f"{each}_inside" for each in ("anyio", "asyncio", "pools", "sqlalchemy", "starlette", "trio")}
+    assert adapters == {
+        f"{each}_inside" for each in ("anyio", "asyncio", "pools", "sqlalchemy", "starlette", "trio", "uvloop")
+    }
     assert (len(FUNCTIONS), len(LOCALS), len(ATTRIBUTES)) >= (15, 15, 15)
 
 

@@ -183,18 +183,30 @@ async def test_a_request_that_is_seen_in_its_first_step_after_the_hold_waited(mo
     if current_async_library() == "trio":
         pytest.skip("its answer comes first")
     held, looked = anyio.Event(), threading.Event()
-    look = LoopWatch._look
+    look, asking = LoopWatch._look, threading.Lock()
+
+    def held_up_notifier() -> LoopNotifier:
+        notify = loop_notifier()
+
+        def in_order(function: Callable[[], object]) -> None:
+            with asking:
+                notify(function)
+
+        return in_order
 
     def noted(watch: LoopWatch, holds: Any, running: Any, seconds: float) -> None:
         look(watch, holds, running, seconds)
         if len(holds) > 1:
             looked.set()
 
+    monkeypatch.setattr(loop_view_module, "loop_notifier", held_up_notifier)
     monkeypatch.setattr(LoopWatch, "_look", noted)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/block":
             held.set()
+            # the newcomer is woken first: the watchdog asks behind it
+            asking.release()
             block_until_released(2 * LIMIT)
         else:
             assert looked.wait(DEADLINE)
@@ -203,6 +215,7 @@ async def test_a_request_that_is_seen_in_its_first_step_after_the_hold_waited(mo
         await send(body())
 
     async with traced(app, loop_block_limit=LIMIT) as shop:
+        asking.acquire()
         found = await _with_a_newcomer(shop, held)
     assert float(tags(found["GET:/new"])["loop.waited"]) >= LIMIT
     assert "loop.waited" not in tags(found["GET:/block"])

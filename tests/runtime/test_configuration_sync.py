@@ -98,7 +98,7 @@ async def shop_at(peer: H2Peer, **settings: Any) -> AsyncGenerator[Callable[[], 
 async def test_sampling_follows_the_collector_over_every_new_connection(
     collector: Collector, peer: H2Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("swagent.agent.random.random", lambda: 0.01)  # it comes back soon
+    monkeypatch.setattr("swagent.agent.JITTER.random", lambda: 0.01)  # it comes back soon
     async with shop_at(peer) as serve:
         await collector.set("start")
         await serve()

@@ -41,7 +41,7 @@ def timed(collector: Any, /, **changes: Any) -> Agent:
 @pytest.fixture
 def full_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every rest is as long as jitter can make it."""
-    monkeypatch.setattr("swagent.agent.random.random", lambda: 1.0)
+    monkeypatch.setattr("swagent.agent.JITTER.random", lambda: 1.0)
 
 
 @dataclass

@@ -24,6 +24,11 @@ def _original(name: str) -> Any:
     return sys.modules["gevent.monkey"].get_original("_thread", name) if is_patched() else getattr(_thread, name)
 
 
+def new_lock() -> Any:
+    """A lock of the system's."""
+    return _original("allocate_lock")()
+
+
 class Flag:
     """An event, of which a whole thread waits for the end, its greenlets too."""
 
