@@ -44,8 +44,8 @@ if sys.version_info < (3, 10):  # noqa: UP036, RUF100  (what is found on the pat
 
 _TRACER, _METERS = "swagent.record.trace.tracer", "swagent.record.meters.registry"
 _AGENT, _AGENT_THREAD = "swagent.agent", "swagent.hosting.agent_thread"
-# Beside the libraries: a bridge for the first, and a warning of the second.
-_MODULES = ("opentelemetry.trace", "skywalking.agent")
+# Beside the libraries: a bridge for the first two, and a warning of the last.
+_MODULES = ("opentelemetry.trace", "opentelemetry.propagate", "skywalking.agent")
 _OFFICIAL, _OFFICIAL_NAMES = "skywalking", "official"
 _PYTEST = "_pytest.assertion.rewrite"
 _GROUPS = (b"[swagent.instrumentations]", b"[opentelemetry_instrumentor]")
@@ -59,28 +59,33 @@ _LEVEL = 30
 _LONGEST_WAIT = 30.0
 
 
-def launch(before: Container[str], folder: str, *, is_first: bool = True) -> None:
+def launch(before: Container[str], folder: str, *, is_first: bool = True, is_injected: bool = False) -> None:
     """Leave behind what waits for a need.
 
     :param before: the names of the modules that were there before the first one of the agent's
     :param folder: which Python found on its path, and so the agent
     :param is_first: whether this is the first interpreter of the command, and not one that it has started
+    :param is_injected: whether the folder alone brings the agent, and no command of `swagent run`: then nothing has
+        read the settings yet
     :raises ConfigError: when a setting cannot be used
     """
     import_hook.note_ours(before)
     lead(folder)
     if not processes.is_helper(sys.orig_argv):
-        _Process(is_first).prepare()
+        _Process(is_first, is_injected).prepare()
 
 
 class _Process:
     """This process, and what was loaded in it so far."""
 
-    def __init__(self, is_first: bool) -> None:
-        self._is_first = is_first
+    def __init__(self, is_first: bool, is_injected: bool) -> None:
+        self._is_injected = is_injected
+        self._is_first = is_first or (is_injected and not processes.is_child(sys.orig_argv))
         self._is_script = processes.is_script(sys.orig_argv)
         self._settings = settings.settings_of(os.environ)
         self._is_sure = settings.are_surely_usable(self._settings) and settings.is_installed(self._settings)
+        if is_injected and self._is_sure:
+            self._settings |= settings.defaults_without_code(self._settings)
         self._is_loaded = self._is_loading = False
         self._first_log: Any = None
         self._start_after = settings.seconds_until_start(self._settings)
@@ -156,6 +161,9 @@ class _Process:
         """Other distributions may have instrumentations, for whatever module."""
         if "." in name or name in sys.stdlib_module_names or name in _OF_PYTHON or is_for_ourselves():
             return
+        if _is_importing_us():
+            # the application imports the agent, and what would be loaded needs all of that: the next name will do
+            return
         import_hook.stop_watching(self._look_for_others)
         if may_exist(*_GROUPS, leaving_out="swagent-"):
             # at its end: what is loaded may import the same module
@@ -204,9 +212,17 @@ class _Process:
     def _load_all(self) -> None:
         from .config import Config, environment  # noqa: PLC0415, RUF100
 
-        # `swagent run` has said so, before it became this process
-        environment.leave_unsaid(os.environ)
-        config = Config.from_env(self._settings) if self._is_sure else Config.from_env()
+        if not (self._is_injected and self._is_first):
+            # `swagent run` has said so, before it became this process, or the process that has started this one
+            environment.leave_unsaid(os.environ)
+        if self._is_sure:
+            config = Config.from_env(self._settings)
+        elif self._is_injected:
+            from .config.without_code import read_without_code  # noqa: PLC0415, RUF100
+
+            config = read_without_code()
+        else:
+            config = Config.from_env()
         if not self._is_sure:
             from .runtime.transport_choice import find_transport  # noqa: PLC0415, RUF100
 
@@ -234,6 +250,13 @@ class _Process:
         # another thread of the parent may have had it
         self._lock = RLock()
         self._is_loading = self._is_first = False
+
+
+def _is_importing_us() -> bool:
+    return any(
+        name.startswith("swagent.") and import_hook.is_being_imported(module)
+        for name, module in list(sys.modules.items())
+    )
 
 
 def _find_official(name: str) -> ModuleSpec | None:

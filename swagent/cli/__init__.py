@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
     from types import ModuleType
+    from typing import NoReturn
 
 # As a shell has it for a process that SIGPIPE ended, which Python ignores.
 _BROKEN_PIPE = 141
@@ -28,6 +29,14 @@ _COMMANDS = {
     "run": _Command(
         ".run", "start a command with the agent in its process",
         "Start a Python command with the agent in its process, configured by the environment or a file.",
+    ),
+    "attach": _Command(
+        ".attach", "the agent into a process that serves already (Python 3.14)",
+        "Start the agent in a process that runs, and record its libraries, those too that it has imported.",
+    ),
+    "detach": _Command(
+        ".detach", "the agent out of such a process again",
+        "Leave the libraries of a process as they were before `swagent attach`, and stop its agent.",
     ),
     "collector": _Command(
         "..collector.command", "a small collector for development, with a page in the browser",
@@ -58,9 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plain = read_plainly(given[1:])
         if plain is not None:
             return plain.run()
-    args = _parser(next((each for each in given if not each.startswith("-")), None)).parse_args(given)
+    name, args = _read(given)
     try:
-        status = _run(args)
+        status: int = _module_of(name).run(args)
         print(end="", flush=True)
     except BrokenPipeError:
         # the interpreter flushes stdout once more at its end, and would complain
@@ -69,23 +78,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _run(args: argparse.Namespace) -> int:
-    status: int = _module_of(args.command).run(args)
-    return status
+def _read(given: Sequence[str]) -> tuple[str, argparse.Namespace]:
+    """The command and its arguments."""
+    name = given[0] if given else ""
+    if name not in _COMMANDS:
+        _refuse(given)
+    parser = _parser(name)
+    # options may stand between the words, but for those of the command behind `run`
+    read = parser.parse_args if name == "run" else parser.parse_intermixed_args
+    return name, read(given[1:])
 
 
-def _parser(chosen: str | None) -> argparse.ArgumentParser:
-    """The parser, with the arguments of one command: the modules of the others are not imported, since an application
-    waits for `swagent run` at each of its starts."""
+def _parser(name: str) -> argparse.ArgumentParser:
+    """The parser of one command's arguments: the modules of the others are not imported, since an application waits for
+    `swagent run` at each of its starts."""
+    import argparse  # noqa: PLC0415, RUF100  (as above)
+
+    parser = argparse.ArgumentParser(prog=f"swagent {name}", description=_COMMANDS[name].description)
+    _module_of(name).add_arguments(parser)
+    return parser
+
+
+def _refuse(given: Sequence[str]) -> NoReturn:
+    """Show all commands, or the mistake in what does not begin with one, and exit."""
     import argparse  # noqa: PLC0415, RUF100  (as above)
 
     parser = argparse.ArgumentParser(prog="swagent", description="The SkyWalking agent for asyncio and trio.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command in _COMMANDS.items():
-        described = commands.add_parser(name, help=command.help, description=command.description)
-        if name == chosen:
-            _module_of(name).add_arguments(described)
-    return parser
+        commands.add_parser(name, help=command.help)
+    parser.parse_args(given)
+    parser.error(f"the command comes first: {' '.join(given)}")
 
 
 def _module_of(command: str) -> ModuleType:

@@ -20,6 +20,7 @@ from ..abc import Transport, addresses_of
 from ..config import Config, options, origins_of
 from ..config.environment import without_meaning
 from ..config.options import Address, Option, Secret
+from ..config.without_code import missing_without_code, read_without_code
 from ..errors import AmbiguousError, ConfigError, DeliveryError, RejectedError
 from ..hosting.agent_thread import loop_of
 from ..instrument.configured import preview
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Examine; returns the exit status."""
     try:
-        config = Config.from_env()
+        config = read_without_code()
         transport = find_transport(config)
     except ConfigError as error:
         print(f"✗ {error}")
@@ -65,14 +66,20 @@ def run(args: argparse.Namespace) -> int:
 def _configuration(config: Config, environ: Mapping[str, str]) -> list[str]:
     """Every setting with where its value comes from."""
     origins = origins_of(environ)
+    elsewhere = missing_without_code(config, environ)
     rows = [
-        (name, _shown(option, getattr(config, name)), f"from {origins[name]}" if name in origins else "default")
-        for name, option in options()
+        (name, _shown(option, getattr(config, name)), _origin(name, origins, elsewhere)) for name, option in options()
     ]
     width = max(len(name) for name, _, _ in rows)
     lines = [f"{name:<{width}}  {value}  ({origin})" for name, value, origin in rows]
     ignored = [f"{name}: {reason}" for name, reason in without_meaning(environ).items()]
     return [*lines, "", "The official agent's, without a meaning here:", *ignored] if ignored else lines
+
+
+def _origin(name: str, origins: Mapping[str, str], elsewhere: Mapping[str, Any]) -> str:
+    if name in origins:
+        return f"from {origins[name]}"
+    return "default of swagent run" if name in elsewhere else "default"
 
 
 def _shown(option: Option, value: Any) -> str:

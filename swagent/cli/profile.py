@@ -99,13 +99,15 @@ def _wait(page: CollectorPage, task: str) -> Answer:
     while True:
         found = page.get("profiles", task)
         text = _progress(found)
-        if text != said:
-            _say(text)
-            said = text
         count = sum(each["snapshots"] for each in found["segments"])
         is_over = found["state"] not in ("waiting", "running")
         quiet = quiet + 1 if is_over and count == seen else 0
-        if found["state"] == "missed" or quiet >= _SETTLED:
+        is_settled = found["state"] == "missed" or quiet >= _SETTLED
+        # how many requests were followed is known when their stacks have come, and not when the task is over
+        if text != said and (is_settled or not is_over):
+            _say(text)
+            said = text
+        if is_settled:
             return found
         seen = count
         time.sleep(_POLL)

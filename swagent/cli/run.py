@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 _BOOTSTRAP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
 # Says to the first interpreter of the command that the agent is to be there, see `bootstrap/sitecustomize.py`.
 _EXPECTED = "SWAGENT_RUN"
-_PROPAGATE_THREADS = "SW_AGENT_PROPAGATE_THREADS"
-_PROFILE_INTERVAL = "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL"
-# Seconds between two polls for profile tasks, where the collector is on this machine.
-_LOCAL_INTERVAL = "2"
+# Of the settings that differ where the application has no line of ours.
+_VARIABLES = {"propagate_threads": settings.PROPAGATE_THREADS, "get_profile_task_interval": settings.PROFILE_INTERVAL}
 # Options of an interpreter that keep it from looking where the agent waits for it.
 _BLIND = frozenset("EIS")
 # As a shell has it for a command that is not there, and for one that is there and cannot be started.
@@ -105,27 +103,21 @@ def _prepare(environ: dict[str, str]) -> str | None:
         # where `logging` would write it, which takes a while to import
         sys.stderr.write(f"{warning}\n")
         sys.stderr.flush()
-    if not ours.get(_PROPAGATE_THREADS):
-        # a user who instruments nothing by hand does not carry contexts over by hand either
-        environ[_PROPAGATE_THREADS] = "true"
-    if not ours.get(_PROFILE_INTERVAL) and settings.are_on_this_machine(ours):
-        # a developer waits for the profile, and the requests cost nothing on a local collector
-        environ[_PROFILE_INTERVAL] = _LOCAL_INTERVAL
+    environ.update(settings.defaults_without_code(ours))
     return None
 
 
 def _prepare_by_configuration(environ: dict[str, str]) -> str | None:
     """The same by the configuration itself, which says what is amiss."""
     from ..agent_log import log  # noqa: PLC0415, RUF100  (an application waits for each import here)
-    from ..config import Config, origins_of  # noqa: PLC0415, RUF100
+    from ..config import Config  # noqa: PLC0415, RUF100
+    from ..config.without_code import missing_without_code  # noqa: PLC0415, RUF100
     from ..errors import ConfigError  # noqa: PLC0415, RUF100
 
     try:
-        config, origins = Config.from_env(environ, folder=os.curdir), origins_of(environ)
-        if "propagate_threads" not in origins:
-            environ[_PROPAGATE_THREADS] = "true"
-        if "get_profile_task_interval" not in origins and all(each.is_loopback for each in config.addresses):
-            environ[_PROFILE_INTERVAL] = _LOCAL_INTERVAL
+        config = Config.from_env(environ, folder=os.curdir)
+        for name, value in missing_without_code(config, environ).items():
+            environ[_VARIABLES[name]] = str(value).lower()
     except ConfigError as error:
         return str(error)
     log.setLevel(config.log_level.upper())

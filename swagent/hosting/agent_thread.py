@@ -29,10 +29,11 @@ from ..runtime.child_end import before_child_ends
 from ..runtime.closed_descriptors import ClosedDescriptors
 from ..runtime.first_record import forget, when_recorded
 from ..runtime.fork_rest import resting_at_forks
-from ..runtime.system_thread import Flag, SystemThread, is_patched
 from ..runtime.thread_loop import new_loop
 from ..runtime.transport_choice import find_transport
+from ..system_thread import Flag, SystemThread, is_patched
 from .adoption import adopt
+from .uwsgi_flags import warn_of_uwsgi_flags
 
 
 class AgentThread:
@@ -193,6 +194,7 @@ def _start_thread(config: Config, follow_forks: bool) -> AgentThread:
     global _agent_thread  # noqa: PLW0603, RUF100
     # here: in the middle of an import of the application's, this thread may hold what the new one would wait for
     find_transport(config)
+    warn_of_uwsgi_flags(in_each_worker=False)
     agent_thread = AgentThread(config, follow_forks=follow_forks)
     agent_thread.start()
     _agent_thread = agent_thread

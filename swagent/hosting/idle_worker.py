@@ -30,7 +30,7 @@ import time
 from typing import Any
 
 from .. import stop_budgets
-from ..runtime.system_thread import SystemThread, is_patched
+from ..system_thread import SystemThread, is_patched
 
 _AGENT_THREAD = "swagent.hosting.agent_thread"
 _IS_LINUX = sys.platform == "linux"

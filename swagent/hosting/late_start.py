@@ -27,6 +27,7 @@ from ..config import Config
 from ..runtime.first_record import forget, when_recorded
 from ..startup.import_hook import importing_for_ourselves
 from ..startup.processes import is_script
+from .uwsgi_flags import warn_of_uwsgi_flags
 
 _AGENT_THREAD = "swagent.hosting.agent_thread"
 
@@ -48,6 +49,14 @@ def follow(config: Config, command: Sequence[str], *, opening: Callable[[], obje
     # unless the user asks for them by name
     lower_news("SW_AGENT_LOGGING_LEVEL" not in os.environ)
     when_recorded(config, start_when_needed, also_meters=is_script(command))
+    warn_of_uwsgi_flags(in_each_worker=True)
+
+
+def unfollow() -> None:
+    """This process and its forked children have no agents from now on. One that runs is not stopped by this."""
+    global _followed, _opening  # noqa: PLW0603, RUF100
+    _followed = _opening = None
+    forget()
 
 
 def start_when_needed() -> None:

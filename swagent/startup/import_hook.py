@@ -76,6 +76,18 @@ def serve_package(name: str, find: Callable[[str], ModuleSpec | None], *, instea
     sys.meta_path.insert(sys.meta_path.index(_FINDER) + 1 if instead else len(sys.meta_path), _LAST)
 
 
+def pause() -> None:
+    """See no import until `resume`: what waits for one goes on waiting."""
+    # it stays where it is: a thread that goes through the finders just now would miss the one behind it
+    _FINDER.is_paused = True
+
+
+def resume() -> None:
+    """See the imports again. A second call does nothing."""
+    _FINDER.is_paused = False
+    _attach()
+
+
 class acting_for_ourselves:  # noqa: N801  (used as a function is; `contextlib` takes as long as all of this)
     """A block in which this thread acts on behalf of the agent: an import of ours is no need of the application's."""
 
@@ -138,9 +150,13 @@ _served: dict[str, Callable[[str], ModuleSpec | None]] = {}
 class _Finder:
     """Stands in front of the other finders, and finds nothing by itself."""
 
+    is_paused = False
+
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """What the others find, with a loader that calls the functions; None: nothing waits for this module."""
+        if _FINDER.is_paused:
+            return None
         for look in [*_watching]:
             look(name)
         if not _waiting.get(name):

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 import time
 from _thread import allocate_lock, get_ident, start_new_thread
 
@@ -117,13 +116,15 @@ class Lifetime:
 def _is_importing() -> bool:
     """Whether any thread is in the middle of an import. What starts then imports as well, and two threads that import
     the same modules in another order may get to see parts of them."""
+    from ..thread_frames import caller_of, current_frames  # noqa: PLC0415, RUF100  (an idle process does not need it)
+
     own = get_ident()
-    for thread, frame in [*sys._current_frames().items()]:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    for thread, frame in current_frames().items():
         at: FrameType | None = frame if thread != own else None
         while at is not None:
             if at.f_code.co_filename.startswith(_IMPORTLIB):
                 return True
-            at = at.f_back
+            at = caller_of(at)
     return False
 
 

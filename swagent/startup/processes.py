@@ -31,9 +31,14 @@ def is_helper(command: Sequence[str]) -> bool:
     return any(_RESOURCE_TRACKER in each for each in command) or read_command(command).program in _HELPERS
 
 
+def is_child(command: Sequence[str]) -> bool:
+    """Whether a process is one of those that multiprocessing starts."""
+    return any(start in each for each in command for start in _CHILDREN)
+
+
 def is_script(command: Sequence[str]) -> bool:
     """Whether a process runs the application's code and serves nothing, as far as its command says."""
     # without a command Python is a part of a server, as in uWSGI and mod_wsgi, which fork on their own
-    if not command or any(start in each for each in command for start in _CHILDREN):
+    if not command or is_child(command):
         return False
     return read_command(command).program not in _SERVERS | _WRAPPERS

@@ -23,6 +23,10 @@ COMPATIBILITY = "SW_AGENT_COMPATIBILITY"
 ADDRESSES = "SW_AGENT_COLLECTOR_BACKEND_SERVICES"
 START_AFTER = "SW_AGENT_START_AFTER"
 LOG_LEVEL = "SW_AGENT_LOGGING_LEVEL"
+PROPAGATE_THREADS = "SW_AGENT_PROPAGATE_THREADS"
+PROFILE_INTERVAL = "SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL"
+LOCAL_INTERVAL = 2
+"""Seconds between two polls for profile tasks, where the collector is on this machine."""
 NO_NAME = "this service has no name and reports as %r: set %s, or service= in code"
 _OURS = "SW_"
 _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "1", "0"))
@@ -32,6 +36,9 @@ _FILES = ("swagent.toml", "pyproject.toml")
 _TABLE = b"tool.swagent"
 # Of levels that leave out a line at WARNING.
 _SILENT = frozenset(("error", "fatal", "critical"))
+VENDORED: frozenset[str] = frozenset()
+"""The modules of others that this copy of swagent holds in a package of its own: none, but in the folder that
+`make inject` builds."""
 # What the agent itself is made of.
 _NEEDED = ("anyio", "typing_extensions")
 
@@ -60,6 +67,18 @@ def are_on_this_machine(settings: Mapping[str, str]) -> bool:
     return all(host == "localhost" or host.startswith("127.") for host in hosts)
 
 
+def defaults_without_code(settings: Mapping[str, str]) -> dict[str, str]:
+    """The variables that are set where the application has no line of ours, and the user has not set them."""
+    missing: dict[str, str] = {}
+    if not settings.get(PROPAGATE_THREADS):
+        # a user who instruments nothing by hand does not carry contexts over by hand either
+        missing[PROPAGATE_THREADS] = "true"
+    if not settings.get(PROFILE_INTERVAL) and are_on_this_machine(settings):
+        # a developer waits for the profile, and the requests cost nothing on a local collector
+        missing[PROFILE_INTERVAL] = str(LOCAL_INTERVAL)
+    return missing
+
+
 def seconds_until_start(settings: Mapping[str, str]) -> float:
     """How long a process lives before it has an agent without a need; the default where that cannot be read."""
     text = settings.get(START_AFTER, "")
@@ -73,7 +92,7 @@ def is_installed(settings: Mapping[str, str]) -> bool:
 
 
 def _is_installed(module: str) -> bool:
-    if module in sys.modules:
+    if module in VENDORED or module in sys.modules:
         return True
     for finder in sys.meta_path:
         find = getattr(finder, "find_spec", None)

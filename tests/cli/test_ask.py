@@ -78,7 +78,21 @@ def test_no_collector_and_an_unknown_trace(capsys: pytest.CaptureFixture[str], p
     assert f"swagent ask: no collector answers at http://{address}" in said
     assert "Start one with: swagent collector" in said
     assert main(["ask", "trace", "none", "--collector", page.page_address]) == 1
-    assert "nothing is kept of" in capsys.readouterr().err
+    assert "nothing is kept of 'none': it never came, or fell out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_options_stand_anywhere(capsys: pytest.CaptureFixture[str], page: Collector, place: int) -> None:
+    words = ["trace", "none"]
+    words[place:place] = ["--collector", page.page_address]
+    assert main(["ask", *words]) == 1
+    assert "nothing is kept of 'none'" in capsys.readouterr().err
+
+
+def test_a_wrong_option_shows_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["ask", "--every"])
+    assert capsys.readouterr().err.startswith("usage: swagent ask ")
 
 
 @pytest.mark.parametrize("words", [["trace"], ["trace", ""], ["why"], ["trace", "a", "b"]])

@@ -67,6 +67,15 @@ def test_it_says_where_each_value_comes_from_and_shows_no_secret(swagent: Run, c
     assert result.returncode == 0
 
 
+def test_it_shows_the_defaults_that_swagent_run_has(swagent: Run) -> None:
+    result = swagent("doctor", "--no-network", SW_AGENT_COLLECTOR_BACKEND_SERVICES="127.0.0.1:9")
+    lines = {line.split()[0]: line for line in result.stdout.splitlines() if line}
+    assert lines["propagate_threads"].endswith("True  (default of swagent run)")
+    assert lines["get_profile_task_interval"].endswith("  (default of swagent run)")
+    given = swagent("doctor", "--no-network", SW_AGENT_PROPAGATE_THREADS="false")
+    assert "False  (from SW_AGENT_PROPAGATE_THREADS)" in given.stdout
+
+
 def test_it_says_why_a_variable_of_the_official_agent_means_nothing(swagent: Run) -> None:
     settings = {"SW_AGENT_QUEUE_TIMEOUT": "1", "SW_PLUGIN_NEW_THING": "512"}
     result = swagent("doctor", "--no-network", **settings)
@@ -206,4 +215,4 @@ def test_one_bad_collector_of_several_fails_the_examination(swagent: Run, collec
 def test_a_wrong_setting_is_named_with_what_is_allowed(swagent: Run, variable: str, value: str) -> None:
     result = swagent("doctor", **{variable: value})
     assert result.returncode == 2
-    assert f"={value!r} cannot be used; allowed: " in result.stdout
+    assert f"✗ {variable}={value!r} cannot be used; allowed: " in result.stdout

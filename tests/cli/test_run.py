@@ -306,6 +306,15 @@ def test_spans_of_opentelemetry_in_threads_belong_to_the_trace(
     assert sorted(sorted(trace) for trace in found) == traces
 
 
+@pytest.mark.parametrize("first", ["opentelemetry.propagate", "opentelemetry.trace", "opentelemetry.baggage"])
+def test_the_bridge_is_there_whatever_is_imported_first(first: str, swagent: Run) -> None:
+    # the propagators import the tracers, and the tracers nothing of the propagators
+    code = f"import {first}; from opentelemetry import propagate; print(propagate.get_global_textmap())"
+    result = swagent("run", "--", sys.executable, "-c", code)
+    assert "swagent.opentelemetry.propagator" in result.stdout
+    assert "not bridged" not in result.stderr
+
+
 def test_doctor_mentions_the_bridge(swagent: Run) -> None:
     seen = swagent("doctor", "--no-network", SW_AGENT_DISABLE_PLUGINS="opentelemetry").stdout
     assert "the bridge is switched off by SW_AGENT_DISABLE_PLUGINS" in seen

@@ -6,4 +6,4 @@ import pytest
 @pytest.fixture(autouse=True)
 def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Backoff with next to no delay, unless a test says otherwise."""
-    monkeypatch.setattr("swagent.agent.random.random", lambda: 0.01)
+    monkeypatch.setattr("swagent.agent.JITTER.random", lambda: 0.01)

@@ -2,6 +2,8 @@
 the command's own process, before its code, and into the workers that this process starts. A `sitecustomize` that is
 further down the path is still imported.
 
+The folder that `make inject` builds has it, too, beside swagent itself. There `PYTHONPATH` alone brings the agent.
+
 Other interpreters find this as well, be they of another environment or older than swagent can use: it is written so
 that Python 2.7 can read it, and there it does nothing but import that other one.
 """
@@ -26,6 +28,8 @@ _EXPECTED = "SWAGENT_RUN"
 # Another `sitecustomize` may import the next one on the path by itself, and so this one again, while or after this one
 # imports it: `sys` keeps what was imported by then.
 _STATE = "_swagent_sitecustomize"
+# Whether this is the one in the folder for injection.
+_IS_BESIDE_SWAGENT = os.path.isdir(os.path.join(_HERE, "swagent"))
 
 
 def _chain(done):
@@ -66,10 +70,10 @@ def _import_in_python_2(entry, where, done):
     return True
 
 
-def _report(reason, is_command):
-    # type: (object, bool) -> None
+def _report(reason, is_command, name="swagent run"):
+    # type: (object, bool, str) -> None
     # `site` would print a traceback and go on without the agent, but the user asked for it by name
-    sys.stderr.write("swagent run: {}\n".format(reason))
+    sys.stderr.write("{}: {}\n".format(name, reason))
     sys.stderr.flush()
     # a step of a script is to run, and the steps behind it
     if is_command:
@@ -81,6 +85,7 @@ def _begin():
     expected = os.environ.pop(_EXPECTED, None)
     is_expected = expected is not None
     is_command = expected == str(os.getpid())
+    is_injected = _IS_BESIDE_SWAGENT and not is_expected
     before = set(sys.modules)
     try:
         from swagent.errors import ConfigError
@@ -93,11 +98,17 @@ def _begin():
             )
             way_out = "Install swagent into its environment, and start `swagent run` from there"
             _report(text + (way_out if is_command else "This process runs without the agent"), is_command)
+        elif is_injected and PathFinder is not None:
+            _report("this process runs without the agent: {}".format(error), False, "swagent")
         return
     try:
-        launch(before, _HERE, is_first=is_expected)
+        launch(before, _HERE, is_first=is_expected, is_injected=is_injected)
     except ConfigError as error:
-        _report(error, is_command)
+        if is_injected:
+            # the application is to start, whatever its settings of ours are
+            _report("this process runs without the agent: {}".format(error), False, "swagent")
+        else:
+            _report(error, is_command)
 
 
 _is_first = not hasattr(sys, _STATE)

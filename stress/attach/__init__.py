@@ -1,0 +1,1 @@
+"""Attaching to an application that serves under load."""
