@@ -53,10 +53,10 @@ from __future__ import annotations
 import enum
 import logging
 import os
-import random
 import time
 from collections.abc import Callable
 from functools import partial
+from random import SystemRandom
 from types import TracebackType
 
 import anyio
@@ -89,6 +89,9 @@ from .runtime.segment_watch import SegmentWatch
 from .runtime.start_calls import note_start
 from .runtime.transport_choice import find_transport, warn_of_plaintext
 from .runtime.transport_runner import check_runtime
+
+# neither the application's `random.seed()` nor a fork makes the agents of a fleet draw the same
+JITTER = SystemRandom()
 
 
 class Phase(enum.Enum):
@@ -259,7 +262,7 @@ class Agent:
         warn_of_plaintext(addresses)
         self._transports = [transport_class(config, address) for address in addresses]
         self._route = Route(
-            self._transports, Failover(len(self._transports), random.random), self._clock, self._limited
+            self._transports, Failover(len(self._transports), JITTER.random), self._clock, self._limited
         )
         instance = describe_instance(config)
         heartbeat = Heartbeat(self._route, instance, config.heartbeat_period, config.properties_factor)

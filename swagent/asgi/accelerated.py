@@ -16,8 +16,9 @@ from ..profile.timed_steps import running_loop
 from ..request.faults import Faults
 from ..request.pending import PendingRequest
 from ..request.state import Following
+from .ending import end
 from .lifespan import App, Receive, Scope, Send
-from .send import end, note_message, send_and_follow, traced_send
+from .send import note_message, send_and_follow, traced_send
 from .timed import splits_every, timed
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from ..agent_log import RateLimitedLog
 from ..record.trace.model import Component
 from ..request.facts import UNMATCHED
-from ..request.following import replace_method
+from ..request.following import at_end, replace_method
 from ..request.routes import COMPONENT, ROUTE
 
 _limited = RateLimitedLog()
@@ -27,11 +27,17 @@ def follow_routes() -> None:
         if quart is not None:
             quart.request_started.connect(_note_route_of_quart)
             quart.websocket_started.connect(_note_route_of_quart)
+            at_end(_note_route_of_quart, lambda: _leave_quart(quart))
         django: Any = sys.modules.get("django.core.handlers.asgi")
         if django is not None:
             replace_method(django.ASGIHandler, "resolve_request", _noting_route_of_django)
     except Exception as error:  # noqa: BLE001, RUF100  (another version, or one that is being imported)
         _limited.warn("follow", "the routes of a framework cannot be followed: %r", error)
+
+
+def _leave_quart(quart: Any) -> None:
+    quart.request_started.disconnect(_note_route_of_quart)
+    quart.websocket_started.disconnect(_note_route_of_quart)
 
 
 async def _note_route_of_quart(_: object, **__: object) -> None:

@@ -38,9 +38,10 @@ from ..request.framework_errors import follow_errors
 from ..request.pending import PendingRequest
 from ..request.serving import serves
 from .accelerated import Serving, serving
+from .ending import end
 from .frameworks import follow_routes
 from .lifespan import App, Lifespan, Receive, Scope, Send, freeze_garbage
-from .send import end, traced_send
+from .send import traced_send
 from .timed import Served, splits_every, timed
 
 # Marks a scope that a middleware has taken, so that a second middleware inside the first passes it on.
@@ -100,7 +101,7 @@ class SkyWalkingMiddleware:
             error = raised
             raise
         finally:
-            if not request.ended or request.previous is not None:
+            if not request.ended or request.previous is not None or error is not None:
                 end(request, error, send)
             error = None  # or the error and this frame would hold each other
             self._under_way -= 1

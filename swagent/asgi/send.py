@@ -10,7 +10,6 @@ from inspect import CO_COROUTINE, iscoroutinefunction
 from types import CodeType
 from typing import Any
 
-from ..record.trace.outcome import Outcome, outcome_of
 from ..request.pending import Following, PendingRequest
 
 Message = MutableMapping[str, Any]
@@ -19,8 +18,6 @@ Send = Callable[[Message], Awaitable[None]]
 # Including bodies that the server reads by itself.
 _BODIES = frozenset({"http.response.body", "http.response.pathsend", "http.response.zerocopysend"})
 _NO_CODE: CodeType = (lambda: None).__code__
-# The exceptions that frameworks raise in an application when the client has gone.
-_DISCONNECTS = frozenset({"ClientDisconnect", "ClientDisconnected", "WebSocketDisconnect"})
 
 
 def traced_send(request: PendingRequest, send: Send) -> Send:
@@ -148,63 +145,3 @@ def _note_sent(request: PendingRequest, message: Message) -> None:
     elif kind == "websocket.close":
         # closed before it was accepted, the server refuses the handshake with this
         request.status = request.status or 403
-
-
-def end(request: PendingRequest, error: BaseException | None, send: Send) -> None:
-    """The application has returned, or raised.
-
-    :param send: the server's
-    """
-    try:
-        if not request.ended:
-            if error is not None:
-                _note_outcome(request, error, send)
-            request.finish()
-    except Exception as fault:  # noqa: BLE001, RUF100  (ours)
-        request.faults.note("ending the span of a request", fault)
-    request.leave()
-
-
-def _note_outcome(request: PendingRequest, error: BaseException, send: Send) -> None:
-    outcome = outcome_of(error)
-    # a server answers a timeout that leaves the application as any other exception
-    if outcome is Outcome.FAILED or isinstance(error, Exception):
-        _fail(request, error, send)
-    elif outcome is not Outcome.OK:
-        # the client or the server went away: an end, not a failure of the operation
-        _tag_outcome(request, outcome)
-
-
-def _tag_outcome(request: PendingRequest, outcome: Outcome) -> None:
-    span = request.to_span() if request.status < 500 else None
-    if span is not None:
-        span.tag_outcome(outcome)
-
-
-def _fail(request: PendingRequest, error: BaseException, send: Send) -> None:
-    is_gone = (request.following is not None and request.following.client_is_gone) or (
-        isinstance(error, OSError) and _passed_through(send, error)
-    )
-    if is_gone or type(error).__name__ in _DISCONNECTS:
-        # an end as well, and an answer of the framework reached no client
-        request.status = request.status if request.status < 500 else 0
-        # a websocket's client may hang up when it likes
-        if type(error).__name__ != "WebSocketDisconnect":
-            _tag_outcome(request, Outcome.CANCELLED)
-        return
-    span = request.to_span()
-    if span is not None:
-        span.error(error)
-    # the status that a server sends for an application that raised before its response
-    request.status = request.status or 500
-
-
-def _passed_through(send: Send, error: BaseException) -> bool:
-    """Whether an error was raised below the server's `send`, as far as that is a Python function."""
-    code = getattr(getattr(send, "__func__", send), "__code__", None)
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code is code:
-            return True
-        trace = trace.tb_next
-    return False

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion
-
+from ..inspection.known_versions import fits
 from .instrumentation import STANDARD_LIBRARY, Instrumentation
 
 
@@ -23,12 +21,9 @@ def why_unsupported(instrumentation: Instrumentation) -> str | None:
     if found is None:
         # it is not imported from an installed distribution, so its version is unknown
         return f"its version is unknown; {instrumentation.versions} is supported"
-    try:
-        # a release candidate of a known version is as good as that
-        fits = SpecifierSet(instrumentation.versions).contains(found, prereleases=True)
-    except InvalidVersion:
-        fits = False
-    return None if fits else f"version {found} is installed; {instrumentation.versions} is supported"
+    if fits(found, instrumentation.versions):
+        return None
+    return f"version {found} is installed; {instrumentation.versions} is supported"
 
 
 def _version_of(distributions: str) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .arguments import Args, Kwargs
-from .call import safely
+from .call import note_failure, safely
 from .patches import Make
 
 Look = Callable[[Any, Args, Kwargs], object]
@@ -76,13 +76,21 @@ def at_end_of_call(end: Callable[[Any], object]) -> Make:
             try:
                 return call(self, *args, **kwargs)
             finally:
-                safely(end, self)
+                # as `safely`, without its call: each body of a response ends here
+                try:
+                    end(self)
+                except BaseException as error:  # noqa: BLE001, RUF100  (the library's objects may have a will of their own)
+                    note_failure(end, error)
 
         async def looked_at_async(self: Any, *args: Any, **kwargs: Any) -> Any:
             try:
                 return await call(self, *args, **kwargs)
             finally:
-                safely(end, self)
+                # as `safely`, without its call: each body of a response ends here
+                try:
+                    end(self)
+                except BaseException as error:  # noqa: BLE001, RUF100  (the library's objects may have a will of their own)
+                    note_failure(end, error)
 
         return looked_at_async if inspect.iscoroutinefunction(call) else looked_at
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any
 
+from ..acceleration import native
 from ..record.trace.span import Span
 from .arguments import Args, Kwargs
 from .call import end_call, note_failure, safely, settle
@@ -26,6 +27,10 @@ Finish = Callable[..., object]
 """Gets the span, what the method has returned, the object and the arguments. It ends the span, then or later."""
 Fail = Callable[[Span, BaseException], object]
 """Gets what the method has raised, and ends the span."""
+
+
+if native is not None:
+    native.configure_awaited(note_failure=note_failure)
 
 
 def end_well(span: Span, *_: object) -> None:
@@ -51,6 +56,8 @@ def around_call(
 
     def make(call: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.iscoroutinefunction(call):
+            if native is not None and rewrite is None:
+                return _around_coroutine_by_c(call, begin, finish, fail)
             return _around_coroutine(call, begin, finish, fail, rewrite)
         if is_awaited:
             return _around_awaitable(call, begin, finish, fail)
@@ -109,6 +116,32 @@ def _around_coroutine(
             return await call(self, *args, **kwargs)
         try:
             result = await call(self, *args, **kwargs)
+        except BaseException as error:
+            settle(fail, span, error)
+            raise
+        try:
+            if ends_well:
+                span.stop()
+            else:
+                finish(span, result, self, args, kwargs)
+        except BaseException as error:  # noqa: BLE001, RUF100  (as above)
+            note_failure(finish, error, span)
+        return result
+
+    return traced
+
+
+def _around_coroutine_by_c(call: Callable[..., Any], begin: Begin, finish: Finish, fail: Fail) -> Callable[..., Any]:
+    ends_well = finish is end_well
+    begin_and_call = native.AwaitedCall(call, begin)  # type: ignore[union-attr]
+
+    async def traced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # as above, with all that comes before the first `await` in one call
+        span, made = begin_and_call(self, args, kwargs)
+        if span is None:
+            return await made
+        try:
+            result = await made
         except BaseException as error:
             settle(fail, span, error)
             raise

@@ -100,6 +100,7 @@ class Bridge:
         """
         from opentelemetry import context, propagate, trace  # noqa: PLC0415, RUF100
 
+        from .fastapi_telemetry import FastapiTelemetry  # noqa: PLC0415, RUF100
         from .provider import BridgeProvider  # noqa: PLC0415, RUF100
         from .runtime_context import SharedContext  # noqa: PLC0415, RUF100
 
@@ -108,6 +109,7 @@ class Bridge:
         self._propagate: Any = propagate
         self._shared = SharedContext(self._context._RUNTIME_CONTEXT)  # noqa: SLF001
         self.provider: BridgeProvider = BridgeProvider(self._shared)
+        self._fastapi = FastapiTelemetry(self.provider)
         self._once: Any = self._trace._TRACER_PROVIDER_SET_ONCE  # noqa: SLF001
         self._former_propagator: Any = None
         self._propagator: Any = None
@@ -133,11 +135,13 @@ class Bridge:
         self._trace._TRACER_PROVIDER_SET_ONCE = _Yielding(self._once, self.yield_to_other)  # noqa: SLF001
         self._trace._TRACER_PROVIDER = self.provider  # noqa: SLF001
         self.is_in_place = self.provider.is_open = True
+        self._fastapi.switch_off()
         return True
 
     def step_back(self) -> None:
         """Give the three places back, where nothing else has taken them since."""
         self.is_in_place = self.provider.is_open = False
+        self._fastapi.switch_on()
         if self._trace._TRACER_PROVIDER is self.provider:  # noqa: SLF001
             self._trace._TRACER_PROVIDER = None  # noqa: SLF001
         if isinstance(self._trace._TRACER_PROVIDER_SET_ONCE, _Yielding):  # noqa: SLF001

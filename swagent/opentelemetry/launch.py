@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 from importlib.util import find_spec
 
 from ..agent_log import log, say
@@ -11,12 +12,13 @@ from ..config import Config
 from ..instrument.installation import known
 from ..runtime.start_calls import at_start
 from ..startup.entry_points import may_exist
-from ..startup.import_hook import when_imported
+from ..startup.import_hook import is_being_imported, when_imported
 from .installation import covered_natively, install, report
 
 # Left off by itself: tasks and threads carry the context already, and a command of click's is the program that was
 # started, whose span would be open for as long as a server lives.
 _UNWANTED = frozenset({"asyncio", "click", "threading"})
+_PROPAGATORS = "opentelemetry.propagate"
 NAME = "opentelemetry"
 """By which `SW_AGENT_DISABLE_PLUGINS` leaves the bridge out."""
 
@@ -24,10 +26,33 @@ NAME = "opentelemetry"
 def bridge_when_imported(config: Config) -> None:
     """Put the bridge in place once OpenTelemetry's API is imported; now, where any of its instrumentations may be
     installed, as they wait for libraries. Never raises."""
-    if may_exist(b"[opentelemetry_instrumentor]"):
+    if may_exist(b"[opentelemetry_instrumentor]") and not _is_api_partial():
         bridge(config)
     else:
-        when_imported("opentelemetry.trace", lambda _: bridge(config))
+        _wait_for_api(config)
+
+
+def _wait_for_api(config: Config) -> None:
+    begun = False
+
+    def begin(_: object) -> None:
+        nonlocal begun
+        if not begun:
+            begun = True
+            bridge(config)
+
+    def begin_unless_partial(module: object) -> None:
+        if not _is_api_partial():
+            begin(module)
+
+    when_imported(_PROPAGATORS, begin)
+    when_imported("opentelemetry.trace", begin_unless_partial)
+
+
+def _is_api_partial() -> bool:
+    """Whether the propagators are being imported. They import the tracers; the bridge needs both."""
+    propagators = sys.modules.get(_PROPAGATORS)
+    return propagators is not None and is_being_imported(propagators)
 
 
 def bridge(config: Config) -> None:

@@ -22,7 +22,7 @@ from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, set_span_in_cont
 
 from ..record.trace.carrier import Carrier
 from ..record.trace.context import active_span, current, switch
-from ..record.trace.model import SpanKind
+from ..record.trace.model import Origin, Reference, SpanKind, origin_of
 from ..record.trace.span import Span
 from ..record.trace.traceparent import Traceparent
 from .locations import reference_of
@@ -47,13 +47,12 @@ class Arrival:
     kind = SpanKind.LOCAL
     previous = None
     frame = None
-    trace_id = ""
 
     def __init__(self, hidden: Any, span: Any) -> None:
         self.hidden = hidden
         self.carrier: Carrier | Traceparent | None = None
         self.correlation: dict[str, str] | None = None
-        self._reference = None
+        self._reference: Reference | None = None
         if isinstance(span, RemoteSpan):
             self.carrier, self.correlation = span.carrier, span.correlation
         if isinstance(span, NonRecordingSpan):
@@ -73,16 +72,22 @@ class Arrival:
         """None: it was attached on purpose, and does not grow old."""
         return _ALWAYS
 
-    def reference(self) -> Any:
+    def reference(self) -> Reference | None:
         """The reference of a segment that is opened here."""
         return self._reference
 
+    @property
+    def trace_id(self) -> str:
+        """The trace's id; empty where no reference can be had."""
+        return self._reference.trace_id if self._reference is not None else ""
+
     def find_trace_id(self) -> str:
-        """None is recorded here."""
+        """As `trace_id`."""
         return self.trace_id
 
-    def note_origin(self) -> None:
-        """No log record comes from here."""
+    def note_origin(self) -> Origin | None:
+        """The origin of a log record that is logged here; None where no reference can be had."""
+        return origin_of(self._reference)
 
     def to_span(self) -> None:
         """None: it is past."""

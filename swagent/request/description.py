@@ -101,7 +101,12 @@ def _describe(facts: tuple[Any, ...], real_path: bool = False) -> SpanTemplate:
     tags: tuple[Tag, ...] = (METHODS[method], ("http.url", short(origin + shown)))
     if status:
         tags = (*tags, STATUSES[status])
-    return SpanTemplate(name, _ENTRY, _HTTP, component, tags, failed=status >= _fails_from)
+    return SpanTemplate(name, _ENTRY, _HTTP, component, tags, failed=is_failure(status))
+
+
+def is_failure(status: int) -> bool:
+    """Whether a request that was answered so has failed."""
+    return status >= _fails_from
 
 
 def _origin(key: tuple[str, bytes]) -> str:

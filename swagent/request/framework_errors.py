@@ -15,7 +15,7 @@ from typing import Any
 
 from ..agent_log import RateLimitedLog
 from .answered import note_answered, note_handled
-from .following import follow_imported, replace_method
+from .following import at_end, follow_imported, replace_method
 
 _limited = RateLimitedLog()
 _UID = "swagent"
@@ -27,7 +27,9 @@ def follow_errors() -> None:
 
 
 def _follow_django(handlers: Any) -> None:
-    handlers.signals.got_request_exception.connect(_note_error_of_django, weak=False, dispatch_uid=_UID)
+    signal = handlers.signals.got_request_exception
+    signal.connect(_note_error_of_django, weak=False, dispatch_uid=_UID)
+    at_end(_note_error_of_django, lambda: signal.disconnect(dispatch_uid=_UID))
 
 
 def _note_error_of_django(**_: object) -> None:
@@ -39,6 +41,7 @@ def _note_error_of_django(**_: object) -> None:
 
 def _follow_quart(quart: Any) -> None:
     quart.got_request_exception.connect(_note_error_of_quart)
+    at_end(_note_error_of_quart, lambda: quart.got_request_exception.disconnect(_note_error_of_quart))
 
 
 async def _note_error_of_quart(_: object, exception: Any = None, **__: object) -> None:

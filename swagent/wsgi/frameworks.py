@@ -15,7 +15,7 @@ from typing import Any
 from ..agent_log import RateLimitedLog
 from ..record.trace.model import Component
 from ..request.facts import UNMATCHED
-from ..request.following import follow_imported, replace_method
+from ..request.following import at_end, follow_imported, replace_method
 from ..request.routes import COMPONENT, ROUTE
 from .scope import SCOPE, Environ, mounted_at
 
@@ -55,7 +55,21 @@ def _note(environ: Environ, template: str | None, component: Component) -> None:
 
 
 def _follow_flask(flask: Any) -> None:
-    flask.request_started.connect(_note_route_of_flask)
+    # until Flask 2.3 its signals need a package that may be missing
+    if flask.signals.__dict__.get("signals_available", True):
+        flask.request_started.connect(_note_route_of_flask)
+        at_end(_note_route_of_flask, lambda: flask.request_started.disconnect(_note_route_of_flask))
+    else:
+        replace_method(flask.Flask, "preprocess_request", _noting_route_of_flask)
+
+
+def _noting_route_of_flask(preprocess: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(preprocess)
+    def preprocess_request(*args: Any, **kwargs: Any) -> Any:
+        _note_route_of_flask(None)
+        return preprocess(*args, **kwargs)
+
+    return preprocess_request
 
 
 def _note_route_of_flask(_: object, **__: object) -> None:

@@ -121,8 +121,11 @@ async def ask(server: Server, count: int) -> set[str]:
     return {answer.text for answer in answers}
 
 
-async def ask_until_it_ends(server: Server, answered: set[str]) -> None:
-    """Make requests, one after the other, as long as they are answered; note their traces' ids."""
+async def ask_until_it_ends(server: Server, answered: set[str], enough: anyio.Event) -> None:
+    """Make requests, one after the other, as long as they are answered; note their traces' ids.
+
+    :param enough: set once the server is well under load, that is after a hundred answers
+    """
     async with server.client() as client:
         while True:
             try:
@@ -131,6 +134,8 @@ async def ask_until_it_ends(server: Server, answered: set[str]) -> None:
                 return
             if answer.status_code == 200:
                 answered.add(answer.text)
+            if len(answered) > 100:
+                enough.set()
             await anyio.lowlevel.checkpoint()
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import anyio
+import anyio.lowlevel
 import pytest
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from asgi.calling import DISCONNECT, REQUEST, body, call, http_scope, start, tags, traced
+from asgi.calling import DISCONNECT, REQUEST, answers, body, call, http_scope, start, tags, traced
 from swagent import local_span
-from swagent.asgi.lifespan import Receive, Scope, Send
+from swagent.asgi.lifespan import Message, Receive, Scope, Send
 
 pytestmark = pytest.mark.anyio
 
@@ -25,6 +27,58 @@ async def test_a_request_that_is_never_answered_ends_all_the_same() -> None:
         span = await shop.span()
     assert not span.is_error
     assert "http.status_code" not in tags(span)
+    assert tags(span)["outcome"] == "cancelled"
+
+
+async def test_a_stream_whose_client_hangs_up_is_cancelled_where_the_application_returns() -> None:
+    """Before version 2.4 of the specification, `send` does not fail: Starlette hears of it, cancels the stream, and
+    returns."""
+    is_gone = anyio.Event()
+
+    async def stream(request: Request) -> Response:
+        async def chunks() -> object:
+            yield b"chunk"
+            is_gone.set()
+            await anyio.sleep_forever()
+
+        return StreamingResponse(chunks())  # type: ignore[arg-type]
+
+    async def receive() -> Message:
+        await is_gone.wait()
+        return DISCONNECT
+
+    said: list[object] = []
+
+    async def send(message: object) -> None:
+        said.append(message)
+
+    async with traced(Starlette(routes=[Route("/", stream)])) as shop:
+        await shop.app(http_scope(), receive, send)
+        span = await shop.span()
+    assert said[1:] == [body(b"chunk", more=True)]
+    assert not span.is_error
+    assert tags(span)["http.status_code"] == "200"
+    assert tags(span)["outcome"] == "cancelled"
+
+
+@pytest.mark.parametrize("said", [[start()], [start(), body(b"half", more=True)]])
+async def test_a_response_that_the_application_leaves_incomplete_is_cancelled(said: list[Message]) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        for message in said:
+            await send(message)
+
+    async with traced(app) as shop:
+        assert await call(shop.app, http_scope()) == said
+        span = await shop.span()
+    assert not span.is_error
+    assert tags(span)["outcome"] == "cancelled"
+
+
+@pytest.mark.parametrize("status", [204, 304, 404, 500])
+async def test_a_response_that_is_complete_has_no_outcome(status: int) -> None:
+    async with traced(answers(status, b"")) as shop:
+        await call(shop.app, http_scope(method="HEAD"))
+        assert "outcome" not in tags(await shop.span())
 
 
 async def test_a_cancellation_passes_and_is_no_error() -> None:
@@ -169,6 +223,61 @@ async def test_a_cancellation_behind_the_response_comes_too_late() -> None:
         with anyio.CancelScope() as cancel_scope:
             await call(shop.app, http_scope())
         assert "outcome" not in tags(await shop.span())
+
+
+async def test_work_behind_the_response_that_fails_is_a_span_below_the_request() -> None:
+    async def bad() -> None:
+        await anyio.lowlevel.checkpoint()
+        raise LookupError("sold out")
+
+    async def work(request: Request) -> Response:
+        return PlainTextResponse("done", background=BackgroundTask(bad))
+
+    async with traced(Starlette(routes=[Route("/", work)])) as shop:
+        with pytest.raises(LookupError):
+            await call(shop.app, http_scope())
+        request, late = await shop.segments()
+    assert not request.spans[0].is_error
+    assert tags(request.spans[0])["http.status_code"] == "200"
+    [span] = late.spans
+    assert (span.operation, span.kind, span.is_error) == ("after the response", "Local", True)
+    assert late.trace_id == request.trace_id
+    [reference] = span.references
+    assert (reference.segment_id, reference.span_id) == (request.segment_id, 0)
+    [log] = [dict(log.data) for log in span.logs]
+    assert (log["error.kind"], log["stack"].rpartition(" ")[2]) == ("LookupError", "bad")
+
+
+async def test_work_behind_the_response_of_a_request_that_is_not_recorded_is_not_recorded_either() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send(start())
+        await send(body())
+        raise LookupError
+
+    async with traced(app, trace_ignore_path="/quiet") as shop:
+        for path in ("/quiet", "/"):
+            with pytest.raises(LookupError):
+                await call(shop.app, http_scope(path))
+        request, late = await shop.segments()
+    assert request.trace_id == late.trace_id
+
+
+async def test_a_client_that_leaves_at_the_last_body_is_no_failure_behind_the_response() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send(start())
+        await send(body())
+
+    async def no_message() -> Message:
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            raise OSError("gone")
+
+    async with traced(app) as shop:
+        with pytest.raises(OSError, match="gone"):
+            await shop.app(http_scope(), no_message, send)
+        await shop.span()
 
 
 async def test_a_span_that_was_cancelled_with_its_request_names_a_task_of_its_own_only() -> None:

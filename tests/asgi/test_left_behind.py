@@ -84,7 +84,7 @@ async def test_it_continues_the_request_and_is_not_below_the_clients_call(in_tas
         assert reference.segment_id == request.segment_id
         assert found[name].trace_id == request.trace_id
     # a call of an instrumented library is recorded, and not taken for a part of the client's
-    assert app.seen == [(None, "", True)]
+    assert app.seen == [(None, request.trace_id, True)]
 
 
 async def test_a_minute_later_it_is_work_of_its_own_and_the_clients_spans_come_back(

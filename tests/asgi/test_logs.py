@@ -6,10 +6,11 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import pytest
 
 from asgi.calling import SW8, answers, call, http_scope, traced
-from swagent import local_span
+from swagent import current_trace_id, local_span
 from swagent.asgi.lifespan import Receive, Scope, Send
 from swagent.signals import Signal
 from swagent.testing import MemoryCollector
@@ -79,6 +80,33 @@ async def test_it_may_be_encoded_while_the_request_is_served() -> None:
         [segment] = await shop.segments()
         [log] = logs_of(shop.collector)
     assert (log.trace_context.trace_segment_id, log.endpoint) == (segment.segment_id, "GET:/{letter}")
+
+
+@pytest.mark.parametrize("before", AFTERWARDS.values(), ids=AFTERWARDS)
+@pytest.mark.parametrize("headers", [(), [(b"sw8", SW8)]], ids=["first", "called"])
+async def test_it_names_the_request_whose_response_has_gone_out(before: Callable[[], object], headers: Any) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        before()
+        await answers()(scope, receive, send)
+        logging.getLogger("shop").warning("sold out")
+        group.start_soon(work)
+
+    async def work() -> None:
+        await has_returned.wait()
+        found.append(current_trace_id())
+        logging.getLogger("shop").warning("sold out for long")
+
+    has_returned, found = anyio.Event(), list[str]()
+    async with traced(app, log_reporter_active=True) as shop:
+        async with anyio.create_task_group() as group:
+            await call(shop.app, http_scope("/a", headers, route=Routed()))
+            has_returned.set()
+        [request] = [each for each in await shop.segments() if each.spans[-1].operation != "afterwards"]
+        logs = logs_of(shop.collector)
+    assert [(each.trace_context.trace_id, each.trace_context.trace_segment_id, each.endpoint) for each in logs] == [
+        (request.trace_id, request.segment_id, "GET:/{letter}")
+    ] * 2
+    assert found == [request.trace_id]
 
 
 def logs_of(collector: MemoryCollector) -> list[LogData]:

@@ -12,7 +12,6 @@ from anyio.lowlevel import checkpoint
 from opentelemetry import context, propagate, trace
 from opentelemetry.trace import INVALID_SPAN, SpanKind, use_span
 
-from asgi.calling import traced
 from instrument.trees import trees
 from record.recorded import Recorder
 from swagent import database_span, entry_span, exit_span, local_span
@@ -179,22 +178,3 @@ def test_a_message_that_is_recorded_has_no_second_entry_and_another_one_has(reco
             ).end()
     assert recorder.names == [["send"], ["send"], ["orders receive"], ["Kafka/orders/Consumer"]]
     assert recorder.of("orders receive").trace_id == recorder.segments[1].trace_id
-
-
-@pytest.mark.anyio
-async def test_fastapis_own_spans_are_left_out() -> None:
-    fastapi = pytest.importorskip("fastapi")
-    app = fastapi.FastAPI()
-
-    async def read(item: str) -> dict[str, str]:
-        with local_span("inside"):
-            await checkpoint()
-        return {"item": item}
-
-    app.get("/orders/{item}")(read)
-    async with traced(app) as shop, shop.client() as client:
-        assert (await client.get("/orders/17")).status_code == 200
-        [segment] = await shop.segments()
-    assert sorted(span.operation for span in segment.spans) == ["GET:/orders/{item}", "inside"]
-    [inside] = [span for span in segment.spans if span.operation == "inside"]
-    assert inside.parent_span_id == 0

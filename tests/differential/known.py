@@ -89,6 +89,16 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
+        "The same: a worker sends a message whose time has come on with all its options, and puts one aside whose "
+        "actor it does not know. Middleware sees them there. Where a message is worked on, the context is not among "
+        "them any more.",
+        worlds="dramatiq.*",
+        place=r"^elsewhere/\d+/tuple/1$",
+        bare="^bool False$",
+        agent="^bool True$",
+        witness=("dramatiq", ("add.send_with_options(args=(1,), delay=1)", "work()")),
+    ),
+    Known(
         "The request goes on until its body is read or closed, so the server gets an iterator around the body.",
         worlds="flask|django|falcon|bottle|pyramid",
         place="^value/",

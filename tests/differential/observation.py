@@ -40,6 +40,7 @@ _SAME = (
     (re.compile(r"\bns[01](?![0-9])"), "ns"),
     (re.compile(r"\bTask-\d+"), "Task-N"),
     (re.compile(r"\bfd=\d+"), "fd=N"),
+    (re.compile(r"\bPID \d+"), "PID N"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UUID"),
     (re.compile(r"\bctag\d+\.[0-9a-f]+"), "CTAG"),
     (re.compile(r"(process \\?'\w+\\?') \(\d+\)"), r"\1"),
@@ -56,6 +57,7 @@ _SAME = (
     # a subclass in Python has no module in this text
     (re.compile(r"cannot pickle '(?:\w+\.)+(\w+)'"), r"cannot pickle '\1'"),
     (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{12,64}\b"), "HEX"),
+    (re.compile(r"(enqueued_at=datetime\.datetime\()[\d, ]+"), r"\1TIME, "),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.,]\d+)?"), "TIME"),
     (re.compile(r"\d\d/\w{3}/\d{4}:[\d:]{8}"), "DATE"),
     (re.compile(r"\w{3}, \d\d[ -]\w{3}[ -]\d{4} [\d:]{8} GMT"), "DATE"),

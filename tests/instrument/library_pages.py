@@ -33,6 +33,7 @@ _SQL = ("plugin_sql_statements", "plugin_sql_parameters_max_length")
 SETTINGS = {
     "cache": ("plugin_cache_keys",),
     "celery": ("plugin_celery_parameters_length",),
+    "graphql": (),
     "http": ("plugin_http_ignore_method",),
     "neo4j": _SQL,
     "pymongo": ("plugin_pymongo_trace_parameters", "plugin_pymongo_parameters_max_length"),

@@ -8,18 +8,21 @@ from __future__ import annotations
 import os
 import queue
 import select
-import subprocess
+import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from kit.real.jvm import start_program
 from kit.real.rabbitmq import RabbitMQ
 from record.recorded import Recorder
 from swagent import exit_span, local_span
-from swagent.instrument import uninstrument
+from swagent.instrument import instrument, uninstrument
 from swagent.instrument.settings import Settings, use
 
 from .joins import joins
@@ -27,6 +30,7 @@ from .trees import trees
 from .watcher import Watcher
 
 celery = pytest.importorskip("celery")
+from celery.app.task import Context  # noqa: E402
 from celery.app.trace import build_tracer  # noqa: E402
 from kombu.exceptions import EncodeError  # noqa: E402
 
@@ -35,7 +39,6 @@ from .celery_app import make_app  # noqa: E402
 INSTRUMENTED = ("celery",)
 AGAINST = "a real RabbitMQ"
 real_broker = [pytest.mark.e2e, pytest.mark.timeout(600)]
-_SECONDS = 120.0
 SENT = "Exit celery/price CELERY/MQ memory mq.broker=memory mq.queue=celery"
 DONE = "Entry celery/price CELERY/MQ mq.broker=memory transmission.latency=… mq.queue=celery"
 
@@ -173,15 +176,44 @@ def test_parameters_are_shown_where_they_are_asked_for(recorder: Recorder, app: 
 class TestThroughARealBroker:
     pytestmark = real_broker
 
+    @pytest.fixture(autouse=True)
+    def amqp(self) -> Iterator[None]:
+        """Recorded, too: no message has two spans."""
+        instrument("amqp")
+        yield
+        uninstrument("amqp")
+
+    def test_what_celery_sends_for_itself_is_not_recorded(self, recorder: Recorder, rabbitmq: RabbitMQ) -> None:
+        app = make_app(rabbitmq.url)
+        app.conf.result_backend = "rpc://"
+        backend = app.backend
+        with app.connection_for_write() as connection:
+            queue = connection.SimpleQueue("results-" + uuid4().hex[:8], queue_opts={"auto_delete": True})
+            request = Context(reply_to=queue.queue.name, correlation_id="1", id="1")
+            with local_span("job"):
+                backend.store_result("1", 2, "SUCCESS", request=request)
+                app.events.Dispatcher(connection).send("worker-heartbeat")
+                app.control.broadcast("ping", connection=connection)
+                app.control.mailbox(connection)._publish_reply(
+                    {"ok": 1}, "", queue.queue.name, "ticket", channel=connection.default_channel
+                )
+            uninstrument("amqp")  # before the messages are taken out
+            assert "sw8" not in queue.get().headers
+            assert "sw8" not in queue.get().headers
+            queue.clear()
+            queue.close()
+        assert recorder.names == [["job"]]
+
     @pytest.mark.parametrize("pool", ["prefork", "solo", "threads"])
     def test_a_worker_joins_its_sender_s_trace(
         self, pool: str, recorder: Recorder, rabbitmq: RabbitMQ, tmp_path: Path
     ) -> None:
         app = make_app(rabbitmq.url)
+        app.conf.task_default_queue = tasks = f"tasks-{uuid4().hex[:8]}"
         with local_span("job"):
             app.tasks["price"].delay(2)
             app.tasks["again"].delay(True)
-        written = _work_elsewhere(pool, rabbitmq.url, tmp_path / "segments", 3)
+        written = _work_elsewhere(pool, rabbitmq.url, tasks, tmp_path, 3)
         assert sorted(line[0] for line in written) == ["celery/again", "celery/again+celery/again", "celery/price+work"]
         assert {line[1] for line in written} == {recorder.only.trace_id}
         by_name = {line[0]: line for line in written}
@@ -189,23 +221,34 @@ class TestThroughARealBroker:
         assert by_name["celery/again"][3] == by_name["celery/again+celery/again"][2]
 
 
-def _work_elsewhere(pool: str, broker: str, pipe: Path, count: int) -> list[list[str]]:
-    """Let a worker of a process of its own, or of more, work until so many segments are written."""
+def _work_elsewhere(pool: str, broker: str, tasks: str, folder: Path, count: int) -> list[list[str]]:
+    """Let a worker of a process of its own, or of more, work until so many segments are written. It may take as long
+    as the test may."""
+    pipe, log = folder / "segments", folder / "worker.log"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDWR)  # a writer, too, so that it has no end
     path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "BROKER": broker, "SEGMENTS": str(pipe), "PYTHONPATH": path}
-    command = [sys.executable, "-m", "celery", "-A", "instrument.celery_app", "worker", "-c", "2", "-P", pool]
-    worker = subprocess.Popen(command, env=environment, cwd=pipe.parent)
+    environment = {"BROKER": broker, "SEGMENTS": str(pipe), "PYTHONPATH": path}
+    # a name of its own: the broker refuses one that a worker before it has had until it knows of that one's end
+    options = ("-A", "instrument.celery_app", "worker", "-c", "2", "-P", pool, "-Q", tasks, "-n", f"{tasks}@localhost")
+    command = [sys.executable, "-m", "celery", *options]
+    worker = start_program(command, home=folder, log=log, environment=environment)
+    ended = os.pidfd_open(worker.pid)
     written = b""
     try:
         while written.count(b"\n") < count:
-            assert select.select([reader], [], [], _SECONDS)[0], f"the worker has written no more than {written!r}"
+            assert reader in select.select([reader, ended], [], [])[0], f"the worker has written only {written!r}"
             written += os.read(reader, 65536)
-    finally:
-        os.close(reader)
         worker.terminate()
-        worker.wait(_SECONDS)
+        worker.wait()
+    finally:
+        # one that stays would wait for a reader of the pipe for ever
+        with suppress(ProcessLookupError):
+            os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+        os.close(ended)
+        os.close(reader)
+        print(log.read_text(errors="replace"))
     return [line.split(" ") for line in written.decode().splitlines()]
 
 

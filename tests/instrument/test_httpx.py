@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import AsyncIterator, Generator
+from collections.abc import Generator
 from contextlib import suppress
+from http.cookiejar import CookieJar
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +26,7 @@ from swagent.record.trace.model import Component, SpanRecord
 
 from .ends import root_of
 from .http_server import PATIENCE, HttpServer
+from .httpx_peer import Peer
 from .trees import trees
 
 pytestmark = pytest.mark.anyio
@@ -39,35 +41,9 @@ def collected_by(span: SpanRecord) -> str | None:
     return "httpx" if span.component == Component.HTTPX else None
 
 
-class Peer:
-    """Answers requests in this process, and keeps them."""
-
-    def __init__(self) -> None:
-        self.requests: list[httpx.Request] = []
-
-    def answer(self, request: httpx.Request) -> httpx.Response:
-        self.requests.append(request)
-        if request.url.path == "/moved":
-            return httpx.Response(302, headers={"location": "http://other.test/orders/17"})
-        if request.url.path == "/refused":
-            raise httpx.ConnectError("refused", request=request)
-        return httpx.Response(404 if request.url.path == "/missing" else 200, content=[b"a", b"b"])
-
-    async def answer_async(self, request: httpx.Request) -> httpx.Response:
-        response = self.answer(request)
-        if request.url.path == "/slow":
-            await anyio.sleep_forever()
-        return httpx.Response(response.status_code, headers=response.headers, content=_body())
-
-
-async def _body() -> AsyncIterator[bytes]:
-    yield b"a"
-    yield b"b"
-
-
 @pytest.fixture
 def peer() -> Peer:
-    return Peer()
+    return Peer(httpx)
 
 
 @pytest.fixture
@@ -218,6 +194,50 @@ def test_headers_that_are_another_mapping_carry_the_context_too(recorder: Record
     carrier = parse_sw8(headers["sw8"])
     assert carrier is not None
     assert carrier.segment_id == recorder.only.id
+
+
+class Jar(CookieJar):
+    """Notes which headers of the context a request has while it looks for cookies."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[bool, bool]] = []
+
+    def extract_cookies(self, response: Any, request: Any) -> None:
+        self.seen.append((request.has_header("Sw8"), request.has_header("X-own")))
+        super().extract_cookies(response, request)
+        if len(self.seen) == 3:
+            raise RuntimeError("a jar that is full")
+
+
+def test_the_context_is_not_there_while_cookies_are_looked_for_and_is_there_again(recorder: Recorder) -> None:
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={"set-cookie": "seat=7"})
+
+    jar = Jar()
+    client = httpx.Client(transport=httpx.MockTransport(answer), cookies=jar, headers={"x-own": "kept"})
+    answers = [client.get("http://stock.test/orders") for _ in range(2)]
+    request = client.build_request("GET", "http://stock.test/orders")
+    with pytest.raises(RuntimeError, match="full"):
+        client.send(request)
+    assert jar.seen == [(False, True)] * 3
+    assert client.cookies["seat"] == "7"
+    written = [parse_sw8(each.headers["sw8"]) for each in (answers[0].request, answers[1].request, request)]
+    assert [carrier and carrier.segment_id for carrier in written] == [each.id for each in recorder.segments]
+
+
+def test_the_context_stays_where_a_login_has_added_a_header_behind_it(recorder: Recorder) -> None:
+    client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200)), auth=("user", "secret"))
+    request = client.get("http://stock.test/orders").request
+    assert parse_sw8(request.headers["sw8"]) is not None
+    assert request.headers["authorization"].startswith("Basic")
+
+
+def test_cookies_of_a_response_without_a_request_are_asked_for_as_before(recorder: Recorder) -> None:
+    with pytest.raises(RuntimeError, match="request instance"):
+        httpx.Cookies().extract_cookies(httpx.Response(200))
+    response = httpx.Response(200, headers={"set-cookie": "seat=7"}, request=httpx.Request("GET", "http://stock.test/"))
+    assert response.cookies["seat"] == "7"
 
 
 def test_the_agents_own_calls_are_left_alone(recorder: Recorder, client: httpx.Client, peer: Peer) -> None:

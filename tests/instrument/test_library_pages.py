@@ -69,11 +69,18 @@ def _switched_on(library: str) -> Iterator[None]:
 
 @pytest.mark.parametrize(("page", "library", "code", "tree"), [*_parameters()])
 def test_an_example_records_the_spans_that_its_page_shows(
-    page: Path, library: str, code: str, tree: str, request: pytest.FixtureRequest
+    page: Path,
+    library: str,
+    code: str,
+    tree: str,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     module = re.search(r"^(?:import|from) (?!asyncio)([\w.]+)", code, re.MULTILINE)
     assert module is not None
     pytest.importorskip(module[1])
+    if library == "celery":
+        _keep_celery_apart(monkeypatch)
     with ExitStack() as stack:
         ports = {shown: str(_port_of(library, shown, request, stack)) for shown in {*_PORT.findall(code)}}
         for shown, port in ports.items():
@@ -84,6 +91,16 @@ def test_an_example_records_the_spans_that_its_page_shows(
     for shown, port in ports.items():
         recorded = re.sub(rf"\b{port}\b", shown, recorded)
     compare(page, library, recorded, tree)
+
+
+def _keep_celery_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An application of celery's is the current one of its process, its tasks are those of all later ones, and what it
+    sends stays in memory."""
+    state = pytest.importorskip("celery._state")
+    monkeypatch.setattr(state, "_on_app_finalizers", {*state._on_app_finalizers})
+    monkeypatch.setattr(state, "default_app", state.default_app)
+    monkeypatch.setattr(state._tls, "current_app", state._tls.current_app)
+    monkeypatch.setattr(pytest.importorskip("kombu.transport.memory").Channel, "queues", {})
 
 
 def compare(page: Path, library: str, recorded: str, tree: str) -> None:

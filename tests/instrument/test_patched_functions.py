@@ -120,21 +120,29 @@ _RECORDS = "the application that is served, or the function that is called back,
 AT_HOME = {"multiprocessing: _SafeQueue.put"}
 # Likewise, and pickle looks for it in the base class, where the original is.
 IN_BASE = {"the agent: WSGIHandler.resolve_request", "the agent: ASGIHandler.resolve_request"}
+# The class has the original by its other name, too, and pickle looks for it there.
+IN_BASE |= {"amqp: Channel.basic_publish"}
 # The changes that a wrapper makes on purpose.
 REWRITTEN: dict[str, dict[str, str]] = {
     "aiokafka: AIOKafkaProducer.send": {"headers": _CARRIES},
     "aiormq: Channel.basic_consume": {"consumer_callback": _RECORDS},
     "aiormq: Channel.basic_publish": {"properties": _CARRIES},
     "aiosqlite: Connection._execute": {"fn": "it runs in the caller's context"},
+    "amqp: Channel.basic_consume": {"callback": _RECORDS},
+    "amqp: Channel.basic_publish": {"msg": _CARRIES},
+    "amqp: Channel.basic_publish_confirm": {"args": _CARRIES},
     "arq: arq.connections.serialize_job": {"serializer": _CARRIES},
     "arq: arq.worker.deserialize_job_raw": {"deserializer": "it remembers the context that a job came with"},
     "confluent-kafka: Producer.produce": {"headers": _CARRIES, "on_delivery": _RECORDS, "callback": _RECORDS},
     "confluent-kafka: SerializingProducer.produce": {"headers": _CARRIES, "on_delivery": _RECORDS},
     "daphne: Server.__init__": {"application": _RECORDS},
+    "dramatiq: Message.encode": {"self": _CARRIES},
     "granian: LifespanProtocol.__init__": {"callable": _RECORDS},
     "granian: granian.server.mp._asgi_call_wrap": {"callback": _RECORDS},
+    "granian: granian.server.mp._rsgi_call_wrap": {"callback": _RECORDS},
     "granian: granian.server.mp._wsgi_call_wrap": {"callback": _RECORDS},
     "granian: granian.server.mt._asgi_call_wrap": {"callback": _RECORDS},
+    "granian: granian.server.mt._rsgi_call_wrap": {"callback": _RECORDS},
     "granian: granian.server.mt._wsgi_call_wrap": {"callback": _RECORDS},
     "grpc: grpc.aio.insecure_channel": {"interceptors": "ours is the last"},
     "grpc: grpc.aio.secure_channel": {"interceptors": "ours is the last"},

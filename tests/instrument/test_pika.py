@@ -14,6 +14,7 @@ from record.recorded import Recorder
 from swagent import current_span, exit_span, local_span
 
 from .joins import joins
+from .rabbitmq_traces import NAME, both, work
 from .trees import trees
 from .watcher import Watcher
 
@@ -23,7 +24,6 @@ from pika.adapters.asyncio_connection import AsyncioConnection  # noqa: E402
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 INSTRUMENTED = ("pika",)
 AGAINST = "a real RabbitMQ"
-NAME = "RabbitMQ/Topic/shop/Queue/orders.new"
 
 
 @pytest.fixture
@@ -46,19 +46,6 @@ def queue(channel: Any) -> str:
 def send(channel: Any, properties: Any = None) -> None:
     with local_span("job"):
         channel.basic_publish("shop", "orders.new", b"1", properties)
-
-
-def work() -> None:
-    with local_span("work"):
-        pass
-
-
-def both(rabbitmq: RabbitMQ) -> str:
-    tags = f"mq.broker={rabbitmq.address} mq.topic=shop mq.queue=orders.new"
-    return (
-        f"Local job\n  Exit {NAME}/Producer RABBITMQ_PRODUCER/MQ {rabbitmq.address} {tags}\n"
-        f"Entry {NAME}/Consumer RABBITMQ_CONSUMER/MQ {tags} transmission.latency=…\n  Local work"
-    )
 
 
 def test_a_callback_s_message_joins_its_producer_s_trace(

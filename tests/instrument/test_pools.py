@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sqlite3
 import threading
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -215,9 +217,30 @@ def test_a_wait_that_is_given_up_has_failed(tmp_path: Path, recorder: Recorder) 
     engine = sa.create_engine(f"sqlite:///{tmp_path}/shop.db", pool_size=1, max_overflow=0, pool_timeout=0.01)
     with engine.connect(), local_span("job"), pytest.raises(sa.exc.TimeoutError):
         engine.connect()
-    assert pools_in(recorder) == [drawn("SQLAlchemy") + " FAILED"]
-    assert meters()["SQLAlchemy"]["waiting"] == 0
+    assert pools_in(recorder) == [drawn("shop.db") + " FAILED"]
+    assert meters()["shop.db"]["waiting"] == 0
     engine.dispose()
+
+
+def test_engines_take_all_their_options(tmp_path: Path) -> None:
+    # SQLAlchemy asks the code of the constructors for the names
+    options = {"echo": False, "hide_parameters": True, "logging_name": "shop", "execution_options": {"shop": 1}}
+    for_pools = {"pool_size": 1, "max_overflow": 0, "pool_timeout": 1.0, "pool_recycle": 60, "pool_use_lifo": True}
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/shop.db", **options, **for_pools)
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT 1").scalar() == 1
+    engine.dispose()
+
+
+def test_a_pool_without_an_engine_has_the_librarys_name(recorder: Recorder) -> None:
+    connect: Any = partial(sqlite3.connect, ":memory:")
+    pool = sa.pool.QueuePool(connect, pool_size=1, max_overflow=0, timeout=0.01)
+    taken = pool.connect()
+    with local_span("job"), pytest.raises(sa.exc.TimeoutError):
+        pool.connect()
+    assert pools_in(recorder) == [drawn("SQLAlchemy") + " FAILED"]
+    taken.close()
+    pool.dispose()
 
 
 def test_outside_of_a_span_and_where_nothing_is_to_be_recorded_a_wait_has_none(

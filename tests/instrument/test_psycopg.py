@@ -172,11 +172,11 @@ def test_a_composed_statement_is_shown_where_settings_say_so(connection: Any, mo
 @on_asyncio
 @pytest.mark.anyio
 async def test_a_cancellation_shows_as_one(async_connection: Any, connection: Any) -> None:
-    running = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(30)' AND state = 'active'"
+    sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(30)' AND wait_event = 'PgSleep'"
     with recording() as recorder:
         query = asyncio.ensure_future(async_connection.execute("SELECT pg_sleep(30)"))
         await asyncio.sleep(0)
-        while connection.execute(running).fetchone() != (1,):
+        while connection.execute(sleeping).fetchone() != (1,):
             connection.rollback()
             await asyncio.sleep(0.001)
         query.cancel()

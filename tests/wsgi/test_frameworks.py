@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from swagent.record.trace.model import Component
+from swagent.request.following import follow_no_more
 from swagent.wsgi.response import App
 from wsgi.calling import ask, environ_of, traced
 
@@ -103,3 +104,17 @@ async def test_the_parameters_of_a_query_are_shown_where_they_are_wanted(length:
         async with traced(make(), **settings) as shop:
             ask(shop.app, environ_of("/items/7", QUERY_STRING="a=1&b=&a=2&c=x%20y"))
             assert dict((await shop.span()).tags).get("http.params") == expected
+
+
+async def test_the_routes_of_flask_are_seen_where_it_has_no_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = pytest.importorskip("flask")
+    follow_no_more()
+    own = module.Flask.preprocess_request
+    # as Flask before 2.3 has it where blinker is not installed
+    monkeypatch.setattr(module.signals, "signals_available", False, raising=False)
+    async with traced(flask()) as shop:
+        assert ask(shop.app, environ_of("/items/7")).body == b"item 7"
+        assert (await shop.span()).operation == "GET:/items/<int:number>"
+    assert module.Flask.preprocess_request is not own
+    follow_no_more()
+    assert module.Flask.preprocess_request is own

@@ -90,11 +90,13 @@ _HTTPX_ASYNC_RESPONSE = (
     "[each async for each in {}.aiter_bytes()]",
 )
 
-HTTPX = World(
-    "httpx",
-    ("httpx",),
-    """
-    import httpx
+
+def _sync(name: str) -> World:
+    return World(
+        name,
+        (name,),
+        f"    import {name} as httpx"
+        """
     def hook(message):
         event(type(message).__name__, getattr(message, "status_code", None))
     def app(environ, start_response):
@@ -110,52 +112,57 @@ HTTPX = World(
         raise LookupError("of a transport") from ValueError("below")
     mocked = enter(httpx.Client(transport=httpx.MockTransport(broken)))
     """,
-    (
-        call("client.get", 1, 1, url=_RELATIVE, **_HTTPX, _follow=_HTTPX_RESPONSE, _weight=4),
-        call(
-            "client.post",
-            1,
-            1,
-            url=_RELATIVE,
-            **_BODY,
-            files="{'f': b'1'}",
-            **_HTTPX,
-            _follow=_HTTPX_RESPONSE,
-            _weight=2,
-        ),
-        call("client.request", 2, 2, method=_METHODS, url=_RELATIVE, **_BODY, **_HTTPX, _follow=_HTTPX_RESPONSE),
-        call("httpx.get", 1, 1, url=_PATHS, **_HTTPX, verify="False", _follow=_HTTPX_RESPONSE),
-        call(
-            "client.send",
-            1,
-            1,
-            request=(
-                "client.build_request('GET', '/echo')",
-                "httpx.Request('GET', URL + '/moved')",
-                "httpx.Request('GET', '/relative')",
+        (
+            call("client.get", 1, 1, url=_RELATIVE, **_HTTPX, _follow=_HTTPX_RESPONSE, _weight=4),
+            call(
+                "client.post",
+                1,
+                1,
+                url=_RELATIVE,
+                **_BODY,
+                files="{'f': b'1'}",
+                **_HTTPX,
+                _follow=_HTTPX_RESPONSE,
+                _weight=2,
             ),
-            stream=("True", "False"),
-            auth="('a', 'b')",
-            follow_redirects="True",
-            _follow=_HTTPX_RESPONSE,
-            _weight=2,
+            call("client.request", 2, 2, method=_METHODS, url=_RELATIVE, **_BODY, **_HTTPX, _follow=_HTTPX_RESPONSE),
+            call("httpx.get", 1, 1, url=_PATHS, **_HTTPX, verify="False", _follow=_HTTPX_RESPONSE),
+            call(
+                "client.send",
+                1,
+                1,
+                request=(
+                    "client.build_request('GET', '/echo')",
+                    "httpx.Request('GET', URL + '/moved')",
+                    "httpx.Request('GET', '/relative')",
+                ),
+                stream=("True", "False"),
+                auth="('a', 'b')",
+                follow_redirects="True",
+                _follow=_HTTPX_RESPONSE,
+                _weight=2,
+            ),
+            call("local.get", 1, 1, url=("'/a'", "'/b?c'"), **_HTTPX, _follow=_HTTPX_RESPONSE),
+            call("mocked.get", 1, 1, url=("'http://a/'",)),
+            call("client.stream", 2, 2, method=_METHODS, url=_RELATIVE, _follow=("{}.__enter__()",)),
+            Line("[each.read() for each in [client.stream('GET', '/stream').__enter__()]]"),
+            Line("httpx.Client(transport=httpx.HTTPTransport(retries=1)).get(URL + '/broken')"),
+            Line("client.__class__, client.send.__func__ is httpx.Client.send"),
+            *(Line(f"surface('{name}', {number})") for number in range(0, 400, 40)),
         ),
-        call("local.get", 1, 1, url=("'/a'", "'/b?c'"), **_HTTPX, _follow=_HTTPX_RESPONSE),
-        call("mocked.get", 1, 1, url=("'http://a/'",)),
-        call("client.stream", 2, 2, method=_METHODS, url=_RELATIVE, _follow=("{}.__enter__()",)),
-        Line("[each.read() for each in [client.stream('GET', '/stream').__enter__()]]"),
-        Line("httpx.Client(transport=httpx.HTTPTransport(retries=1)).get(URL + '/broken')"),
-        Line("client.__class__, client.send.__func__ is httpx.Client.send"),
-        *(Line(f"surface('httpx', {number})") for number in range(0, 400, 40)),
-    ),
-    peers=("http",),
-)
+        peers=("http",),
+    )
 
-HTTPX_ASYNC = World(
-    "httpx-async",
-    ("httpx",),
-    """
-    import httpx
+
+HTTPX, HTTPX2 = _sync("httpx"), _sync("httpx2")
+
+
+def _async(name: str) -> World:
+    return World(
+        f"{name}-async",
+        (name,),
+        f"    import {name} as httpx"
+        """
     async def hook(message):
         event(type(message).__name__, getattr(message, "status_code", None))
     async def app(scope, receive, send):
@@ -177,45 +184,50 @@ HTTPX_ASYNC = World(
     client = await aenter(httpx.AsyncClient(base_url=URL, event_hooks={"request": [hook], "response": [hook]}))
     local = await aenter(httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://local"))
     """,
-    (
-        call("await client.get", 1, 1, url=_RELATIVE, **_HTTPX, _follow=_HTTPX_ASYNC_RESPONSE, _weight=3),
-        call(
-            "await client.post",
-            1,
-            1,
-            url=_RELATIVE,
-            **{**_BODY, "content": ("b'a'", "body()")},
-            **_HTTPX,
-            _follow=_HTTPX_ASYNC_RESPONSE,
-            _weight=2,
+        (
+            call("await client.get", 1, 1, url=_RELATIVE, **_HTTPX, _follow=_HTTPX_ASYNC_RESPONSE, _weight=3),
+            call(
+                "await client.post",
+                1,
+                1,
+                url=_RELATIVE,
+                **{**_BODY, "content": ("b'a'", "body()")},
+                **_HTTPX,
+                _follow=_HTTPX_ASYNC_RESPONSE,
+                _weight=2,
+            ),
+            call(
+                "await local.get", 1, 1, url=("'/a'", "'/broken'"), **_HTTPX, _follow=_HTTPX_ASYNC_RESPONSE, _weight=4
+            ),
+            call(
+                "await local.request",
+                2,
+                2,
+                method=_METHODS,
+                url=("'/a'", "'/broken'"),
+                **{**_BODY, "content": ("body()",)},
+                **_HTTPX,
+                _follow=_HTTPX_ASYNC_RESPONSE,
+                _weight=2,
+            ),
+            Line("describe(client.send)"),
+            call(
+                "await client.send",
+                1,
+                1,
+                request=("client.build_request('GET', '/echo')", "httpx.Request('GET', '/no')"),
+                stream=("True", "False"),
+                _follow=_HTTPX_ASYNC_RESPONSE,
+            ),
+            Line("[await each.aread() async for each in client.stream('GET', '/stream')]"),
+            *(Line(f"surface('{name}', {number})") for number in range(20, 400, 60)),
         ),
-        call("await local.get", 1, 1, url=("'/a'", "'/broken'"), **_HTTPX, _follow=_HTTPX_ASYNC_RESPONSE, _weight=4),
-        call(
-            "await local.request",
-            2,
-            2,
-            method=_METHODS,
-            url=("'/a'", "'/broken'"),
-            **{**_BODY, "content": ("body()",)},
-            **_HTTPX,
-            _follow=_HTTPX_ASYNC_RESPONSE,
-            _weight=2,
-        ),
-        Line("describe(client.send)"),
-        call(
-            "await client.send",
-            1,
-            1,
-            request=("client.build_request('GET', '/echo')", "httpx.Request('GET', '/no')"),
-            stream=("True", "False"),
-            _follow=_HTTPX_ASYNC_RESPONSE,
-        ),
-        Line("[await each.aread() async for each in client.stream('GET', '/stream')]"),
-        *(Line(f"surface('httpx', {number})") for number in range(20, 400, 60)),
-    ),
-    peers=("http",),
-    loops=("asyncio", "uvloop", "trio"),
-)
+        peers=("http",),
+        loops=("asyncio", "uvloop", "trio"),
+    )
+
+
+HTTPX_ASYNC, HTTPX2_ASYNC = _async("httpx"), _async("httpx2")
 
 _REQUESTS = {
     "headers": _HEADERS,
@@ -493,4 +505,4 @@ URLLIB = World(
     peers=("http",),
 )
 
-WORLDS = (HTTPX, HTTPX_ASYNC, REQUESTS, URLLIB3, AIOHTTP, URLLIB)
+WORLDS = (HTTPX, HTTPX_ASYNC, HTTPX2, HTTPX2_ASYNC, REQUESTS, URLLIB3, AIOHTTP, URLLIB)

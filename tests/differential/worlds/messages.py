@@ -183,6 +183,73 @@ AIORMQ = World(
     loops=_LOOPS,
 )
 
+AMQP = World(
+    "amqp",
+    ("amqp", "kombu"),
+    """
+    import amqp, kombu, kombu.simple, uuid
+    address = URL.split("@")[1].rstrip("/")
+    connection = amqp.Connection(address, confirm_publish=True, read_timeout=5)
+    connection.connect()
+    at_end(connection.close)
+    plain = amqp.Connection(address, read_timeout=5)
+    plain.connect()
+    at_end(plain.close)
+    confirmed, channel = connection.channel(), plain.channel()
+    queue = "q-" + str(uuid.uuid4())
+    channel.queue_declare(queue, exclusive=False)
+    at_end(lambda: plain.channel().queue_delete(queue))
+    own = amqp.Message("a", application_headers={"x-a": "b"}, content_type="text/plain")
+    def got(message):
+        event(message.body, [k for k in message.headers or {} if not k.startswith(("sw8", "trace"))])
+    def fails(message):
+        raise LookupError("of a consumer")
+    def consumed(callback):
+        channel.basic_publish(amqp.Message(b"c"), "", queue)
+        tag = channel.basic_consume(queue, callback=callback, no_ack=True)
+        try:
+            plain.drain_events(timeout=5)
+        finally:
+            channel.basic_cancel(tag)
+    above = kombu.Connection(URL)
+    at_end(above.release)
+    def simple(body, **options):
+        with above.SimpleQueue("s-" + str(uuid.uuid4()), queue_opts={"auto_delete": True}) as waiting:
+            waiting.put(body, **options)
+            message = waiting.get(timeout=5)
+            message.ack()
+            return message.payload, [k for k in message.headers if not k.startswith(("sw8", "trace"))]
+    """,
+    (
+        *(
+            call(
+                f"{name}.basic_publish",
+                1,
+                3,
+                msg=("own", "amqp.Message(b'b')", "'text'"),
+                exchange="''",
+                routing_key=("queue", "'nowhere'"),
+                mandatory="False",
+                timeout="5",
+                _follow=("own.properties", "channel.basic_get(queue, no_ack=True).body"),
+                _weight=2,
+            )
+            for name in ("channel", "confirmed")
+        ),
+        call("channel.basic_get", 1, 2, queue="queue", no_ack="True", _follow=("{}.body", "{}.headers is None")),
+        Line("consumed(got)"),
+        Line("consumed(fails)"),
+        Line("simple({'item': 1})"),
+        Line("simple('text', headers={'x-a': 'b'})"),
+        Line("own.properties, own.body"),
+        Line("describe(channel.basic_publish)"),
+        Line("describe(channel.basic_consume)"),
+        Line("describe(kombu.simple.SimpleBase.get)"),
+        *(Line(f"surface('amqp', {number})") for number in range(0, 200, 30)),
+    ),
+    peers=("rabbitmq",),
+)
+
 CELERY = World(
     "celery",
     ("celery",),
@@ -382,4 +449,4 @@ CONFLUENT = World(
     ),
 )
 
-WORLDS = (PIKA, AIO_PIKA, AIORMQ, CELERY, ARQ, AIOKAFKA, KAFKA_PYTHON, CONFLUENT)
+WORLDS = (PIKA, AIO_PIKA, AIORMQ, AMQP, CELERY, ARQ, AIOKAFKA, KAFKA_PYTHON, CONFLUENT)

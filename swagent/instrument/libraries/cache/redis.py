@@ -23,14 +23,13 @@ from ...looking import before_call
 from ...patches import Patches
 from ...showing import showing
 from ...wrapping import around_call
-from .broker_pools import is_upkeep
+from .broker_pools import is_upkeep, place_of_pool
 from .cache_call import Command, begin_command
 from .redis_commands import KEY_ELSEWHERE, READS, WAITING, WAITING_ON_REQUEST, WITH_SUBCOMMANDS, WRITES
 from .redis_pools import watch_redis
 
 # How many commands of a pipeline are looked at: some send a million.
 _LOOKED_AT = 100
-_DEFAULT_PORT = 6379
 # The longest names of commands, with their subcommands, have half of it.
 _MAX_WORD = 64
 
@@ -41,7 +40,7 @@ def _hook_for(system: str) -> Hook:
 
     def hook(module: Any, patches: Patches) -> None:
         if module.__name__.endswith(".connection"):
-            watch_redis(patches, module, _place_of_pool)
+            watch_redis(patches, module, place_of_pool)
             return
         command = around_call(*showing(patches.listeners, begin, _arguments_of), _failed)
         pipeline = around_call(*showing(patches.listeners, begin_pipeline, _pipeline_of))
@@ -160,20 +159,7 @@ def _peer_of(client: Any) -> str:
     pool = getattr(client, "connection_pool", None)
     if pool is None:
         return _peer_of_cluster(client)
-    return _place_of_pool(pool)
-
-
-def _place_of_pool(pool: Any) -> str:
-    kwargs = pool.connection_kwargs
-    host = kwargs.get("host")
-    if host is None:
-        path = kwargs.get("path")
-        if path is not None:
-            return place_of(path, None)
-        # found by sentinels: known once it is connected
-        host, port = getattr(pool, "master_address", None) or (getattr(pool, "service_name", "localhost"), None)
-        return place_of(host, port or _DEFAULT_PORT)
-    return place_of(host, kwargs.get("port", _DEFAULT_PORT))
+    return place_of_pool(pool)
 
 
 def _peer_of_cluster(client: Any) -> str:

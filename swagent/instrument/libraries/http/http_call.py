@@ -63,7 +63,7 @@ def begin_http_call(
     settings = current()
     if method in settings.http_ignored_methods:
         return None
-    peer, name, tags = _describe(method, scheme, host, port, path, settings.http_real_paths)
+    peer, name, tags = describe(method, scheme, host, port, path, settings.http_real_paths)
     return begin_call(name, peer, _HTTP, component, tags)
 
 
@@ -136,10 +136,13 @@ def end_body(response: Any) -> None:
 
 
 @remembered(1024)
-def _describe(
+def describe(
     method: str, scheme: str, host: str, port: int | None, path: str, as_they_are: bool
 ) -> tuple[str, str, tuple[Tag, ...]]:
-    """Peer, name and tags. Remembered: most services call few places."""
+    """The peer, the name and the tags of a request. Remembered: most services call few places.
+
+    :param as_they_are: whether the path is shown as it is, and the host without a port that is the scheme's own
+    """
     path = path or "/"
     peer = peer_of(scheme, host, port)
     shown = peer if port and port != _DEFAULT_PORTS.get(scheme) else peer.rpartition(":")[0]

@@ -1,4 +1,5 @@
-"""The connection pools of HTTP clients: httpcore's, which httpx sends through, and aiohttp's connectors.
+"""The connection pools of HTTP clients: httpcore's, which httpx sends through (httpx2 through httpcore2's), and
+aiohttp's connectors.
 
 Such a pool is for all places that its client calls. So a wait is named after the place that is called, and the meters
 of a pool after the one place that its connections lead to, or after the library.
@@ -20,37 +21,42 @@ _LOOKED_AT = 1000
 
 
 def watch_httpcore(patches: Patches, module: Any) -> None:
-    """Record the waits for the pools of httpcore."""
+    """Record the waits for the pools of httpcore or httpcore2."""
+    names, kind = _HTTPCORES[module.__name__]
     for pool in (module.AsyncConnectionPool, module.ConnectionPool):
-        report_pools(patches, pool, _read_httpcore)
-    for place, name in pools_inside.WAITS_OF_HTTPCORE.items():
+        report_pools(patches, pool, kind.read)
+    for place, name in names.waits.items():
         request = getattr(sys.modules.get(place), name, None)
         if request is not None:
-            watch_pools(patches, request, pools_inside.WAIT_OF_HTTPCORE.name, _HTTPCORE)
+            watch_pools(patches, request, names.wait.name, kind)
 
 
-def _find_httpcore(request: Any, *_: object) -> Acquired:
-    frame = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    pool = pools_inside.pool_of_httpcore(frame)
-    if pool is None:
-        raise LookupError("the pool of a request cannot be seen")
-    return pool, _read_httpcore(pool)._replace(label=_label_of(request.request.url.origin))
+def _kind_of_httpcore(names: pools_inside.HttpcoreNames, client: str) -> PoolKind:
+    def read(pool: Any) -> Reading:
+        connections = pools_inside.first_of(names.connections.of(pool, ()), _LOOKED_AT)
+        idle = sum(bool(each.is_idle()) for each in connections)
+        places = {_label_of(origin) for each in connections if (origin := getattr(each, "_origin", None)) is not None}
+        label = places.pop() if len(places) == 1 else client
+        return Reading(label, len(connections) - idle, idle, pools_inside.limit_of(names.limit.of(pool)))
+
+    def find(request: Any, *_: object) -> Acquired:
+        frame = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        pool = pools_inside.pool_of_httpcore(frame)
+        if pool is None:
+            raise LookupError("the pool of a request cannot be seen")
+        return pool, read(pool)._replace(label=_label_of(request.request.url.origin))
+
+    return PoolKind(pools_inside.httpcore_is_full, read, find)
 
 
-def _read_httpcore(pool: Any) -> Reading:
-    connections = pools_inside.first_of(pools_inside.CONNECTIONS_OF_HTTPCORE.of(pool, ()), _LOOKED_AT)
-    idle = sum(bool(each.is_idle()) for each in connections)
-    places = {_label_of(origin) for each in connections if (origin := getattr(each, "_origin", None)) is not None}
-    label = places.pop() if len(places) == 1 else "httpx"
-    limit = pools_inside.limit_of(pools_inside.LIMIT_OF_HTTPCORE.of(pool))
-    return Reading(label, len(connections) - idle, idle, limit)
+_HTTPCORES = {
+    "httpcore": (pools_inside.HTTPCORE, _kind_of_httpcore(pools_inside.HTTPCORE, "httpx")),
+    "httpcore2": (pools_inside.HTTPCORE2, _kind_of_httpcore(pools_inside.HTTPCORE2, "httpx2")),
+}
 
 
 def _label_of(origin: Any) -> str:
     return place_of(origin.host.decode("ascii", "replace"), origin.port)
-
-
-_HTTPCORE = PoolKind(pools_inside.httpcore_is_full, _read_httpcore, _find_httpcore)
 
 
 def watch_aiohttp(patches: Patches, connector: Any) -> None:

@@ -1,4 +1,5 @@
-"""httpx: `Client.send` and `AsyncClient.send`, which all its calls come through, redirects and retries of one included.
+"""httpx and httpx2: `Client.send` and `AsyncClient.send`. All calls come through these, redirects and retries of one
+call included.
 
 The span ends with the response's head, or with its body where that is streamed: then it is open while the application
 reads, and no longer the active one. The context's headers are written anew for a redirect, which may lead to another
@@ -7,39 +8,52 @@ host.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from operator import itemgetter
 from typing import Any
 
-from ....record.trace.model import Component
+from ....acceleration import native
+from ....record.bounded_cache import BoundedCache
+from ....record.trace.model import Component, Layer
 from ....record.trace.outcome import count_as_timeout
 from ....record.trace.span import Span
+from ....request.description import STATUSES, Tag
 from ...arguments import Args, Kwargs
 from ...call import note_failure
 from ...instrumentation import Instrumentation
 from ...looking import after_call
 from ...patches import Patches, home_of
+from ...settings import current
 from ...showing import showing
-from ...wrapping import around_call
-from .http_call import CONTEXT_HEADERS, begin_http_call, carry, ending_body, leave_open, note_status, write_each
+from ...wrapping import Begin, Finish, around_call
+from .http_call import (
+    begin_http_call,
+    carry,
+    describe,
+    ending_body,
+    leave_open,
+    note_status,
+    peer_of,
+)
 from .http_pools import watch_httpcore
+from .httpx_headers import looking_for_cookies, write_fields
 
 _COMPONENT = Component.HTTPX
-_FIELDS = {name: name.encode("ascii") for name in CONTEXT_HEADERS}
-_NAMES = frozenset(_FIELDS.values())
-_name_of = itemgetter(1)
 _REDIRECT = "_build_redirect_request"
-_POOLS = "httpcore"
+_POOLS = frozenset({"httpcore", "httpcore2"})
+# of a URL, as httpx keeps them: those that C reads
+_PARTS = ("scheme", "userinfo", "host", "port", "path")
 
 
 def _hook(module: Any, patches: Patches) -> None:
-    if module.__name__ == _POOLS:
+    if module.__name__ in _POOLS:
         watch_httpcore(patches, module)
         return
+    begin, answered = _ends_of_calls(module)
     for client in (module.Client, module.AsyncClient):
-        patches.wrap(client, "send", around_call(*showing(patches.listeners, _begin, _request_of, _answered)))
+        patches.wrap(client, "send", around_call(*showing(patches.listeners, begin, _request_of, answered)))
     for client in {home_of(each, _REDIRECT) for each in (module.Client, module.AsyncClient)}:
         patches.wrap(client, _REDIRECT, after_call(_redirected))
+    if module.__name__ == "httpx":
+        patches.wrap(module.Cookies, "extract_cookies", looking_for_cookies)
     patches.wrap(module.Response, "close", ending_body)
     patches.wrap(module.Response, "aclose", ending_body)
     patches.on_undo(count_as_timeout(module.TimeoutException))
@@ -52,10 +66,29 @@ def _begin(_: object, args: Args, kwargs: Kwargs) -> Span | None:
     scheme, host, port = url.scheme, url.host, url.port
     span = begin_http_call(request.method, scheme, host, port, url.path, _COMPONENT)
     try:
-        carry(span, scheme, host, port, request.headers, _write)
+        if span is None:
+            carry(None, scheme, host, port, request.headers, write_fields)
+        else:
+            # as `carry`, without its calls
+            write_fields(request.headers, span.headers_for(peer_of(scheme, host, port)))
     except BaseException as error:  # noqa: BLE001, RUF100  (the headers may be of the application's own class)
-        note_failure(carry, error)
+        try:
+            note_failure(carry, error)
+        except BaseException:
+            # as the active one of this context it would swallow every call after it
+            if span is not None:
+                span.stop()
+            raise
     return span
+
+
+def _write_context(span: Span, request: Any) -> None:
+    """As in `_begin`, of a call that has begun."""
+    try:
+        url = request.url
+        write_fields(request.headers, span.headers_for(peer_of(url.scheme, url.host, url.port)))
+    except BaseException as error:  # noqa: BLE001, RUF100  (as above)
+        note_failure(carry, error)
 
 
 def _request_of(_: object, args: Args, kwargs: Kwargs) -> Any:
@@ -64,24 +97,7 @@ def _request_of(_: object, args: Args, kwargs: Kwargs) -> Any:
 
 def _redirected(_: object, request: Any, *__: object) -> None:
     url = request.url
-    carry(None, url.scheme, url.host, url.port, request.headers, _write)
-
-
-def _write(headers: Any, written: Mapping[str, str]) -> None:
-    """Set the headers of the context. By `headers[name] = value` httpx goes through all of them for each one, and by
-    `name in headers` it settles on an encoding, so that the application could not set every text any more."""
-    fields: list[tuple[bytes, bytes, bytes]] | None = getattr(headers, "_list", None)
-    if type(fields) is not list:
-        write_each(headers, written)  # a mapping that the application has put there
-        return
-    # by functions of C, since this is in each call
-    if not _NAMES.isdisjoint(map(_name_of, fields)):
-        is_ours = any(name == b"sw8" for _, name, _ in fields)
-        gone = _NAMES if is_ours else {_FIELDS[name] for name in written}
-        fields[:] = [each for each in fields if each[1] not in gone]
-    for name, value in written.items():
-        field = _FIELDS[name]
-        fields.append((field, field, value.encode()))
+    carry(None, url.scheme, url.host, url.port, request.headers, write_fields)
 
 
 def _answered(span: Span, response: Any, *_: object) -> None:
@@ -92,13 +108,46 @@ def _answered(span: Span, response: Any, *_: object) -> None:
         leave_open(span, response)
 
 
-INSTRUMENTATION = Instrumentation(
+def _place_of(key: tuple[str, str, str, int | None, str]) -> tuple[str, str, tuple[Tag, ...]]:
+    method, scheme, host, port, path = key
+    return describe(method, scheme, host, port, path, False)
+
+
+_PLACES = BoundedCache(_place_of)
+
+
+def _ends_of_calls(module: Any) -> tuple[Begin, Finish]:
+    """How calls begin and end: those of httpx by C, where it keeps the parts of a URL as C knows them."""
+    if native is None or module.__name__ != "httpx":
+        return _begin, _answered
+    parts: Any = getattr(module.URL("http://stock.test/orders"), "_uri_reference", None)
+    if getattr(parts, "_fields", ())[: len(_PARTS)] != _PARTS:
+        return _begin, _answered
+    native.configure_requests(
+        settings=current.__globals__, places=_PLACES, statuses=STATUSES, layer=Layer.HTTP, component=_COMPONENT,
+        url_type=module.URL, reference_type=type(parts), begin=_begin, write=_write_context, end=_answered,
+    )  # fmt: skip
+    # what the log names, where one of them fails
+    native.begin_request.__module__ = native.end_request.__module__ = __name__
+    return native.begin_request, native.end_request
+
+
+HTTPX = Instrumentation(
     name="httpx",
     module="httpx",
     hook=_hook,
     versions=">=0.23.3,<1",
     plugins=("sw_httpx",),
-    also=(_POOLS,),
+    also=("httpcore",),
     opentelemetry=("httpx",),
+    shows_calls=True,
+)
+HTTPX2 = Instrumentation(
+    name="httpx2",
+    module="httpx2",
+    hook=_hook,
+    versions=">=2,<3",
+    also=("httpcore2",),
+    opentelemetry=("httpx2",),
     shows_calls=True,
 )

@@ -3,7 +3,8 @@ around a task in a worker, whatever pool it is in.
 
 The context travels in the message's headers. A retry sends the headers that its attempt came with once more: those of
 ours among them are replaced, so that each attempt follows the one before it. A task that is called directly or eagerly
-is a part of its caller.
+is a part of its caller. What Celery sends for itself is not recorded: events, heartbeats, the commands of
+`control`, and results by `rpc://`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,9 @@ from urllib.parse import urlsplit
 
 from ....record.bounded_cache import remembered
 from ....record.limits import as_text
-from ....record.trace.carrier import parse_sw8
 from ....record.trace.model import Component
 from ....record.trace.outcome import Outcome
 from ....record.trace.span import Span
-from ....record.trace.transmission import HEADER
 from ...arguments import Args, Kwargs, argument
 from ...call import outer_call, safely
 from ...instrumentation import Instrumentation
@@ -30,10 +29,16 @@ from ...settings import current as settings
 from ...showing import showing_request
 from ...wrapping import around_call
 from ..cache.broker_pools import note_broker_pool
-from .message_call import add_to_mapping, begin_receive, begin_send, note_retry
+from .message_call import add_to_mapping, begin_receive, begin_send, drop_former, note_retry, suppressing
 
 _SPAN = "_swagent_span"
 _REDIS = "kombu.transport.redis"
+# What sends or fetches for Celery itself, through a client that may be recorded.
+_OWN = {
+    "celery.backends.rpc": ("RPCBackend", ("store_result", "get_task_meta", "poll")),
+    "celery.events.dispatcher": ("EventDispatcher", ("_publish",)),
+    "kombu.pidbox": ("Mailbox", ("_publish", "_publish_reply")),
+}
 _PORTS = {"amqp": 5672, "amqps": 5671, "pyamqp": 5672, "redis": 6379, "rediss": 6379}
 
 
@@ -41,6 +46,11 @@ def _hook(module: Any, patches: Patches) -> None:
     if module.__name__ == _REDIS:
         for channel in (module.Channel, module.SentinelChannel):
             patches.wrap(channel, "_get_pool", after_call(_note_pool))
+        return
+    if module.__name__ in _OWN:
+        owner, methods = _OWN[module.__name__]
+        for method in methods:
+            patches.wrap(getattr(module, owner), method, suppressing)
         return
     patches.wrap(
         module.Celery, "send_task", around_call(showing_request(patches.listeners.on_request, _begin_send, _sent))
@@ -102,18 +112,8 @@ def _carry(headers: Any, exchange: Any, routing_key: Any) -> None:
         return
     if span.component == Component.CELERY:
         _tag_place(span, exchange, routing_key)
-        _drop_former(headers, span)
+        drop_former(headers, span)
     headers.update(add_to_mapping(headers, span))
-
-
-def _drop_former(headers: Any, span: Span) -> None:
-    """Take out the context that the message of the task that runs here has brought, and not the application."""
-    root: Any = span.segment.root if span.segment is not None else None
-    sent = headers.get("sw8")
-    if sent is not None and root is not None and root.carrier is not None and parse_sw8(sent) == root.carrier:
-        headers.pop("sw8")
-        headers.pop("sw8-correlation", None)
-        headers.pop(HEADER, None)
 
 
 # -- a task in a worker -----------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def _addresses_in(urls: str) -> str:
 INSTRUMENTATION = Instrumentation(
     name="celery",
     module="celery.app.base",
-    also=(_REDIS,),
+    also=(_REDIS, *_OWN),
     hook=_hook,
     versions=">=5.3,<6",
     plugins=("sw_celery",),

@@ -10,7 +10,7 @@ messages out, and the span lasts until the next one is asked for, see `inbox.py`
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ....messages import context_of, tag_latency
@@ -74,6 +74,30 @@ def add_to_mapping(headers: Any, span: Span | None) -> Any:
         return headers
     added.update(headers or {})
     return added
+
+
+def drop_former(headers: Any, span: Span) -> None:
+    """Take the context of the message whose task runs here out of the headers of one that repeats it. What the
+    application has written stays."""
+    root: Any = span.segment.root if span.segment is not None else None
+    sent = headers.get("sw8")
+    if sent is not None and root is not None and root.carrier is not None and parse_sw8(sent) == root.carrier:
+        headers.pop("sw8")
+        headers.pop("sw8-correlation", None)
+        headers.pop(HEADER, None)
+
+
+def suppressing(call: Callable[..., Any]) -> Callable[..., Any]:
+    """For `Patches.wrap`: what a library does in this call for itself is not recorded."""
+
+    def suppressed(self: Any, *args: Any, **kwargs: Any) -> Any:
+        token = suppress_instrumentation.set(True)
+        try:
+            return call(self, *args, **kwargs)
+        finally:
+            suppress_instrumentation.reset(token)
+
+    return suppressed
 
 
 def begin_receive(

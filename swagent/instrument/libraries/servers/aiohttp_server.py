@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import ReferenceType, ref
 
 from ....agent import Agent
 from ....agent_log import say
@@ -21,7 +21,9 @@ from ...instrumentation import Instrumentation
 from ...patches import Patches
 from .server_request import address_of, begin_request, end_request, note_error, note_route
 
-_agents: WeakKeyDictionary[Any, Agent | Adopted] = WeakKeyDictionary()
+# By the identity of the application, which cannot be hashed in aiohttp 3.8. An entry ends with its application, which
+# may be gone without a cleanup.
+_agents: dict[int, tuple[ReferenceType[Any], Agent | Adopted]] = {}
 
 
 def _hook(module: Any, patches: Patches) -> None:
@@ -93,7 +95,7 @@ async def _begin_life(app: Any) -> None:
     """
     running = adopt(None)
     try:
-        _agents[app] = Adopted(running) if running is not None else await Agent(followed()).start()
+        _keep(app, Adopted(running) if running is not None else await Agent(followed()).start())
         note_serving()
     except ConfigError:
         raise
@@ -101,9 +103,14 @@ async def _begin_life(app: Any) -> None:
         say(logging.ERROR, "swagent is off", exc_info=error)
 
 
+def _keep(app: Any, agent: Agent | Adopted) -> None:
+    identity = id(app)
+    _agents[identity] = ref(app, lambda _: _agents.pop(identity, None)), agent
+
+
 async def _end_life(app: Any) -> None:
     try:
-        agent = _agents.pop(app, None)
+        _, agent = _agents.pop(id(app), (None, None))
         if isinstance(agent, Agent):
             await agent.stop()
         elif agent is not None:

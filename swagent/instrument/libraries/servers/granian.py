@@ -1,5 +1,5 @@
-"""granian: the application where a worker hands it to the server, by ASGI and WSGI, and the process that starts the
-workers. Its own interface, RSGI, is not recorded."""
+"""granian: the application where a worker hands it to the server, by ASGI, WSGI and its own RSGI, and the process that
+starts the workers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from ...instrumentation import Instrumentation
 from ...patches import Patches
+from .rsgi import wrap_rsgi
 from .serving import holding_back, wrap_asgi, wrap_wsgi, wrapping
 
 _wrapped: dict[int, Any] = {}
@@ -17,6 +18,7 @@ def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.LifespanProtocol, "__init__", wrapping(_wrap_once, 1, "callable"))
     patches.wrap(module, "_asgi_call_wrap", wrapping(_wrap_once, 0, "callback"))
     patches.wrap(module, "_wsgi_call_wrap", wrapping(wrap_wsgi, 0, "callback"))
+    patches.wrap(module, "_rsgi_call_wrap", wrapping(wrap_rsgi, 0, "callback"))
     if module.__name__ == "granian.server.mp":
         patches.wrap(module.MPServer, "serve", holding_back)
 

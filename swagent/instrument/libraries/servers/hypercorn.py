@@ -8,6 +8,7 @@ from typing import Any
 from ....hosting.late_start import hold_back
 from ...arguments import Args, Kwargs, argument
 from ...instrumentation import Instrumentation
+from ...living import living
 from ...looking import before_function
 from ...patches import Patches
 from .serving import wrap_asgi, wrap_wsgi, wrapping
@@ -19,6 +20,8 @@ def _hook(module: Any, patches: Patches) -> None:
     else:
         patches.wrap(module.ASGIWrapper, "__init__", wrapping(wrap_asgi, 1, "app"))
         patches.wrap(module.WSGIWrapper, "__init__", wrapping(wrap_wsgi, 1, "app"))
+        for served in living(module.ASGIWrapper):
+            patches.set(served, "app", wrap_asgi(served.app))
 
 
 def _hold_back(args: Args, kwargs: Kwargs) -> None:

@@ -1,4 +1,7 @@
-"""uvicorn: the application where its configuration loads it, and the processes that only look after others."""
+"""uvicorn: the application where its configuration loads it, and the processes that only look after others.
+
+In a server that serves already, the configuration has loaded it, and each connection keeps what it will call.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any
 from ....agent import running as running_agent
 from ....agent_log import say
 from ...instrumentation import Instrumentation
+from ...living import find, living
 from ...looking import after_call
 from ...patches import Patches
 from .serving import holding_back, wrap_asgi, wrap_wsgi
@@ -22,12 +26,33 @@ def _hook(module: Any, patches: Patches) -> None:
         # older ones do not raise the signal again that ended them
         if hasattr(module.Server, "_serve"):
             patches.wrap(module.Server, "_serve", _around_serve)
+        if living(module.Server):
+            # their `_serve` has been called
+            patches.wrap(module.Server, "shutdown", _around_serve)
         return
     supervisor = _SUPERVISORS.get(module.__name__)
     if supervisor is not None:
         patches.wrap(getattr(module, supervisor), "run", holding_back)
         return
     patches.wrap(module.Config, "load", after_call(partial(_wrap_loaded, module.WSGIMiddleware)))
+    for config in living(module.Config):
+        if config.loaded and config.interface != "wsgi":
+            _wrap_served(config, patches)
+
+
+def _wrap_served(config: Any, patches: Patches) -> None:
+    """Wrap the application of a server that serves already, for its connections and for those to come."""
+    bare, wrapped = config.loaded_app, wrap_asgi(config.loaded_app)
+    patches.set(config, "loaded_app", wrapped)
+    _exchange(config, bare, wrapped)
+    patches.on_undo(partial(_exchange, config, wrapped, bare))
+
+
+def _exchange(config: Any, before: Any, after: Any) -> None:
+    for protocol in find(config.http_protocol_class):
+        # one that is being made in the loop's thread has none yet
+        if getattr(protocol, "app", None) is before:
+            protocol.app = after
 
 
 def _wrap_loaded(middleware: Any, config: Any, *_: object) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....acceleration import native
 from ....record.bounded_cache import BoundedCache
 from ....record.trace.model import Component
 from ....record.trace.span import Span
@@ -62,7 +63,7 @@ def _begin_by(name: str) -> Begin:
         database = _DATABASES[connection._addr, connection._params.database]  # noqa: SLF001
         return begin_query(name, database, statement, args[1:])
 
-    return begin
+    return begin if native is None else native.QueryBegin(name, _DATABASES, begin)
 
 
 def _begin_prepared_by(name: str) -> Begin:

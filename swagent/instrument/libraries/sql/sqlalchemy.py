@@ -16,6 +16,7 @@ from ....record.trace.span import Span
 from ...arguments import Args, Kwargs, argument
 from ...call import is_setting_up
 from ...instrumentation import Instrumentation
+from ...looking import before_call
 from ...patches import Patches
 from .sql_call import Database, begin_query, database_at
 from .sql_cursor import around_query
@@ -52,6 +53,9 @@ _DRIVERS = {
 
 def _hook(module: Any, patches: Patches) -> None:
     patches.wrap(module.Connection, "_execute_context", around_query(_begin))
+    # before its first query: others may wait for its pool already. Not when it is made: SQLAlchemy takes the names of
+    # its arguments from the code of `Engine.__init__`.
+    patches.wrap(module.Engine, "raw_connection", before_call(_connecting))
     record = getattr(import_module("sqlalchemy.pool.base"), "_ConnectionRecord", None)
     if record is not None:
         patches.wrap(record, "__init__", _around_connect)
@@ -79,10 +83,20 @@ def _begin(connection: Any, args: Args, kwargs: Kwargs) -> Span | None:
     engine = connection.engine
     known: tuple[str, Database] | None = engine.__dict__.get("_swagent_database")
     if known is None:
-        known = engine.__dict__["_swagent_database"] = _describe(engine.url, connection.dialect)
-        note_engine(engine, known[1])
+        known = _know(engine)
     # compiled: by its text
     return begin_query(known[0], known[1], getattr(statement, "string", statement), parameters)
+
+
+def _connecting(engine: Any, *_: object) -> None:
+    if "_swagent_database" not in engine.__dict__:
+        _know(engine)
+
+
+def _know(engine: Any) -> tuple[str, Database]:
+    known = engine.__dict__["_swagent_database"] = _describe(engine.url, engine.dialect)
+    note_engine(engine, known[1])
+    return known
 
 
 def _describe(url: Any, dialect: Any) -> tuple[str, Database]:
