@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from stress.soak.orphans import end_with_the_run
 
-from . import healthy, messaging, others, planted, pools, tenants  # noqa: F401  (they note their handlers)
+from . import healthy, loops, messaging, others, planted, pools, tenants  # noqa: F401  (they note their handlers)
 from .handlers import FOUND
 
 end_with_the_run()

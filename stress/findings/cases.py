@@ -60,6 +60,8 @@ PLANTED = (
     Case("queue", "slow_wait", "Queue.get", levels=(60, 250, 800)),
     Case("pool", "pool", "for a connection of :memory:, 2 of 2", levels=(60, 250, 800), requests=160, other="/report",
          every=20, at_once=4),
+    Case("always_waiting", "pool", "requests wait for a connection of :memory:, 2 of 2", levels=(5, 20, 60),
+         requests=160, at_once=12),
     Case("report", "blocked_loop", "print_report", levels=(60, 200, 600), other="/report", at_once=4),
     Case("background", "blocked_loop", "compact", levels=(60, 200, 600), at_once=4, requests=200),
     Case("hidden", "blocked_loop", "print_report", levels=(60, 200, 600), other="/report", at_once=6),
@@ -75,6 +77,8 @@ PLANTED = (
     Case("sequence", "sequential_awaits", "/rate", levels=(20, 60, 200), requests=30),
     Case("tenant", "hot_attribute", "tenant=globex", _also("slow_dependency"), levels=(60, 250, 800), requests=120),
     Case("backlog", "queue_latency", "orders/Consumer", levels=(60, 400, 800), requests=280, at_once=1),
+    Case("loop_each", "loop_runs", "one for each call to 127.0.0.1", _also("n_plus_one"), levels=(3, 12, 30),
+         requests=30),
     Case("losses", "losses", "segment", levels=(400, 1500, 3000), requests=40,
          settings={"SW_AGENT_TRACE_REPORTER_MAX_BUFFER_SIZE": "100"}),
 )  # fmt: skip
@@ -96,11 +100,12 @@ HEALTHY = (
     Case("sizes"),
     Case("writes", requests=40),
     Case("pool_with_room", at_once=4),
-    Case("busy_pool", at_once=4),
+    Case("busy_pool", requests=120, at_once=6),
     Case("short_lock", at_once=4),
     Case("tenants", requests=120),
     Case("quick_queue", requests=120, at_once=1),
     Case("sent_for_later", requests=60),
+    Case("one_loop", requests=30),
 )
 
 OTHERS = (

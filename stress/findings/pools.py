@@ -1,4 +1,5 @@
-"""The cases of connection pools: one that a report empties, one with room, and one that is always busy."""
+"""The cases of connection pools: one that a report empties, one that is always too small, one with room, and one that
+is often full, and not for long."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from starlette.responses import Response
 
 from .handlers import LEVEL, done, handler
 
-_SIZES = {"pool": 2, "pool_with_room": 5, "busy_pool": 2}
+_SIZES = {"pool": 2, "pool_with_room": 5, "busy_pool": 2, "always_waiting": 2}
 
 
 @cache
@@ -23,6 +24,10 @@ def engine() -> AsyncEngine:
     size = _SIZES[os.environ["FINDINGS_CASE"]]
     memory = "sqlite+aiosqlite:///:memory:"
     return create_async_engine(memory, poolclass=AsyncAdaptedQueuePool, pool_size=size, max_overflow=0)
+
+
+if os.environ.get("FINDINGS_CASE") in _SIZES:
+    engine()  # before the first request, which its imports would hold up
 
 
 @handler("pool", "shop", "/work")
@@ -34,10 +39,19 @@ async def work(_: Request) -> Response:
 
 
 @handler("busy_pool", "shop", "/work")
-async def long_work(_: Request) -> Response:
+async def short_use(_: Request) -> Response:
     async with engine().connect() as connection:
         await connection.execute(sa.text("SELECT 1"))
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.004)
+    await asyncio.sleep(0.02)
+    return done()
+
+
+@handler("always_waiting", "shop", "/work")
+async def always_waiting(_: Request) -> Response:
+    async with engine().connect() as connection:
+        await connection.execute(sa.text("SELECT 1"))
+        await asyncio.sleep(LEVEL / 1000)
     return done()
 
 

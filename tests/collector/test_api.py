@@ -73,7 +73,7 @@ async def test_traces_newest_first_page_by_page(api: Api) -> None:
     assert first == {
         "trace_id": "trace-9", "start": START + 9000, "duration": 19, "spans": 4, "errors": 0, "failed": False,
         "endpoint": "/orders", "service": "shop", "services": ["shop", "stock"], "has_logs": False, "failure": None,
-        "mostly": {"kind": "own", "text": "own code", "share": 0.5789},
+        "mostly": {"kind": "unsplit", "text": "own code or a wait", "share": 0.5789},
     }  # fmt: skip
 
 
@@ -366,6 +366,7 @@ def test_quantiles_of_odd_buckets() -> None:
 async def test_ledgers(api: Api) -> None:
     for name, labels, value in (
         ("offered", (), 10.0), ("confirmed", (), 7.0), ("queued", (), 1.0), ("in_flight", (), 0.0),
+        ("spilled", (), 4.0), ("recovered", (), 5.0),
         ("dropped", (("reason", "ambiguous"),), 2.0), ("refused", (("reason", "queue_full"),), 3.0),
     ):  # fmt: skip
         api.store.add(Meter("shop", "i1", f"swagent_records_{name}", (*labels, ("signal", "segment")), 9, value))
@@ -373,7 +374,7 @@ async def test_ledgers(api: Api) -> None:
     assert (await api("ledgers"))["agents"] == [
         {"service": "shop", "instance": "i1", "state": "alive", "time": 9, "signals": [
             {"signal": "segment", "offered": 10, "confirmed": 7, "queued": 1, "in_flight": 0,
-             "refused": {"queue_full": 3}, "dropped": {"ambiguous": 2}},
+             "spilled": 4, "recovered": 5, "refused": {"queue_full": 3}, "dropped": {"ambiguous": 2}},
         ], "is_final": False},
     ]  # fmt: skip
 
@@ -389,7 +390,9 @@ async def test_who_stops_sends_its_last_ledger(api: Api) -> None:
         return agent["is_final"], agent["time"], agent["signals"]
 
     api.store.add(Meter("shop", "i1", "swagent_records_in_flight", (("signal", "segment"),), 9, 6.0))
-    nothing: dict[str, Any] = {"queued": 0, "in_flight": 0, "refused": {}, "dropped": {}}
+    nothing: dict[str, Any] = {
+        "queued": 0, "in_flight": 0, "spilled": 0, "recovered": 0, "refused": {}, "dropped": {}
+    }  # fmt: skip
     reported = {"signal": "segment", "offered": 0, "confirmed": 0, **nothing, "in_flight": 6}
     assert await ledger() == (False, 9, [reported])
     for text in ("", "ended well", "offered=three", "offered.full=1", "refused=1", "queued=-1"):
@@ -397,6 +400,9 @@ async def test_who_stops_sends_its_last_ledger(api: Api) -> None:
         assert await ledger() == (False, 9, [reported]), "what is not understood says nothing"
     stop(segment="offered=7 confirmed=6 dropped.rejected=1")
     last = {"signal": "segment", "offered": 7, "confirmed": 6, **nothing, "dropped": {"rejected": 1}}
+    assert await ledger() == (True, 20, [last])
+    stop(segment="offered=7 confirmed=2 spilled=4 recovered=3 dropped.rejected=1")
+    last |= {"confirmed": 2, "spilled": 4, "recovered": 3}
     assert await ledger() == (True, 20, [last])
     api.store.add(Meter("shop", "i1", "swagent_records_in_flight", (("signal", "segment"),), 21, 6.0))
     assert (await ledger())[0] is False, "it reports again"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -16,7 +17,7 @@ from swagent.collector.findings.finding import Finding
 from swagent.collector.findings.now import Looked, now
 from swagent.collector.store.records import Event, Meter
 from swagent.collector.store.store import Store
-from swagent.collector.store.trace_records import Segment
+from swagent.collector.store.trace_records import Reference, Segment, Span
 
 
 def look(store: Store, bounds: Mapping[str, int] = {}, at: int | None = None) -> Looked:
@@ -190,6 +191,84 @@ def test_a_failure_in_several_services_is_one_row_and_one_count() -> None:
     )
 
 
+def late(number: int, start: int = 10) -> list[Segment]:
+    """A request and a segment below it that failed, which began so many milliseconds after it."""
+    shop = Request("shop", "GET:/order", 0, 10, tags={"http.status_code": "200"})
+    [segment] = made(shop, number * 100)
+    at, logs = START + number * 100 + start, raised("jobs.MailError", "shop/mail.py", 7)
+    back = Reference("CrossThread", segment.trace_id, segment.segment_id, 0, "shop", "shop-1", "GET:/order", "")
+    span = Span(0, -1, at, at, "after the response", is_error=True, logs=logs, references=(back,))
+    return [segment, Segment(segment.trace_id, f"{segment.segment_id}-late", "shop", "shop-1", (span,))]
+
+
+def test_work_that_failed_after_its_response_is_a_failure_of_its_own() -> None:
+    [finding] = findings(*(late(number) for number in range(3)))
+    assert (finding.kind, finding.service, finding.operation, finding.count) == (
+        "error_chain", "shop", "GET:/order", 3
+    )  # fmt: skip
+    assert finding.sentence == ("MailError shop/mail.py:7 · 3 times, the last in shop · GET:/order, after the response")
+
+
+def test_what_fails_beside_a_request_that_succeeds_was_survived() -> None:
+    assert findings(*(late(number, start=5) for number in range(3))) == []
+
+
+@pytest.mark.parametrize("survived", [0, 2, 3])
+def test_a_failure_that_some_requests_survive_counts_where_they_did_not(survived: int) -> None:
+    """Of each four of them some fail beside the request and not after it; the newest one may be of either kind."""
+    [finding] = findings(*(late(number, start=5 if number % 4 >= 4 - survived else 10) for number in range(8)))
+    assert (finding.kind, finding.count, finding.failures) == ("error_chain", 8 - 2 * survived, 8 - 2 * survived)
+
+
+def asked(
+    number: int, name: str, kind: str = "shop.NoStock", below: Sequence[Did] = (), at: str = "GraphQL/query/{}"
+) -> list[Segment]:
+    """A request whose answer has the status 200, and the errors of a GraphQL operation."""
+    tags = {"graphql.operation.type": "query", "graphql.operation.name": name}
+    logs = raised(kind, "shop/stock.py", 7, at=number * 100)
+    local = Did(at.format(name), 1, 9, layer="Unknown", kind="Local", error=True, tags=tags, logs=logs, below=below)
+    return made(Request("shop", "POST:/graphql", 0, 10, [local], tags={"http.status_code": "200"}), number * 100)
+
+
+def test_a_graphql_operation_that_failed_is_a_failure_though_its_request_has_the_status_200() -> None:
+    fine = [made(Request("shop", "POST:/graphql", 0, 10), number * 100) for number in range(20)]
+    [finding] = findings(*fine, *(asked(number, "Orders") for number in range(3)))
+    assert (finding.subject, finding.count, finding.failures) == (
+        ("error_chain", "shop", "GraphQL/query/Orders"), 3, 3
+    )  # fmt: skip
+    assert finding.sentence == (
+        "NoStock shop/stock.py:7 · 3 times, the last in shop · POST:/graphql, GraphQL/query/Orders"
+    )
+
+
+def test_each_graphql_operation_of_a_request_has_its_own_failures() -> None:
+    kinds = {"Orders": "shop.NoStock", "Prices": "shop.NoPrice"}
+    traces = [asked(number, name, kinds[name]) for name in ("Orders", "Prices") for number in range(3)]
+    both = [
+        Did(f"GraphQL/query/{name}", 1, 9, kind="Local", error=True, logs=raised(kind, "shop/stock.py", 7))
+        for name, kind in kinds.items()
+    ]
+    traces.append(made(Request("shop", "POST:/graphql", 0, 10, both), 9000))
+    assert {each.operation: each.count for each in findings(*traces)} == {
+        "GraphQL/query/Orders": 4, "GraphQL/query/Prices": 4
+    }  # fmt: skip
+
+
+def test_a_call_that_a_graphql_operation_survived_is_none_of_its_failures() -> None:
+    tried = Did("EVALSHA", 2, 3, "cache:6379", "Cache", error=True)
+    fine = [made(Request("shop", "POST:/graphql", 0, 10, [tried]), number * 100) for number in range(20)]
+    last = asked(99, "Orders")
+    last[0] = replace(last[0], spans=(*last[0].spans, replace(fine[0][0].spans[1], span_id=2)))
+    [finding] = findings(*fine, last)
+    assert finding.count == 1
+
+
+def test_what_failed_below_a_graphql_operation_is_where_it_began_and_a_document_says_its_operation() -> None:
+    query = Did("SELECT", 2, 3, "db:5432", error=True)
+    [finding] = findings(asked(0, "Orders", "", [query], at="GraphQL/validate"))
+    assert finding.sentence == "SELECT at db:5432 · 1 time, in shop · POST:/graphql, GraphQL/validate of Orders"
+
+
 def worse(store: Store, at: int | None = None) -> list[Finding]:
     return [each for each in look(store, at=at).findings if each.kind == "regression"]
 
@@ -210,6 +289,18 @@ def test_what_got_worse_since_a_start() -> None:
     assert said([finding]) == [("regression", "shop", "GET:/items")]
     assert "p50 20 ms → 129 ms (60 calls before, 55 after)" in finding.sentence
     assert finding.link == f"#/services?at={START + 5995}"
+
+
+def test_a_start_is_found_among_later_ones_of_many_other_services() -> None:
+    store = store_of(
+        *(made(Request("shop", "GET:/items", 0, 20 if each < 60 else 129), each * 100) for each in range(120))
+    )
+    store.add(start("shop", -1000))
+    store.add(start("shop", 5995))
+    for number in range(40):
+        store.add(start(f"other{number}", 6000 + number))
+    [finding] = worse(store)
+    assert said([finding]) == [("regression", "shop", "GET:/items")]
 
 
 def test_what_got_worse_since_a_moment_that_was_named() -> None:
@@ -269,4 +360,4 @@ def test_however_many_traces_there_are_few_are_read(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(store, "trace", trace)
     looked = look(store)
     assert looked.samples == len(read) == roots.MOST_TRACES
-    assert {each.kind for each in looked.findings} == {"slow_own_code"}
+    assert {each.kind for each in looked.findings} == {"time_without_span"}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from collector.made_traces import Did, Request, call, held, made, raised, ran_long, store_of
 from collector.served import START, shop_and_stock
+from swagent.collector.findings import similar
 from swagent.collector.findings.baselines import Baselines
 from swagent.collector.findings.finding import Finding, Place
 from swagent.collector.findings.traces import Found, of_trace
 from swagent.collector.store.records import Event
 from swagent.collector.store.store import Store
-from swagent.collector.store.trace_records import Segment
+from swagent.collector.store.trace_records import Segment, SpanLog
 
 
 def ask(store: Store, trace_id: str) -> Found | None:
@@ -69,7 +71,8 @@ def test_what_is_always_long_is_not_what_made_it_slow() -> None:
     """A report takes 500 ms in its database each time; now its own code took 300 ms more."""
 
     def report(own: int) -> Request:
-        return Request("shop", "GET:/report", 0, 500 + own, [Did("SELECT sum", 1, 500, "db:5432")])
+        tags = {"time.running": f"{own + 1}", "time.ready": "0", "time.awaiting": "499"}
+        return Request("shop", "GET:/report", 0, 500 + own, [Did("SELECT sum", 1, 500, "db:5432")], tags=tags)
 
     finding = culprit(*(made(report(5)) for _ in range(20)), of=made(report(400)))
     assert (finding.kind, finding.service, finding.operation) == ("slow_own_code", "shop", "GET:/report")
@@ -89,6 +92,70 @@ def test_the_place_of_a_local_spans_code_is_that_spans() -> None:
     request = Request("shop", "GET:/x", 0, 60, [Did("weigh all", 1, 59, kind="Local", layer="Unknown", logs=logs)])
     finding = culprit(of=made(request))
     assert "its own code in weigh all, seen in shop/prices.py:18 weigh · 58 ms" in finding.sentence
+
+
+def test_code_that_was_seen_may_have_run_for_a_part_of_a_time_that_was_not_split() -> None:
+    def request(took: int, **tags: str) -> Request:
+        logs = ran_long("/app/shop/prices.py:18 weigh", 30) if took > 100 else ()
+        return Request(
+            "shop", "GET:/x", 0, took, tags={name.replace("_", "."): ms for name, ms in tags.items()}, logs=logs
+        )
+
+    usual = [made(request(5)) for _ in range(30)]
+    assert culprit(*usual, of=made(request(500))).confidence == "medium"
+    split = request(500, time_running="500", time_ready="0", time_awaiting="0")
+    assert culprit(*usual, of=made(split)).confidence == "high"
+
+
+def test_time_without_a_span_that_was_not_split_is_own_code_or_a_wait() -> None:
+    usual = [made(Request("shop", "GET:/locked", 0, 8)) for _ in range(30)]
+    finding = culprit(*usual, of=made(Request("shop", "GET:/locked", 0, 510)))
+    assert (finding.kind, finding.operation, finding.confidence) == ("time_without_span", "GET:/locked", "low")
+    assert finding.sentence == (
+        "100 % · shop · GET:/locked · 510 ms without a span: own code or a wait, which was not measured "
+        "(in ASGI applications SW_AGENT_TIME_SPLIT_EVERY=1 or the accelerator measures it); "
+        "the request usually takes 8 ms (p50 of 30)"
+    )
+    [segment] = made(Request("shop", "orders/Consumer", 0, 510))
+    consumer = replace(segment, spans=(replace(segment.spans[0], layer="MQ"),))
+    assert culprit(of=[consumer]).sentence.endswith("510 ms without a span: own code or a wait, which was not measured")
+
+
+LOCK = "asyncio.Lock at shop/app.py:88, held at shop/app.py:82"
+
+
+def locked(took: int) -> Request:
+    """A request that waited for a lock, and whose time was split."""
+    tags = {
+        "time.running": "2", "time.ready": "0", "time.awaiting": f"{took - 2}",
+        "time.awaited": json.dumps([[LOCK, took - 2]]),
+    }  # fmt: skip
+    return Request("shop", "GET:/locked", 0, took, tags=tags)
+
+
+def test_a_similar_request_says_what_one_did_whose_time_was_not_split() -> None:
+    usual = [made(Request("shop", "GET:/locked", 0, 8)) for _ in range(30)]
+    near, longer = made(locked(400)), made(locked(900))
+    finding = culprit(*usual, longer, near, of=made(Request("shop", "GET:/locked", 0, 500)))
+    assert (finding.kind, finding.ms, finding.confidence) == ("lock", 498, "medium")
+    assert finding.sentence == (
+        f"100 % · shop · GET:/locked waited for {LOCK} · 498 ms, by the split of a similar request; "
+        "the request usually takes 8 ms (p50 of 32)"
+    )
+    assert finding.places[-1].trace_id == near[0].trace_id
+
+
+@pytest.mark.parametrize("other", [locked(8), locked(1100), replace(locked(500), operation="GET:/x")])
+def test_a_request_of_another_length_or_operation_is_not_similar(other: Request) -> None:
+    assert culprit(made(other), of=made(Request("shop", "GET:/locked", 0, 500))).kind == "time_without_span"
+
+
+def test_similar_requests_are_looked_for_among_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(similar, "MOST_SEGMENTS", 5)
+    later = [made(Request("shop", "GET:/y", 0, 1)) for _ in range(4)]
+    asked = made(Request("shop", "GET:/locked", 0, 500))
+    assert culprit(made(locked(500)), *later[:3], of=asked).kind == "lock"
+    assert culprit(made(locked(500)), *later, of=asked).kind == "time_without_span"
 
 
 def test_own_time_that_was_awaited_is_no_code() -> None:
@@ -202,7 +269,7 @@ def test_a_request_that_waited_before_its_span_says_so_beside_its_own_time() -> 
     answer = ask(store, "late")
     assert answer is not None
     assert answer.culprit is not None
-    assert answer.culprit.kind == "slow_own_code"
+    assert answer.culprit.kind == "time_without_span"
     [finding] = answer.findings
     assert (finding.kind, finding.ms) == ("blocked_loop", 237)
     assert "report.py:18 print_report held · 237 ms before the application saw the request" in finding.sentence
@@ -255,6 +322,48 @@ def test_calls_of_a_service_are_one_by_the_endpoint_that_answered() -> None:
     assert "12 \u00d7 GET:/items/{name}" in finding.sentence
 
 
+def in_loops(loops: int, calls: int, took: int = 8) -> Request:
+    """A request that begins so many event loops, and in these asks stock."""
+    frame = (("event", "loop.runs"), ("frame", "/app/shop/app.py:41 prices"), ("stack", "..."))
+    asked = [
+        Did("/part", 1 + number * took, (number + 1) * took, "stock:8080", "Http", tags={"http.method": "GET"})
+        for number in range(calls)
+    ]
+    work = Did("prices", 0, 1 + took * calls, kind="Local", layer="Unknown", below=asked)
+    logs = (SpanLog(START, frame),)
+    return Request("shop", "GET:/prices", 0, 20 + took * calls, [work], tags={"loop.runs": f"{loops}"}, logs=logs)
+
+
+def test_a_loop_for_each_call_is_named_with_its_place() -> None:
+    [finding, _] = found(of=made(in_loops(12, 12))).findings[::-1]
+    assert finding.sentence == (
+        "shop · GET:/prices · 12 event loops in one request, one for each call to stock:8080, "
+        "begun at shop/app.py:41 prices · 84 ms; no connection outlives its loop"
+    )
+    assert (finding.kind, finding.count, finding.confidence) == ("loop_runs", 12, "high")
+    assert len(finding.places) == 13
+    [few] = found(of=made(in_loops(6, 9))).findings
+    assert "6 event loops in one request, with 9 calls to stock:8080" in few.sentence
+
+
+def test_loops_in_which_several_peers_are_asked() -> None:
+    request = in_loops(5, 5, 60)
+    for number, each in enumerate(request.did[0].below):
+        each.peer = f"stock-{number}:8080"
+    assert "5 event loops in one request, one for each call to 5 peers" in found(of=made(request)).findings[0].sentence
+
+
+@pytest.mark.parametrize(("loops", "calls", "took"), [(4, 9, 8), (1, 9, 8), (6, 0, 8), (6, 6, 2)])
+def test_few_loops_or_those_that_cost_nothing_are_no_finding(loops: int, calls: int, took: int) -> None:
+    assert found(of=made(in_loops(loops, calls, took))).findings == []
+
+
+def test_many_loops_are_a_finding_where_their_calls_are_not_known() -> None:
+    [finding] = found(of=made(in_loops(30, 0))).findings
+    assert finding.sentence == "shop · GET:/prices · 30 event loops in one request, begun at shop/app.py:41 prices"
+    assert finding.confidence == "medium"
+
+
 def test_retries_are_a_storm_and_no_n_plus_one() -> None:
     tried = [
         Did(
@@ -300,6 +409,13 @@ def test_a_failure_that_was_survived_is_no_chain() -> None:
     assert found(of=made(Request("shop", "GET:/x", 0, 10, [lost]))).findings == []
 
 
+def test_a_trace_names_the_graphql_operation_whose_answer_had_errors() -> None:
+    logs = raised("shop.NoStock", "shop/stock.py", 7)
+    failed = Did("GraphQL/query/Orders", 1, 9, layer="Unknown", kind="Local", error=True, logs=logs)
+    [finding] = found(of=made(Request("shop", "POST:/graphql", 0, 10, [failed]))).findings
+    assert finding.sentence == "shop · POST:/graphql, GraphQL/query/Orders failed: NoStock shop/stock.py:7"
+
+
 @pytest.mark.parametrize(
     ("tags", "entry", "words"),
     [
@@ -326,7 +442,7 @@ def test_what_cut_a_call_off(tags: dict[str, str], entry: dict[str, object], wor
 def test_consumers_of_messages_are_not_waited_for() -> None:
     sent = Did("Kafka/orders/Producer", 5, 8, "kafka:9092", "MQ")
     finding = culprit(of=made(Request("shop", "GET:/x", 0, 40, [sent])))
-    assert (finding.kind, finding.ms) == ("slow_own_code", 37)
+    assert (finding.kind, finding.ms) == ("time_without_span", 37)
 
 
 def test_a_trace_that_is_not_kept_has_no_findings_and_an_empty_one_has_no_culprit() -> None:

@@ -103,6 +103,11 @@ def test_the_attributes_of_a_trace() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["http.url", "url", "http.status_code", "loop.runs", "db.statement", "pool.in_use"])
+def test_what_a_request_did_is_no_attribute(name: str) -> None:
+    assert not any(each.name == name for each in attributes_of([("shop", "shop-1", f"\x1f{name}\x1e1\x1f")]))
+
+
 def order(number: int, *, slow: bool, failed: bool = False, tenant: str = "", instance: int = 1) -> list[Segment]:
     asked = Did("SELECT balance", 3, 803 if slow else 11, "ledger-db:5432")
     served = Request("payments", "POST:/pay", 2, asked.end + 1, [asked], error=failed)

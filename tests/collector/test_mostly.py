@@ -26,8 +26,10 @@ FRAME = "/app/shop/report.py:18 print_report"
     ("request_", "kind", "text"),
     [
         (payment(3170, 160), "call", "payments → ledger-db:5432"),
-        (Request("shop", "GET:/x", 0, 300), "own", "own code"),
-        (Request("shop", "GET:/x", 0, 300, [call(Request("stock", "GET:/y", 2, 290))]), "own", "own code of stock"),
+        (Request("shop", "GET:/x", 0, 300, tags={"time.running": "300"}), "own", "own code"),
+        (Request("shop", "GET:/x", 0, 300), "unsplit", "own code or a wait"),
+        (Request("shop", "GET:/x", 0, 300, [call(Request("stock", "GET:/y", 2, 290))]), "unsplit",
+         "own code or a wait of stock"),
         (Request("shop", "GET:/x", 0, 300, tags=SPLIT), "wait", "awaited asyncio.sleep"),
         (Request("shop", "GET:/x", 0, 300, tags={"loop.blocked": "280"}, logs=held(FRAME, 110)), "holding",
          "blocked loop"),

@@ -46,6 +46,25 @@ def test_they_are_those_that_began_last(seed: int) -> None:
             assert _ids(store, newest) == _ids(store, newest, min_ms=0)
 
 
+def test_the_first_answer_looks_at_the_others_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store()
+    for number in range(100):
+        store.add(_segment(number, START + number))
+    queries: list[tuple[str, Any]] = []
+    read = store.read
+
+    def noted(query: str, values: Any = ()) -> Any:
+        queries.append((query, values))
+        return read(query, values)
+
+    monkeypatch.setattr(store, "read", noted)
+    newest = NewestTraces(store)
+    answer = traces(store, newest, MostlyIndex(store), {}, "newest", LIMIT, "")
+    assert answer["total"] == 100
+    assert sum("count(DISTINCT trace)" in query for query, _ in queries) == 1
+    assert [values for query, values in queries if query.startswith("SELECT max(start)")] == [(96, 96)]
+
+
 def test_the_others_are_not_looked_at_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     newest = NewestTraces(store)

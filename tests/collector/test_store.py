@@ -48,6 +48,30 @@ async def test_duplicates_are_counted_and_not_kept_twice() -> None:
     assert store.statistics().received["segments"] == 5
 
 
+def steps_of_numbers(rows: int) -> int:
+    """How many steps SQLite takes to find the first and the last number of so many rows."""
+    store = Store()
+    for number in range(rows):
+        store.add(segment(number))
+    store.commit()
+    steps = 0
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+
+    connection = store._database._connection
+    connection.set_progress_handler(step, 1)
+    assert store.numbers("segments") == (0, rows)
+    connection.set_progress_handler(None, 0)
+    return steps
+
+
+def test_the_numbers_of_many_rows_are_found_as_fast_as_those_of_few() -> None:
+    """Each answer of the page asks for them, most answers several times."""
+    assert steps_of_numbers(1) == steps_of_numbers(300) > 0
+
+
 async def test_other_signals_are_bounded() -> None:
     store = Store(max_records=2)
     for number in range(4):

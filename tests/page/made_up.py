@@ -343,4 +343,6 @@ def ledger_signals(service: str, offered: int) -> Iterator[Record]:
             "dropped": dropped,
             "queued": queued,
             "in_flight": in_flight,
+            "spilled": 0,
+            "recovered": 0,
         }

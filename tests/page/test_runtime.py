@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ from playwright.sync_api import Page, Route, expect
 
 from page.browser import Tab
 from page.made_up import instance_name
-from page.stand_in import PAGE, StandIn
-from swagent.ledger import Drop, Refusal
+from page.stand_in import StandIn
 
 MAILER = instance_name("mailer", 0)
 
@@ -109,16 +107,6 @@ def test_losses_have_a_reason_and_the_setting_to_change(tab: Tab, crowded: Stand
     expect(reasons.filter(has_text="full")).to_be_visible()
 
 
-def test_each_reason_of_the_ledger_has_words_and_settings_that_exist() -> None:
-    source = (PAGE / "runtime" / "loss_reasons.js").read_text()
-    refused, _, dropped = source.partition("  dropped: {")
-    named = [set(re.findall(r"^    (\w+): \{", each, re.MULTILINE)) for each in (refused, dropped)]
-    assert named == [{each.value for each in Refusal}, {each.value for each in Drop}]
-    settings = set(re.findall(r"SW_[A-Z0-9_]+", source))
-    known = (Path(__file__).parent.parent.parent / "docs" / "options.md").read_text()
-    assert {each for each in settings if f"| `{each}` |" not in known} == set()
-
-
 @pytest.mark.parametrize(
     ("state", "queued", "words"),
     [
@@ -132,7 +120,7 @@ def test_a_ledger_of_one_that_has_gone_promises_nothing(
 ) -> None:
     signal = {
         "signal": "segment", "offered": 100, "confirmed": 100 - queued, "queued": queued, "in_flight": 0,
-        "refused": {}, "dropped": {},
+        "spilled": 0, "recovered": 0, "refused": {}, "dropped": {},
     }  # fmt: skip
     page = answered(tab, crowded, lambda processes: [{**processes[0], "state": state, "signals": [signal]}])
     expect(page.locator(".verdict")).to_contain_text(words)
@@ -144,7 +132,7 @@ def test_a_ledger_of_one_that_has_gone_promises_nothing(
 def test_the_last_ledger_of_one_that_has_stopped_is_whole(tab: Tab, crowded: StandIn) -> None:
     signal = {
         "signal": "segment", "offered": 100, "confirmed": 100, "queued": 0, "in_flight": 0,
-        "refused": {}, "dropped": {},
+        "spilled": 0, "recovered": 0, "refused": {}, "dropped": {},
     }  # fmt: skip
     stopped = {"state": "stopped", "signals": [signal], "is_final": True}
     page = answered(tab, crowded, lambda processes: [{**processes[0], **stopped}])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stress.findings import command, healthy, messaging, others, planted, pools, tenants
+from stress.findings import command, healthy, loops, messaging, others, planted, pools, tenants
 from stress.findings.cases import CASES, HARD, HEALTHY, OTHERS, PLANTED, SEVERITIES, Case
 from stress.findings.handlers import FOUND
 from stress.findings.verdict import Verdict, is_good, judge, sums, table
@@ -73,6 +73,7 @@ def test_each_case_has_its_handlers_and_there_are_enough() -> None:
     assert healthy
     assert others
     assert pools
+    assert loops
     assert messaging
     assert tenants
     assert set(FOUND) == set(CASES)

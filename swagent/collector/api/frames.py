@@ -11,12 +11,12 @@ import sys
 
 _STATES = (("[running]", "running"), ("[ready", "ready"), ("[awaiting", "awaiting"))
 _FOREIGN = """
-aio_pika aiobotocore aiohttp aiokafka aiomysql aiormq aiosqlite anthropic anyio arq asgiref asyncmy asyncpg billiard
-boto3 botocore bottle celery confluent_kafka django elastic_transport elasticsearch exceptiongroup falcon fastapi flask
-gevent granian greenlet grpc grpclib gunicorn h11 h2 happybase httpcore httptools httpx hypercorn jinja2 kafka kombu
-litestar motor multipart neo4j openai opensearchpy opentelemetry pika psycopg psycopg2 psycopg_pool pulsar pydantic
-pydantic_core pymongo pymysql pyramid python_multipart quart redis requests sanic sniffio sqlalchemy starlette swagent
-swagent_transports tornado trio typing_extensions urllib3 uvicorn uvloop valkey webob websockets werkzeug wrapt
+aio_pika aiobotocore aiohttp aiokafka aiomysql aiormq aiosqlite amqp anthropic anyio arq asgiref asyncmy asyncpg
+billiard boto3 botocore bottle celery confluent_kafka django elastic_transport elasticsearch exceptiongroup falcon
+fastapi flask gevent granian greenlet grpc grpclib gunicorn h11 h2 happybase httpcore httptools httpx hypercorn jinja2
+kafka kombu litestar motor multipart neo4j openai opensearchpy opentelemetry pika psycopg psycopg2 psycopg_pool pulsar
+pydantic pydantic_core pymongo pymysql pyramid python_multipart quart redis requests sanic sniffio sqlalchemy starlette
+swagent swagent_transports tornado trio typing_extensions urllib3 uvicorn uvloop valkey webob websockets werkzeug wrapt
 """
 # Tasks without a name have a number.
 _UNNAMED = re.compile(r" / task Task-\d+")

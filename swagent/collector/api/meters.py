@@ -162,7 +162,7 @@ def _read(name: str, text: str) -> Answer:
 
 
 def _nothing_of(name: str) -> Answer:
-    counts: Answer = dict.fromkeys(("offered", "confirmed", "queued", "in_flight"), 0)
+    counts: Answer = dict.fromkeys(("offered", "confirmed", "queued", "in_flight", "spilled", "recovered"), 0)
     return {"signal": name, **counts, "refused": {}, "dropped": {}}
 
 

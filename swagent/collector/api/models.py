@@ -18,9 +18,9 @@ Pair = tuple[str, str]
 State = Literal["alive", "silent", "stopped"]
 
 FindingKind = Literal[
-    "slow_dependency", "slow_way", "slow_own_code", "slow_wait", "pool", "lock", "blocked_loop", "busy_loop",
-    "n_plus_one", "sequential_awaits", "cancelled", "retry_storm", "error_chain", "regression", "hot_attribute",
-    "queue_latency", "losses",
+    "slow_dependency", "slow_way", "slow_own_code", "time_without_span", "slow_wait", "pool", "lock", "blocked_loop",
+    "busy_loop", "n_plus_one", "sequential_awaits", "cancelled", "retry_storm", "error_chain", "regression",
+    "hot_attribute", "queue_latency", "loop_runs", "losses",
 ]  # fmt: skip
 
 
@@ -150,7 +150,7 @@ class TraceFailure(TypedDict):
 class Mostly(TypedDict):
     """The cause that had most of a trace's time, and its share of that."""
 
-    kind: Literal["call", "way", "own", "wait", "pool", "lock", "holding", "held", "busy"]
+    kind: Literal["call", "way", "own", "unsplit", "wait", "pool", "lock", "holding", "held", "busy"]
     text: str
     share: float
 
@@ -584,6 +584,8 @@ class Signal(TypedDict):
     confirmed: int
     queued: int
     in_flight: int
+    spilled: int
+    recovered: int
     refused: Outcomes
     dropped: Outcomes
 

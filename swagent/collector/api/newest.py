@@ -24,6 +24,11 @@ SELECT * FROM (
 """
 _LATEST = "SELECT max(start) FROM segments WHERE id > ? AND id <= ?"
 _TOTAL = "SELECT count(DISTINCT trace) FROM segments WHERE id <= ?"
+# both at once, by the index that has all of it: the first answer waits for this
+_BOTH = """
+SELECT count(DISTINCT trace), max(CASE WHEN id <= :floor THEN start END) FROM segments INDEXED BY segments_by_trace
+WHERE id <= :last
+"""
 
 
 class Newest(NamedTuple):
@@ -55,9 +60,18 @@ class NewestTraces:
         for segments in _SEGMENTS:
             floor = max(last - limit * segments, low)
             found = self._store.read(query, {"floor": floor, "last": last, "limit": limit})
+            if floor > low and not self._latest:
+                self._look_at_all(segments, floor, last)
             if floor == low or (len(found) == limit and self._is_later(found[-1][2], floor, segments)):
                 return Newest(self._count(last), [(trace, *others) for trace, _, *others in found])
         return None
+
+    def _look_at_all(self, segments: int, floor: int, last: int) -> None:
+        """Find the number of traces, and the latest start of the segments up to `floor`."""
+        began = time.monotonic()
+        ((self._total, latest),) = self._store.read(_BOTH, {"floor": floor, "last": last})
+        self._latest[segments] = floor, latest or 0
+        self._count_again = rest_after(began, time.monotonic())
 
     def _is_later(self, start: int, floor: int, segments: int) -> bool:
         """Whether it is later than the start of each segment up to that number."""

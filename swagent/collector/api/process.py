@@ -20,6 +20,7 @@ CHARTED = (
     "instance_pvm_thread_active_count",
     "swagent_records_queued",
     "swagent_records_in_flight",
+    "swagent_records_spilled",
     "swagent_records_dropped",
     "swagent_records_refused",
 )

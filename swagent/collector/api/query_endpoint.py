@@ -37,7 +37,7 @@ def query_endpoint(thread: QueryThread, query: Query, memo: Memo | None) -> Endp
         except StoreError as error:
             return refuse(503, str(error))
         if found is None:
-            name = request.url.path.rpartition("/")[2]
+            name = ", ".join(map(str, request.path_params.values()))
             return refuse(404, f"nothing is kept of {name!r}: it never came, or fell out")
         return json_response(found, milliseconds)
 

@@ -27,7 +27,7 @@ _MOST, _MOST_ALIKE = 12, 2
 _INSTANCE, _HOST = "instance of", "host of"
 _VERSION = re.compile(r"version|build|release|revision|commit", re.IGNORECASE)
 # tags that are an effect, a measurement, or what the request did
-_EFFECT = re.compile(r"(time|loop|db|cache|mq|http\.(url|params|status))[._]|(http\.)?status_code$|outcome$|incomplete$"
+_EFFECT = re.compile(r"(time|loop|db|cache|mq)[._]|http\.(url|params|status)|status_code$|outcome$|incomplete$"
                      r"|tasks?$|pool|url$|error|rpc\.|[\x00-\x1f]")  # fmt: skip
 
 

@@ -6,20 +6,22 @@ before it was seen, so the time for which the request had to wait for the loop i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ..api.node import Node
 from .calls import answered_by, call_of, is_exit, pool_of
-from .holds import Hold, Process, frame_of_long_step, overlap
+from .holds import OWN_CODE, Hold, Process, logged_frame, overlap
 from .path import Piece
 from .requests import IN_THREADS, Request, is_lock, requests_on
 
-CauseKind = Literal["call", "way", "own", "wait", "pool", "lock", "holding", "held", "busy"]
-"""A call; the way between two services that both say when they were at work; own code; the wait for something that is
-no call; the wait for a connection of a pool, and for a lock; the loop held by the request itself, or by others; and a
-loop that was merely busy."""
+CauseKind = Literal["call", "way", "own", "unsplit", "wait", "pool", "lock", "holding", "held", "busy"]
+"""A call; the way between two services that both say when they were at work; own code; time without a span that was not
+split, so that it is own code or a wait; the wait for something that is no call; the wait for a connection of a pool,
+and for a lock; the loop held by the request itself, or by others; and a loop that was merely busy."""
+
+_NONE: Mapping[str, Node] = {}
 
 
 @dataclass
@@ -31,6 +33,7 @@ class Cause:
     :ivar parts: of each span the milliseconds
     :ivar before: how much of `ms` was before the span of the request that waited
     :ivar inside: the call in which a wait for the loop hid
+    :ivar similar: the entry span of another request, by whose split this is known
     """
 
     kind: CauseKind
@@ -42,6 +45,7 @@ class Cause:
     before: int = 0
     inside: str = ""
     hold: Hold | None = None
+    similar: Node | None = None
     parts: dict[Node, int] = field(default_factory=dict[Node, int])
 
     @property
@@ -50,12 +54,13 @@ class Cause:
         return max(self.parts, key=lambda node: self.parts[node])
 
 
-def causes(path: Sequence[Piece], holds: Sequence[Hold]) -> list[Cause]:
+def causes(path: Sequence[Piece], holds: Sequence[Hold], similar: Mapping[str, Node] = _NONE) -> list[Cause]:
     """The causes of a path, the longest first.
 
     :param holds: the times for which the loops of its processes were held, also by spans of other traces
+    :param similar: by the segment of a request whose time was not split the entry span of a similar one whose time was
     """
-    found = _Found(holds, requests_on(path, holds))
+    found = _Found(holds, requests_on(path, holds, similar))
     for piece in path:
         found.add(piece)
     found.settle()
@@ -140,18 +145,22 @@ class _Found:
         ordered = sorted(nodes, key=lambda node: -self._rest[node])
         total = sum(self._rest[node] for node in ordered)
         busy, waited, what = request.own(total) if request else (0, 0, "")
+        similar = request.similar if request else None
         for node in ordered:
             took = min(busy, self._rest[node])
             busy -= took
             self._rest[node] -= took
-            self._count(Cause("busy", node.segment.service, ""), node, took)
+            self._count(Cause("busy", node.segment.service, "", similar=similar), node, took)
             took = min(waited, self._rest[node])
             waited -= took
             self._rest[node] -= took
             kind: CauseKind = "own" if what in IN_THREADS else "lock" if is_lock(what) else "wait"
-            self._count(Cause(kind, node.segment.service, what), node, took)
-            own = self._count(Cause("own", node.segment.service, node.span.operation), node, self._rest[node])
-            own.frame = own.frame or frame_of_long_step(node)
+            self._count(Cause(kind, node.segment.service, what, similar=similar), node, took)
+            frame = logged_frame(node, OWN_CODE)
+            kind = "own" if frame or (request is not None and request.is_split) else "unsplit"
+            own = Cause(kind, node.segment.service, node.span.operation, similar=similar)
+            own = self._count(own, node, self._rest[node])
+            own.frame = own.frame or frame
 
     def _count(self, cause: Cause, node: Node, ms: int) -> Cause:
         if ms <= 0:

@@ -9,6 +9,7 @@ from ..api.failures import exception, status
 from ..api.node import Node
 from ..api.stacks import own_frame
 from .calls import call_name
+from .failed_head import failed_head, is_operation, leads, operation_name
 from .finding import Finding, trace_link
 from .places import place, places
 from .requests import entry_of
@@ -23,7 +24,7 @@ class Chain(NamedTuple):
     :ivar links: in words, the origin first
     :ivar nodes: the spans of these
     :ivar key: the same for chains that differ only by lines
-    :ivar head: the request that failed
+    :ivar head: the request that failed, or the work after its response, or the GraphQL operation
     """
 
     links: tuple[str, ...]
@@ -37,14 +38,19 @@ class Chain(NamedTuple):
         return self.nodes[0]
 
 
-def chain_of(head: Node, nodes: Iterable[Node]) -> Chain | None:
-    """The chain that led to the failure of a request; None where it did not fail.
+def chain_of(head: Node, nodes: Iterable[Node], of: str = "") -> Chain | None:
+    """The chain that led to the failure of a request, or else of work after its response or of a GraphQL operation;
+    None where none of them failed.
 
     :param nodes: of its trace
+    :param of: the name of a span that failed; empty: any
     """
-    if not (head.span.is_error and head.span.kind == "Entry"):
+    nodes = tuple(nodes)
+    found = failed_head(head, nodes, of)
+    if found is None:
         return None
-    origin = max((node for node in nodes if _leads(node, head)), key=_rank, default=head)
+    head = found
+    origin = max((node for node in nodes if leads(node, head)), key=_rank, default=head)
     links: list[str] = []
     keys: list[str] = []
     spans: list[Node] = []
@@ -61,17 +67,9 @@ def chain_of(head: Node, nodes: Iterable[Node]) -> Chain | None:
         links.append(code or "failed")
         keys.append(code or "failed")
         spans.append(head)
+    if is_operation(head):
+        keys.append(operation_name(head))
     return Chain(tuple(_short(links)), tuple(spans), tuple(keys), head)
-
-
-def _leads(node: Node, head: Node) -> bool:
-    """Whether each span from one up to the head failed."""
-    current: Node | None = node
-    while current is not None and current.span.is_error:
-        if current is head:
-            return True
-        current = current.parent
-    return False
 
 
 def _rank(node: Node) -> tuple[bool, int, int]:
@@ -104,17 +102,26 @@ def _short(links: list[str]) -> list[str]:
     return [*links[: _LONGEST - 2], "…", links[-1]]
 
 
+def _request_of(head: Node) -> Node:
+    late = head.parent if head.span.kind != "Entry" else None
+    return (late and entry_of(late)) or head
+
+
 def finding_of(chain: Chain, count: int | None = None) -> Finding:
     """The finding of a chain.
 
     :param count: how many traces failed so; None: it is said of one trace
     """
-    head, origin = chain.head, entry_of(chain.origin) or chain.origin
-    links, request = " → ".join(chain.links), f"{head.segment.service} · {head.span.operation}"
+    head = _request_of(chain.head)
+    origin = head if chain.origin is chain.head else entry_of(chain.origin) or chain.origin
+    when = "" if head is chain.head else f", {operation_name(chain.head)}"
+    links, request = " → ".join(chain.links), f"{head.segment.service} · {head.span.operation}{when}"
     text = f"{request} failed: {links}"
     if count is not None:
         text = f"{links} · {plural(count, 'time')}, {'the last ' if count > 1 else ''}in {request}"
     about = head if count is None else origin
+    if about is head and is_operation(chain.head):  # others of them have the same request
+        about = chain.head
     return Finding(
         "error_chain", text, about.segment.service, about.span.operation,
         "high" if exception(chain.origin.span)[0] else "medium", trace_link(place(chain.origin)), count=count or 1,

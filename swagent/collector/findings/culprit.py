@@ -91,7 +91,7 @@ def _suspect(cause: Cause, usual: Usual, own: dict[Node, int]) -> Suspect:
         return Suspect(cause, max(cause.ms - expected * len(cause.parts), 0), baseline)
     entry = entry_of(node)
     baseline = usual.get(operation_of(entry)) if entry is not None else None
-    expected = own.get(entry, 0) if entry is not None and cause.kind in ("own", "wait", "lock") else 0
+    expected = own.get(entry, 0) if entry is not None and cause.kind in ("own", "unsplit", "wait", "lock") else 0
     return Suspect(cause, max(cause.ms - expected, 0), baseline)
 
 

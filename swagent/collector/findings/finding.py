@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 from urllib.parse import quote, urlencode
 
 Kind = Literal[
-    "slow_dependency", "slow_way", "slow_own_code", "slow_wait", "pool", "lock", "blocked_loop", "busy_loop",
-    "n_plus_one", "sequential_awaits", "cancelled", "retry_storm", "error_chain", "regression", "hot_attribute",
-    "queue_latency", "losses",
+    "slow_dependency", "slow_way", "slow_own_code", "time_without_span", "slow_wait", "pool", "lock", "blocked_loop",
+    "busy_loop", "n_plus_one", "sequential_awaits", "cancelled", "retry_storm", "error_chain", "regression",
+    "hot_attribute", "queue_latency", "loop_runs", "losses",
 ]  # fmt: skip
 Confidence = Literal["high", "medium", "low"]
 MOST_PLACES = 20

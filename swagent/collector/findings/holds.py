@@ -16,7 +16,8 @@ from ..store.trace_records import Segment, Span
 from .finding import Place
 
 BLOCKED, WAITED = "loop.blocked", "loop.waited"
-_OWN_CODE = ("event", "own.code")
+OWN_CODE = "own.code"
+"""The event of code that was seen while it ran for long."""
 _LIMIT = 100  # milliseconds after which the watch notes a hold, if nothing else is set
 _SLACK = 60  # milliseconds: how much later than the end of a hold the application may see a request that waited for it
 Process = tuple[str, str]
@@ -72,9 +73,9 @@ def holds_of_events(events: Iterable[Event]) -> Iterator[Hold]:
             yield Hold(event.source, event.start_time, event.end_time, event.parameters.get("frame", ""), "", None)
 
 
-def frame_of_long_step(node: Node) -> str:
-    """The function in which a span's own code was seen while it ran for long; empty: it was not seen."""
-    return next((dict(log.data).get("frame", "") for log in node.span.logs if _OWN_CODE in log.data), "")
+def logged_frame(node: Node, event: str) -> str:
+    """The function that a span's log of an event names; empty where there is none."""
+    return next((dict(log.data).get("frame", "") for log in node.span.logs if ("event", event) in log.data), "")
 
 
 class Waits(NamedTuple):

@@ -42,10 +42,8 @@ def hot_attributes(store: Store, roots: Iterable[Root]) -> Iterator[Finding]:
 
 def _upper(root: Root) -> list[Row]:
     """Those that took much longer than a quarter of all: where one of two processes is slow, that is half of them."""
-    if not root.rows:
-        return []
-    quick = sorted(row[0] for row in root.rows)[len(root.rows) // 4]
-    return [row for row in root.rows if row[0] >= quick + max(SLOW_MS, (SLOW_FACTOR - 1) * quick)]
+    limit = root.p25 + max(SLOW_MS, (SLOW_FACTOR - 1) * root.p25)
+    return [row for row in root.rows if row[0] >= limit]
 
 
 def _found(store: Store, root: Root, how: str, bad: Sequence[Row], *, of_process: bool = False) -> Iterator[Finding]:

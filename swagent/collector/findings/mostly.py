@@ -40,5 +40,11 @@ def _words(cause: Cause, head: Node) -> str:
         return f"the way {cause.service} → {answered_by(cause.node)}"
     if cause.kind in ("wait", "lock"):
         return f"awaited {cause.what}"
-    words = {"own": "own code", "holding": "blocked loop", "held": "blocked loop", "busy": "busy loop"}
+    words = {
+        "own": "own code",
+        "unsplit": "own code or a wait",
+        "holding": "blocked loop",
+        "held": "blocked loop",
+        "busy": "busy loop",
+    }
     return words.get(cause.kind, cause.what) + other

@@ -7,6 +7,7 @@ failed. What is found in them counts for the others of their part. So the work i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from random import Random
 from typing import NamedTuple
 
 from ..api.failure_index import FailureIndex
@@ -25,23 +26,24 @@ from .holds import Hold
 from .hot_attributes import hot_attributes
 from .joining import joined
 from .lost import lost
+from .ordering import ordered
 from .queues import queues
 from .regressions import regressions
 from .roots import chosen, roots
 from .samples import Sample, read_samples, sum_up
 from .sequences import Run, hint, run_of
+from .similar import Similar, similar_requests
+from .small_pools import small_pools
 from .traces import found_in
 
-MOST = 50
-"""Findings in an answer."""
 _MOST_GROUPS = 8
-"""Groups of failures of which a trace is read."""
+"""Groups of failures of which traces are read."""
+_FAILED_TRACES = 32
+"""Traces that are read for all of these groups together."""
 _OPERATIONS_EACH = 6
 """Operations of a sample whose baselines are looked for, the longest."""
 _BASELINE_SEGMENTS = 6_000
 """Segments whose calls say how long operations take usually."""
-_LOSS = 0.02
-"""The weight of a loss beside shares of time and of requests."""
 
 
 class Looked(NamedTuple):
@@ -72,14 +74,16 @@ def now(
     holds = all_holds(store, bounds)
     usual = baselines.sampled(_operations(samples), _BASELINE_SEGMENTS)
     held = list(held_loops(store, holds, bool(bounds)))
-    found = [*sum_up(_of_samples(samples, usual, holds, held), samples), *held, *_hints(samples)]
+    similar = similar_requests(store, (sample.trace.path for sample in samples))
+    found = [*sum_up(_of_samples(samples, usual, holds, held, similar), samples), *held, *_hints(samples)]
+    found += small_pools(store, bounds, samples)
     found += _chains(store, failures, bounds)
     found += regressions(store, bounds, at)
     found += hot_attributes(store, known)
     found += queues(store, bounds)
     found += lost(store, bounds)
     requests, ms = sum(len(root.rows) for root in known), sum(root.ms for root in known)
-    return Looked(_ordered(found, requests, ms), requests, ms, len(samples))
+    return Looked(ordered(found, requests, ms), requests, ms, len(samples))
 
 
 def _operations(samples: Iterable[Sample]) -> list[Operation]:
@@ -89,14 +93,14 @@ def _operations(samples: Iterable[Sample]) -> list[Operation]:
 
 
 def _of_samples(
-    samples: Iterable[Sample], known: Usual, holds: Sequence[Hold], held: Iterable[Finding]
+    samples: Iterable[Sample], known: Usual, holds: Sequence[Hold], held: Iterable[Finding], similar: Similar
 ) -> Iterator[tuple[Sample, Finding]]:
     """The findings of each sample, without those that are made for all samples: of code that held a loop, and of
     failures. That neither side of a call was at work may be the machine's doing, and is said of a trace only."""
     services = {finding.service for finding in held}
     for sample in samples:
         stop_if_cancelled()
-        for finding in found_in(sample.trace, known, holds).findings:
+        for finding in found_in(sample.trace, known, holds, similar).findings:
             is_said = finding.kind in ("error_chain", "slow_way")
             if finding.kind == "blocked_loop":  # code that is known and not said has held it once, and not long
                 is_said = bool(finding.frame) or finding.service in services
@@ -125,23 +129,28 @@ def _chains(store: Store, index: FailureIndex, bounds: Mapping[str, int]) -> Ite
         if bounds.get("from", 0) <= failure.time <= bounds.get("to", 2**62):
             groups.setdefault(failure.group, []).append(failure)
     found: dict[tuple[str, ...], tuple[Chain, int]] = {}
-    for failures in sorted(groups.values(), key=len, reverse=True)[:_MOST_GROUPS]:
-        trace = joined(store.trace(failures[-1].trace))
-        chain = chain_of(trace.head, trace.nodes) if trace is not None else None
-        if chain is not None:
-            count = len({failure.trace for failure in failures})
+    largest = sorted(groups.values(), key=len, reverse=True)[:_MOST_GROUPS]
+    for failures in largest:
+        for chain, count in _chains_of(store, failures, _FAILED_TRACES // len(largest)):
             found[chain.key] = chain, max(found.get(chain.key, (chain, 0))[1], count)
     return (chain_finding(chain, count) for chain, count in found.values())
 
 
-def _ordered(found: Iterable[Finding], requests: int, ms: int) -> list[Finding]:
-    """Those first that explain most, hints last; of a kind and an operation the first."""
+def _chains_of(store: Store, failures: Iterable[Failure], most: int) -> list[tuple[Chain, int]]:
+    """The chains that failures of one group came to, each with the number of its traces. A failure that its request
+    survived has none.
 
-    def weight(finding: Finding) -> tuple[bool, float]:
-        explained = finding.ms / max(ms, 1) + finding.failures / max(requests, 1)
-        return finding.confidence != "low", explained + _LOSS * (finding.kind == "losses")
-
-    kept: dict[tuple[str, str, str], Finding] = {}
-    for finding in sorted(found, key=weight, reverse=True):
-        kept.setdefault(finding.subject, finding)
-    return list(kept.values())[:MOST]
+    :param failures: the oldest first
+    :param most: traces are read: the newest, and others by a draw that is the same for the same traces
+    """
+    names = {failure.trace: failure.name for failure in failures}
+    *others, newest = names
+    drawn = {newest, *Random(len(others)).sample(others, min(len(others), most - 1))}  # noqa: S311  (no secret)
+    found: dict[tuple[str, ...], list[Chain]] = {}
+    for each in filter(drawn.__contains__, reversed(names)):
+        trace = joined(store.trace(each))
+        chain = chain_of(trace.head, trace.nodes, names[each]) if trace is not None else None
+        if chain is not None:
+            found.setdefault(chain.key, []).append(chain)
+    share = len(names) / len(drawn)
+    return [(chains[0], round(len(chains) * share)) for chains in found.values()]

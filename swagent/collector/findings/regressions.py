@@ -15,7 +15,7 @@ from .finding import Finding, view_link
 from .words import duration, percent
 
 MOST_STARTS = 4
-"""Starts that are looked at, the newest."""
+"""Starts of a service that are looked at, the newest."""
 _APART = 500  # milliseconds: the processes of a service that start within that time are one start
 _MUCH, _MUCH_MS = 1.3, 8
 _WARM_UP = 5  # requests after a start that do not count: imports and connections
@@ -50,15 +50,14 @@ def regressions(store: Store, bounds: Mapping[str, int], at: int | None = None) 
 
 
 def starts(store: Store, bounds: Mapping[str, int]) -> dict[str, list[int]]:
-    """When the processes of each service started: those starts that were not the first that is known."""
+    """When the processes of each service started: the newest starts of each."""
     found: dict[str, list[int]] = {}
     for event in store.records(Event):
         if event.name == "Start" and bounds.get("from", 0) <= event.start_time <= bounds.get("to", 2**62):
             known = found.setdefault(event.service, [])
             if not known or event.start_time - known[-1] > _APART:
                 known.append(event.start_time)
-    newest = sorted((moment for known in found.values() for moment in known), reverse=True)[:MOST_STARTS]
-    return {service: kept for service, known in found.items() if (kept := [each for each in known if each in newest])}
+    return {service: sorted(known)[-MOST_STARTS:] for service, known in found.items()}
 
 
 def _worst(

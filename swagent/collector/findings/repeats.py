@@ -61,7 +61,7 @@ def repeats(nodes: Iterable[Node]) -> Iterator[Repeat]:
             groups.setdefault(call_of(each), []).append(each)
         for call, found in groups.items():
             if len(found) >= LEAST_RETRIES:
-                yield Repeat(call, found, _union(found), len(exits))
+                yield Repeat(call, found, union(found), len(exits))
 
 
 def n_plus_one(repeat: Repeat, whole: int, *, least: int = LEAST, least_ms: int = WORTH_MS) -> Finding | None:
@@ -118,8 +118,8 @@ def _where(repeat: Repeat) -> str:
     return f"{repeat.call.service} → {repeat.call.peer}" if repeat.call.peer else repeat.call.service
 
 
-def _union(nodes: Iterable[Node]) -> int:
-    """For how long at least one of them was under way."""
+def union(nodes: Iterable[Node]) -> int:
+    """For how many milliseconds at least one of them was under way."""
     total, until = 0, 0
     for node in sorted(nodes, key=lambda each: each.start):
         total += max(node.end - max(node.start, until), 0)

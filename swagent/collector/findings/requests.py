@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
 from ..api.node import Node
-from .holds import Hold, Process, millis, waits_of
+from .holds import WAITED, Hold, Process, millis, waits_of
 from .path import Piece
 
 _NOTHING = "something that has no span"
@@ -31,13 +31,18 @@ class Request:
     """One request, and how much of what it waited for the loop is not accounted for yet.
 
     :ivar hold: the longest hold of its loop by others that is known; None where none is
+    :ivar similar: the entry span of another request, whose split stands for that of this one, which has none
     :ivar before: milliseconds left of those before its span
     :ivar within: as `before`, of those in it
     """
 
-    def __init__(self, entry: Node, holds: Sequence[Hold]) -> None:
-        """:param holds: of its process"""
+    def __init__(self, entry: Node, holds: Sequence[Hold], similar: Node | None = None) -> None:
+        """
+        :param holds: of its process
+        :param similar: the entry span of another request of the operation, whose time was split
+        """
         self.entry = entry
+        self.similar = None if is_split(entry) else similar
         others = [each for each in holds if not _is_own(each, entry)]
         waits = waits_of(entry, others)
         self.before, self.within = waits
@@ -46,6 +51,14 @@ class Request:
         self.hold = max(near, key=lambda each: each.end - each.start, default=None)
         self._held = waits.within
         self._share = _share_waited_for(entry)
+        if self.similar is not None:
+            self._share *= (entry.end - entry.start) / (self.similar.end - self.similar.start)
+            self._held = round(millis(self.similar.span, WAITED) * self._share)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether it is known what it did with its own time."""
+        return self.similar is not None or is_split(self.entry)
 
     def take_before(self, most: int) -> int:
         """Account for some of the wait before the span; returns how much was left of it."""
@@ -65,23 +78,29 @@ class Request:
         :returns: milliseconds for which it was ready and others had the loop; for which it awaited something that is
             no call; and the name of that
         """
-        span = self.entry.span
-        if span.tag("time.running") is None:
+        if not self.is_split:
             return 0, 0, ""
+        split = self.similar or self.entry
         ready, running, awaiting = (
-            round(millis(span, tag) * self._share) for tag in ("time.ready", "time.running", "time.awaiting")
+            round(millis(split.span, tag) * self._share) for tag in ("time.ready", "time.running", "time.awaiting")
         )
         busy = min(max(ready - self._held, 0), total)
         waited = min(max(total - busy - running, 0), awaiting)
-        return busy, waited, self._awaited()
+        return busy, waited, _awaited(split)
 
-    def _awaited(self) -> str:
-        """The longest wait that is none for a call or a connection."""
-        spans = self.entry.segment.spans
-        calls = {f"{span.operation} {span.peer}".strip() for span in spans if span.kind == "Exit"} | {"other"}
-        calls.update(span.operation for span in spans if span.kind == "Local" and span.tag("pool"))
-        names = [name for name, _ in awaited_pairs(self.entry) if name not in calls]
-        return names[0] if names else _NOTHING
+
+def is_split(entry: Node) -> bool:
+    """Whether a request says for how much of its time it ran."""
+    return entry.span.tag("time.running") is not None
+
+
+def _awaited(entry: Node) -> str:
+    """The longest wait of a request that is none for a call or a connection."""
+    spans = entry.segment.spans
+    calls = {f"{span.operation} {span.peer}".strip() for span in spans if span.kind == "Exit"} | {"other"}
+    calls.update(span.operation for span in spans if span.kind == "Local" and span.tag("pool"))
+    names = [name for name, _ in awaited_pairs(entry) if name not in calls]
+    return names[0] if names else _NOTHING
 
 
 def awaited_pairs(entry: Node) -> Iterator[tuple[str, float]]:
@@ -93,8 +112,11 @@ def awaited_pairs(entry: Node) -> Iterator[tuple[str, float]]:
             yield str(name), float(ms)
 
 
-def requests_on(path: Sequence[Piece], holds: Sequence[Hold]) -> dict[str, Request]:
-    """The requests of a path, by their segments."""
+def requests_on(path: Sequence[Piece], holds: Sequence[Hold], similar: Mapping[str, Node]) -> dict[str, Request]:
+    """The requests of a path, by their segments.
+
+    :param similar: by the segment of a request whose time was not split a similar one
+    """
     by_process: dict[Process, list[Hold]] = {}
     for hold in holds:
         by_process.setdefault(hold.process, []).append(hold)
@@ -104,7 +126,8 @@ def requests_on(path: Sequence[Piece], holds: Sequence[Hold]) -> dict[str, Reque
         if segment.segment_id not in found:
             entry = entry_of(piece.node)
             if entry is not None:
-                found[segment.segment_id] = Request(entry, by_process.get((segment.service, segment.instance), ()))
+                near = by_process.get((segment.service, segment.instance), ())
+                found[segment.segment_id] = Request(entry, near, similar.get(segment.segment_id))
     return found
 
 

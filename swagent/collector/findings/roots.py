@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nlargest
+from operator import itemgetter
 from typing import Any
 
 from ..api.pieces import pieces
@@ -31,6 +32,7 @@ _LOOKED_AT = 5  # requests that began next
 _WARM_UP = 2  # requests of an operation
 _SPREADS = 4  # times the distance of the upper quartile to the median: what is longer is not the usual spread
 Row = tuple[int, int, str, int, int]
+_START = itemgetter(1)
 Part = str
 """`slow`, `usual` or `failed`."""
 
@@ -82,9 +84,9 @@ class Root:
 
     def _warming_up(self) -> Iterator[Row]:
         """The first requests of all, and after each start: imports and connections make them slow once."""
-        ordered = sorted(self.rows, key=lambda row: row[1])
+        ordered = sorted(self.rows, key=_START)
         for moment in (0, *self.starts):
-            first = bisect_left(ordered, moment, key=lambda row: row[1])
+            first = bisect_left(ordered, moment, key=_START)
             yield from ordered[first : first + _WARM_UP]
 
     @cached_property
@@ -118,20 +120,18 @@ def roots(store: Store, bounds: Mapping[str, int], starts: Sequence[int] = ()) -
     :param bounds: `from` and `to`, as far as a time was asked for
     :raises StoreError: when the store cannot be read
     """
-    found: dict[tuple[str, str], Root] = {}
+    rows: dict[Any, list[Any]] = {}
     query = _ROOTS.format(bounds=" AND ".join(["true", *(_BOUNDS[name] for name in _BOUNDS if name in bounds)]))
     for piece in pieces(store, "segments"):
         values: dict[str, Any] = {**piece, **bounds}
-        for service, operation, *row in store.read(query, values):
-            root = found.get((service, operation))
-            if root is None:
-                root = found[service, operation] = Root(service, operation)
-            root.rows.append((row[0], row[1], row[2], row[3], row[4]))
-    for root in found.values():
+        for row in store.read(query, values):
+            rows.setdefault(row[:2], []).append(row[2:])
+    found = [Root(service, operation, its) for (service, operation), its in rows.items()]
+    for root in found:
         ordered = sorted(row[0] for row in root.rows)
         root.p25, root.p50, root.p75 = (quantile(ordered, part) or 0 for part in (25, 50, 75))
         root.starts = starts
-    return sorted(found.values(), key=lambda root: -root.ms)
+    return sorted(found, key=lambda root: -root.ms)
 
 
 def chosen(found: Iterable[Root]) -> Iterator[tuple[Root, list[tuple[Part, str]]]]:

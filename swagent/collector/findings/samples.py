@@ -14,7 +14,7 @@ from .roots import Part, Root
 
 MOST_SPANS = 1500
 """Spans of a trace that is looked at for others: of a larger one it would take too long."""
-_EVIDENT = frozenset(("n_plus_one", "retry_storm", "cancelled"))
+_EVIDENT = frozenset(("n_plus_one", "retry_storm", "cancelled", "loop_runs"))
 """Kinds of which one sight is enough: they do not depend on how long something took."""
 
 

@@ -22,9 +22,11 @@ from .finding import Finding, trace_link
 from .held_loops import merged
 from .holds import Hold, holds_of, holds_of_events, waits_of
 from .joining import Joined, joined
+from .loop_runs import loop_runs
 from .places import place
 from .queues import waited
 from .repeats import n_plus_one, repeats, retry_storm
+from .similar import Similar, similar_requests
 from .words import duration
 
 _ENOUGH = 0.4
@@ -53,7 +55,8 @@ def of_trace(store: Store, baselines: Baselines, trace_id: str) -> Found | None:
         return Found(None, []) if segments else None
     own = store.segment_numbers(trace_id)
     known = baselines.usual(operations_of(trace.path), own)
-    found = found_in(trace, known, holds_around(store, trace_id, segments))
+    similar = similar_requests(store, [trace.path])
+    found = found_in(trace, known, holds_around(store, trace_id, segments), similar)
     return found._replace(findings=[*found.findings, *waited(store, trace.nodes)])
 
 
@@ -76,13 +79,14 @@ def holds_around(store: Store, trace_id: str, segments: Sequence[Segment]) -> li
     return merged(found, holds_of_events(store.records(Event)))
 
 
-def found_in(trace: Joined, known: Usual, holds: Sequence[Hold]) -> Found:
-    """The findings of a joined trace, by the baselines of others."""
-    suspects = causes(trace.path, holds)
+def found_in(trace: Joined, known: Usual, holds: Sequence[Hold], similar: Similar) -> Found:
+    """The findings of a joined trace, by the baselines of others, and by similar requests where its own were not
+    split."""
+    suspects = causes(trace.path, holds, similar)
     verdict = judge(trace.head, trace.path, suspects, known)
     many = list(_repeated(trace, verdict.took))
     culprit = _culprit(verdict, many)
-    findings = [*many, *cancellations(trace.nodes), *_before(trace.head, holds)]
+    findings = [*many, *loop_runs(trace.nodes), *cancellations(trace.nodes), *_before(trace.head, holds)]
     findings += _held(verdict, culprit)
     chain = chain_of(trace.head, trace.nodes)
     if chain is not None:

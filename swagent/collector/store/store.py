@@ -181,7 +181,9 @@ class Store:
 
     def numbers(self, table: str) -> tuple[int, int]:
         """The lowest number of a table's rows, less one, and the highest. Both are 0 when there are no rows."""
-        ((lowest, highest),) = self.read(f"SELECT min(id), max(id) FROM {table}")  # noqa: S608  (our own names)
+        # each by itself is the end of an index; of both in one query SQLite reads every row
+        query = f"SELECT (SELECT min(id) FROM {table}), (SELECT max(id) FROM {table})"  # noqa: S608  (our own names)
+        ((lowest, highest),) = self.read(query)
         return (0, 0) if highest is None else (lowest - 1, highest)
 
     def read(self, query: str, values: Values = ()) -> list[Row]:

@@ -108,7 +108,7 @@ declare namespace Answer {
     is_handled: boolean;
   }
   interface Mostly {
-    kind: 'call' | 'way' | 'own' | 'wait' | 'pool' | 'lock' | 'holding' | 'held' | 'busy';
+    kind: 'call' | 'way' | 'own' | 'unsplit' | 'wait' | 'pool' | 'lock' | 'holding' | 'held' | 'busy';
     text: string;
     share: number;
   }
@@ -423,7 +423,7 @@ declare namespace Answer {
     calls: number;
   }
   interface Finding {
-    kind: 'slow_dependency' | 'slow_way' | 'slow_own_code' | 'slow_wait' | 'pool' | 'lock' | 'blocked_loop' | 'busy_loop' | 'n_plus_one' | 'sequential_awaits' | 'cancelled' | 'retry_storm' | 'error_chain' | 'regression' | 'hot_attribute' | 'queue_latency' | 'losses';
+    kind: 'slow_dependency' | 'slow_way' | 'slow_own_code' | 'time_without_span' | 'slow_wait' | 'pool' | 'lock' | 'blocked_loop' | 'busy_loop' | 'n_plus_one' | 'sequential_awaits' | 'cancelled' | 'retry_storm' | 'error_chain' | 'regression' | 'hot_attribute' | 'queue_latency' | 'loop_runs' | 'losses';
     sentence: string;
     service: string;
     operation: string;
@@ -457,6 +457,8 @@ declare namespace Answer {
     confirmed: number;
     queued: number;
     in_flight: number;
+    spilled: number;
+    recovered: number;
     refused: Record<string, number>;
     dropped: Record<string, number>;
   }

@@ -13,6 +13,7 @@ const KINDS = {
   slow_dependency: 'Slow dependency',
   slow_way: 'Slow way',
   slow_own_code: 'Slow own code',
+  time_without_span: 'Time without a span',
   slow_wait: 'Slow wait',
   pool: 'Pool',
   lock: 'Lock',
@@ -26,6 +27,7 @@ const KINDS = {
   regression: 'Slower than before',
   hot_attribute: 'Goes with',
   queue_latency: 'Waits in a queue',
+  loop_runs: 'A loop for each',
   losses: 'Lost records',
 };
 const SURE = { high: '', medium: 'probably', low: 'maybe' };

@@ -7,6 +7,7 @@ const PARTS = [
   ['confirmed', 'confirmed'],
   ['queued', 'queued'],
   ['in_flight', 'in flight'],
+  ['spilled', 'on disk'],
   ['dropped', 'dropped'],
   ['refused', 'refused'],
 ];
@@ -39,7 +40,9 @@ export function Signal({ signal }) {
     <div class="signal" role="group" aria-label=${signal.signal}>
       <header>
         <h3>${signal.signal}</h3>
-        <span class="number">${count(signal.offered)} offered</span>
+        <span class="number">
+          ${count(signal.offered)} offered${signal.recovered > 0 ? `, of these ${count(signal.recovered)} found on disk at the start` : ''}
+        </span>
       </header>
       <div class="stack-bar" role="img" aria-label=${text}>
         ${shown.map(

@@ -10,12 +10,24 @@ const LESS = {
   meter: ['Report less often with', 'SW_AGENT_METER_REPORTER_PERIOD'],
 };
 
+const SPILLED = new Set(['segment', 'log']);
+
 // [verb, setting] pairs for the signal
 const room = signal => [BOUND[signal] && ['Raise', BOUND[signal]], LESS[signal]].filter(Boolean);
 
 export const REASONS = {
   refused: {
-    full: { text: 'the queue was full', settings: room },
+    full: {
+      text: 'the queue was full',
+      settings: signal => [...room(signal), ...(SPILLED.has(signal) ? [['or spill to disk with', 'SW_AGENT_SPILL']] : [])],
+    },
+    shed: {
+      text: 'ordinary segments, dropped to leave room for errors and slow requests',
+      settings: signal => [
+        ...room(signal),
+        ['or drop none before the queue is full with', 'SW_AGENT_TRACE_REPORTER_SHEDDING'],
+      ],
+    },
     too_large: {
       text: 'too large for one message',
       settings: signal => (signal === 'segment' ? [['Lower', 'SW_AGENT_SPAN_LIMIT_PER_SEGMENT']] : []),

@@ -22,6 +22,8 @@ const KNOWN = {
   swagent_records_confirmed: ['Records confirmed', short],
   swagent_records_queued: ['Records queued', short],
   swagent_records_in_flight: ['Records in flight', short],
+  swagent_records_spilled: ['Records on disk', short],
+  swagent_records_recovered: ['Records found on disk at the start', short],
   swagent_records_refused: ['Records refused', short],
   swagent_records_dropped: ['Records dropped', short],
 };
@@ -31,7 +33,7 @@ export function meterTitle(name) {
 }
 
 // may go down again, even where it has not done so yet
-export const isLevel = name => /(_utilization|_active_count|_memory|_tasks|_lag|_queued|_in_flight)$/.test(name);
+export const isLevel = name => /(_utilization|_active_count|_memory|_tasks|_lag|_queued|_in_flight|_spilled)$/.test(name);
 
 export function meterFormat(meter) {
   if (KNOWN[meter.name]) return KNOWN[meter.name][1];

@@ -15,7 +15,7 @@ const CHARTS = [
   { title: 'Loop lag', hint: 'by how much a timer was late', format: duration, least: 10, of: level('swagent_loop_lag') },
   { title: 'Loop held', hint: 'by what, in each report', format: duration, least: 100, of: growth('loop_blocked') },
   { title: 'Tasks', format: count, least: 4, of: level('swagent_tasks') },
-  { title: 'Garbage collection', hint: 'time in each report', format: duration, least: 10, of: level('instance_pvm_gc_time') },
+  { title: 'Garbage collection', hint: 'time in each report', format: duration, least: 10, of: growth('instance_pvm_gc_time') },
   { title: 'Memory', format: megabytes, least: 1e6, of: level('swagent_memory') },
   {
     title: 'Memory',

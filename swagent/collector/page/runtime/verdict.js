@@ -11,7 +11,7 @@ const MOST = 5;
 const onTheWay = processes =>
   processes
     .flatMap(each => each.signals)
-    .reduce((total, { queued, in_flight: sent }) => total + queued + sent, 0);
+    .reduce((total, { queued, in_flight: sent, spilled }) => total + queued + sent + spilled, 0);
 
 export function Verdict({ processes }) {
   const reporting = processes.filter(each => each.signals.length > 0);

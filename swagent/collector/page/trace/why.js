@@ -53,9 +53,9 @@ export function WhyDetails({ span, spans, waits }) {
         !split.measured &&
         html`
           <p class="quiet">
-            This is what the spans show. Whether its own time was work, or the wait for a busy event loop, was not
-            measured: for requests of ASGI applications <code>SW_AGENT_TIME_SPLIT_EVERY=1</code> measures it, and 100 does
-            so for one in a hundred.
+            This is what the spans show. Whether its own time was work, or a wait that has no span, was not measured: for
+            requests of ASGI applications <code>SW_AGENT_TIME_SPLIT_EVERY=1</code> or the accelerator measures it, and 100
+            does so for one in a hundred.
           </p>
         `
       }
