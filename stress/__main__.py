@@ -20,10 +20,19 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "causes planted in small applications, and whether the collector finds them",
     ),
     "start": ("stress.start.command", "starts, memory and idle processes, beside other agents"),
+    "attach": ("stress.attach.command", "attaching to an application that serves under load"),
     "soak": ("stress.soak.command", "random faults under load, and a verdict on what became of every record"),
+    "pressure": (
+        "stress.pressure.command",
+        "three services at five times what their collector takes: what is kept of their traces",
+    ),
     "world": (
         "stress.world.command",
         "the agent in a simulated world: any faults from a seed, on a virtual clock, and what must hold",
+    ),
+    "fleet": (
+        "stress.fleet.command",
+        "thousands of agents against a few collectors, simulated: reconnections, and how the load is spread",
     ),
     "compare": (
         "stress.compare.command",

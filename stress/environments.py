@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import subprocess
@@ -19,30 +20,59 @@ class SetupError(Exception):
     """An environment could not be made; the text quotes pip."""
 
 
-def name_of(purpose: str, requirements: Sequence[str]) -> str:
+def name_of(purpose: str, requirements: Sequence[str], version: str = sys.version) -> str:
     """The folder's name: another one for each set of requirements and each Python.
 
     Where our own tree is among them, what that asks for counts as well.
     """
     own = (ROOT / "pyproject.toml").read_bytes() if "-e" in requirements else b""
-    text = "\n".join([sys.version, *sorted(requirements)])
+    text = "\n".join([version, *sorted(requirements)])
     return f"{purpose}-{hashlib.sha256(text.encode() + own).hexdigest()[:12]}"
 
 
-def python_with(purpose: str, requirements: Sequence[str], cache: Path = CACHE) -> Path:
+@functools.cache
+def version_of(python: str) -> str:
+    """`sys.version` of an interpreter.
+
+    :raises SetupError: it is none
+    """
+    if python == sys.executable:
+        return sys.version
+    try:
+        return subprocess.run(
+            [python, "-c", "import sys; print(sys.version)"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SetupError(f"{python} is no interpreter that runs here: {error}") from error
+
+
+def python_with(
+    purpose: str, requirements: Sequence[str], cache: Path = CACHE, interpreter: str = sys.executable
+) -> Path:
     """The Python of an environment that holds the requirements; made when it is not there.
 
+    :param interpreter: the environment is made of this one
     :raises SetupError: when pip cannot install them
     """
-    folder = cache.absolute() / name_of(purpose, requirements)
+    folder = cache.absolute() / name_of(purpose, requirements, version_of(interpreter))
     python = folder / "bin" / "python"
     if not (folder / _DONE).exists():
         print(f"setting up the environment {purpose}", file=sys.stderr, flush=True)
-        venv.create(folder, with_pip=False, symlinks=True, clear=True)
+        _create(folder, interpreter)
         _install(python, requirements)
         # only now: one that was interrupted is made again
         (folder / _DONE).write_text("\n".join(requirements))
     return python
+
+
+def _create(folder: Path, interpreter: str) -> None:
+    if interpreter == sys.executable:
+        venv.create(folder, with_pip=False, symlinks=True, clear=True)
+        return
+    command = [interpreter, "-m", "venv", "--without-pip", "--symlinks", "--clear", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SetupError(f"{interpreter} could not make an environment:\n{done.stderr[-2000:]}")
 
 
 def _install(python: Path, requirements: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""How soon the page shows its first row with 20,000 traces and live traffic: `python -m stress.first_row`.
+"""How soon the page shows its first row with so many traces and live traffic: `python -m stress.first_row`.
 
 The collector is a process of its own. Chromium opens the page at full speed, then at a quarter of it. It needs
 Chromium on the path, and the package playwright.
@@ -20,7 +20,13 @@ from stress.intake import BATCH, send
 from swagent.collector.intake.codec import RawCodec
 from swagent_proto import messages as wire
 
-VIEWS = {"traces": ".trace-row", "services": ".table tbody tr", "map": ".node", "runtime": ".view.runtime"}
+VIEWS = {
+    "findings": ".finding-rest",
+    "traces": ".trace-row",
+    "services": ".table tbody tr",
+    "map": ".node",
+    "runtime": ".view.runtime",
+}
 SERVICES = 14
 WATCH = """
 new MutationObserver((_, observer) => {
@@ -88,7 +94,9 @@ async def _look(browser: Browser, url: str, view: str, slowdown: int) -> float:
 
 
 async def _measure(args: argparse.Namespace) -> None:
-    command = [sys.executable, "-m", "swagent", "collector", "--quiet", "--max-segments", "100000"]
+    # three segments a trace, and room for those that come meanwhile
+    most = str(4 * args.traces + 40_000)
+    command = [sys.executable, "-m", "swagent", "collector", "--quiet", "--max-segments", most]
     command += ["--port", "0", "--http-port", "0", "--page-port", "0"]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from .environments import Environment, official
 
@@ -28,6 +29,7 @@ class Contestant:
     :ivar is_async: for the official agent, which of its two modes
     :ivar freezes: for swagent, whether it leaves what the start has made out of later garbage collections
     :ivar is_accelerated: for swagent, whether it has the accelerator, and so splits the time of each request
+    :ivar is_run: for swagent, whether `swagent run` starts the server, whose code then knows of no agent
     """
 
     name: str
@@ -38,6 +40,7 @@ class Contestant:
     is_async: bool = False
     freezes: bool = False
     is_accelerated: bool = False
+    is_run: bool = False
 
     @property
     def remark(self) -> str:
@@ -54,10 +57,15 @@ class Contestant:
         """Whether a lost record fails the run."""
         return self.agent == "swagent"
 
-    def command(self, port: int) -> list[str]:
-        """The server's module and its arguments."""
+    def command(self, port: int, python: Path) -> list[str]:
+        """The module that is started and its arguments.
+
+        :param python: the interpreter that starts it
+        """
         server = _HYPERCORN if self.loop == "trio" else _UVICORN
-        return [part.format(agent=self.agent, port=port, loop=self.loop) for part in server]
+        factory = "bare" if self.is_run else self.agent
+        command = [part.format(agent=factory, port=port, loop=self.loop) for part in server]
+        return ["swagent", "run", "--", str(python), "-m", *command] if self.is_run else command
 
     def settings(self, address: str) -> Mapping[str, str]:
         """Its environment variables: where to send, what its name says, and nothing else that is not the default.
@@ -86,6 +94,7 @@ def _all() -> list[Contestant]:
         *swagent,
         *(Contestant(f"swagent-{each}-native", "swagent", each, _OWN, is_accelerated=True) for each in TRANSPORTS),
         *(Contestant(f"swagent-{each}-freeze", "swagent", each, _OWN, freezes=True) for each in TRANSPORTS),
+        Contestant("swagent-grpc-run", "swagent", "grpc", _OWN, is_run=True),
         Contestant("bare-asyncio", "bare", "", _OWN, loop="asyncio"),
         Contestant("swagent-grpc-asyncio", "swagent", "grpc", _OWN, loop="asyncio"),
         Contestant("bare-trio", "bare", "", _OWN, loop="trio"),
@@ -100,5 +109,5 @@ def _all() -> list[Contestant]:
 
 
 CONTESTANTS: Mapping[str, Contestant] = {each.name: each for each in _all()}
-SHORT = ("bare", "swagent-grpc", "swagent-http")
+SHORT = ("bare", "swagent-grpc", "swagent-grpc-run", "swagent-http")
 """The contestants that the short form compares."""

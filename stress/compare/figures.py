@@ -49,6 +49,8 @@ class Figures:
 
     :ivar ratio: its answers a second, each round's by the median of the bare application's in that round
     :ivar efficiency: the same of its answers for each second of processor time, at saturation
+    :ivar room: the answers a second that one core has the time for, against the bare application's answers a second: no
+        ratio comes above it
     :ivar rss_added: MiB over the bare application's median
     :ivar killed: how often it had to be
     """
@@ -56,6 +58,7 @@ class Figures:
     qps: Spread
     ratio: Spread
     efficiency: Spread
+    room: Spread
     throughput: Spread
     mean: Spread
     p99: Spread
@@ -106,6 +109,7 @@ def _figures(mine: Sequence[Measurement], bare: Sequence[Measurement]) -> Figure
         qps=spread(each.saturation.qps for each in mine),
         ratio=_against(mine, bare, lambda each: each.saturation.qps),
         efficiency=_against(mine, bare, lambda each: 1 / each.cpu["saturation"]),
+        room=_against(mine, bare, lambda each: 1000 / each.cpu["saturation"], lambda each: each.saturation.qps),
         throughput=spread(each.saturation.throughput for each in mine),
         mean=spread(each.saturation.mean for each in mine),
         p99=spread(each.saturation.p99 for each in mine),
@@ -132,10 +136,19 @@ def _at_rate(share: str, mine: Sequence[Measurement], bare: Sequence[Measurement
     )
 
 
-def _against(mine: Sequence[Measurement], bare: Sequence[Measurement], value: Callable[[Measurement], float]) -> Spread:
+def _against(
+    mine: Sequence[Measurement],
+    bare: Sequence[Measurement],
+    value: Callable[[Measurement], float],
+    of_bare: Callable[[Measurement], float] | None = None,
+) -> Spread:
+    """Each value by the median of the bare application's in its round.
+
+    :param of_bare: the bare application's value, where that is another one
+    """
     rounds: dict[int, list[float]] = {}
     for each in bare:
-        rounds.setdefault(each.number, []).append(value(each))
+        rounds.setdefault(each.number, []).append((of_bare or value)(each))
     return spread(value(each) / statistics.median(rounds[each.number]) for each in mine)
 
 

@@ -62,7 +62,7 @@ class Application:
         """
         (self.port,) = free_ports(1)
         self._log = log
-        command = ["taskset", "-c", str(APP_CORE), str(python), "-m", *contestant.command(self.port)]
+        command = ["taskset", "-c", str(APP_CORE), str(python), "-m", *contestant.command(self.port, python)]
         paths = [str(_SERVED), *([str(build_accelerator(python))] if contestant.is_accelerated else [])]
         own = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
         with log.open("wb") as output:

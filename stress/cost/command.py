@@ -20,13 +20,13 @@ from ..compare.environments import Environment, prepare
 from ..compare.sinks import Collector
 from ..environments import CACHE
 from ..machine import describe_machine
-from .counter import MissingToolsError, build_counter, check_tools
+from .counter import build_counter, refuse_without_tools
 from .figures import Count, CountError, Counts, render
 from .implementation import ACCELERATOR, CHOICES, PYTHON, TITLES, build_accelerator
 from .measuring import measure
 from .requests import CASES, SHORT
 from .stages import BARE, STAGES, WHOLE
-from .verdict import find_doubts, find_regressions, read_recorded, write_recorded
+from .verdict import judge, read_recorded, write_recorded
 
 # Python alone splits the time of one request in a hundred by default, which a count of few requests cannot show.
 _SPLITS = {PYTHON: 0, ACCELERATOR: 1}
@@ -38,11 +38,8 @@ def main(arguments: list[str]) -> int:
     :returns: 0; 1 when the agent takes more than was recorded, or a count is void; 2 when CI cannot count
     """
     given = _parse(arguments)
-    try:
-        check_tools()
-    except MissingToolsError as error:
-        print(f"python -m stress cost {error}", file=sys.stderr)
-        return 2 if os.environ.get("CI") else 0
+    if (refused := refuse_without_tools("cost")) is not None:
+        return refused
     cases = given.cases or (SHORT if given.short else tuple(CASES))
     stages = (BARE, WHOLE) if given.short else tuple(STAGES)
     status = 0
@@ -54,23 +51,12 @@ def main(arguments: list[str]) -> int:
             print(error, file=sys.stderr)
             return 1
         print(TITLES[implementation], render(counts), describe_machine(), sep="\n\n", flush=True)
-        status = status or (_record(counts, implementation) if given.record else _judge(counts, implementation, given))
+        if given.record:
+            write_recorded(counts, implementation=implementation)
+        else:
+            recorded = read_recorded(implementation=implementation)
+            status = status or judge(counts, recorded, is_guard=given.short)
     return status
-
-
-def _record(counts: Counts, implementation: str) -> int:
-    write_recorded(counts, implementation=implementation)
-    return 0
-
-
-def _judge(counts: Counts, implementation: str, given: argparse.Namespace) -> int:
-    recorded = read_recorded(implementation=implementation)
-    regressions = find_regressions(counts, recorded) if given.short else ()
-    for line in find_doubts(counts, recorded):
-        print(f"\n{line}", flush=True)
-    for line in regressions:
-        print(f"\n{line}", file=sys.stderr)
-    return 1 if regressions else 0
 
 
 def count_all(

@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from ..environments import CACHE, SetupError
@@ -29,21 +30,43 @@ def check_tools() -> None:
         raise MissingToolsError(f"needs {' and '.join(missing)}: apt-get install {packages}")
 
 
+def refuse_without_tools(command: str) -> int | None:
+    """Say on stderr which tools are missing.
+
+    :param command: of `python -m stress`
+    :returns: the status to end with: 2 in CI, which has to count, else 0; None where all tools are here
+    """
+    try:
+        check_tools()
+    except MissingToolsError as error:
+        print(f"python -m stress {command} {error}", file=sys.stderr)
+        return 2 if os.environ.get("CI") else 0
+    return None
+
+
 def build_counter(cache: Path = CACHE) -> Path:
     """The compiled library; made when it is not there yet.
 
     :raises SetupError: the compiler failed; quotes it
     """
-    name = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:12]
-    library = cache.absolute() / f"counting-{name}.so"
+    return build_library(_SOURCE, cache)
+
+
+def build_library(source: Path, cache: Path = CACHE) -> Path:
+    """The compiled library of a file in C that a process loads before everything else; made when it is not there yet.
+
+    :raises SetupError: the compiler failed; quotes it
+    """
+    name = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
+    library = cache.absolute() / f"{source.stem}-{name}.so"
     if not library.exists():
         cache.mkdir(parents=True, exist_ok=True)
         # under another name first: two that start at once do not read each other's half
         unfinished = library.with_suffix(f".{os.getpid()}")
-        command = ["gcc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", str(unfinished), str(_SOURCE)]
+        command = ["gcc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", str(unfinished), str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise SetupError(f"gcc could not build {_SOURCE.name}:\n{done.stderr[-2000:]}")
+            raise SetupError(f"gcc could not build {source.name}:\n{done.stderr[-2000:]}")
         unfinished.replace(library)
     return library
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ..environments import CACHE, ROOT, SetupError
+from ..environments import CACHE, ROOT, SetupError, version_of
 
 PYTHON, ACCELERATOR = "off", "on"
 CHOICES = {PYTHON: (PYTHON,), ACCELERATOR: (ACCELERATOR,), "both": (PYTHON, ACCELERATOR)}
@@ -23,7 +23,7 @@ def build_accelerator(python: Path) -> Path:
     :raises SetupError: pip could not build it; quotes it
     """
     sources = [_SOURCES / "pyproject.toml", *sorted(_SOURCES.glob("src/*")), *sorted(_SOURCES.glob("*/*.py"))]
-    text = b"".join([sys.version.encode(), *(path.read_bytes() for path in sources)])
+    text = b"".join([version_of(str(python)).encode(), *(path.read_bytes() for path in sources)])
     folder = CACHE.absolute() / f"accelerator-{hashlib.sha256(text).hexdigest()[:12]}"
     if not folder.exists():
         unfinished = folder.with_suffix(f".{os.getpid()}")

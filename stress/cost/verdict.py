@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -29,20 +30,46 @@ def this_python() -> str:
     return ".".join(platform.python_version_tuple()[:2])
 
 
-def find_regressions(counts: Counts, recorded: Recorded) -> Sequence[str]:
-    """The cases that take more than was recorded, or have no record; in words."""
-    return [text for case, stages in counts.items() if (text := _judge(case, stages, recorded.get(case)))]
+def judge(
+    counts: Counts, recorded: Recorded, counted: str = "a request", anew: str = _ANEW, *, is_guard: bool = True
+) -> int:
+    """Print the doubts, and the regressions to stderr.
+
+    :param counted: the thing that takes so many instructions
+    :param anew: the command that records
+    :param is_guard: whether regressions count
+    :returns: 1 where there are any; else 0
+    """
+    regressions = find_regressions(counts, recorded, counted, anew) if is_guard else ()
+    for line in find_doubts(counts, recorded, anew):
+        print(f"\n{line}", flush=True)
+    for line in regressions:
+        print(f"\n{line}", file=sys.stderr)
+    return 1 if regressions else 0
 
 
-def _judge(case: str, stages: Mapping[str, Count], was: Mapping[str, int] | None) -> str:
+def find_regressions(
+    counts: Counts, recorded: Recorded, counted: str = "a request", anew: str = _ANEW
+) -> Sequence[str]:
+    """The cases that take more than was recorded, or have no record; in words.
+
+    :param counted: the thing that takes so many instructions
+    :param anew: the command that records
+    """
+    return [
+        text for case, stages in counts.items() if (text := _judge(case, stages, recorded.get(case), counted, anew))
+    ]
+
+
+def _judge(case: str, stages: Mapping[str, Count], was: Mapping[str, int] | None, counted: str, anew: str) -> str:
     if was is None:
-        return f"{case} has no recorded number for Python {this_python()}: record it with {_ANEW}"
+        return f"{case} has no recorded number for Python {this_python()}: record it with {anew}"
     expected = _expected(stages, was)
     if own(stages) <= expected * (1 + TOLERANCE):
         return ""
     return (
-        f"{case}: the agent adds {own(stages):,} instructions to a request, {_say(expected, was)}, and more than "
-        f"{TOLERANCE:.0%} above that is a regression; where it is meant to be so, record it anew with {_ANEW}"
+        f"{case}: the agent adds {own(stages):,} instructions to {counted}, {_say(expected, was)}, and more than "
+        f"{TOLERANCE:.0%} above that is a regression; where it is meant to be so, record it anew with {anew}"
     )
 
 
@@ -56,8 +83,11 @@ def _say(expected: int, was: Mapping[str, int]) -> str:
     return f"recorded is {was['agent']:,}" + (f", which is {expected:,} on this build of Python" if is_other else "")
 
 
-def find_doubts(counts: Counts, recorded: Recorded) -> Sequence[str]:
-    """The reasons to doubt a comparison, and the cases that should be recorded anew; in words."""
+def find_doubts(counts: Counts, recorded: Recorded, anew: str = _ANEW) -> Sequence[str]:
+    """The reasons to doubt a comparison, and the cases that should be recorded anew; in words.
+
+    :param anew: the command that records
+    """
     found = []
     for case, stages in counts.items():
         was = recorded.get(case)
@@ -73,7 +103,7 @@ def find_doubts(counts: Counts, recorded: Recorded) -> Sequence[str]:
         if own(stages) < expected * (1 - TOLERANCE):
             found.append(
                 f"{case}: the agent adds {own(stages):,} instructions only, {_say(expected, was)}: hold what was "
-                f"gained with {_ANEW}"
+                f"gained with {anew}"
             )
     return found
 

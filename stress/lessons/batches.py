@@ -12,6 +12,7 @@ from grpclib.client import Channel, UnaryUnaryMethod
 
 from swagent.collector.intake.codec import RawCodec
 
+from .curves import draw
 from .lesson import Lesson, ratio
 from .waiting_peers import waiting_peer
 
@@ -22,6 +23,8 @@ LOAD = 0.5
 """What arrives meanwhile, as a share of what can be sent."""
 _HEADS = ("batch", "records a second, 1st to 4th quarter", "latency, ms, 1st to 4th quarter", "throughput, 4th to 1st",
           "latency, 4th to 1st", "to batches of 128")  # fmt: skip
+_POINTS = 20
+"""How many a curve has: each stands for an equal part of the batches."""
 _PATH = "/swagent.lessons/Take"
 _RECORD = b"x" * 100
 
@@ -57,10 +60,10 @@ class Arrivals:
         return count, (middle - self._backlog) / self._rate
 
 
-def quarters(batches: Sequence[Batch]) -> list[tuple[float, float]]:
-    """Records a second and the median latency in each quarter of the batches."""
-    size, found = len(batches) // 4, []
-    for number in range(4):
+def in_parts(batches: Sequence[Batch], parts: int) -> list[tuple[float, float]]:
+    """Records a second and the median latency in each of so many parts of the batches."""
+    size, found = len(batches) // parts, []
+    for number in range(parts):
         part = batches[number * size : (number + 1) * size]
         before = batches[number * size - 1].at if number else 0.0
         took = part[-1].at - before
@@ -98,16 +101,27 @@ async def _rate(method: UnaryUnaryMethod[bytes, bytes], size: int) -> float:
 def measure(short: bool) -> Lesson:
     """Drain a backlog in batches of each size."""
     count = 40 if short else 200
-    found: dict[int, list[tuple[float, float]]] = {}
+    drained: dict[int, list[Batch]] = {}
     with waiting_peer("grpc", WAIT) as (address, _):
         for size in SIZES:
-            found[size] = quarters(asyncio.run(drain(address, size, count)))
+            drained[size] = asyncio.run(drain(address, size, count))
+    found = {size: in_parts(batches, 4) for size, batches in drained.items()}
     rows = [_row(size, found) for size in SIZES]
     note = (
         f"records of {len(_RECORD)} bytes by one gRPC connection, one batch at a time, to a peer that waits "
         f"{WAIT * 1000:g} ms; meanwhile {LOAD:.0%} of what can be sent arrives"
     )
-    return Lesson("Saturated by a backlog, then drained", _HEADS, rows, [note], faults(found))
+    return Lesson("Saturated by a backlog, then drained", _HEADS, rows, [note], faults(found), picture(drained))
+
+
+def picture(drained: Mapping[int, Sequence[Batch]]) -> Mapping[str, str]:
+    """The smallest and the largest batches as curves."""
+    lines: dict[str, Sequence[float]] = {}
+    for size in (SIZES[0], SIZES[-1]):
+        rates, latencies = zip(*in_parts(drained[size], min(_POINTS, len(drained[size]))), strict=True)
+        lines[f"throughput, {size:,}"], lines[f"latency, {size:,}"] = rates, latencies
+    return {"backlog.svg": draw("A backlog is drained in batches of 128 and of 3,000", "from the first batch to the "
+                                "last; each line in shares of its highest value", lines)}  # fmt: skip
 
 
 def _row(size: int, found: Mapping[int, Sequence[tuple[float, float]]]) -> Sequence[str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,7 +15,8 @@ from swagent.collector.findings.finding import Finding
 from swagent.collector.findings.now import now
 from swagent.collector.server import Collector
 
-_SECONDS = 120
+from .program import last_line_of
+
 _AGENT = ("-m", "swagent", "run", "--", sys.executable)
 
 
@@ -53,10 +52,7 @@ async def _run_with_agent(service: str, module: str, arguments: Sequence[str]) -
 
 
 def _run(arguments: Sequence[str], environ: dict[str, str]) -> Any:
-    done = subprocess.run(
-        [sys.executable, *arguments], env=environ, stdout=subprocess.PIPE, text=True, timeout=_SECONDS, check=True
-    )
-    return json.loads(done.stdout.splitlines()[-1])
+    return last_line_of([sys.executable, *arguments], environ)
 
 
 def _clean() -> dict[str, str]:

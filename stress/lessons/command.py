@@ -24,6 +24,9 @@ LESSONS: Mapping[str, str] = {
     "log-lines": "stress.lessons.log_lines",
     "batches": "stress.lessons.batches",
     "handover": "stress.lessons.handover",
+    "kafka": "stress.lessons.kafka_clients",
+    "http": "stress.lessons.http",
+    "names": "stress.lessons.names",
 }
 """The lessons by their names: modules with `measure(short) -> Lesson`."""
 
@@ -40,6 +43,8 @@ def main(arguments: list[str]) -> int:
     for name in given.lessons:
         found[name] = import_module(LESSONS[name]).measure(given.short)
         print("", found[name].render(), sep="\n", flush=True)
+        for file, picture in found[name].pictures.items():
+            (given.out / file).write_text(picture)
     (given.out / "lessons.md").write_text("\n\n".join(each.render() for each in found.values()) + "\n")
     document = {"machine": describe_machine(), "lessons": {name: each.document() for name, each in found.items()}}
     (given.out / "lessons.json").write_text(json.dumps(document, indent=1))

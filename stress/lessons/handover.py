@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +10,7 @@ from stress.clients.command import REQUIREMENTS
 from stress.environments import python_with, with_this_code
 
 from .lesson import Lesson, middle_of_rounds, ratio
+from .program import last_line_of
 
 BASE = "asyncio.Queue, same thread"
 PROCESS = "multiprocessing.Queue, to a process"
@@ -39,8 +38,7 @@ def _cost(python: Path, way: str, seconds: float) -> float:
         command: Sequence[str] = (sys.executable, "-m", "stress.lessons.process_handover", str(seconds))
     else:
         command = (str(python), "-m", "stress.clients.bench", "handover", way, "", str(seconds))
-    done = subprocess.run(command, env=with_this_code(), stdout=subprocess.PIPE, text=True, timeout=120, check=True)
-    said: Mapping[str, float] = json.loads(done.stdout.splitlines()[-1])
+    said: Mapping[str, float] = last_line_of(command, with_this_code())
     return said["cpu"] / said["sent"] * 1e6
 
 

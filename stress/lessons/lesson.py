@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ class Lesson:
     :ivar heads: of the columns
     :ivar notes: sentences that belong below the table
     :ivar faults: each makes the run fail: the table does not say what it is to say
+    :ivar pictures: SVG by the name of its file
     """
 
     title: str
@@ -26,6 +27,7 @@ class Lesson:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
     faults: Sequence[str] = ()
+    pictures: Mapping[str, str] = field(default_factory=dict)
 
     def render(self) -> str:
         """The lesson in Markdown."""
@@ -33,8 +35,8 @@ class Lesson:
         return "\n\n".join(filter(None, (f"### {self.title}", make_table(self.heads, self.rows), notes)))
 
     def document(self) -> dict[str, Any]:
-        """The lesson for a file of JSON."""
-        return asdict(self)
+        """The lesson for a file of JSON, without its pictures, which are files of their own."""
+        return {name: value for name, value in asdict(self).items() if name != "pictures"}
 
 
 def middle_of_rounds(keys: Sequence[Key], rounds: int, measure: Callable[[Key], float]) -> Mapping[Key, float]:

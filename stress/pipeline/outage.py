@@ -54,7 +54,7 @@ class Outage:
         spread = answer["dropped"].get("ambiguous", 0)
         if not answer["confirmed"] <= self.delivered <= answer["confirmed"] + spread:
             found.append(f"confirmed {answer['confirmed']}, ambiguous {spread}, delivered {self.delivered}")
-        if not answer["refused"].get("full"):
+        if not answer["refused"].keys() & {"full", "shed"}:
             found.append("the channel never was full")
         if self.growth > FLAT_BYTES:
             found.append(f"the memory grew by {self.growth} bytes while the channel was full")

@@ -120,7 +120,7 @@ class Sender:
     def _ledger_since(self, before: SignalStatistics) -> dict[str, Any]:
         now = self._statistics()
         refused, dropped = (
-            {reason: count - earlier.get(reason, 0) for reason, count in counts.items()}
+            {reason: more for reason, count in counts.items() if (more := count - earlier.get(reason, 0))}
             for counts, earlier in ((now.refused, before.refused), (now.dropped, before.dropped))
         )
         return {"offered": now.offered - before.offered, "confirmed": now.confirmed - before.confirmed,
@@ -153,7 +153,8 @@ class _Producer:
 
 async def _obey(protocol: str, address: str) -> None:
     place = {"kafka_bootstrap_servers": (address,)} if protocol == "kafka" else {"collector": address}
-    config = Config(service="stress", protocol=protocol, pvm_meter_reporter_active=False, **place)
+    # the channel is as full as it can be, and nothing is to be refused: `stress.pressure` measures how it sheds
+    config = Config(service="stress", protocol=protocol, pvm_meter_reporter_active=False, trace_shedding=False, **place)
     async with Agent(config) as agent:
         sender = Sender(agent)
         await sender.warm_up()

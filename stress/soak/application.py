@@ -1,8 +1,8 @@
 """The application under test, as a server loads it: `uvicorn stress.soak.application:app`.
 
-Each request makes an entry span, a local span and one warning. What the agent's transport confirmed goes by name into
-the file SOAK_CONFIRMED, and every two seconds the state of the agent and of the process into SOAK_SAMPLES; the last
-line there is from after the agent's end, and says so.
+Each request makes an entry span, a local span and one warning, and calls the servers of SOAK_SERVERS, if there are any.
+What the agent's transport confirmed goes by name into the file SOAK_CONFIRMED, and every two seconds the state of the
+agent and of the process into SOAK_SAMPLES; the last line there is from after the agent's end, and says so.
 """
 
 from __future__ import annotations
@@ -12,17 +12,22 @@ import logging
 import os
 import time
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import IO, Any
 
 import anyio
 import psutil
+from anyio.abc import TaskGroup
 
+from stress.soak.calls import Call, open_calls
 from stress.soak.orphans import end_with_the_run
 from stress.soak.record_names import as_lines, names_of
+from stress.soak.servers import VARIABLE, read_servers
 from swagent import Agent, Config, local_span
 from swagent.abc import Transport
 from swagent.asgi import SkyWalkingMiddleware
+from swagent.instrument import instrument
 from swagent.runtime.transport_choice import find_transport
 from swagent.signals import Signal
 
@@ -68,6 +73,9 @@ confirmed = Path(os.environ["SOAK_CONFIRMED"]).open("ab", buffering=0)  # noqa: 
 samples = Path(os.environ["SOAK_SAMPLES"]).open("a", buffering=1)  # noqa: SIM115
 agent = Agent(config, transport=witness(find_transport(config), confirmed))
 process = psutil.Process()
+calls: list[Call] = []
+if VARIABLE in os.environ:
+    instrument()
 
 
 async def serve(scope: Any, receive: Any, send: Any) -> None:
@@ -78,6 +86,8 @@ async def serve(scope: Any, receive: Any, send: Any) -> None:
     number = scope["query_string"]
     with local_span("work"):
         await anyio.sleep(_WORK)
+        for call in calls:
+            await call()
         work_log.warning("worked")
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(number))]})
     await send({"type": "http.response.body", "body": number})
@@ -86,13 +96,22 @@ async def serve(scope: Any, receive: Any, send: Any) -> None:
 async def _live(receive: Any, send: Any) -> None:
     await receive()
     end_with_the_run()
-    async with agent, anyio.create_task_group() as group:
-        group.start_soon(_write_samples)
+    async with AsyncExitStack() as stack:
+        if VARIABLE in os.environ:  # before the agent, which is to record requests only
+            calls.append(await stack.enter_async_context(open_calls(read_servers(os.environ[VARIABLE]))))
+        group = await _start_agent(stack)
         await send({"type": "lifespan.startup.complete"})
         await receive()
         group.cancel_scope.cancel()
     _write_sample(len(anyio.get_running_tasks()), _ledgers(), is_last=True)
     await send({"type": "lifespan.shutdown.complete"})
+
+
+async def _start_agent(stack: AsyncExitStack) -> TaskGroup:
+    await stack.enter_async_context(agent)
+    group = await stack.enter_async_context(anyio.create_task_group())
+    group.start_soon(_write_samples)
+    return group
 
 
 async def _write_samples() -> None:

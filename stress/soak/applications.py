@@ -36,9 +36,10 @@ _LONGEST_STOP = 15.0
 class Application:
     """One cell's application."""
 
-    def __init__(self, cell: Cell, port: int, collector: str, folder: Path) -> None:
+    def __init__(self, cell: Cell, port: int, collector: str, folder: Path, environ: Mapping[str, str]) -> None:
         """:param collector: where it reports, or the broker that it enters by
         :param folder: for what it writes
+        :param environ: variables of this run
         """
         self.cell = cell
         self.port = port
@@ -46,6 +47,7 @@ class Application:
         self.samples = folder / f"{cell}.samples"
         self.output = folder / f"{cell}.output"
         self._collector = collector
+        self._more = environ
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -77,6 +79,7 @@ class Application:
             "SOAK_CONFIRMED": str(self.confirmed),
             "SOAK_SAMPLES": str(self.samples),
             "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
+            **self._more,
         }
 
     def freeze(self) -> None:

@@ -33,7 +33,9 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="soak-") as temporary:
         folder = Path(given.keep or temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        evidence = asyncio.run(soak(cells, plan, WARM_UP + seconds, given.rate, folder))
+        evidence = asyncio.run(
+            soak(cells, plan, WARM_UP + seconds, given.rate, folder, has_everything=given.everything)
+        )
     violations = [violation for each in evidence for violation in judge(each)]
     print(render(evidence, violations), flush=True)
     if given.json:
@@ -50,6 +52,8 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=20.0, help="requests per second and application (%(default)g)")
     parser.add_argument("--transports", type=some(TRANSPORTS), default=TRANSPORTS, help=",".join(TRANSPORTS))
     parser.add_argument("--backends", type=some(BACKENDS), default=BACKENDS, help=",".join(BACKENDS))
+    parser.add_argument("--everything", action="store_true",
+                        help="each request calls a dozen libraries, with real servers; some are profiled")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the verdict there")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep what the processes wrote, in a new folder")
     return parser.parse_args(arguments)

@@ -23,7 +23,7 @@ class Load:
     :ivar latencies: how many seconds after that its answer was there
     """
 
-    def __init__(self, port: int, rate: float) -> None:
+    def __init__(self, port: int, rate: float, connections: int = CONNECTIONS) -> None:
         """:param rate: requests per second"""
         self.asked = 0
         self.failures: Counter[str] = Counter()
@@ -31,6 +31,7 @@ class Load:
         self.latencies = array("d")
         self._port = port
         self._rate = rate
+        self._connections = connections
         self._stopping = asyncio.Event()
         self._started = 0.0
 
@@ -45,7 +46,7 @@ class Load:
     async def run(self) -> None:
         """Ask until stopped and all is answered."""
         self._started = asyncio.get_running_loop().time()
-        await asyncio.gather(*(self._ask_on() for _ in range(CONNECTIONS)))
+        await asyncio.gather(*(self._ask_on() for _ in range(self._connections)))
 
     async def _ask_on(self) -> None:
         """One connection at a time; after trouble a new one."""

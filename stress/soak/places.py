@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +29,13 @@ class Place:
     rate: float
 
 
-def build(cells: Sequence[Cell], rate: float, folder: Path, stack: ExitStack) -> list[Place]:
-    """Everything, not started yet; what it takes is given back with the stack."""
+def build(
+    cells: Sequence[Cell], rate: float, folder: Path, stack: ExitStack, environ: Mapping[str, str]
+) -> list[Place]:
+    """Everything, not started yet; what it takes is given back with the stack.
+
+    :param environ: variables of the applications
+    """
     first, second, *ports = free_ports(2 + 3 * len(cells))
     places: list[Place] = []
     for transport in dict.fromkeys(cell.transport for cell in cells):
@@ -38,10 +43,14 @@ def build(cells: Sequence[Cell], rate: float, folder: Path, stack: ExitStack) ->
         inner = {cell: each[1] for cell, each in mine.items()}
         outer = {cell: each[2] for cell, each in mine.items()}
         is_kafka = transport == "kafka"
-        sink: Sink = Broker((first, second), inner, outer) if is_kafka else Collectors(transport, inner, folder)
+        sink: Sink = (
+            Broker((first, second), inner, outer)
+            if is_kafka
+            else Collectors(transport, inner, folder, has_profiles=bool(environ))
+        )
         stack.callback(sink.close)
         for cell in mine:
-            application = Application(cell, mine[cell][0], f"127.0.0.1:{outer[cell]}", folder)
+            application = Application(cell, mine[cell][0], f"127.0.0.1:{outer[cell]}", folder, environ)
             stack.callback(application.close)
             proxy = Proxy(inner[cell], port=outer[cell])
             places.append(Place(cell, application, proxy, sink, Load(application.port, rate), rate))

@@ -13,7 +13,8 @@ from .plan import Step
 from .verdict import Violation
 
 _HEAD = ("application", "requests", "signal", "offered", "confirmed", "ambiguous", "other losses", "duplicates",
-         "p50 / p99 calm, ms", "p50 / p99 in faults, ms", "RSS, MiB", "descriptors", "recovered, s")  # fmt: skip
+         "p50 / p99 calm, ms", "its p99 in halves, ms", "p50 / p99 in faults, ms", "RSS, MiB", "descriptors",
+         "recovered, s")  # fmt: skip
 
 
 def render_plan(seed: int, plan: Sequence[Step]) -> str:
@@ -43,7 +44,7 @@ def _rows(evidence: Evidence) -> Iterable[Sequence[str]]:
             str(counts.dropped.get("ambiguous", 0)),
             _losses(counts) or "0",
             str(sum(count - 1 for count in evidence.seen.get(signal, {}).values())),
-            *(_process(evidence) if is_first else [""] * 5),
+            *(_process(evidence) if is_first else [""] * 6),
         ]
 
 
@@ -56,6 +57,7 @@ def _process(evidence: Evidence) -> list[str]:
     first, last = (evidence.samples[0], evidence.samples[-2]) if len(evidence.samples) > 1 else (None, None)
     return [
         _percentiles(evidence.calm),
+        _halves(evidence.calm),
         _percentiles(evidence.troubled),
         f"{first.rss / MIB:.1f} → {last.rss / MIB:.1f}" if first and last else "?",
         f"{first.descriptors} → {last.descriptors}" if first and last else "?",
@@ -67,7 +69,19 @@ def _percentiles(seconds: Sequence[float]) -> str:
     if not seconds:
         return "-"
     ordered = sorted(seconds)
-    return " / ".join(f"{ordered[int(share * (len(ordered) - 1))] * 1000:.1f}" for share in (0.5, 0.99))
+    return " / ".join(_millis(ordered, share) for share in (0.5, 0.99))
+
+
+def _halves(seconds: Sequence[float]) -> str:
+    """Whether requests got slower: the 99th percentile of those in the first half of the run, and in the second."""
+    middle = len(seconds) // 2
+    parts = [sorted(part) for part in (seconds[:middle], seconds[middle:]) if part]
+    return " → ".join(_millis(part, 0.99) for part in parts) or "-"
+
+
+def _millis(ordered: Sequence[float], share: float) -> str:
+    """The seconds that this share of some ordered ones does not exceed, in milliseconds."""
+    return f"{ordered[int(share * (len(ordered) - 1))] * 1000:.1f}"
 
 
 def as_document(seed: int, plan: Sequence[Step], evidence: Iterable[Evidence], violations: Sequence[Violation]) -> Any:
@@ -78,6 +92,7 @@ def as_document(seed: int, plan: Sequence[Step], evidence: Iterable[Evidence], v
             "answered": each.answered,
             "segments": each.last.get(Signal.SEGMENT, Counts()).offered,
             "confirmed": each.last.get(Signal.SEGMENT, Counts()).confirmed,
+            "profiles": each.last.get(Signal.PROFILE, Counts()).offered,
             "samples": len(each.samples),
             "duplicates": sum(count - 1 for names in each.seen.values() for count in names.values()),
             "violations": [str(violation) for violation in violations if violation.cell == str(each.cell)],

@@ -16,6 +16,7 @@ from .faults import World, inflict
 from .load import wait_served
 from .places import Place, build
 from .plan import Kind, Step
+from .servers import SETTINGS, serve_http, start_servers
 from .sinks import Sink
 from .verdict import LONGEST_RECOVERY
 
@@ -28,15 +29,21 @@ _AFTERMATH = 2.0
 
 
 async def soak(
-    cells: Sequence[Cell], plan: Sequence[Step], seconds: float, rate: float, folder: Path
+    cells: Sequence[Cell], plan: Sequence[Step], seconds: float, rate: float, folder: Path, *, has_everything: bool
 ) -> list[Evidence]:
     """Run the plan, and bring in what was seen.
 
     :param seconds: how long the load lasts at least
     :param rate: requests per second, for each application
+    :param has_everything: the applications call real servers, and are profiled
     """
     with ExitStack() as stack:
-        places = build(cells, rate, folder, stack)
+        environ: dict[str, str] = {}
+        if has_everything:
+            servers = await asyncio.to_thread(start_servers, stack)
+            stack.callback((await serve_http(servers)).close)
+            environ = {**servers.environ(), **SETTINGS}
+        places = build(cells, rate, folder, stack, environ)
         sinks = list(dict.fromkeys(place.sink for place in places))
         world = World(sinks, [place.proxy for place in places], [place.application for place in places])
         try:

@@ -1,6 +1,8 @@
 """A collector in a process of its own, to be killed and frozen: notes the name of every record, and confirms.
 
-python -m stress.soak.sink_process grpc|http PORT:FILE...
+python -m stress.soak.sink_process grpc|http|profiles PORT:FILE...
+
+`profiles` is gRPC, with profile tasks.
 
 What came is noted before the call's end, as collectors work on a record at once: a call that breaks later does not take
 it back.
@@ -25,6 +27,7 @@ import stress  # noqa: F401  (lets the next lines find the tests' peers)
 from kit.http_answers import confirm
 from kit.http_peer import Call, HttpPeer
 from stress.soak.orphans import end_with_the_run
+from stress.soak.profiling import tasks_for
 from stress.soak.record_names import as_lines, meters_name, name_of
 from swagent.collector.intake.codec import RawCodec
 from swagent.signals import Signal
@@ -37,6 +40,11 @@ _GRPC_PATHS = {
     "/skywalking.v3.ManagementService/reportInstanceProperties": None,
     "/skywalking.v3.ManagementService/keepAlive": None,
 }
+_PROFILE_PATHS = {
+    "/skywalking.v3.ProfileTask/collectSnapshot": Signal.PROFILE,
+    "/skywalking.v3.ProfileTask/reportTaskFinish": None,
+}
+_TASKS = "/skywalking.v3.ProfileTask/getProfileTaskCommands"
 _HTTP_PATHS = {"/v3/segments": Signal.SEGMENT, "/v3/logs": Signal.LOG, "/v3/events": Signal.EVENT}
 
 
@@ -54,11 +62,16 @@ class Notes:
 class Intake:
     """All services of the collect protocol, as one."""
 
-    def __init__(self, notes: Notes) -> None:
+    def __init__(self, notes: Notes, *, has_profiles: bool) -> None:
         self._notes = notes
+        self._has_profiles = has_profiles
 
     def __mapping__(self) -> dict[str, Handler]:
-        return {path: self._handler(signal) for path, signal in _GRPC_PATHS.items()}
+        paths = {**_GRPC_PATHS, **(_PROFILE_PATHS if self._has_profiles else {})}
+        found = {path: self._handler(signal) for path, signal in paths.items()}
+        if self._has_profiles:
+            found[_TASKS] = Handler(_give_tasks, Cardinality.UNARY_UNARY, bytes, bytes)
+        return found
 
     def _handler(self, signal: Signal | None) -> Handler:
         async def take(stream: Stream[bytes, bytes]) -> None:
@@ -74,6 +87,11 @@ class Intake:
             await stream.send_message(b"")
 
         return Handler(take, Cardinality.STREAM_UNARY, bytes, bytes)
+
+
+async def _give_tasks(stream: Stream[bytes, bytes]) -> None:
+    question = await stream.recv_message()
+    await stream.send_message(tasks_for(question or b""))
 
 
 class NotingPeer(HttpPeer):
@@ -105,10 +123,10 @@ def split_array(text: str) -> Sequence[bytes]:
     return found
 
 
-async def _serve_grpc(places: list[tuple[int, Notes]]) -> None:
+async def _serve_grpc(places: list[tuple[int, Notes]], *, has_profiles: bool) -> None:
     servers: list[Any] = []
     for port, notes in places:
-        servers.append(Server([Intake(notes)], codec=RawCodec()))
+        servers.append(Server([Intake(notes, has_profiles=has_profiles)], codec=RawCodec()))
         await servers[-1].start("127.0.0.1", port)
     await asyncio.Event().wait()
 
@@ -125,10 +143,10 @@ def main(protocol: str, *given: str) -> None:
     end_with_the_run()
     logging.basicConfig(level=logging.CRITICAL)
     places = [(int(port), Notes(path)) for port, _, path in (each.partition(":") for each in given)]
-    if protocol == "grpc":
-        asyncio.run(_serve_grpc(places))
-    else:
+    if protocol == "http":
         _serve_http(places)
+    else:
+        asyncio.run(_serve_grpc(places, has_profiles=protocol == "profiles"))
 
 
 if __name__ == "__main__":

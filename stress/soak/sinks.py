@@ -49,10 +49,11 @@ class Sink(Protocol):
 class Collectors:
     """The collectors of one transport: a port and a file for each cell, in one process."""
 
-    def __init__(self, transport: str, ports: Mapping[Cell, int], folder: Path) -> None:
+    def __init__(self, transport: str, ports: Mapping[Cell, int], folder: Path, *, has_profiles: bool) -> None:
         self._files = {cell: folder / f"{cell}.seen" for cell in ports}
         self._ports = ports
-        self._command = [sys.executable, "-m", "stress.soak.sink_process", transport]
+        protocol = "profiles" if transport == "grpc" and has_profiles else transport
+        self._command = [sys.executable, "-m", "stress.soak.sink_process", protocol]
         self._command += [f"{port}:{self._files[cell]}" for cell, port in ports.items()]
         self._process: subprocess.Popen[bytes] | None = None
 

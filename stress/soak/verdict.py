@@ -107,7 +107,7 @@ def _leftovers(evidence: Evidence) -> Iterator[str]:
     for signal, counts in evidence.last.items():
         if counts.queued or counts.in_flight:
             yield f"{signal.value}: {counts.queued} queued and {counts.in_flight} in flight after the end"
-        for reason in (counts.dropped.keys() - _EXPLAINED[signal]) | (counts.refused.keys() - {"full"}):
+        for reason in (counts.dropped.keys() - _EXPLAINED[signal]) | (counts.refused.keys() - {"full", "shed"}):
             count = counts.dropped.get(reason, 0) + counts.refused.get(reason, 0)
             if count:
                 yield f"{signal.value}: {count} given up as {reason}"

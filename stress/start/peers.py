@@ -9,7 +9,10 @@ from pathlib import Path
 from ..compare.environments import OFFICIAL
 from ..environments import ROOT, python_with
 
-_STACK = ("fastapi==0.165.0", "uvicorn==0.54.0", "uvloop==0.23.0", "httptools==0.9.0", "requests==2.34.2")
+_STACK = (
+    "fastapi==0.165.0", "uvicorn==0.54.0", "uvloop==0.23.0", "httptools==0.9.0", "hypercorn[trio]==0.18.0",
+    "requests==2.34.2",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,14 @@ class Peer:
     requirements: Sequence[str]
     is_accelerated: bool = False
 
-    def prepare(self) -> Path:
+    def prepare(self, interpreter: str) -> Path:
         """The folder of its programs; its environment is made first where it is not there yet.
 
+        :param interpreter: the environment is made of this one
         :raises SetupError: pip failed
         """
-        return python_with(f"start-{self.name.removesuffix('-native')}", (*_STACK, *self.requirements)).parent
+        name = f"start-{self.name.removesuffix('-native')}"
+        return python_with(name, (*_STACK, *self.requirements), interpreter=interpreter).parent
 
     def command(self, folder: Path, arguments: Sequence[str]) -> list[str]:
         """How it starts a program of the environment.

@@ -7,8 +7,8 @@ import signal
 import subprocess
 import time
 import urllib.request
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -41,9 +41,13 @@ def run_to_end(command: Sequence[str], environ: Mapping[str, str], folder: Path)
 class Server:
     """A server in a process group of its own, from its start to `kill`."""
 
-    def __init__(self, command: Sequence[str], environ: Mapping[str, str], folder: Path, port: int) -> None:
+    def __init__(
+        self, command: Sequence[str], environ: Mapping[str, str], folder: Path, port: int, longest: float = _LONGEST
+    ) -> None:
+        """:param longest: seconds until an answer"""
         self._url = f"http://127.0.0.1:{port}/"
         self._command = command
+        self._longest = longest
         self._process = subprocess.Popen(
             command, cwd=folder, env=dict(environ), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True,
@@ -55,7 +59,7 @@ class Server:
 
         :raises StartError: it ended, or took too long
         """
-        deadline = time.monotonic() + _LONGEST
+        deadline = time.monotonic() + self._longest
         while self._process.poll() is None and time.monotonic() < deadline:
             with suppress(OSError):
                 self.ask()
@@ -68,7 +72,7 @@ class Server:
 
         :raises OSError: it does not answer
         """
-        with urllib.request.urlopen(self._url, timeout=_LONGEST) as answer:
+        with urllib.request.urlopen(self._url, timeout=self._longest) as answer:
             answer.read()
 
     def processor_time(self) -> float:
@@ -93,11 +97,35 @@ class Server:
     def _family(self) -> list[psutil.Process]:
         return [self._usage, *self._usage.children(recursive=True)]
 
+    def end(self) -> None:
+        """Ask it and its children to end, and wait until all have."""
+        family = self._family()
+        os.killpg(self._process.pid, signal.SIGTERM)
+        self._process.wait()
+        psutil.wait_procs(family)
+
     def kill(self) -> None:
         """End it and its children at once."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+
+
+@contextmanager
+def running(
+    command: Sequence[str], environ: Mapping[str, str], folder: Path, port: int, longest: float = _LONGEST
+) -> Iterator[Server]:
+    """A server that has answered once; it is killed in the end.
+
+    :param longest: seconds until that answer
+    :raises StartError: it does not answer
+    """
+    server = Server(command, environ, folder, port, longest)
+    try:
+        server.wait_for_answer()
+        yield server
+    finally:
+        server.kill()
 
 
 def _nanoseconds(thread: Path) -> int:

@@ -14,7 +14,8 @@ failing seed is run again with fewer faults, until none can be left out.
 All of the agent is real, down to the functions that open a socket or look up a name (`sockets`). It runs on an asyncio
 loop (gRPC and HTTP) and on trio (HTTP); over gRPC, trio would need a thread, which has a will of its own. The kernel's
 buffers are in `network`, the servers' protocols in `http_server` and `grpc_server`, and what a collector takes and
-answers in `collector`.
+answers in `collector`. Some seeds have a `disk` to spill to; `spilled` looks at what becomes of the records there,
+through all deaths of the application.
 
 What must hold (`watch`), after each turn of asyncio's loop and each step of a task of trio's: the ledger adds up, and
 what it says is there; bounds of items and bytes; no more than four batches under way; no batch without a verdict

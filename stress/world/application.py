@@ -54,7 +54,8 @@ class Application:
         self.count = 0
         self._agent: Agent | None = None
         self._life: anyio.CancelScope | None = None
-        self._is_cancelled = False
+        self._is_cancelled = self._is_dead = False
+        self._watch.revive(self.count + 1)
         self._life_over = anyio.Event()
         self._is_over = False
 
@@ -76,10 +77,17 @@ class Application:
         if self._life is not None:
             self._life.cancel()
 
+    def die(self) -> None:
+        """End the process, as by SIGKILL. Its tasks are cancelled: what they do until they have ended is not seen. The
+        next process starts then."""
+        self._is_dead = True
+        if self._life is not None:
+            self._life.cancel()
+
     async def flush(self, timeout: float) -> None:
         """Flush, and see to it that it ends in time."""
         agent = self._agent
-        if agent is None:
+        if agent is None or self._is_dead:
             return
         began, held, upto = self._clock.now(), self._watch.held, self.count
         is_confirmed = await agent.flush(timeout)
@@ -93,7 +101,7 @@ class Application:
     def record(self, count: int, size: int = 0) -> list[int]:
         """Record segments and log records; returns their numbers."""
         numbers: list[int] = []
-        for _ in range(count):
+        for _ in range(0 if self._is_dead else count):
             self.count += 1
             numbers.append(self.count)
             if self._random.random() < 0.2:
@@ -111,7 +119,8 @@ class Application:
             pvm_meter_reporter_active=False, log_reporter_level="WARNING", **self._plan.settings,
         )  # fmt: skip
         agent = Agent(config, transport=self._transport, clock=self._clock.now)
-        self._is_cancelled = False
+        self._is_cancelled = self._is_dead = False
+        self._watch.revive(self.count + 1)
         self._life_over = anyio.Event()
         began, held, first = math.inf, 0.0, 0
         with anyio.CancelScope() as self._life:
@@ -123,12 +132,13 @@ class Application:
                     await self._wait_and_probe()
                 finally:
                     self._agent = None
-                    self._watch.is_stopping = True
-                    self._watch.expect_offered(agent, self.count - first)
-                    began, held = self._clock.now(), self._watch.held
-                    self._history.note(f"the agent stops{', cancelled' if self._is_cancelled else ''}")
-        if began == math.inf:
-            return  # cancelled while it started
+                    if not self._is_dead:
+                        self._watch.is_stopping = True
+                        self._watch.expect_offered(agent, self.count - first)
+                        began, held = self._clock.now(), self._watch.held
+                        self._history.note(f"the agent stops{', cancelled' if self._is_cancelled else ''}")
+        if began == math.inf or self._is_dead:
+            return  # cancelled while it started, or dead
         seconds = self._clock.now() - began - (self._watch.held - held)
         budget = _CANCELLED_FLUSH if self._life.cancel_called else config.shutdown_timeout
         self._watch.end(agent, seconds, budget)

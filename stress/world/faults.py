@@ -7,6 +7,7 @@ from random import Random
 
 from .clock import Clock, WallClock
 from .collector import Answer, Collector
+from .disk import QUICK, Device
 from .history import History
 from .network import Network
 from .plan import Fault
@@ -42,6 +43,7 @@ class Faults:
         wall: WallClock,
         random: Random,
         history: History,
+        device: Device | None,
     ) -> None:
         self._network = network
         self._collectors = collectors
@@ -49,9 +51,12 @@ class Faults:
         self._wall = wall
         self._random = random
         self._history = history
+        self.device = device
 
     def begin(self, fault: Fault) -> Undo | None:
         """Let it begin. Returns what ends it; None: it is none of the world's."""
+        if self.device is not None and fault.kind.endswith(" disk"):
+            return self._fail(self.device, fault)
         collector = self._collectors[fault.target]
         kind = fault.kind
         if kind in _MOODS:
@@ -67,6 +72,17 @@ class Faults:
         usual = back if back is not None else _USUAL[name]
         setattr(owner, name, value)
         return lambda: setattr(owner, name, usual)
+
+    def _fail(self, device: Device, fault: Fault) -> Undo:
+        """Let the disk fail in one way."""
+        if fault.kind == "full disk":
+            return self._set(device, space=int(50_000 * fault.strength**2))
+        if fault.kind == "broken disk":
+            return self._set(device, errors=0.1 + fault.strength)
+        if fault.kind == "slow disk":
+            return self._set(device, back=QUICK, wait=4 * fault.strength**2)
+        device.is_hanging = True
+        return device.resume
 
     def _kill(self, collector: Collector, _: Fault) -> Undo:
         collector.kill()
@@ -148,4 +164,5 @@ class Faults:
 
 _USUAL: dict[str, object] = {
     "mood": ("ok",), "wait": 0.005, "latency": 0.0, "loss": 0.0, "rate": 0.0, "is_deaf": False,
+    "space": None, "errors": 0.0,
 }  # fmt: skip

@@ -5,6 +5,7 @@ Each replaces one function by another that is wrong in one way. Only what the wo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from unittest.mock import patch
 from swagent.errors import AmbiguousError, RetryableError
 from swagent.pipeline.channel import Channel
 from swagent.pipeline.delivery import Step
+from swagent.pipeline.spill.records import HEAD_BYTES, Record, read_records
 
 Make = Callable[[Any], Any]
 
@@ -62,6 +64,9 @@ _CHANNEL = "swagent.pipeline.channel.Channel"
 _REPORTER = "swagent.pipeline.reporter.Reporter"
 _POLICY = "swagent.pipeline.delivery.Policy"
 _ROUTE = "swagent.pipeline.route.Route"
+_FILES = "swagent.pipeline.spill.mover"
+_BACKLOG = "swagent.pipeline.spill.backlog.Backlog"
+_SPILLING = "swagent.pipeline.spill.channel.SpillingChannel"
 
 
 # -- the channel and its ledger ---------------------------------------------------------------------------------------
@@ -363,3 +368,113 @@ def _(_: Any) -> Any:
 @_plant("grpc: windows that open are not noticed", "swagent_transports._grpclib_streams.Streams.take_window")
 def _(_: Any) -> Any:
     return lambda streams, stream_id, increment: None
+
+
+# -- the spill --------------------------------------------------------------------------------------------------------
+
+
+@_plant("spill: no lease is written before the send", f"{_FILES}.lease")
+def _(_: Any) -> Any:
+    def lease(disk: Any, file: Any, most: int, most_bytes: int) -> Any:
+        data = disk.read(file.name, file.position, file.size - file.position)
+        records, size = read_records(data, most, most_bytes)
+        return records, file.position + size
+
+    return lease
+
+
+@_plant("spill: a lease does not reach the disk", f"{_FILES}.lease")
+def _(lease: Any) -> Any:
+    class Lazy:
+        def __init__(self, disk: Any) -> None:
+            self.read = disk.read
+            self.write = lambda name, at, data, sync: disk.write(name, at, data)
+
+    return lambda disk, *args: lease(Lazy(disk), *args)
+
+
+@_plant("spill: a torn end is taken for a record", "swagent.pipeline.spill.files.read_records")
+def _(read: Any) -> Any:
+    def trust(data: bytes, most: float = math.inf, most_bytes: float = math.inf) -> Any:
+        records, size = read(data, most, most_bytes)
+        if len(records) < most and most_bytes == math.inf and len(data) > size:
+            last = records[-1].number if records else 0
+            return [*records, Record(data[size:], 0.0, last + 1)], len(data)
+        return records, size
+
+    return trust
+
+
+@_plant("spill: a file is removed before its records have verdicts", f"{_BACKLOG}._remove_settled")
+def _(_: Any) -> Any:
+    def remove(backlog: Any) -> None:
+        backlog.done += [each.name for each in backlog.read]
+        backlog.read = []
+
+    return remove
+
+
+@_plant("spill: a write that failed is forgotten", f"{_FILES}.append")
+def _(append: Any) -> Any:
+    def forget(disk: Any, file: Any, records: Any) -> Any:
+        try:
+            return append(disk, file, records)
+        except OSError:
+            return 0
+
+    return forget
+
+
+@_plant("spill: what was under way at a death is not counted", "swagent.pipeline.spill.spill.examine")
+def _(examine: Any) -> Any:
+    def hide(disk: Any, name: str) -> Any:
+        found = examine(disk, name)
+        if found is not None:
+            found.file.settled = found.file.leased
+        return found
+
+    return hide
+
+
+@_plant("spill: what was under way at a death is sent again", "swagent.pipeline.spill.spill.examine")
+def _(examine: Any) -> Any:
+    def again(disk: Any, name: str) -> Any:
+        found = examine(disk, name)
+        if found is not None:
+            found.file.leased = found.file.settled = 0
+            found.file.position = HEAD_BYTES
+        return found
+
+    return again
+
+
+@_plant("spill: new records go before those on disk", f"{_SPILLING}._is_behind")
+def _(_: Any) -> Any:
+    return lambda channel: False
+
+
+@_plant("spill: what dead processes have left is not taken over", "swagent.pipeline.spill.spill.Spill._take_over")
+def _(take_over: Any) -> Any:
+    async def leave(spill: Any) -> None:
+        await spill._call(lambda: None)
+
+    return leave
+
+
+@_plant("spill: a file has no bound", "swagent.pipeline.spill.files.SpillFile.fitting")
+def _(_: Any) -> Any:
+    return lambda file, records: len(records)
+
+
+@_plant("spill: the stop waits for a disk that hangs", "swagent.stop_budgets.SPILL_END")
+def _(seconds: Any) -> Any:
+    return 10 * seconds
+
+
+@_plant("spill: records that come back stay counted as on disk", f"{_BACKLOG}.note_leased")
+def _(note_leased: Any) -> Any:
+    def count(backlog: Any, file: Any, count: int, position: int) -> None:
+        note_leased(backlog, file, count, position)
+        backlog.count += 1
+
+    return count

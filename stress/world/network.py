@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, Protocol
 
 import anyio
+import anyio.lowlevel
 
 from .clock import Clock
 from .history import History
@@ -185,6 +186,7 @@ class Network:
     :ivar links: those that the agent has open, by their numbers
     :ivar bytes_out: how many bytes the agent has written
     :ivar attempts: how often it dialled
+    :ivar is_dead: the application has died: nothing more leaves, until it starts again
     """
 
     def __init__(self, clock: Clock, random: Random, history: History) -> None:
@@ -199,6 +201,15 @@ class Network:
         self.closed: dict[int, Link] = {}
         self._count = 0
         self.attempts: list[float] = []
+        self.is_dead = False
+
+    def die(self) -> None:
+        """The application has died. Its system closes its connections: what was written still arrives."""
+        self.is_dead = True
+        for link in [*self.links.values()]:
+            link.close()
+            link.is_reset = True
+            link.on_reset()
 
     def delay(self, weather: Weather, size: int) -> float:
         """Seconds that a piece of so many bytes takes now."""
@@ -217,6 +228,7 @@ class Network:
 
         :raises OSError: when there are none
         """
+        await self._check_alive()
         how = self.lookup
         self._history.note(f"look up {host}: {how}")
         if how == "silent":
@@ -234,6 +246,7 @@ class Network:
 
         :raises ConnectionRefusedError: nothing listens
         """
+        await self._check_alive()
         self.attempts.append(self.clock.now())
         server = self.hosts.get(address)
         if server is None:
@@ -246,12 +259,18 @@ class Network:
         if not server.is_listening:
             self._history.note(f"{address} refuses a connection")
             raise ConnectionRefusedError(111, "Connection refused")
+        await self._check_alive()
         self._count += 1
         link = Link(self, self._count, server, self.room)
         self.links[link.number] = link
         self._history.note(f"link {link.number} to {address}")
         server.accept(link)
         return link
+
+    async def _check_alive(self) -> None:
+        if self.is_dead:
+            await anyio.lowlevel.checkpoint()
+            raise ConnectionAbortedError(103, "Software caused connection abort")
 
     def links_of(self, server: Any) -> list[Link]:
         """Those that are open to a server."""

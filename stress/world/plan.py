@@ -46,8 +46,28 @@ KINDS: dict[str, float] = {
     "cancelled": 4,
 }  # fmt: skip
 """The kinds of faults, and how often each is drawn, relative to the others."""
+DISK_KINDS: dict[str, float] = {"full disk": 1, "broken disk": 1, "slow disk": 1, "hanging disk": 1}
+"""Those of a disk, which a seed with a spill has as well."""
+_SPILLING = 0.15
+"""The share of the seeds that have a spill."""
 
+_HUGE = 600_000
+"""A record has no more bytes."""
+_CALM = 15.0
+"""Seconds after the last fault after which a disk is written and read again."""
 _HANGING = frozenset({"stop", "silent", "slow", "slow reader", "partition", "deaf", "half open"})
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Where an agent spills to.
+
+    :ivar files: how many it may have there
+    :ivar file_bytes: how large one may be
+    """
+
+    files: int
+    file_bytes: int
 
 
 @dataclass(frozen=True)
@@ -59,6 +79,7 @@ class Plan:
     :ivar most: records that one piece makes at most
     :ivar room: bytes that the buffers of a connection hold
     :ivar ends_at: when the application ends, in seconds
+    :ivar disk: None: nothing is spilled
     """
 
     seed: int
@@ -71,6 +92,7 @@ class Plan:
     room: int
     faults: tuple[Fault, ...]
     ends_at: float
+    disk: Disk | None = None
 
     def without(self, *faults: Fault) -> Plan:
         """The same, with fewer faults."""
@@ -86,7 +108,8 @@ class Plan:
     def __str__(self) -> str:
         head = f"seed {self.seed}: {self.backend}, {self.protocol}, {self.collectors} collectors, {self.settings}"
         work = f"1 to {self.most} records every {self.pace:.2f} s, {self.room} bytes of buffers, {self.ends_at:.0f} s"
-        return "\n".join([head, work, *map(str, self.faults)])
+        disk = [] if self.disk is None else [f"{self.disk.files} files of {self.disk.file_bytes} bytes on disk"]
+        return "\n".join([head, work, *disk, *map(str, self.faults)])
 
 
 def draw_plan(seed: int, minutes: float, cells: Sequence[tuple[str, str]] = CELLS) -> Plan:
@@ -103,15 +126,46 @@ def draw_plan(seed: int, minutes: float, cells: Sequence[tuple[str, str]] = CELL
     faults = [_draw_fault(random, seconds, collectors) for _ in range(count)]
     faults = sorted((_amid_another(random, each, faults) for each in faults), key=lambda fault: fault.at)
     plan = Plan(
-        seed=seed, backend=backend, protocol=protocol, collectors=collectors, settings=_draw_settings(random),
+        seed=seed, backend=backend, protocol=protocol, collectors=collectors, settings=_draw_settings(random, seed),
         pace=random.choice([0.3, 1.0, 5.0]), most=random.choice([1, 8, 60]),
         room=random.choice([4 * 1024, 64 * 1024, 256 * 1024]), faults=tuple(faults), ends_at=0.0,
     )  # fmt: skip
+    disks = Random(f"{seed}/disk")
+    if disks.random() < _SPILLING:
+        plan = _with_disk(disks, plan, seconds)
     return replace(plan, ends_at=plan.calm_from + _PROBED)
 
 
-def _draw_fault(random: Random, seconds: float, collectors: int) -> Fault:
-    (kind,) = random.choices([*KINDS], [*KINDS.values()])
+def _with_disk(random: Random, plan: Plan, seconds: float) -> Plan:
+    """The same, with little room in memory, and outages."""
+    disk = Disk(random.choice([2, 8, 32]), random.choice([24 << 10, 1 << 20]))
+    # a record that fits into no file is none that an agent has
+    faults = [each for each in plan.faults if each.kind != "huge record" or disk.file_bytes > _HUGE]
+    for _ in range(max(1, int(seconds / 60))):
+        faults += _draw_outage(random, seconds, plan.collectors)
+    faults.sort(key=lambda fault: fault.at)
+    # what a disk that failed has kept from one start is there for the next one
+    faults.append(Fault(max(each.at + each.seconds for each in faults) + _CALM, 0.0, "restart", 0, 0.0))
+    room = {"trace_max_buffer_size": random.choice([40, 300]), "log_reporter_max_buffer_size": 40}
+    return replace(plan, disk=disk, settings={**plan.settings, **room, "spill": "/world,8MiB"}, faults=tuple(faults))
+
+
+def _draw_outage(random: Random, seconds: float, collectors: int) -> list[Fault]:
+    """No collector, more records than memory has room for, faults of the disk, and a death amid it and one behind."""
+    at, lasts = random.uniform(0.0, seconds), random.choice([8.0, 20.0]) * (0.5 + random.random())
+    faults = [Fault(at, lasts, "kill", target, 0.5) for target in range(collectors)]
+    faults.append(Fault(at + 0.2 * lasts * random.random(), 0.0, "burst", 0, 0.1 + 0.3 * random.random()))
+    for _ in range(random.randint(0, 3)):
+        amid = at + 1.2 * lasts * random.random()
+        faults.append(replace(_draw_fault(random, seconds, collectors, DISK_KINDS), at=amid))
+    for when in (0.5 + 0.4 * random.random(), 1.0):
+        (kind,) = random.choices(["death", "power loss", "restart"], [3, 3, 2])
+        faults.append(Fault(at + when * lasts, 10.0, kind, 0, random.random()))
+    return faults
+
+
+def _draw_fault(random: Random, seconds: float, collectors: int, kinds: dict[str, float] = KINDS) -> Fault:
+    (kind,) = random.choices([*kinds], [*kinds.values()])
     lasts = random.choice([0.2, 2.0, 8.0, 20.0, 70.0]) * (0.5 + random.random())
     return Fault(random.uniform(0.0, seconds), lasts, kind, random.randrange(collectors), random.random())
 
@@ -125,7 +179,7 @@ def _amid_another(random: Random, fault: Fault, faults: Sequence[Fault]) -> Faul
     return replace(fault, at=other.at + other.seconds * random.random())
 
 
-def _draw_settings(random: Random) -> dict[str, Any]:
+def _draw_settings(random: Random, seed: int) -> dict[str, Any]:
     return {
         "delivery": random.choice(["at_most_once", "at_most_once", "at_least_once"]),
         "trace_max_buffer_size": random.choice([40, 300, 10_000]),
@@ -133,4 +187,5 @@ def _draw_settings(random: Random) -> dict[str, Any]:
         "request_timeout": random.choice([1.0, 5.0]),
         "shutdown_timeout": random.choice([0.5, 2.0, 5.0]),
         "heartbeat_period": random.choice([5.0, 30.0]),
+        "connection_max_age": Random(f"{seed}/age").choice([0.0, 4.0, 30.0]),
     }

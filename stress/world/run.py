@@ -25,6 +25,7 @@ from ..environments import SetupError
 from .application import Application
 from .clock import AsyncioClock, Clock, TrioClock, WallClock, jumping_clock
 from .collector import Collector, Truth
+from .disk import Device
 from .faults import Faults
 from .grpc_server import GrpcSession
 from .history import History
@@ -33,7 +34,12 @@ from .loop import EndlessError, WorldLoop
 from .network import Network
 from .plan import Fault, Plan
 from .sockets import connect_by, in_place_of_sockets
+from .spilled import Spilled
 from .watch import Watch
+
+_READ = 0.6
+_AMID = 0.05
+"""Seconds behind a read within which its records are sent."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class World:
         gc.collect()
         gc.disable()
         try:
-            with _quiet(self._history):
+            with _quiet(self._history, lambda: self._watch is not None and self._watch.is_dead):
                 if self._plan.backend == "asyncio":
                     self._run_on_asyncio()
                 else:
@@ -77,6 +83,7 @@ class World:
         violation = history.violations[0] if history.violations else ""
         return Outcome(self._plan, violation, history.digest, history.count, self._seconds, self._records)
 
+    _watch: Watch | None = None
     _seconds = 0.0
     _records = 0
 
@@ -139,7 +146,10 @@ class World:
         network.room = plan.room
         if loop is not None:
             connect_by(network, loop)
-        watch = Watch(clock, network, truth, history, plan.settings)
+        device = None if plan.disk is None else Device(plan.disk, clock, self._random("disk"), history)
+        spilled = None if device is None else Spilled(device, history)
+        watch = Watch(clock, network, truth, history, plan.settings, spilled)
+        self._watch = watch
         if loop is None:
             self._on_step = watch.step
         else:
@@ -159,13 +169,17 @@ class World:
 
         transport = _find_transport(plan)
         application = Application(plan, transport, names, clock, self._random("application"), watch, history, last_beat)
-        faults = Faults(network, collectors, clock, wall, self._random("faults"), history)
+        faults = Faults(network, collectors, clock, wall, self._random("faults"), history, device)
         jitter = self._random("agent")
         with ExitStack() as stack:
             stack.enter_context(wall.in_force())
             stack.enter_context(in_place_of_sockets(network))
             stack.enter_context(watch.in_force())
-            stack.enter_context(patch("swagent.agent.random.random", jitter.random))
+            if device is not None and spilled is not None:
+                stack.enter_context(device.in_force(wall))
+                stack.enter_context(spilled.in_force())
+            stack.enter_context(patch("swagent.agent.JITTER", jitter))
+            stack.enter_context(patch("swagent_transports._connection_age.JITTER", jitter))
             stack.enter_context(patch("swagent.agent.describe_instance", _describe))
             with anyio.CancelScope() as self._scope:
                 async with anyio.create_task_group() as group:
@@ -194,6 +208,15 @@ class World:
             await application.flush(3 * fault.strength)
         elif fault.kind == "restart":
             application.restart()
+        elif fault.kind in ("death", "power loss"):
+            assert faults.device is not None
+            # amid a call of the disk, or of what was read, if one comes soon
+            with anyio.move_on_after(fault.seconds):
+                await faults.device.wait_busy(reads=fault.strength < _READ)
+                if fault.strength < _READ:
+                    await anyio.sleep(_AMID * fault.strength)
+            watch.die(has_power=fault.kind == "death")
+            application.die()
         else:
             assert fault.kind == "cancelled", fault
             application.cancel()
@@ -225,12 +248,13 @@ def _describe(config: Config) -> Instance:
 class _Lines(logging.Handler):
     """The lines of every logger: those of the agent's are part of the history, and no library may say anything."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, is_dead: Callable[[], bool]) -> None:
         super().__init__(logging.INFO)
         self._history = history
+        self._is_dead = is_dead
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name == "world":
+        if record.name == "world" or self._is_dead():
             return
         text = record.getMessage()
         self._history.note(f"log: {record.levelname} {text}")
@@ -241,8 +265,8 @@ class _Lines(logging.Handler):
 
 
 @contextmanager
-def _quiet(history: History) -> Iterator[None]:
-    root, handler = logging.getLogger(), _Lines(history)
+def _quiet(history: History, is_dead: Callable[[], bool]) -> Iterator[None]:
+    root, handler = logging.getLogger(), _Lines(history, is_dead)
     before = root.handlers[:]
     root.handlers[:] = [handler]
     try:

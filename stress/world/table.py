@@ -47,14 +47,14 @@ def render_table(found: Sequence[Found]) -> str:
 
 
 def _find(name: str, seeds: Sequence[int], minutes: float) -> Found:
-    # a fault of one transport is looked for where that one runs
-    protocol, _, rest = name.partition(": ")
-    cells = [cell for cell in CELLS if not rest or cell[1] == protocol]
-    for count, seed in enumerate(seeds, 1):
+    # a fault of one transport is looked for where that one runs, and one of the spill where there is a disk
+    where, _, _ = name.rpartition(": ")
+    plans = [draw_plan(seed, minutes, [cell for cell in CELLS if where in ("", "spill", cell[1])]) for seed in seeds]
+    for count, plan in enumerate((each for each in plans if where != "spill" or each.disk is not None), 1):
         with MUTATIONS[name].in_force():
-            outcome = run_plan(draw_plan(seed, minutes, cells))
+            outcome = run_plan(plan)
         if outcome.violation:
-            return Found(name, count, seed, outcome.violation)
+            return Found(name, count, plan.seed, outcome.violation)
     return Found(name, 0, -1, "")
 
 

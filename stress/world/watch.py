@@ -7,21 +7,24 @@ any of the calls that would change the history.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
 from swagent import Agent
-from swagent.ledger import Drop
+from swagent.ledger import Drop, Refusal
 from swagent.pipeline.channel import Channel, Lease
+from swagent.pipeline.keep_rate import NEARLY_FULL
 from swagent.pipeline.route import Route
+from swagent.pipeline.spill.channel import SpillingChannel
 from swagent.signals import Signal
 
 from .clock import Clock
 from .collector import Truth, numbers_in
 from .history import History
 from .network import Network
+from .spilled import Spilled
 
 IN_FLIGHT = 4
 _MOST_TAKES = {"at_most_once": 1, "at_least_once": 3}
@@ -35,15 +38,23 @@ class Watch:
 
     :ivar confirmed_at: when each record was confirmed
     :ivar held: seconds for which the loop was held so far: what budgets do not count
+    :ivar is_dead: the application has died. What its tasks still do is not seen, and none of it leaves the process
     """
 
     def __init__(
-        self, clock: Clock, network: Network, truth: Truth, history: History, settings: dict[str, Any]
+        self,
+        clock: Clock,
+        network: Network,
+        truth: Truth,
+        history: History,
+        settings: dict[str, Any],
+        spilled: Spilled | None,
     ) -> None:
         self._clock = clock
         self._network = network
         self._truth = truth
         self._history = history
+        self._spilled = spilled
         self._settings = settings
         self._max_items = {
             Signal.SEGMENT: settings["trace_max_buffer_size"],
@@ -59,7 +70,9 @@ class Watch:
         self._attempts_seen = 0
         self.held = 0.0
         self.is_stopping = False
+        self.is_dead = False
         self.confirmed_at: dict[int, float] = {}
+        self._open_at_death: set[int] = set()
         self._lost: list[tuple[float, int]] = []
         self.verdicts: Counter[str] = Counter()
 
@@ -77,8 +90,27 @@ class Watch:
         """So many segments and log records were recorded in this life."""
         statistics = agent.statistics()
         offered = statistics.segment.offered + statistics.log.offered
+        offered -= statistics.segment.recovered + statistics.log.recovered
         if offered != count:
             self._history.violate(f"{count} records were made, and {offered} offered: {statistics}")
+
+    def die(self, *, has_power: bool) -> None:
+        """The application dies."""
+        for lease in self._leased_at:
+            self._open_at_death.update(() if lease.is_settled else _numbers_of(lease.records))
+        self._leased_at.clear()
+        self._agent, self.is_dead = None, True
+        self._network.die()
+        if self._spilled is not None:
+            self._spilled.die(has_power=has_power)
+
+    def revive(self, first: int) -> None:
+        """An agent is about to start.
+
+        :param first: the number of the next record
+        """
+        self._truth.births.append(first)
+        self.is_dead = self._network.is_dead = False
 
     def lost_since(self, moment: float, upto: int) -> list[int]:
         """The numbers up to this one that were dropped since a moment."""
@@ -100,6 +132,8 @@ class Watch:
             if not each.balanced:
                 self._history.violate(f"after the stop the ledger does not add up: {each}")
         self.step()
+        if self._spilled is not None:
+            self._spilled.end(agent)
         self._agent = None
         if self._network.links:
             self._history.violate(f"after the stop connections are open: {sorted(self._network.links)}")
@@ -112,10 +146,12 @@ class Watch:
             if times > most:
                 self._history.violate(f"record {number} was taken {times} times")
         if self._is_strict:
-            taken = len(self._truth.taken)
+            taken = len(self._truth.taken.keys() - self._open_at_death)
             known = self.verdicts["confirmed"] + self.verdicts["ambiguous"]
             if taken > known:
                 self._history.violate(f"{taken} records were taken, and {known} confirmed or ambiguous")
+        if self._spilled is not None:
+            self._spilled.end_all()
 
     # -- steps --------------------------------------------------------------------------------------------------------
 
@@ -138,6 +174,8 @@ class Watch:
         inside: Any = channel
         held, held_bytes, leased = inside._held, inside._held_bytes, inside._leased
         known = sum(ledger.refused.values()) + ledger.confirmed + sum(ledger.dropped.values()) + held
+        if isinstance(channel, SpillingChannel):
+            known += channel.backlog.count
         if ledger.offered != known:
             self._history.violate(f"the ledger does not add up: {ledger}, {channel}")
         if (
@@ -161,6 +199,8 @@ class Watch:
             self._history.violate(f"{queued} + {leased} records, {size} + {leased_size} bytes are there: {channel}")
         if (leased, leased_size) != (inside._leased, inside._leased_bytes):
             self._history.violate(f"{leased} records of {leased_size} bytes are under way: {channel}")
+        if self._spilled is not None and isinstance(channel, SpillingChannel):
+            self._spilled.look(channel)
         now = self._clock.now()
         for lease, (since, _, held) in [*self._leased_at.items()]:
             if lease.is_settled:
@@ -224,11 +264,20 @@ class Watch:
             patch.object(Channel, "settle", seen_settle),
             patch.object(Channel, "restore", seen_restore),
             patch.object(Channel, "offer", seen_offer),
+            patch.object(Channel, "refuse", self._seeing(Channel.refuse)),
         ):
             yield
 
+    def _seeing(self, refuse: Callable[[Channel, Refusal, int], None]) -> Callable[..., None]:
+        def seen_refuse(channel: Channel, reason: Refusal, count: int = 1) -> None:
+            if reason is Refusal.SHED and not self.is_dead and channel.fill < NEARLY_FULL:
+                self._history.violate(f"ordinary records are dropped, and there is room: {channel}")
+            refuse(channel, reason, count)
+
+        return seen_refuse
+
     def _note_lease(self, channel: Channel, lease: Lease) -> None:
-        if not lease.records:
+        if not lease.records or self.is_dead:
             return
         now, bounds = self._clock.now(), channel.bounds
         self._leased_at[lease] = (now, self._network.bytes_out, self.held)
@@ -238,6 +287,8 @@ class Watch:
             self._history.violate(f"a record of {now - min(lease.times):.1f} s is sent: {channel}")
 
     def _note_send(self, signal: Signal, records: Sequence[bytes]) -> None:
+        if self.is_dead:
+            return
         times = self._sent[id(records)] = self._sent.get(id(records), 0) + 1
         self._repeats[signal] += times > 1
         if times > _MOST_TAKES[self._settings["delivery"]]:
@@ -247,10 +298,14 @@ class Watch:
             self._history.violate(f"{self._repeats[signal]} repeats, and {count} batches were confirmed")
 
     def _note_verdict(self, channel: Channel, lease: Lease, verdict: str) -> None:
+        if self.is_dead:
+            return
         numbers = _numbers_of(lease.records)
         self._history.note(f"{channel.signal.value}: {len(lease.records)} records {verdict}{_range(numbers)}")
         if channel.signal in (Signal.SEGMENT, Signal.LOG):
             self.verdicts[verdict] += len(numbers)
+        if self._spilled is not None and verdict != "released":
+            self._spilled.note_fate(numbers)
         if verdict not in ("confirmed", "released"):
             self._lost += [(self._clock.now(), number) for number in numbers]
         self._sent.pop(id(lease.records), None)
@@ -271,7 +326,7 @@ class Watch:
         inside: Any = channel
         bounds, size = channel.bounds, len(payload)
         has_room = inside._held < bounds.max_items and inside._held_bytes + size <= bounds.max_bytes
-        if not channel.is_closed and size <= bounds.max_item_bytes and has_room:
+        if not (self.is_dead or channel.is_closed) and size <= bounds.max_item_bytes and has_room:
             self._history.violate(f"refused, and there is room: {channel}")
 
     def _expect_none(self, numbers: set[int], text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,35 @@ def test_one_that_was_interrupted_is_made_again(
         with pytest.raises(environments.SetupError, match="install a:\nno such thing"):
             environments.python_with("x", ["a"], tmp_path)
     assert len(made) == 2
+
+
+def test_an_environment_of_another_interpreter_is_made_by_it(
+    made: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[Sequence[str]] = []
+
+    def run(command: Sequence[str], **_: object) -> object:
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 0, stdout="3.99\n")
+
+    monkeypatch.setattr("subprocess.run", run)
+    # its version is asked once in a process
+    monkeypatch.setattr(environments, "version_of", environments.version_of.__wrapped__)
+    folder = tmp_path / environments.name_of("x", ["a"], "3.99")
+    folder.mkdir()
+    python = environments.python_with("x", ["a"], tmp_path, "/opt/python3.99")
+    assert python == folder / "bin" / "python"
+    assert [each[:3] for each in commands[:2]] == [
+        ["/opt/python3.99", "-c", commands[0][2]],
+        ["/opt/python3.99", "-m", "venv"],
+    ]
+    assert commands[2][-1] == "a"
+    assert made == []
+
+
+def test_an_interpreter_that_is_not_there_is_named() -> None:
+    with pytest.raises(environments.SetupError, match="/no/such/python is no interpreter that runs here"):
+        environments.version_of("/no/such/python")
 
 
 def test_a_command_whose_environment_cannot_be_made_says_why(

@@ -72,7 +72,7 @@ def test_a_contestant_gets_the_settings_that_its_name_says_and_else_its_defaults
 
 def test_each_loop_has_its_server_and_its_own_bare_application() -> None:
     trio = CONTESTANTS["swagent-grpc-trio"]
-    assert trio.command(80)[:2] == ["hypercorn", "applications:swagent()"]
-    assert trio.command(80)[-2:] == ["-k", "trio"]
-    assert CONTESTANTS["swagent-grpc-asyncio"].command(80)[-2:] == ["--loop", "asyncio"]
+    assert trio.command(80, Path("python"))[:2] == ["hypercorn", "applications:swagent()"]
+    assert trio.command(80, Path("python"))[-2:] == ["-k", "trio"]
+    assert CONTESTANTS["swagent-grpc-asyncio"].command(80, Path("python"))[-2:] == ["--loop", "asyncio"]
     assert {each.bare for each in CONTESTANTS.values()} <= set(CONTESTANTS)

@@ -168,6 +168,14 @@ def test_more_than_15_percent_below_the_record_is_a_regression(qps: float, is_on
     assert bool(found) is is_one
 
 
+@pytest.mark.parametrize(("qps", "is_one"), [(594.0, True), (596.0, False)])
+def test_a_rate_is_judged_by_the_room_that_a_full_core_has_for_it(qps: float, is_one: bool) -> None:
+    """Recorded where the application waited for the most part; here each request takes the core for 1.43 ms."""
+    mine = replace(measurement("swagent-grpc", 0, qps), cpu={"saturation": 1 / 0.7})
+    found = summarise([replace(each, fixed={}) for each in (measurement("bare", 0, 1000), mine)])
+    assert bool(find_regressions(found, {"trivial": {"swagent-grpc": {"per second": 0.95}}})) is is_one
+
+
 def test_processor_time_is_judged_where_the_rate_is_as_good_as_ever() -> None:
     recorded = {"trivial": {"swagent-grpc": {"per second": 0.9, "per processor second": 1.2}}}
     (said,) = find_regressions(figures("swagent-grpc", 900.0), recorded).values()

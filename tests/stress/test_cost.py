@@ -204,7 +204,7 @@ def test_the_short_form_judges(
         assert (stages, cases) == ((BARE, WHOLE), ("trivial", "await", "query", "call"))
         return counts(added)
 
-    monkeypatch.setattr(command, "check_tools", lambda: None)
+    monkeypatch.setattr(command, "refuse_without_tools", lambda _: None)
     monkeypatch.setattr(command, "count_all", counted)
     monkeypatch.setattr(command, "read_recorded", lambda **_: read_recorded(file))
     assert command.main(["--short"]) == status

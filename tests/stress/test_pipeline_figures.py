@@ -114,6 +114,18 @@ def test_recorded_ratios_are_kept_for_each_python(tmp_path: Path, monkeypatch: p
     assert json.loads(file.read_text())["2.7"] == {"a": 9.0}
 
 
+def test_a_release_without_a_record_is_held_against_the_lowest_of_its_minor_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "recorded.json"
+    monkeypatch.setattr(ratios, "RECORDED", file)
+    file.write_text(json.dumps({"3.11.2": {"a": 2.0, "b": 1.0}, "3.11.7": {"a": 1.0, "b": 3.0}, "3.1.1": {"a": 0.1}}))
+    monkeypatch.setattr(ratios, "_release", lambda: "3.11.9")
+    assert ratios.read_recorded() == {"a": 1.0, "b": 1.0}
+    monkeypatch.setattr(ratios, "_release", lambda: "3.11.7")
+    assert ratios.read_recorded() == {"a": 1.0, "b": 3.0}
+
+
 def outage(growth: int = 0, *, delivered: int = 10, **answer: Any) -> Outage:
     full = int(CALM + FILLING)
     samples = [(float(at), 50_000_000 + growth * (at - full) // 100, 10_000) for at in range(full + 140)]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -17,7 +18,7 @@ from kit.seeds import session_seed
 from stress.__main__ import main as stress
 from stress.world.command import main
 from stress.world.loop import EndlessError, WorldLoop
-from stress.world.plan import CELLS, Fault, Plan, draw_plan
+from stress.world.plan import CELLS, Disk, Fault, Plan, draw_plan
 from stress.world.run import run_plan
 from stress.world.shrink import shrink
 from swagent import acceleration
@@ -31,6 +32,13 @@ def test_one_seed_is_one_history(seed: int) -> None:
     plan = draw_plan(seed, 1.0)
     first, second = run_plan(plan), run_plan(plan)
     assert first.lines > 50
+    assert first.digest == second.digest
+    assert not first.violation
+
+
+def test_one_seed_with_a_disk_is_one_history() -> None:
+    plan = next(plan for plan in map(partial(draw_plan, minutes=0.5), range(100)) if plan.disk is not None)
+    first, second = run_plan(plan), run_plan(plan)
     assert first.digest == second.digest
     assert not first.violation
 
@@ -72,6 +80,32 @@ def test_many_seeds_find_nothing(block: int) -> None:
     outcomes = [run_plan(draw_plan(seed, 1.0)) for seed in range(first, first + _OF)]
     failed = [f"python -m stress world --minutes 1 --seed {each.plan.seed}: {each.violation}" for each in outcomes]
     assert [text for text, each in zip(failed, outcomes, strict=True) if each.violation] == []
+
+
+def test_an_outage_under_load_drops_what_is_ordinary(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = draw_plan(0, 1.0)
+    settings = {**plan.settings, "trace_max_buffer_size": 3584}
+    outage = tuple(Fault(5.0, 40.0, "kill", collector, 0.5) for collector in range(plan.collectors))
+    outcome = run_plan(replace(plan, settings=settings, pace=0.1, most=120, faults=outage), is_verbose=True)
+    assert not outcome.violation
+    assert "(shed)" in capsys.readouterr().out
+
+
+def test_the_stop_is_in_time_though_the_disk_hangs(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = draw_plan(0, 0.1)
+    room = {"trace_max_buffer_size": 40, "log_reporter_max_buffer_size": 40, "shutdown_timeout": 0.5}
+    faults = [Fault(2.0, 20.0, "kill", collector, 0.5) for collector in range(plan.collectors)]
+    faults += [Fault(4.0, 0.0, "burst", 0, 0.2), Fault(5.0, 14.0, "hanging disk", 0, 0.5)]
+    faults += [
+        Fault(6.0, 0.0, "burst", 0, 0.2),
+        Fault(8.0, 0.0, "restart", 0, 0.5),
+        Fault(40.0, 0.0, "restart", 0, 0.5),
+    ]
+    settings = {**plan.settings, **room, "spill": "/world,8MiB"}
+    plan = replace(plan, faults=tuple(faults), disk=Disk(8, 24 << 10), settings=settings, pace=1.0, most=8)
+    outcome = run_plan(replace(plan, ends_at=plan.calm_from + 30.0), is_verbose=True)
+    assert not outcome.violation
+    assert "records from disk" in capsys.readouterr().out
 
 
 _QUICKLY_FOUND = [

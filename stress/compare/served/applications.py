@@ -18,7 +18,7 @@ def bare() -> Any:
 
 
 def swagent() -> Any:
-    """swagent, which has no plugins: the span of the outgoing call is made by hand."""
+    """swagent by its middleware alone, without instrumentations: the span of the outgoing call is made by hand."""
     from swagent import exit_span, local_span
     from swagent.asgi import SkyWalkingMiddleware
 
