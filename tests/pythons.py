@@ -1,6 +1,6 @@
 """Every Python that the README names, one after the other: what reaches a collector there, and whether the demo runs.
 
-    python tests/pythons.py [--only 3.14 PyPy] [--suites delivery unit demo] [--no-root]
+    python tests/pythons.py [--only 3.14 PyPy] [--suites delivery attach unit demo] [--no-root]
 
 3.10 to 3.13 are looked for on the path and in pyenv. The newer ones and PyPy are taken from a bare Debian, made by
 debootstrap below `.cache`, where this machine lets us; else from the path, too. What cannot be had is left out, and the

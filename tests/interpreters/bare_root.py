@@ -36,6 +36,8 @@ mount --rbind /proc "$1/proc" && mount --rbind /dev "$1/dev" && mount --bind "$2
 exec chroot "$1" sh -c 'cd "$0" && exec "$@"' "$4" "${@:5}"
 """
 _LONGEST = 900  # seconds
+# With the first process all others end, and what they mounted is gone.
+_ALONE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 class BareRoot:
@@ -101,20 +103,32 @@ def make(name: str = "bare-root", tools: Sequence[str] = _TOOLS) -> BareRoot:
     missing = [each for each in ("debootstrap", "unshare", "bash") if shutil.which(each) is None]
     if os.geteuid() != 0 or missing:
         raise UnavailableError(f"{missing[0]} is missing" if missing else "only root can make and enter a bare Debian")
-    root, unfinished = CACHE / name, CACHE / f"{name}.unfinished"
+    root = CACHE / name
     if not root.exists():
-        shutil.rmtree(unfinished, ignore_errors=True)
-        options = ["--variant=minbase", f"--include={','.join(tools)}"]
-        command = ["debootstrap", *options, _SUITE, str(unfinished), *_mirror()]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST, check=False)
-        if done.returncode != 0:
-            said = (done.stdout + done.stderr).strip().splitlines() or [f"status {done.returncode}"]
-            raise UnavailableError(f"no Debian {_SUITE}: {said[-1]}")
-        unfinished.rename(root)
+        _install(root, tools)
     bare = BareRoot(root)
     if bare.run(["true"], Path("/"), {}) != 0:
         raise UnavailableError("this machine's root may not mount")
     return bare
+
+
+def _install(root: Path, tools: Sequence[str]) -> None:
+    """Make it beside its place, and then move it there.
+
+    debootstrap mounts `/proc` there. Killed, it would leave it so, and the next attempt would delete below it.
+    """
+    unfinished = root.with_name(f"{root.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    options = ["--variant=minbase", f"--include={','.join(tools)}"]
+    command = [*_ALONE, "debootstrap", *options, _SUITE, str(unfinished), *_mirror()]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise UnavailableError(f"no Debian {_SUITE} within {_LONGEST} s") from error
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr).strip().splitlines() or [f"status {done.returncode}"]
+        raise UnavailableError(f"no Debian {_SUITE}: {said[-1]}")
+    unfinished.rename(root)
 
 
 def _mirror() -> list[str]:

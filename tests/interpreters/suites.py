@@ -48,6 +48,13 @@ def deliver(python: Interpreter) -> Outcome:
     return Outcome(python.version, "delivery", status != 0, "" if cells else "it did not begin", cells)
 
 
+def attach(python: Interpreter) -> Outcome:
+    """`swagent attach`, by what Python itself has for it."""
+    if not _install(python, "all", "pytest", "pytest-timeout", "flask", "hypercorn"):
+        return Outcome(python.version, "attach", True, "pip could not install what it needs")
+    return Outcome(python.version, "attach", _pytest(python, "tests/attach") != 0)
+
+
 def run_unit(python: Interpreter) -> Outcome:
     """The suites that need no server."""
     if reason := _NO_UNIT.get(python.version):
@@ -102,7 +109,7 @@ def _verdict(case: ElementTree.Element) -> str:
     return "delivered" if case.find("failure") is None and case.find("error") is None else "FAILED"
 
 
-SUITES = {"delivery": deliver, "unit": run_unit, "demo": run_demo}
+SUITES = {"delivery": deliver, "attach": attach, "unit": run_unit, "demo": run_demo}
 
 
 def failures(outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -22,6 +22,28 @@ def raw(environ: dict[str, Any], start_response: Callable[..., object]) -> Itera
     return [body]
 
 
+async def rsgi(scope: Any, protocol: Any) -> None:
+    """granian's own interface, by hand."""
+    headers = [("content-type", "text/plain")]
+    if scope.proto == "ws":
+        talk = await protocol.accept()
+        await talk.send_str((await talk.receive()).data)
+        protocol.close()
+        return
+    if scope.path == "/fail":
+        raise LookupError("no such order")
+    if scope.path == "/silent":
+        return
+    if scope.path == "/stream":
+        stream = protocol.response_stream(203, headers)
+        await stream.send_str(str(os.getpid()))
+        return
+    if scope.path == "/read":
+        protocol.response_bytes(status=201, headers=headers, body=await protocol())
+        return
+    protocol.response_str(200, headers, str(os.getpid()))
+
+
 async def item(request: Request) -> PlainTextResponse:
     return PlainTextResponse(str(os.getpid()))
 

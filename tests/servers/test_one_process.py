@@ -107,3 +107,26 @@ def test_a_script_has_its_agent_at_once_and_its_own_status(collector: Collector)
     assert server.status == 7
     assert [each.spans[0].operation for each in collector.store.segments] == ["step"]
     assert len(collector.store.instances) == 1
+
+
+def test_what_an_application_of_rsgi_answers_shows(collector: Collector) -> None:
+    pytest.importorskip("granian")
+    command = "-m granian --port {port} --interface rsgi servers.applications:rsgi"
+    with served(collector, command.split(), tracebacks=True) as server:
+        for path in ("/items/7", "/fail", "/silent", "/stream", "/read"):
+            server.ask(path)
+        with pytest.importorskip("websockets.sync.client").connect(f"ws://127.0.0.1:{server.port}/talk") as talk:
+            talk.send("hello")
+            assert talk.recv() == "hello"
+        wait_for(lambda: len(entries(collector)) == 6)
+    spans = {each.spans[0].operation: each.spans[0] for each in entries(collector)}
+    assert {name: tags(span)["http.status_code"] for name, span in spans.items()} == {
+        "GET:/items/7": "200",
+        "GET:/fail": "500",
+        "GET:/silent": "500",
+        "GET:/stream": "203",
+        "GET:/read": "201",
+        "WEBSOCKET:/talk": "101",
+    }
+    assert [name for name, span in spans.items() if span.is_error] == ["GET:/fail", "GET:/silent"]
+    assert {span.component_id for span in spans.values()} == {Component.PYTHON}

@@ -44,6 +44,7 @@ def test_gunicorns_four_workers_report_a_thousand_requests(collector: Collector,
         ("-m hypercorn --bind 127.0.0.1:{port} --workers 2", "asgi"),
         ("-m granian --port {port} --interface asgi --workers 2", "asgi"),
         ("-m granian --port {port} --interface wsgi --workers 2", "raw"),
+        ("-m granian --port {port} --interface rsgi --workers 2", "rsgi"),
     ],
     ids=lambda each: each.replace("-m ", "").replace(" --bind 127.0.0.1:{port}", "").replace(" --port {port}", ""),
 )

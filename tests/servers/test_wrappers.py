@@ -113,3 +113,17 @@ def test_opentelemetrys_wrapper_around_a_server(collector: Collector) -> None:
         wait_for(lambda: len(entries(collector)) == 1)
     (segment,) = entries(collector)
     assert segment.spans[0].operation.startswith("GET:/items/")
+
+
+def test_the_agent_s_own_import_is_over_before_instrumentations_of_others_are_loaded(
+    collector: Collector, tmp_path: Path
+) -> None:
+    """Any distribution may bring one, and then the first import of the application's loads them all."""
+    others = tmp_path / "others"
+    metadata = others / "another-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: another\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[opentelemetry_instrumentor]\n")
+    path = os.pathsep.join(filter(None, [str(others), environment(collector).get("PYTHONPATH")]))
+    assert run(collector, tmp_path, "", "becomes", PYTHONPATH=path) == "job\n"
+    assert [each.spans[0].operation for each in collector.store.segments] == ["job"]

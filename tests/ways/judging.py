@@ -6,7 +6,6 @@ import shutil
 import uuid
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import distributions
-from pathlib import Path
 from typing import Any
 
 from swagent.testing import collector
@@ -15,6 +14,7 @@ from ways.rows import Row, Table
 from ways.running import Place, StuckError, run
 
 TRIES = 2
+_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 
 @dataclass
@@ -64,6 +64,11 @@ def judge(table: Table, row: Row, place: Place) -> Judged:
     return judged
 
 
+def has_programs(row: Row) -> bool:
+    """Whether this machine has what a row needs beside packages, some of which need it to be built."""
+    return all(shutil.which(each, path=_PATH) for each in row.programs)
+
+
 def _compare(table: Table, row: Row, place: Place, judged: Judged) -> None:
     trace_id = uuid.uuid4().hex if row.get else ""
     bare = run(row, place, None, trace_id)
@@ -83,11 +88,7 @@ def _needs(row: Row, place: Place) -> tuple[str, dict[str, str]]:
     }
     versions = {each: installed.get(each.lower(), "") for each in row.packages}
     absent = [each for each, version in versions.items() if not version]
-    absent += [each for each in row.programs if shutil.which(each, path=_paths(place.programs)) is None]
+    absent += [each for each in row.programs if shutil.which(each, path=_PATH) is None]
     if "{redis}" in f"{row.run} {row.beside} {row.environ}" and not place.redis:
         absent.append("redis-server")
     return f"{', '.join(absent)} is not here" if absent else "", versions
-
-
-def _paths(programs: Path) -> str:
-    return f"{programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"

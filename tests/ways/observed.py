@@ -96,14 +96,18 @@ def unrecorded(row: Row, arrived: RunningCollector, trace_id: str) -> list[str]:
     own = len({*traces} - {trace_id})
     if trace_id and row.spans and not broken and own != row.own:
         found.append(f"{own} traces are not the caller's, expected {row.own}")
-    steps = sum("step done" in each.content for each in arrived.logs)
+    steps = _steps(arrived)
     return found if steps == row.logs else [*found, f"{steps} of {row.logs} log records"]
 
 
 def is_settled(row: Row, arrived: RunningCollector) -> bool:
-    """Whether all expected spans are there."""
+    """Whether all expected spans and log records are there."""
     names = [span.operation for span in arrived.spans]
-    return all(names.count(each) >= row.times for each in row.spans)
+    return all(names.count(each) >= row.times for each in row.spans) and _steps(arrived) >= row.logs
+
+
+def _steps(arrived: RunningCollector) -> int:
+    return sum("step done" in each.content for each in arrived.logs)
 
 
 def _lines(table: Table, row: Row, text: str, *, with_agent: bool) -> list[str]:

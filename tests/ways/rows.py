@@ -37,7 +37,7 @@ class Row:
     :ivar done: a text in its output to wait for, before it is asked to end
     :ivar end: the signal that asks it to end; none: it ends by itself
     :ivar to_group: whether that signal goes to all its processes, as from a terminal
-    :ivar settled: whether it is asked to end only after its spans have arrived; docs/run.md says why
+    :ivar settled: whether it is asked to end only after its spans and log records have arrived; docs/run.md says why
     :ivar times: how often each of its spans is expected
     :ivar spans: the operations of the spans that are expected, which are in one trace each time
     :ivar own: how many traces are not the caller's, as a program that calls itself has them at its start

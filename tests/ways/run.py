@@ -25,7 +25,7 @@ if __name__ == "__main__":  # a script finds its own folder on the path, and imp
 
 from interpreters.place import CACHE, REPOSITORY
 from kit.real.redis import Redis
-from ways.judging import Judged, judge
+from ways.judging import Judged, has_programs, judge
 from ways.result import keep_result
 from ways.rows import Row, read_table, requirements
 from ways.running import Place
@@ -39,8 +39,9 @@ def main() -> int:
     options = parser.parse_args()
     table = read_table()
     rows = [each for each in table.rows if not options.only or any(text in each.name for text in options.only)]
-    needed = {each.environment for each in rows}
-    programs = {each: Path(sys.executable).parent if options.here else environment(each) for each in needed}
+    programs = {each.environment: Path(sys.executable).parent if options.here else CACHE / "none" for each in rows}
+    if not options.here:
+        programs |= {name: environment(name) for name in {each.environment for each in rows if has_programs(each)}}
     judged: list[Judged] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ways-")))

@@ -43,11 +43,13 @@ class Place:
     :ivar folder: below which each run gets folders of its own
     :ivar programs: the folder of the environment's programs: `python`, `swagent` and all others
     :ivar redis: `host:port` of a Redis, empty where there is none
+    :ivar sources: the applications, which each run gets a copy of
     """
 
     folder: Path
     programs: Path
     redis: str = ""
+    sources: Path = PROGRAMS
 
 
 @dataclass
@@ -73,7 +75,7 @@ def run(row: Row, place: Place, arrived: RunningCollector | None, trace_id: str 
     shutil.rmtree(folder, ignore_errors=True)
     for each in ("home", "tmp"):
         (folder / each).mkdir(parents=True)
-    shutil.copytree(PROGRAMS, folder / "work", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(place.sources, folder / "work", ignore=shutil.ignore_patterns("__pycache__"))
     token, (port,) = uuid.uuid4().hex, free_ports(1)
     values = {
         "{port}": str(port), "{redis}": f"redis://{place.redis}/0",

@@ -45,6 +45,12 @@ class Database(Server):
     def address(self) -> str:
         return f"{HOST}:{self.port}"
 
+    def restart_empty(self) -> None:
+        """Start it anew, with nothing in it."""
+        self.stop()
+        shutil.rmtree(self._data, ignore_errors=True)
+        self.start()
+
     @abstractmethod
     def arguments(self) -> list[str]:
         """The arguments after the program's name."""
@@ -77,12 +83,23 @@ class Postgres(Database):
     maker = "initdb"
     ready_line = "ready to accept connections"
 
+    def __init__(self, **settings: int) -> None:
+        """:param settings: of its configuration, beside ours"""
+        super().__init__()
+        self._settings = settings
+
     @property
     def url(self) -> str:
         return f"postgresql://{self.database}@{self.address}/{self.database}"
 
+    @property
+    def jdbc(self) -> str:
+        """Its address for Java, after `jdbc:`. The user is given apart."""
+        return f"postgresql://{self.address}/{self.database}"
+
     def arguments(self) -> list[str]:
-        settings = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=50")
+        settings = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=50"]
+        settings += [f"{name}={value}" for name, value in self._settings.items()]
         where = ["-D", str(self._data), "-h", HOST, "-p", str(self.port), "-k", str(self.home)]
         return [*where, *(part for setting in settings for part in ("-c", setting))]
 

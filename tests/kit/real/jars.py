@@ -31,8 +31,11 @@ def java() -> str:
     return found
 
 
-def jars(name: str, version: str) -> Path:
-    """The folder with the jars of `<name>-pom.xml`, fetched when this version is not in the cache yet."""
+def jars(name: str, version: str, pom: Path | None = None) -> Path:
+    """The folder with the jars of `<name>-pom.xml`, fetched when this version is not in the cache yet.
+
+    :param pom: another file that lists them
+    """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swagent-tests"
     folder = cache / f"{name}-{version}"
     if folder.is_dir():
@@ -41,17 +44,17 @@ def jars(name: str, version: str) -> Path:
     with Path(f"{folder}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # given back by close
         if not folder.is_dir():  # else another process fetched while we waited
-            _fetch(name, version, folder)
+            _fetch(name, version, folder, pom or _HERE / f"{name}-pom.xml")
     return folder
 
 
-def _fetch(name: str, version: str, folder: Path) -> None:
+def _fetch(name: str, version: str, folder: Path, pom: Path) -> None:
     """Download beside the final place and move at the end: a folder that exists is complete."""
     mvn = shutil.which("mvn")
     if mvn is None:
         raise UnavailableError(f"no mvn on the PATH: install Apache Maven, it fetches {name} {version} once")
     with tempfile.TemporaryDirectory(prefix=f"{folder.name}.", dir=folder.parent) as part:
-        command = [mvn, "-q", "-B", "-f", str(_HERE / f"{name}-pom.xml"), f"-Drevision={version}"]
+        command = [mvn, "-q", "-B", "-f", str(pom), f"-Drevision={version}"]
         command += ["dependency:copy-dependencies", f"-DoutputDirectory={part}/lib"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_SECONDS, check=False)
         if done.returncode != 0:

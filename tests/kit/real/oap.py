@@ -55,16 +55,21 @@ class Oap(JavaServer):
         return ["org.apache.skywalking.oap.server.starter.OAPServerStartUp"]
 
     def classpath(self) -> list[Path]:
-        return [self._config() if self._meter_rules else _CONFIG, *super().classpath()]
+        return [self.copied_config(_CONFIG) if self._meter_rules else _CONFIG, *super().classpath()]
 
-    def _config(self) -> Path:
-        """A copy of the configuration that has the rules, too."""
-        assert self._meter_rules is not None
+    def copied_config(self, folder: Path) -> Path:
+        """A copy of the configuration that has the rules, too, where there are any; made at the first call."""
         copy = self.home / "config"
         if not copy.exists():
-            shutil.copytree(_CONFIG, copy)
-            shutil.copy(self._meter_rules, copy / "meter-analyzer-config")
+            shutil.copytree(folder, copy)
+            if self._meter_rules is not None:
+                shutil.copy(self._meter_rules, copy / "meter-analyzer-config")
         return copy
+
+    @property
+    def rule_files(self) -> str:
+        """The names of the files of rules for meters, with commas."""
+        return ",".join(["python-runtime", *([self._meter_rules.stem] if self._meter_rules is not None else [])])
 
     def environment(self) -> Mapping[str, str]:
         """The names that oap_config/application.yml reads."""
@@ -73,8 +78,7 @@ class Oap(JavaServer):
         settings["OAP_KAFKA_FETCHER"] = "default" if self._kafka else "-"  # "-" leaves the module out
         settings["OAP_KAFKA_SERVERS"] = self._kafka or ""
         settings["OAP_KAFKA_GROUP"] = self._group
-        if self._meter_rules:
-            settings["OAP_METER_RULES"] = f"python-runtime,{self._meter_rules.stem}"
+        settings["OAP_METER_RULES"] = self.rule_files
         settings["OAP_CONFIGURATION"] = "grpc" if self._configuration_port else "none"
         settings["OAP_CONFIGURATION_PORT"] = str(self._configuration_port or 1)
         return settings

@@ -34,6 +34,10 @@ class RabbitMQ(Server):
         self.url = f"amqp://guest:guest@{self.address}/"
 
     def launch(self) -> subprocess.Popen[bytes]:
+        # made by Erlang, it is readable for all at first: on a busy machine a server has refused its own
+        cookie = self.home / ".erlang.cookie"
+        cookie.touch(0o600)
+        cookie.write_text("swagent")
         # its name service; started by the server itself, it would outlive it
         self._names = self._run(self._epmd, "-port", str(self._names_port), "-address", HOST)
         deadline = time.monotonic() + _NAMES_SECONDS

@@ -142,8 +142,12 @@ class JavaServer(Server):
     heap: ClassVar[str]
 
     def __init__(self, ports: Sequence[int]) -> None:
-        self._java, self._jars = java(), jars(self.name, self.version)
+        self._java, self._jars = java(), self.jars()
         super().__init__(ports)
+
+    def jars(self) -> Path:
+        """The folder of its jars."""
+        return jars(self.name, self.version)
 
     @abstractmethod
     def arguments(self) -> list[str]:
