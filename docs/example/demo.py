@@ -1,11 +1,13 @@
-"""The demo: a collector with its page, three services that call each other, and requests.
+"""The demo: a collector with its page, services that call each other, and requests.
 
     shop --HTTP--> stock --HTTP--> warehouse       all three --gRPC--> the collector in this process
+    shop --HTTP--> courier --HTTP--> stock         the courier --OTLP--> the same collector
 
-The services have not one line of swagent's: `swagent run` starts them. In a terminal the demo goes on until Ctrl-C, for
-the page in the browser. With `--once`, in CI, and where the output is no terminal it sends a few requests, prints what
-they left (traces, the log lines that belong to them, meters) and ends by itself. The services are drained either way.
-Run it by `make demo`, or by `python docs/example/demo.py`.
+Three services have not one line of swagent's: `swagent run` starts them. The courier is not ours: it has the SDK of
+OpenTelemetry, and is in one trace with the shop and the stock. In a terminal the demo goes on until Ctrl-C, for the
+page in the browser. With `--once`, in CI, and where the output is no terminal it sends a few requests, prints what they
+left (traces, the log lines that belong to them, meters) and ends by itself. The services are drained either way. Run it
+by `make demo`, or by `python docs/example/demo.py`.
 """
 
 from __future__ import annotations
@@ -23,20 +25,12 @@ from tempfile import TemporaryDirectory
 
 import httpx
 
-from launching import Service, find_services, running, wait_listening
-from swagent.collector.api.tree import join, walk
+from arrivals import DELIVERY, REQUESTS, delivery_trace, is_complete, show
+from launching import NEIGHBOUR, Service, find_services, running, wait_listening
 from swagent.collector.server import Collector
-from swagent.collector.store.store import Store
-from swagent.collector.store.trace_records import Segment
-from swagent.collector.view import render
 from traffic import send_traffic
 
 PAGE_PORT = 12880
-# the spans of each request's trace: a sofa has to come from the warehouse, umbrellas fail, the report holds the loop
-REQUESTS = {"/orders/lamp": 8, "/orders/chair": 8, "/orders/sofa": 10, "/orders/umbrella": 8, "/report": 2}
-# the shop warns that chairs and sofas are few, the stock that two shelves are empty; the shop complains about umbrellas
-LOG_LINES = 5
-METERS = ("instance_pvm_process_cpu_utilization", "instance_pvm_thread_active_count")
 
 
 async def main(once: bool) -> int:
@@ -52,23 +46,24 @@ async def main(once: bool) -> int:
         addresses = {"collector": collector.address, **{service.name: service.address for service in services}}
         print("".join(f"{name:<11} {address}\n" for name, address in addresses.items()), flush=True)
         with TemporaryDirectory(prefix="swagent-demo-") as folder:
-            async with running(services, collector.address, Path(folder)):
-                await _until(stopping, _visit(collector.store, services, once))
+            async with running(services, collector, Path(folder)):
+                await _until(stopping, _visit(collector, services, once))
                 print("Stopping the services; their ledgers:", flush=True)
         if once:
-            _show(collector.store)
+            show(collector.store)
         else:
             print(f"\ncollector: received {collector.store.statistics()}")
-        return 0 if not once or _is_complete(collector.store) else 1
+        return 0 if not once or is_complete(collector.store) else 1
 
 
-async def _visit(store: Store, services: tuple[Service, ...], once: bool) -> None:
+async def _visit(collector: Collector, services: tuple[Service, ...], once: bool) -> None:
     await wait_listening(services)
     shop = f"http://{services[0].address}"
     async with httpx.AsyncClient(base_url=shop, trust_env=False, timeout=30) as client:
         await _send_requests(client)
         with suppress(TimeoutError):  # what has come is shown; the exit status says whether that was all
-            await store.wait_for(_is_complete, timeout=10)
+            await collector.store.wait_for(is_complete, timeout=10)
+        _say_joined(collector)
         if once:
             return
         print("Customers keep coming: look at the page. Ctrl-C ends it.\n", flush=True)
@@ -78,46 +73,33 @@ async def _visit(store: Store, services: tuple[Service, ...], once: bool) -> Non
 async def _send_requests(client: httpx.AsyncClient) -> None:
     for path in REQUESTS:
         answer = await client.get(path)
-        print(f"GET {path:<16} {answer.status_code} {answer.text}")
+        print(f"GET {path:<17} {answer.status_code} {answer.text}")
     print(flush=True)
 
 
-def _is_complete(store: Store) -> bool:
-    """Each request's trace has all of its spans, and each span its parent."""
-    found = [[node for node, _ in walk(join(segments))] for segments in _requests(store).values()]
-    is_joined = not any(node.missing for nodes in found for node in nodes)
-    return is_joined and sorted(map(len, found)) == sorted(REQUESTS.values()) and len(store.logs) >= LOG_LINES
+def _say_joined(collector: Collector) -> None:
+    trace_id = delivery_trace(collector.store)
+    if trace_id:
+        print(f"{NEIGHBOUR}: reports by OpenTelemetry's own SDK, over OTLP, and is in one trace with {_others()}:")
+        print(f"  {trace_id} http://{collector.page_address}/#/traces/{trace_id}\n", flush=True)
+    else:
+        print(f"{NEIGHBOUR}: NOT JOINED, no trace has it together with {_others()}\n", flush=True)
 
 
-def _requests(store: Store) -> dict[str, list[Segment]]:
-    """The traces that begin with a request, by their ids: what services do before the first one has traces as well."""
-    traces = {trace_id: store.trace(trace_id) for trace_id in store.trace_ids}
-    return {each: segments for each, segments in traces.items() if join(segments)[0].span.kind == "Entry"}
-
-
-def _show(store: Store) -> None:
-    print()
-    for trace_id, segments in _requests(store).items():
-        print(render(trace_id, segments))
-        for line in store.logs:
-            if line.trace_id == trace_id:
-                print(f"    log   {line.service:<9} {line.content}")
-        print()
-    for meter in sorted(store.meters, key=lambda meter: (meter.service, meter.name)):
-        if meter.name in METERS:
-            print(f"    meter {meter.service:<9} {meter.name} = {meter.value:.6g}")
+def _others() -> str:
+    return " and ".join(name for name in DELIVERY if name != NEIGHBOUR)
 
 
 @asynccontextmanager
 async def _collector() -> AsyncIterator[Collector]:
     """The collector, with its page where people expect it, or on a free port."""
-    collector = Collector(page_port=PAGE_PORT)
+    collector = Collector(page_port=PAGE_PORT, http_port=0)
     try:
         await collector.start()
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
-        collector = Collector(page_port=0)
+        collector = Collector(page_port=0, http_port=0)
         await collector.start()
     try:
         yield collector

@@ -1,4 +1,4 @@
-"""Starts the demo's services as a user would, by `swagent run`, and lets them drain."""
+"""Starts the demo's services as a user would, by `swagent run`, and the neighbour without it; lets them drain."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from swagent.collector.server import Collector
+
 HERE = Path(__file__).parent
 RUN = (sys.executable, "-m", "swagent", "run", "--", sys.executable)
 # so that the charts and the ledgers show something soon, queries show their statements, and requests show
@@ -25,6 +27,8 @@ SETTINGS = {
     "SW_PLUGIN_SQL_STATEMENTS": "true",
     "SW_AGENT_TIME_SPLIT_EVERY": "1",
 }
+# the service that has OpenTelemetry's SDK instead of the agent
+NEIGHBOUR = "courier"
 # seconds: twice what an agent takes at most
 LONGEST_WAIT = 15
 # seconds: what a start takes on a machine that has much else to do
@@ -58,35 +62,59 @@ class Service:
 
 
 def find_services() -> tuple[Service, ...]:
-    """The three services, each on a free port. Callers come before those whom they call."""
-    shop, stock, warehouse = _free_ports(3)
+    """The services, each on a free port. Callers come before those whom they call."""
+    shop, courier, stock, warehouse = _free_ports(4)
     uvicorn = ("-m", "uvicorn", "--log-level", "critical", "--port")
     return (
         Service("shop", shop, (*uvicorn, str(shop), "shop:app")),
+        Service(NEIGHBOUR, courier, ("courier.py", str(courier))),
         Service("stock", stock, (*uvicorn, str(stock), "stock:app")),
         Service("warehouse", warehouse, ("warehouse.py", str(warehouse))),
     )
 
 
 @asynccontextmanager
-async def running(services: Sequence[Service], collector: str, folder: Path) -> AsyncIterator[None]:
+async def running(services: Sequence[Service], collector: Collector, folder: Path) -> AsyncIterator[None]:
     """Run the services for as long as the block lasts, and let them drain, those first that call others.
 
     :param collector: where they report
     :param folder: where their databases are
     """
-    environ = {**SETTINGS, **os.environ, "SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector}
-    environ |= {service.name.upper(): service.address for service in services}
+    addresses = {service.name.upper(): service.address for service in services}
     async with AsyncExitStack() as stack:
         for service in reversed(services):
-            own = {"SW_AGENT_NAME": service.name, "DATABASE": str(folder / f"{service.name}.sqlite")}
-            await stack.enter_async_context(_running(service, {**environ, **own}))
+            if service.name == NEIGHBOUR:
+                started = _running(service, (sys.executable,), {**_for_neighbour(collector), **addresses})
+            else:
+                started = _running(service, RUN, {**_for_agent(service, collector, folder), **addresses})
+            await stack.enter_async_context(started)
         yield
 
 
+def _for_agent(service: Service, collector: Collector, folder: Path) -> dict[str, str]:
+    return {
+        **SETTINGS,
+        **os.environ,
+        "SW_AGENT_COLLECTOR_BACKEND_SERVICES": collector.address,
+        "SW_AGENT_NAME": service.name,
+        "DATABASE": str(folder / f"{service.name}.sqlite"),
+    }
+
+
+def _for_neighbour(collector: Collector) -> dict[str, str]:
+    """The variables that OpenTelemetry's SDK reads; those of the terminal are for services of the user's own."""
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("OTEL_")},
+        "OTEL_SERVICE_NAME": NEIGHBOUR,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{collector.http_address}",
+        "OTEL_BSP_SCHEDULE_DELAY": "500",  # milliseconds
+        "no_proxy": "127.0.0.1",
+    }
+
+
 @asynccontextmanager
-async def _running(service: Service, environ: Mapping[str, str]) -> AsyncIterator[None]:
-    command = [*RUN, *service.arguments]
+async def _running(service: Service, start: Sequence[str], environ: Mapping[str, str]) -> AsyncIterator[None]:
+    command = [*start, *service.arguments]
     # in a session of its own: a terminal sends Ctrl-C to all of its processes, and the service has to outlive that
     process = subprocess.Popen(command, cwd=HERE, env=environ, start_new_session=True)  # noqa: ASYNC220  (takes no time)
     service.process = process

@@ -22,6 +22,7 @@ logging.getLogger("httpx").setLevel(logging.WARNING)
 
 DATABASE = os.environ.get("DATABASE", "shop.sqlite")
 STOCK = os.environ.get("STOCK", "127.0.0.1:8002")
+COURIER = os.environ.get("COURIER", "127.0.0.1:8004")
 SCARCE = 3
 PRICES = {"lamp": 12, "chair": 35, "desk": 90, "kettle": 20, "sofa": 400, "umbrella": 8}
 
@@ -67,6 +68,15 @@ async def catalogue() -> dict[str, object]:
         for item in items:
             group.start_soon(ask, item)
     return found
+
+
+@app.get("/deliveries/{item}")
+async def delivery(item: str) -> dict[str, object]:
+    """In how many days the courier brings an item."""
+    answer = await app.state.client.get(f"http://{COURIER}/deliveries/{item}")
+    if answer.is_error:
+        raise HTTPException(502, "the courier does not know")
+    return {"item": item, "days": answer.json()["days"]}
 
 
 @app.get("/report")

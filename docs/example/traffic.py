@@ -16,6 +16,7 @@ WISHES = {
     "/orders/chair": 5,
     "/orders/desk": 5,
     "/catalogue": 4,
+    "/deliveries/desk": 4,
     "/orders/sofa": 4,
     "/orders/umbrella": 2,
     "/report": 1,
