@@ -1,4 +1,4 @@
-# make demo      traces across three services in the browser, without anything but Python; ARGS=--once: in the terminal
+# make demo      traces across four services in the browser, without anything but Python; ARGS=--once: in the terminal
 # make test      what a change has to pass first, in five minutes; needs nothing but Python; ARGS="tests/record -k spans"
 # make test-all  that, and the rest: real servers, browsers, many lives
 PYTHON ?= python3
@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 FAULTS = PYTHONPATH=tests $(BIN)/python tests/faults/matrix_page.py
 
-.PHONY: demo test native test-native test-native-asan test-same-bytes test-all test-rest test-slow test-e2e test-oldest ways fuzz soak world compare pipeline cost profile check docs generate libraries clean
+.PHONY: demo test inject test-inject native test-native test-native-asan test-same-bytes test-all test-rest test-slow test-e2e test-oldest ways fuzz soak world compare pipeline cost profile check docs generate libraries clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python docs/example/demo.py $(ARGS)
@@ -62,6 +62,14 @@ wheels:
 .PHONY: release
 release: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m release.run $(ARGS)
+
+# the folder that brings the agent by PYTHONPATH alone, with all that it needs: dist/inject; ARGS="--target /opt/swagent"
+inject: $(VENV)/.dev
+	$(BIN)/python tests/injection/run.py $(ARGS)
+
+# ten applications with other pins than the agent's, bare and with that folder; make test-inject ARGS="--only protobuf"
+test-inject: $(VENV)/.dev
+	$(BIN)/python tests/injection/applications.py $(ARGS)
 
 test-all:
 	$(MAKE) --no-print-directory test

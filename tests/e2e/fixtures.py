@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import pytest
 
+from kit.real.built_oap import FOLDER, BuiltOap
 from kit.real.databases import Mariadb, Postgres
 from kit.real.jars import UnavailableError
 from kit.real.kafka import Kafka
@@ -27,14 +28,14 @@ TOKEN = "open sesame"
 @pytest.fixture(scope="session")
 def oap() -> Iterator[Oap]:
     """For tests that leave it running and distinguish their data by service names of their own."""
-    with make(Oap) as server:
+    with make_oap() as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def token_oap() -> Iterator[Oap]:
     """One that asks for `TOKEN`."""
-    with make(lambda: Oap(token=TOKEN)) as server:
+    with make_oap(token=TOKEN) as server:
         yield server
 
 
@@ -47,7 +48,7 @@ def kafka() -> Iterator[Kafka]:
 @pytest.fixture(scope="session")
 def kafka_oap(kafka: Kafka) -> Iterator[Oap]:
     """An OAP that also fetches from `kafka`."""
-    with make(lambda: Oap(kafka=kafka.address)) as server:
+    with make_oap(kafka=kafka.address) as server:
         yield server
 
 
@@ -86,6 +87,14 @@ def make_kafka() -> Iterator[Callable[[], Kafka]]:
     """Started brokers of the test's own, free to be killed."""
     with ExitStack() as servers:
         yield lambda: servers.enter_context(make(Kafka))
+
+
+def make_oap(**options: Any) -> Oap:
+    """An OAP of the released version, or the one that was built; not started yet.
+
+    :param options: of `Oap`
+    """
+    return make(lambda: (BuiltOap if os.environ.get(FOLDER) else Oap)(**options))
 
 
 def make(server: Callable[[], ServerT]) -> ServerT:

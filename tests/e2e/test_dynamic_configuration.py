@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from e2e.fixtures import make
+from e2e.fixtures import make_oap
 from e2e.graphql import OapQuery, eventually
 from e2e.services import running, wait_served
 from kit.real.configuration_centre import ConfigurationCentre
@@ -39,7 +39,7 @@ def centre() -> Iterator[ConfigurationCentre]:
 @pytest.fixture(scope="module")
 def oap(centre: ConfigurationCentre) -> Iterator[Oap]:
     """An OAP with dynamic configuration."""
-    with make(lambda: Oap(configuration_port=centre.port)) as server:
+    with make_oap(configuration_port=centre.port) as server:
         yield server
 
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from e2e import documents
-from e2e.graphql import OapQuery, eventually, service_id
+from e2e.graphql import OapQuery, RefusedError, eventually, service_id
 from e2e.services import running, wait_served
 from kit.real.oap import Oap
 from kit.real.ports import free_ports
@@ -63,6 +63,27 @@ async def test_the_oap_shows_why_two_concurrent_requests_are_slow(server: str, o
                     group.start_soon(_order, client, item)
             await eventually(lambda: _operations(query, task), until=lambda found: "EXECUTION_FINISHED" in found)
             segments = await eventually(lambda: _segments(query, task), until=lambda found: len(found) == 2)
+    # the OAP stores the last snapshots some seconds after the segments
+    await eventually(lambda: _each_is_explained(query, segments))
+
+
+async def test_the_oap_shows_what_a_flask_endpoint_is_at(oap: Oap, query: OapQuery) -> None:
+    service = f"profiled-flask-{uuid.uuid4().hex[:6]}"
+    with _serve("flask", service, oap) as address:
+        async with _client(address) as client:
+            task = await _begin_task(query, client, service, "GET:/orders/<item>", 1)
+            await _order(client, "lamp")
+            await eventually(lambda: _operations(query, task), until=lambda found: "EXECUTION_FINISHED" in found)
+            segments = await eventually(lambda: _segments(query, task))
+    wanted = pytest.approx(1000 * SECONDS, rel=0.4)
+    # as above: the last snapshots come later
+    await eventually(
+        lambda: _analysed(query, *segments), until=lambda found: _sum(found, "profiled_flask.ask_stock:") == wanted
+    )
+
+
+async def _each_is_explained(query: OapQuery, segments: list[dict[str, Any]]) -> bool:
+    """True: the analyses of both say why they took long. AssertionError: one does not, or not yet."""
     stacks = [await _analysed(query, segment) for segment in segments]
     lamp, chair = sorted(stacks, key=lambda found: not _sum(found, "ask_stock:"))
     # each says what the slow coroutine was and what it waited for, and nothing of the other one
@@ -78,18 +99,7 @@ async def test_the_oap_shows_why_two_concurrent_requests_are_slow(server: str, o
     together = await _analysed(query, *segments)
     assert _count(together, "[awaiting stock/left stock:8002]") == _count(lamp, "[awaiting stock/left stock:8002]")
     assert _count(together, "sleep]") == _count(chair, "sleep]")
-
-
-async def test_the_oap_shows_what_a_flask_endpoint_is_at(oap: Oap, query: OapQuery) -> None:
-    service = f"profiled-flask-{uuid.uuid4().hex[:6]}"
-    with _serve("flask", service, oap) as address:
-        async with _client(address) as client:
-            task = await _begin_task(query, client, service, "GET:/orders/<item>", 1)
-            await _order(client, "lamp")
-            await eventually(lambda: _operations(query, task), until=lambda found: "EXECUTION_FINISHED" in found)
-            segments = await eventually(lambda: _segments(query, task))
-    found = await _analysed(query, *segments)
-    assert _sum(found, "profiled_flask.ask_stock:") == pytest.approx(1000 * SECONDS, rel=0.4)
+    return True
 
 
 async def _begin_task(query: OapQuery, client: httpx.AsyncClient, service: str, endpoint: str, samples: int) -> str:
@@ -99,7 +109,7 @@ async def _begin_task(query: OapQuery, client: httpx.AsyncClient, service: str, 
     await eventually(query.services, until=lambda found: service in {each.name for each in found})
     task = await _create_task(query, service, endpoint, samples)
     # it is made known to the agents some seconds later, and the agent begins when it has read the answer
-    await eventually(lambda: _operations(query, task), timeout=60, until=lambda found: "NOTIFIED" in found)
+    await eventually(lambda: _operations(query, task), until=lambda found: "NOTIFIED" in found)
     await anyio.sleep(3)
     return task
 
@@ -124,7 +134,11 @@ async def _operations(query: OapQuery, task: str) -> list[str]:
 
 async def _segments(query: OapQuery, task: str) -> list[dict[str, Any]]:
     """The entry spans of the profiled segments."""
-    found = (await query.ask(documents.PROFILED_SEGMENTS, task=task))["found"]
+    try:
+        found = (await query.ask(documents.PROFILED_SEGMENTS, task=task))["found"]
+    except RefusedError:
+        # while there are none, an OAP that keeps them in PostgreSQL asks it for none of a list, and fails
+        return []
     return [next(span for span in each["spans"] if span["type"] == "Entry") for each in found]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.fixtures import make
+from e2e.fixtures import make_oap
 from e2e.graphql import OapQuery, eventually
 from kit.real.oap import Oap
 from swagent import Agent, Config, local_span
@@ -29,7 +29,7 @@ _POOL = {"pool": "db:5432/shop"}
 @pytest.fixture(scope="module")
 def ruled_oap() -> Iterator[Oap]:
     """An OAP that has the rules."""
-    with make(lambda: Oap(meter_rules=RULES)) as server:
+    with make_oap(meter_rules=RULES) as server:
         yield server
 
 
@@ -63,7 +63,7 @@ async def test_the_oap_answers_each_expression_of_the_dashboard(ruled_oap: Oap) 
                 if expression in ONLY_IN_TROUBLE:
                     assert await ask() is None
                 else:
-                    await eventually(ask, timeout=90, until=lambda value: value is not None)
+                    await eventually(ask, until=lambda value: value is not None)
             for name, value in values.items():
                 assert await query.meter(f"meter_swagent_pool_{name}", service, f"{service}-1") == value
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 
 import httpx
 import pytest
@@ -93,7 +94,7 @@ async def test_properties_show_on_the_instance(channel: Channel, query: OapQuery
 
 
 UTILIZATION = [f"{whose}_{what}_utilization" for whose in ("total", "process") for what in ("cpu", "mem")]
-RUNTIME_GAUGES = [*UTILIZATION, "gc_g0", "gc_g1", "gc_g2", "gc_time", "thread_active_count"]
+RUNTIME_GAUGES = [*UTILIZATION, "gc_g0", "gc_g1", "gc_g2", "thread_active_count"]
 
 
 async def test_every_runtime_gauge_becomes_a_metric(channel: Channel, query: OapQuery) -> None:
@@ -106,6 +107,18 @@ async def test_every_runtime_gauge_becomes_a_metric(channel: Channel, query: Oap
         return {name: await query.meter(f"meter_{name}", service, instance) for name in values}
 
     assert await eventually(seen, until=lambda found: None not in found.values()) == values
+
+
+async def test_of_the_time_of_the_garbage_collector_each_minutes_share_shows(channel: Channel, query: OapQuery) -> None:
+    service = samples.unique("garbage")
+    before = samples.gauge(service, "instance_pvm_gc_time", 1_000.0)
+    now = samples.gauge(service, "instance_pvm_gc_time", 1_047.0)
+    before.timestamp = now.timestamp - 60_000
+    # a report has one time for all
+    for report in (before, now):
+        await MeterReportServiceStub(channel).collect([report])
+    asked = partial(query.meter, "meter_instance_pvm_gc_time", service, samples.instance(service))
+    await eventually(asked, until=lambda found: found == 47)
 
 
 async def test_an_event_shows(channel: Channel, query: OapQuery) -> None:

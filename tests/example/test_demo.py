@@ -21,10 +21,11 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "example"
 DEMO = str(EXAMPLE / "demo.py")
 SERVICES = ("shop", "stock", "warehouse")
+NEIGHBOUR = "courier"
 PAGE = re.compile(r"Open the page: (http://127\.0\.0\.1:\d+)/")
 CTRL_C = b"\x03"
 
-# seven interpreters start and end, and each service may take its time to listen
+# eight interpreters start and end, and each service may take its time to listen
 pytestmark = pytest.mark.timeout(300)
 
 
@@ -44,19 +45,26 @@ def in_terminal(environ: dict[str, str]) -> Iterator[Terminal]:
         terminal.close()
 
 
+def run_once(environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, DEMO, "--once"]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=240, check=False)
+
+
 def test_once_it_shows_the_traces_and_ends(environ: dict[str, str]) -> None:
-    done = subprocess.run(
-        [sys.executable, DEMO, "--once"], env=environ, capture_output=True, text=True, timeout=240, check=False
-    )
+    done = run_once(environ)
     assert done.returncode == 0, done.stdout + done.stderr
     assert PAGE.match(done.stdout)
-    assert len(re.findall(r"^Trace ", done.stdout, re.MULTILINE)) == 5
+    assert len(re.findall(r"^Trace ", done.stdout, re.MULTILINE)) == 6
     for row in (
         r"GET:/orders/\{item\} +Entry  shop ",
         r"POST:/stock/\{item\} +Entry  stock ",
         r"GET:/pieces/sofa +Entry  warehouse ",
         r"✗ .* SQLite/sqlite3/execute +Exit   stock .* db\.statement=UPDATE",
         r"GET:/report +Entry  shop .*",
+        r"courier: reports by OpenTelemetry's own SDK, over OTLP, and is in one trace with shop and stock:",
+        r"GET /deliveries/\{item\} +Entry  courier ",
+        r"GET +Exit   courier .*url=http://127.0.0.1:\d+/stock/desk",
+        r"GET:/stock/\{item\} +Entry  stock ",
         r"log   shop .*only 2 of chair left",
         r"log   stock .*no sofa is left",
     ):
@@ -67,8 +75,18 @@ def test_once_it_shows_the_traces_and_ends(environ: dict[str, str]) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
+def test_it_fails_where_the_neighbour_is_not_joined(environ: dict[str, str]) -> None:
+    done = run_once({**environ, "SW_AGENT_PROPAGATE_TRACEPARENT": "false"})
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "courier: NOT JOINED, no trace has it together with shop and stock" in done.stdout
+    assert "is in one trace" not in done.stdout
+    # the spans have come: only their traces are apart
+    assert re.search(r"GET /deliveries/\{item\} +Entry  courier ", done.stdout)
+
+
 def test_its_services_have_not_a_line_of_ours() -> None:
-    for service in SERVICES:
+    for service in (*SERVICES, NEIGHBOUR):
         source = (EXAMPLE / f"{service}.py").read_text("utf-8")
         assert not re.search(r"^\s*(import|from) swagent", source, re.MULTILINE)
 
@@ -87,7 +105,7 @@ def test_in_a_terminal_it_goes_on_until_ctrl_c(environ: dict[str, str]) -> None:
                 while client.get("/api/traces").json()["total"] <= at_first:
                     next(changes)
             services = client.get("/api/services").json()["services"]
-            assert {each["name"] for each in services} == set(SERVICES)
+            assert {each["name"] for each in services} == {*SERVICES, NEIGHBOUR}
         terminal.write(CTRL_C)
         output = terminal.read_to_end()
         assert terminal.process.wait(timeout=60) == 0, output

@@ -86,8 +86,7 @@ def test_each_command_has_the_options_that_are_shown() -> None:
         command, *words = line.partition(" -- ")[0].split()
         if command in {"-h", *THREADS}:
             continue
-        parser = cli._parser(command)
-        known = parser._subparsers._group_actions[0].choices[command]._option_string_actions  # type: ignore[union-attr, index]
+        known = cli._parser(command)._option_string_actions
         assert {each.partition("=")[0] for each in words if re.match(r"--?[a-z]", each)} <= {*known}, line
 
 

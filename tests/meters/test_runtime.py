@@ -99,12 +99,11 @@ def test_collections_are_counted_and_timed(attached: RuntimeMeters) -> None:
     gc.collect()
     after = values(attached)
     assert after["instance_pvm_gc_g2"] >= before["instance_pvm_gc_g2"] + 1
-    assert 0 < after["instance_pvm_gc_time"] < 10_000
+    assert 0 < after["instance_pvm_gc_time"] - before["instance_pvm_gc_time"] < 10_000
     del junk
     gc.disable()
     try:
-        values(attached)
-        assert values(attached)["instance_pvm_gc_time"] == 0, "each report is about its own period"
+        assert values(attached)["instance_pvm_gc_time"] == values(attached)["instance_pvm_gc_time"] > 0
     finally:
         gc.enable()
 
@@ -112,8 +111,9 @@ def test_collections_are_counted_and_timed(attached: RuntimeMeters) -> None:
 def test_a_collection_under_way_at_the_attach_is_not_timed() -> None:
     meters = GcMeters()
     meters.attach()
+    before = values(meters)["instance_pvm_gc_time"]
     garbage_time._note("stop", {})
-    assert values(meters)["instance_pvm_gc_time"] == 0
+    assert values(meters)["instance_pvm_gc_time"] == before
     meters.detach()
 
 
@@ -121,7 +121,7 @@ def test_the_split_of_requests_and_the_meters_share_one_callback(attached: Runti
     before = list(gc.callbacks)
     gc.disable()
     try:
-        values(attached)
+        before_it = values(attached)["instance_pvm_gc_time"]
         spent = garbage_time.spent
         garbage_time.enter()
         assert gc.callbacks == before
@@ -130,7 +130,7 @@ def test_the_split_of_requests_and_the_meters_share_one_callback(attached: Runti
         assert gc.callbacks == before
         counted = (garbage_time.spent - spent) * 1000
         assert counted > 0
-        assert values(attached)["instance_pvm_gc_time"] == pytest.approx(counted)
+        assert values(attached)["instance_pvm_gc_time"] - before_it == pytest.approx(counted)
     finally:
         gc.enable()
 
@@ -143,8 +143,7 @@ def test_without_callbacks_the_interpreters_own_count_of_the_time_is_reported(mo
     meters = GcMeters()
     meters.attach()
     spent.total_gc_time = 140
-    assert values(meters) == {"instance_pvm_gc_time": pytest.approx(40)}
-    assert values(meters) == {"instance_pvm_gc_time": 0}
+    assert values(meters) == {"instance_pvm_gc_time": pytest.approx(140)}
     meters.detach()
 
 
