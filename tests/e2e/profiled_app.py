@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -19,6 +20,12 @@ async def order(item: str, seconds: float) -> dict[str, Any]:
     """Look an item up, and compute its price."""
     stock = await (ask_stock(seconds) if item == "lamp" else ask_elsewhere(seconds))
     return {"item": item, "stock": stock, "price": compute_price(seconds / 4)}
+
+
+@application.get("/threads")
+async def threads() -> list[str]:
+    """The names of the threads: one of them is the sampler's, while it looks."""
+    return [each.name for each in threading.enumerate()]
 
 
 async def ask_stock(seconds: float) -> int:

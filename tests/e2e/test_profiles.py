@@ -108,10 +108,16 @@ async def _begin_task(query: OapQuery, client: httpx.AsyncClient, service: str, 
     await client.get("/orders/chair", params={"seconds": 0})
     await eventually(query.services, until=lambda found: service in {each.name for each in found})
     task = await _create_task(query, service, endpoint, samples)
-    # it is made known to the agents some seconds later, and the agent begins when it has read the answer
-    await eventually(lambda: _operations(query, task), until=lambda found: "NOTIFIED" in found)
-    await anyio.sleep(3)
+    # it is made known to the agents some seconds later, and requests that begin from then on are sampled
+    await eventually(lambda: _threads(client), until=lambda found: "swagent-profile" in found)
+    assert "NOTIFIED" in await eventually(lambda: _operations(query, task))
     return task
+
+
+async def _threads(client: httpx.AsyncClient) -> list[str]:
+    """The names of the application's threads."""
+    names: list[str] = (await client.get("/threads")).json()
+    return names
 
 
 async def _order(client: httpx.AsyncClient, item: str) -> None:
@@ -119,8 +125,9 @@ async def _order(client: httpx.AsyncClient, item: str) -> None:
 
 
 async def _create_task(query: OapQuery, service: str, endpoint: str, samples: int) -> str:
+    # it ends with its last sample; on a busy machine the agent may hear of it after a minute
     request = {
-        "serviceId": service_id(service), "endpointName": endpoint, "duration": 1, "minDurationThreshold": 0,
+        "serviceId": service_id(service), "endpointName": endpoint, "duration": 15, "minDurationThreshold": 0,
         "dumpPeriod": PERIOD, "maxSamplingCount": samples,
     }  # fmt: skip
     found = (await query.ask(documents.CREATE_PROFILE_TASK, request=request))["found"]
