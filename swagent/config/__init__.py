@@ -13,7 +13,6 @@ import os
 import socket
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ from .options import (
     parse_list,
     parse_object,
 )
-from .plugins import PluginOptions
+from .plugins import PluginOptions, settings
 from .spilling import ALLOWED as ALLOWED_SPILL
 from .spilling import check_spill
 from .without_meaning import KAFKA_CLIENT
@@ -75,7 +74,7 @@ SPLIT_EVERY_WITHOUT = 100
 """The default on trio, and without the accelerator: of one in how many requests the time is split."""
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+@settings(frozen=True, kw_only=True)
 class Config(PluginOptions):
     """Everything that a user can set, checked.
 
