@@ -47,7 +47,8 @@ def page_app(store: Store, changes: Changes, addresses: Callable[[], Answer], ho
     :param page: the folder of the page's files
     """
     thread = QueryThread()
-    found, kept = queries(store), memos(store, thread)
+    found = queries(store)
+    kept = memos(store, thread, found)
     api = [Route(path, query_endpoint(thread, query, kept.get(path))) for path, query in found.items()]
     api.append(Route("/api/status", _status(store, addresses)))
     api.append(Route(EXPORT, export_endpoint(store, thread, found["/api/traces"])))

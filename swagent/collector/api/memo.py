@@ -32,32 +32,49 @@ def rest_after(began: float, ended: float) -> float:
 class Memo:
     """One query's last answer, encoded. asyncio only."""
 
-    def __init__(self, store: Store, thread: QueryThread, query: Callable[[], Mapping[str, Any]]) -> None:
-        """:param query: called in the thread"""
+    def __init__(
+        self,
+        store: Store,
+        thread: QueryThread,
+        query: Callable[[], Mapping[str, Any] | None],
+        at_once: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        :param query: called in the thread
+        :param at_once: seconds; an answer that took less is worth the wait for a new one, once the store has changed
+        :param clock: seconds
+        """
         self._store = store
         self._thread = thread
         self._query = query
+        self._at_once = at_once
+        self._clock = clock
         self._answer: bytes | None = None
         self._version = -1
+        self._took = 0.0
         self._again = 0.0
         self._refreshing: asyncio.Task[None] | None = None
         self._turn = anyio.Lock()
 
     async def ask(self) -> bytes:
         """The last answer, at once; if the store has changed since, the next one is made meanwhile. Only the first
-        call waits for an answer. Each answer contains its version, so the page sees that it is old.
+        call waits for an answer, and others where that takes no time worth mentioning. Each answer contains its
+        version, so the page sees that it is old.
 
         :raises StoreError: when there is no answer yet, and the store cannot be read
         """
         async with self._turn:
-            answer = self._answer or await self._make()
+            answer = self._answer
+            if answer is None or (self._took < self._at_once and self._version != self._store.version):
+                answer = await self._make()
         if self._version != self._store.version and self._refreshing is None:
             self._refreshing = asyncio.create_task(self._refresh())
         return answer
 
     async def _refresh(self) -> None:
         try:
-            await asyncio.sleep(max(self._again - time.monotonic(), 0.0))  # a share of the time, not a wait
+            await asyncio.sleep(max(self._again - self._clock(), 0.0))  # a share of the time, not a wait
             await self._make()
         except StoreError as error:
             _LOG.warning("%s", error)
@@ -65,8 +82,10 @@ class Memo:
             self._refreshing = None
 
     async def _make(self) -> bytes:
-        began, version = time.monotonic(), self._store.version
-        self._answer = await self._thread.run(lambda: encode(self._query()))
+        began, version = self._clock(), self._store.version
+        answer = self._answer = await self._thread.run(lambda: encode(self._query() or {}))
         self._version = version
-        self._again = rest_after(began, time.monotonic())
-        return self._answer
+        ended = self._clock()
+        self._took = ended - began
+        self._again = rest_after(began, ended)
+        return answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ..findings.baselines import Baselines
@@ -41,13 +42,17 @@ Answer = dict[str, Any]
 Query = Callable[[Parameters], "Answer | None"]
 
 
-def memos(store: Store, thread: QueryThread) -> Mapping[str, Memo]:
-    """The answers that are kept, by path: to a request without parameters."""
-    return {
-        "/api/services": Memo(store, thread, lambda: calls.services(store)),
-        "/api/map": Memo(store, thread, lambda: calls.service_map(store)),
-        "/api/tags": Memo(store, thread, lambda: tags.keys(store)),
-    }
+_KEPT = {"/api/services": 0.0, "/api/map": 0.0, "/api/tags": 0.0, "/api/findings": 0.1}
+"""The paths whose answers are kept; those that took less than these seconds are made anew where they are old."""
+
+
+def memos(store: Store, thread: QueryThread, found: Mapping[str, Query]) -> Mapping[str, Memo]:
+    """The answers that are kept, by path: to a request without parameters.
+
+    :param found: of `queries`
+    """
+    nothing = Parameters({}, {})
+    return {path: Memo(store, thread, partial(found[path], nothing), at_once) for path, at_once in _KEPT.items()}
 
 
 def queries(store: Store) -> Mapping[str, Query]:

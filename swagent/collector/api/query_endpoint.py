@@ -23,13 +23,13 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def query_endpoint(thread: QueryThread, query: Query, memo: Memo | None) -> Endpoint:
     """The endpoint that runs a query for each request.
 
-    :param memo: answers in place of the query where the request asks for no time
+    :param memo: answers in place of the query where the request has no parameters
     """
 
     async def ask(request: Request) -> Response:
         parameters = Parameters.of(request)
         try:
-            if memo is not None and not parameters.bounds():
+            if memo is not None and not request.query_params:
                 return json_response(await memo.ask())
             found, milliseconds = await thread.run(lambda: _run(query, parameters))
         except ValueError as error:

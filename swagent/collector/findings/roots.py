@@ -32,7 +32,7 @@ _LOOKED_AT = 5  # requests that began next
 _WARM_UP = 2  # requests of an operation
 _SPREADS = 4  # times the distance of the upper quartile to the median: what is longer is not the usual spread
 Row = tuple[int, int, str, int, int]
-_START = itemgetter(1)
+_TOOK, _START, _ERRORS = itemgetter(0), itemgetter(1), itemgetter(3)
 Part = str
 """`slow`, `usual` or `failed`."""
 
@@ -57,7 +57,7 @@ class Root:
     @cached_property
     def ms(self) -> int:
         """Milliseconds of all."""
-        return sum(row[0] for row in self.rows)
+        return sum(map(_TOOK, self.rows))
 
     @cached_property
     def slow(self) -> list[Row]:
@@ -128,7 +128,7 @@ def roots(store: Store, bounds: Mapping[str, int], starts: Sequence[int] = ()) -
             rows.setdefault(row[:2], []).append(row[2:])
     found = [Root(service, operation, its) for (service, operation), its in rows.items()]
     for root in found:
-        ordered = sorted(row[0] for row in root.rows)
+        ordered = sorted(map(_TOOK, root.rows))
         root.p25, root.p50, root.p75 = (quantile(ordered, part) or 0 for part in (25, 50, 75))
         root.starts = starts
     return sorted(found, key=lambda root: -root.ms)
@@ -139,7 +139,7 @@ def chosen(found: Iterable[Root]) -> Iterator[tuple[Root, list[tuple[Part, str]]
     time."""
     known = list(found)
     by_excess = nlargest(_OPERATIONS // 2, (root for root in known if root.slow), key=lambda root: root.excess)
-    failing = nlargest(_OPERATIONS // 4, known, key=lambda root: sum(row[3] > 0 for row in root.rows))
+    failing = nlargest(_OPERATIONS // 4, known, key=lambda root: sum(map(bool, map(_ERRORS, root.rows))))
     left = MOST_TRACES
     for root in dict.fromkeys((*by_excess, *known[:_OPERATIONS], *failing)):
         traces = list(root.samples())[:left]

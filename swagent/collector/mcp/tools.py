@@ -80,7 +80,8 @@ def _ago(arguments: Arguments, name: str) -> int | None:
 
 
 async def _findings(ask: Ask, given: Arguments) -> BoundedText:
-    found = await ask("/api/findings", from_=_since(given), at=_ago(given, "worse_since_minutes"))
+    # once and now: a page may be content with what was found some seconds ago
+    found = await ask("/api/findings", from_=_since(given), at=_ago(given, "worse_since_minutes"), fresh=1)
     text = BoundedText()
     text.add(f"{len(found['findings'])} findings in {found['requests']:,} requests, those first that explain most.")
     rows = [row for number, each in enumerate(found["findings"], 1) for row in explained.finding(number, each)]
