@@ -58,10 +58,14 @@ format_number(unsigned number, unsigned base, int least)
 static PyObject *
 name_of_root(PyObject *root)
 {
-    PyObject *name = Py_TYPE(root) == RequestSpan_Type ? name_operation(root) : NULL;
-    /* Python tries again, and counts what fails there */
-    PyErr_Clear();
-    return name != NULL ? name : PyObject_CallMethodNoArgs(root, s_name_now);
+    if (Py_TYPE(root) == RequestSpan_Type) {
+        PyObject *name = name_operation(root);
+        /* Python tries again where this failed, and counts what fails there */
+        if (name != NULL || (PyErr_Occurred() && !forgive())) {
+            return name;
+        }
+    }
+    return PyObject_CallMethodNoArgs(root, s_name_now);
 }
 
 /* As `Segment.leaving`: the operation that a segment serves, a new reference; NULL with an exception or without. */
