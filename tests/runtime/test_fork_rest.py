@@ -63,12 +63,12 @@ def run(script: str, backend: str, *options: str) -> str:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_each_loop_of_ours_rests_at_a_fork_and_goes_on(backend: str) -> None:
     script = """
-for _ in range(50):
+for _ in range(12):
     record()
     fork()
-assert len(at_fork) == 50
+assert len(at_fork) == 12
 assert all(each and all(each) for each in at_fork), at_fork
-end(50)
+end(12)
 """
     # as an error it is lost on the way in some Pythons
     assert "multi-threaded" not in run(script, backend, "-W", "always::DeprecationWarning")
