@@ -11,7 +11,6 @@ import dataclasses
 import inspect
 import os
 import socket
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,7 @@ class _DrawnName(str):
 
 
 def _new_instance_name() -> str:
-    name = _DrawnName(f"{uuid.uuid4().hex}@{socket.gethostname()}")
+    name = _DrawnName(f"{os.urandom(16).hex()}@{socket.gethostname()}")
     name.process = os.getpid()
     return name
 

@@ -11,13 +11,13 @@ task is woken finds its holder on the stack, which costs nothing to remember.
 from __future__ import annotations
 
 import sys
-import sysconfig
 from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import Any
 
 from . import anyio_inside, asyncio_inside, trio_inside
 from .frames import place_of
+from .library_folders import library_folders
 from .touched import Function, Local
 
 _LOST = "the name of what a request waits for: a lock, a semaphore, a queue"
@@ -45,7 +45,6 @@ WAITS = tuple(Local(Function(library, module, name, _LOST), "self") for library,
 _BY_PLACE = {each.place: each for each in WAITS}
 _MODULES = frozenset(module for module, _ in _BY_PLACE)
 _FILES = ("locks.py", "_asyncio.py", "_sync.py", "_synchronization.py")
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _MOST_FRAMES = 30
 _OF_AGENT = "swagent."
 
@@ -104,6 +103,6 @@ def _first_place(frames: Iterable[FrameType]) -> str:
     """The innermost one that is neither a library's nor the agent's: `shop/stock.py:41`."""
     for frame in frames:
         path = frame.f_code.co_filename
-        if not path.startswith(_LIBRARIES) and not place_of(frame)[0].startswith(_OF_AGENT):
+        if not path.startswith(library_folders()) and not place_of(frame)[0].startswith(_OF_AGENT):
             return f"{'/'.join(path.replace(chr(92), '/').split('/')[-2:])}:{frame.f_lineno}"
     return ""

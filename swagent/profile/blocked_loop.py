@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sysconfig
 from types import FrameType
 from typing import NamedTuple, cast
 
+from ..inspection.library_folders import library_folders
 from ..inspection.loop_view import Task, context_of
 from ..record.limits import MAX_FRAMES, short, stack_text
 from ..record.trace.context import active_span, current
@@ -13,8 +13,6 @@ from ..record.trace.span import Span
 from ..thread_frames import caller_of
 
 BLOCKED = "loop.blocked"
-
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
 class Place(NamedTuple):
@@ -44,7 +42,8 @@ def place_of(frame: FrameType | None) -> Place:
         frame = caller_of(frame)
     if not frames:
         return Place("", "")
-    own = next((each for each in frames if not each.f_code.co_filename.startswith((*_LIBRARIES, "<"))), frames[0])
+    foreign = (*library_folders(), "<")
+    own = next((each for each in frames if not each.f_code.co_filename.startswith(foreign)), frames[0])
     name = f"{own.f_code.co_filename}:{own.f_lineno} {own.f_code.co_name}"
     kept = [(each, each.f_lineno) for each in reversed(frames[:MAX_FRAMES])]
     return Place(short(name), stack_text(kept, is_cut=len(kept) < len(frames)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import time
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ class Event:
     start_time: int
     end_time: int
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
-    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    id: str = field(default_factory=lambda: os.urandom(16).hex())
 
 
 def started(since: float) -> Event:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
-import platform
 import socket
+import sys
 
 from ..abc import Instance
 from ..config import Config
+
+# As the standard library's `platform` names them, which takes long to import.
+_IMPLEMENTATIONS = {"cpython": "CPython", "pypy": "PyPy", "graalpy": "GraalVM"}
 
 
 def describe_instance(config: Config) -> Instance:
     """The instance with its properties; those of the user come last and win."""
     properties = {
         "language": "python",
-        "OS Name": platform.system(),
+        "OS Name": os.uname().sysname if hasattr(os, "uname") else "Windows",
         "Process No.": str(os.getpid()),
         "hostname": socket.gethostname(),
         "ipv4": _own_address(),
-        "python_implementation": platform.python_implementation(),
-        "python_version": platform.python_version(),
+        "python_implementation": _IMPLEMENTATIONS.get(sys.implementation.name, sys.implementation.name),
+        "python_version": sys.version.partition(" ")[0],
     }
     if config.namespace:
         properties["namespace"] = config.namespace

@@ -17,6 +17,8 @@ from ..record.meters.samples import Sample, SingleSample
 
 Source = Callable[[], Iterable[Sample]]
 
+# Seconds of life, and at most half a period, after which a process is measured: shorter ones are spared what it takes.
+MEASURED_AFTER = 5.0
 # How long gauges may take: together in a report, and in the last one, which holds up the stop.
 LONGEST_WAIT = 1.0
 LAST_PATIENCE = 0.1
@@ -32,18 +34,22 @@ class MeterReport:
         offer: Callable[[Sequence[Sample]], object],
         period: float,
         limited: RateLimitedLog,
+        measure: Callable[[], object] = lambda: None,
     ) -> None:
         """
         :param registry: the application's meters
         :param sources: what else is reported; each is called in the loop, and must not wait
         :param offer: takes the samples of one period; must not raise or wait
         :param period: seconds
+        :param measure: begins with what is not worth it in a process that soon ends; called in the loop, some seconds
+            after the start
         """
         self._registry = registry
         self._sources = sources
         self._offer = offer
         self._period = period
         self._limited = limited
+        self._measure = measure
 
     async def run(self) -> None:
         """Report every period until cancelled. Cancellation loses nothing: what was not reported is in the next report.
@@ -52,6 +58,8 @@ class MeterReport:
         missed because the loop was held up are left out.
         """
         due = anyio.current_time() + self._period
+        await anyio.sleep(min(MEASURED_AFTER, self._period / 2))
+        self._measure()
         while True:
             await anyio.sleep_until(due)
             lag = max(0.0, anyio.current_time() - due)

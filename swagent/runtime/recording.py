@@ -106,7 +106,9 @@ class Recording:
             sources.append(self._runtime.collect)
         if self._segments.relief is not None:
             sources.append(self._segments.relief.shedding.collect)
-        self.meter_report = MeterReport(REGISTRY, sources, self._offer_meters, config.meter_reporter_period, limited)
+        self.meter_report = MeterReport(
+            REGISTRY, sources, self._offer_meters, config.meter_reporter_period, limited, self._measure_process
+        )
         """The child that reports the meters every period."""
         REGISTRY.limit = config.meter_reporter_max_buffer_size
 
@@ -121,8 +123,15 @@ class Recording:
             self._logs.attach()
         if self._pipelines.is_on(Signal.METER) and self._runtime is not None:
             self._runtime.attach()
+            if not suppress_instrumentation.get():
+                # the application's own loop, which the import would hold once it serves
+                self._measure_process()
         self._offer_event(started(self._begun_at))
         self.watch_loop()
+
+    def _measure_process(self) -> None:
+        if self._runtime is not None:
+            self._runtime.measure_process()
 
     def watch_loop(self) -> None:
         """Look after the running loop, unless it is the agent's own. A second call does nothing. A thread may run one

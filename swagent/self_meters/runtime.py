@@ -27,9 +27,14 @@ class RuntimeMeters:
         self._process: ProcessMeters | None = None
 
     def attach(self) -> None:
-        """Start watching. Never raises: if the system shows nothing about the process, only those meters are
-        missing."""
+        """Watch the garbage collector."""
         self._gc.attach()
+
+    def measure_process(self) -> None:
+        """Measure processor and memory from here on: it takes an import of many milliseconds, and a second call does
+        nothing. Never raises: if the system shows nothing about the process, only those meters are missing."""
+        if self._process is not None:
+            return
         try:
             # here, since psutil is missing where it has no wheels
             from .process import ProcessMeters  # noqa: PLC0415, RUF100

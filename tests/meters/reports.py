@@ -28,8 +28,14 @@ class Reported:
         self.then()
 
 
-def report(registry: MeterRegistry, reported: Reported, period: float, *sources: Source) -> MeterReport:
-    return MeterReport(registry, sources, reported.offer, period, RateLimitedLog())
+def report(
+    registry: MeterRegistry,
+    reported: Reported,
+    period: float,
+    *sources: Source,
+    measure: Callable[[], object] = lambda: None,
+) -> MeterReport:
+    return MeterReport(registry, sources, reported.offer, period, RateLimitedLog(), measure)
 
 
 def lag_of(values: dict[Any, float]) -> float:

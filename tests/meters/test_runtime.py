@@ -35,6 +35,7 @@ def attached() -> Any:
     before = list(gc.callbacks)
     meters = RuntimeMeters(lambda: 3)
     meters.attach()
+    meters.measure_process()
     yield meters
     meters.detach()
     assert gc.callbacks == before
@@ -151,8 +152,9 @@ def test_attach_and_detach_leave_the_interpreter_as_it_was() -> None:
     before = list(gc.callbacks)
     for _ in range(100):
         one, other = RuntimeMeters(), RuntimeMeters()
-        one.attach()
-        other.attach()
+        for each in (one, other):
+            each.attach()
+            each.measure_process()
         one.detach()
         one.detach()
         other.detach()
@@ -178,6 +180,21 @@ def test_a_value_that_the_system_does_not_show_is_left_out(
     assert RULED - found.keys() == {"instance_pvm_total_mem_utilization", "instance_pvm_thread_active_count"}
 
 
+def test_the_process_is_measured_from_the_first_call_on() -> None:
+    meters = RuntimeMeters()
+    meters.attach()
+    assert "swagent_memory" not in values(meters)
+    meters.measure_process()
+    assert values(meters)["instance_pvm_process_cpu_utilization"] >= 0
+    began = time.process_time()
+    while time.process_time() < began + 0.05:
+        pass
+    meters.measure_process()
+    # a second call does not begin anew
+    assert values(meters)["instance_pvm_process_cpu_utilization"] > 0
+    meters.detach()
+
+
 def test_a_system_that_shows_nothing_costs_those_meters_only(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -188,6 +205,7 @@ def test_a_system_that_shows_nothing_costs_those_meters_only(
     meters = RuntimeMeters()
     with caplog.at_level(logging.WARNING, logger="swagent"):
         meters.attach()
+        meters.measure_process()
     assert len(caplog.records) == 1
     assert values(meters).keys() == {name for name in RULED if "_gc_" in name}
     meters.detach()
@@ -201,6 +219,7 @@ def test_without_psutil_there_are_no_meters_of_the_process(
     meters = RuntimeMeters()
     with caplog.at_level(logging.INFO, logger="swagent"):
         meters.attach()
+        meters.measure_process()
     assert caplog.messages == ["no meters of the process: psutil is not installed"]
     assert values(meters).keys() == {name for name in RULED if "_gc_" in name}
     meters.detach()

@@ -43,6 +43,20 @@ async def test_once_a_period(registry: MeterRegistry) -> None:
     assert {values[("own", ())] for values in reported.values} == {4}
 
 
+@pytest.mark.parametrize(("period", "after"), [(20.0, 5), (3.0, 1.5)])
+async def test_the_process_is_measured_from_some_seconds_on_and_before_the_first_report(
+    registry: MeterRegistry, period: float, after: float
+) -> None:
+    moments: list[float] = []
+    reported, started = Reported(), anyio.current_time()
+    meters = report(registry, reported, period, measure=lambda: moments.append(anyio.current_time() - started))
+    await run_for(after - 0.1, meters)
+    assert moments == []
+    await run_for(2.5 * period, meters)
+    assert moments == [after - 0.1 + after]
+    assert len(reported.times) == 2
+
+
 async def test_late_reports_do_not_shift_the_others_and_missed_ones_are_left_out(
     registry: MeterRegistry, clock: MockClock
 ) -> None:
