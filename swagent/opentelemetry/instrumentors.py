@@ -17,9 +17,8 @@ from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, d
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from packaging.requirements import InvalidRequirement, Requirement
-
 from ..agent_log import say
+from ..startup.entry_points import may_exist
 from ..startup.import_hook import is_being_imported, when_imported
 
 GROUP = "opentelemetry_instrumentor"
@@ -163,7 +162,9 @@ def reports() -> list[BridgeReport]:
 def _instrumentors() -> Iterable[Instrumentor]:
     global _known  # noqa: PLW0603, RUF100
     if _known is None:
-        _known = {point.name: Instrumentor(point) for point in sorted(entry_points(group=GROUP), key=_name_of)}
+        # FastAPI brings the API alone, and to read what all distributions say takes long
+        points = entry_points(group=GROUP) if may_exist(f"[{GROUP}]".encode()) else ()
+        _known = {point.name: Instrumentor(point) for point in sorted(points, key=_name_of)}
     return _known.values()
 
 
@@ -184,6 +185,9 @@ def _modules_of(point: EntryPoint) -> tuple[list[str], list[str]]:
 
 def _required_by(package: Distribution) -> tuple[list[str], list[str]]:
     """The distributions that it instruments, by its own word: those that it needs, and those one of which will do."""
+    # which takes as long to import as all of this package
+    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415, RUF100
+
     all_of: list[str] = []
     any_of: list[str] = []
     for line in package.requires or ():
