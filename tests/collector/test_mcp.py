@@ -18,6 +18,7 @@ from collector.made_traces import Did, Request, call, made, raised
 from collector.served import line, serving
 from collector.test_findings_now import failing, payments
 from collector.test_findings_of_a_trace import payment
+from swagent.collector.api import queries
 from swagent.collector.mcp.asking import AskingError, OtherCollector
 from swagent.collector.mcp.bounded import MOST_BYTES, BoundedText
 from swagent.collector.mcp.tools import TOOLS, answer_of
@@ -224,6 +225,19 @@ async def test_another_program_at_the_port_of_the_page_is_no_collector(reply: by
         with pytest.raises(AskingError):
             await other("/api/findings")
         group.cancel_scope.cancel()
+
+
+async def test_another_collector_is_asked_for_findings_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    # as where there is so much to look at that a page is content with the last answer
+    monkeypatch.setitem(queries._KEPT, "/api/findings", 0.0)
+    async with serving() as (collector, client):
+        fill(collector.store)
+        before = (await client.get("/api/findings")).json()
+        for segment in made(payment(), 50_000, "later"):
+            collector.store.add(segment)
+        assert (await client.get("/api/findings")).json() == before
+        text = await answer_of(OtherCollector(collector.page_address), "findings", {})
+    assert f"in {before['requests'] + 1} requests" in text
 
 
 async def test_only_local_tools_may_ask() -> None:

@@ -42,7 +42,7 @@ Answer = dict[str, Any]
 Query = Callable[[Parameters], "Answer | None"]
 
 
-_KEPT = {"/api/services": 0.0, "/api/map": 0.0, "/api/tags": 0.0, "/api/findings": 0.1}
+_KEPT = {"/api/services": 0.0, "/api/map": 0.0, "/api/tags": 0.0, "/api/findings": 0.25}
 """The paths whose answers are kept; those that took less than these seconds are made anew where they are old."""
 
 
